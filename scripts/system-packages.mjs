@@ -1,0 +1,34 @@
+/**
+ * Installs from Debian what the tests use and the machine lacks, where the user may install. Where it cannot, the
+ * tests that need the missing program are skipped by name.
+ */
+import { spawnSync } from 'node:child_process';
+
+// program → the Debian package that brings it
+const wanted = { kubectl: 'kubernetes-client', jq: 'jq', curl: 'curl', openssl: 'openssl', tmux: 'tmux' };
+
+const has = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+
+export function installSystemPackages() {
+  const missing = Object.entries(wanted).filter(([program]) => !has(program));
+  if (missing.length === 0) return;
+  const names = missing.map(([, name]) => name);
+  const mayInstall = process.getuid?.() === 0 && has('apt-get');
+  if (!mayInstall) {
+    console.warn(
+      `setup: ${missing.map(([p]) => p).join(', ')} not found; tests that need them are skipped. To install: apt-get install ${names.join(' ')}`,
+    );
+    return;
+  }
+  console.log(`setup: installing ${names.join(', ')}`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const apt = (...args) =>
+    spawnSync('apt-get', ['-qq', ...args], { stdio: ['ignore', 'ignore', 'inherit'], env }).status === 0;
+  if (
+    !(
+      apt('install', '-y', '--no-install-recommends', ...names) ||
+      (apt('update') && apt('install', '-y', '--no-install-recommends', ...names))
+    )
+  )
+    console.warn(`setup: could not install ${names.join(', ')}; tests that need them are skipped`);
+}

@@ -1,0 +1,28 @@
+/** Time as a thing that can be handed in: real in production, moved by hand in tests. */
+
+export interface Clock {
+  /** Wall-clock milliseconds since the epoch. May jump; never measure durations with it. */
+  now(): number;
+  /** Milliseconds that only ever go forward. */
+  monotonic(): number;
+  /** Resolves after `ms`, or rejects with the signal's reason when it is aborted first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const onAbort = () => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      }, ms);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    }),
+};

@@ -1,0 +1,55 @@
+/** Log lines: a constant message and fields, one line per fact, as text for people or JSON for machines. */
+
+export type Fields = Record<string, unknown>;
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export interface Log {
+  debug(message: string, fields?: Fields): void;
+  info(message: string, fields?: Fields): void;
+  warn(message: string, fields?: Fields): void;
+  error(message: string, fields?: Fields): void;
+}
+
+export interface LogOptions {
+  format: 'text' | 'json';
+  /** The least level that is written. Default info. */
+  level?: LogLevel;
+  write(line: string): void;
+  now?: () => Date;
+}
+
+const order: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
+
+export function createLog({ format, level = 'info', write, now = () => new Date() }: LogOptions): Log {
+  const at =
+    (severity: LogLevel) =>
+    (message: string, fields: Fields = {}) => {
+      if (order[severity] < order[level]) return;
+      const time = now().toISOString();
+      const readable = Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, plain(value)]));
+      write(
+        format === 'json'
+          ? `${JSON.stringify({ time, level: severity, msg: message, ...readable })}\n`
+          : `${time} ${severity.toUpperCase().padEnd(5)} ${message}${asText(readable)}\n`,
+      );
+    };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** Errors become their message with all causes, outermost first. */
+function plain(value: unknown): unknown {
+  if (!(value instanceof Error)) return value;
+  return value.cause === undefined ? value.message : `${value.message}: ${plain(value.cause)}`;
+}
+
+function asText(fields: Fields): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(
+      ([key, value]) =>
+        ` ${key}=${typeof value === 'string' && !/[\s"=]/.test(value) && value !== '' ? value : JSON.stringify(value)}`,
+    )
+    .join('');
+}

@@ -1,0 +1,92 @@
+/** The rules of the house: which room may import which, and that every file says what it is. See ARCHITECTURE.md. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const rooms: Record<string, { may: string[]; why: string }> = {
+  api: { may: [], why: 'the nouns import nothing of ours' },
+  config: { may: ['api'], why: 'knowledge of KubeletConfiguration is pure and published alone' },
+  kube: { may: ['api'], why: 'the client knows any Kubernetes API and no part of relet' },
+  apiserver: { may: ['api'], why: 'the embedded server is a generic Kubernetes API server' },
+  agent: { may: ['api', 'config', 'kube'], why: 'agent and rollout meet only in API objects' },
+  rollout: { may: ['api', 'config', 'kube'], why: 'agent and rollout meet only in API objects' },
+  dashboard: { may: ['api'], why: 'the dashboard is an HTTP client like any other; types only' },
+  cli: {
+    may: ['api', 'config', 'kube', 'apiserver', 'agent', 'rollout', 'dashboard'],
+    why: 'the cli puts the rooms together',
+  },
+};
+
+function sources(dir: string): string[] {
+  return readdirSync(join(root, dir), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && /\.(ts|mjs|cjs)$/.test(entry.name))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+}
+
+/** The room of a path such as src/agent/store/memory.ts; undefined for a leaf such as src/clock.ts. */
+function roomOf(file: string): string | undefined {
+  const [top, room, rest] = file.split('/');
+  return top === 'src' && rest !== undefined ? room : undefined;
+}
+
+function imports(file: string): { target: string; typeOnly: boolean }[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const pattern =
+    /^\s*(?:import|export)\s+(type\s+)?(?:[^'"`;]*?\sfrom\s+)?['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]/gm;
+  return [...text.matchAll(pattern)].map((match) => ({
+    target: relative(root, join(root, dirname(file), (match[2] ?? match[3])!)).replace(/\.js$/, '.ts'),
+    typeOnly: match[1] !== undefined,
+  }));
+}
+
+function complaint(file: string, target: string, typeOnly: boolean): string | undefined {
+  const from = roomOf(file);
+  const to = roomOf(target);
+  if (!target.startsWith('src/'))
+    return target.endsWith('package.json') ? undefined : `${file} imports ${target}: src imports only src`;
+  if (from === undefined)
+    return to === undefined ? undefined : `${file} imports ${target}: a leaf imports nothing of ours`;
+  if (to === undefined || to === from) return undefined;
+  const rule = rooms[from];
+  if (rule === undefined) return `${file}: there is no room '${from}' in the house`;
+  if (!rule.may.includes(to))
+    return `${file} imports ${target}: '${from}' may import only [${rule.may.join(', ')}] and leaves, because ${rule.why}`;
+  if (from === 'dashboard' && !typeOnly) return `${file} imports ${target}: the dashboard imports types only`;
+  return undefined;
+}
+
+const isTest = (file: string) => /\.test\.ts$/.test(file);
+
+describe('the house', () => {
+  const files = sources('src');
+
+  test('imports follow the arrows', () => {
+    const complaints = files
+      .filter((file) => !isTest(file))
+      .flatMap((file) => imports(file).map(({ target, typeOnly }) => complaint(file, target, typeOnly)))
+      .filter((line) => line !== undefined);
+    expect(complaints).toEqual([]);
+  });
+
+  test('the arrows test sees imports and refuses the wrong ones', () => {
+    expect(files.filter((file) => !isTest(file)).flatMap(imports).length).toBeGreaterThan(0);
+    expect(complaint('src/agent/agent.ts', 'src/rollout/plan.ts', false)).toContain('meet only in API objects');
+    expect(complaint('src/clock.ts', 'src/api/object.ts', false)).toContain('a leaf imports nothing of ours');
+    expect(complaint('src/config/decode.ts', 'src/api/quantity.ts', false)).toBeUndefined();
+  });
+
+  test('every source file opens by saying what it is', () => {
+    const silent = [...files, ...sources('scripts'), ...sources('test'), ...sources('bench')].filter(
+      (file) => !/^(#!.*\n)?\s*(\/\*\*|\/\/)\s*\S/.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(silent).toEqual([]);
+  });
+
+  test('only the cli reads argv and env, or exits', () => {
+    const found = files
+      .filter((file) => !isTest(file) && roomOf(file) !== 'cli')
+      .filter((file) => /process\.(argv|env\b|exit\()/.test(readFileSync(join(root, file), 'utf8')));
+    expect(found).toEqual([]);
+  });
+});
