@@ -1,0 +1,138 @@
+/**
+ * Kubelet flags that write a config field: name, type, field, first and last minor that accept the flag. A flag older than
+ * its field is accepted and writes nothing we keep.
+ */
+
+export type FlagType =
+  | 'string'
+  | 'bool'
+  | 'int32'
+  | 'int64'
+  | 'ip'
+  | 'duration'
+  | 'quantity'
+  | 'list'
+  | 'map='
+  | 'map<'
+  | 'gates'
+  | 'headers'
+  | 'taints'
+  | 'reservedMemory'
+  | 'level'
+  | 'vmodule';
+
+export type FlagRow = readonly [name: string, type: FlagType, field: string, first: number, last: number];
+
+export const flagRows: readonly FlagRow[] = [
+  ['address', 'ip', 'address', 11, 36],
+  ['allowed-unsafe-sysctls', 'list', 'allowedUnsafeSysctls', 11, 36],
+  ['anonymous-auth', 'bool', 'authentication.anonymous.enabled', 11, 36],
+  ['authentication-token-webhook', 'bool', 'authentication.webhook.enabled', 11, 36],
+  ['authentication-token-webhook-cache-ttl', 'duration', 'authentication.webhook.cacheTTL', 11, 36],
+  ['authorization-mode', 'string', 'authorization.mode', 11, 36],
+  ['authorization-webhook-cache-authorized-ttl', 'duration', 'authorization.webhook.cacheAuthorizedTTL', 11, 36],
+  ['authorization-webhook-cache-unauthorized-ttl', 'duration', 'authorization.webhook.cacheUnauthorizedTTL', 11, 36],
+  ['cgroup-driver', 'string', 'cgroupDriver', 11, 36],
+  ['cgroup-root', 'string', 'cgroupRoot', 11, 36],
+  ['cgroups-per-qos', 'bool', 'cgroupsPerQOS', 11, 36],
+  ['client-ca-file', 'string', 'authentication.x509.clientCAFile', 11, 36],
+  ['cluster-dns', 'list', 'clusterDNS', 11, 36],
+  ['cluster-domain', 'string', 'clusterDomain', 11, 36],
+  ['container-log-max-files', 'int32', 'containerLogMaxFiles', 11, 36],
+  ['container-log-max-size', 'string', 'containerLogMaxSize', 11, 36],
+  ['container-runtime-endpoint', 'string', 'containerRuntimeEndpoint', 11, 36],
+  ['contention-profiling', 'bool', 'enableContentionProfiling', 11, 36],
+  ['cpu-cfs-quota', 'bool', 'cpuCFSQuota', 11, 36],
+  ['cpu-cfs-quota-period', 'duration', 'cpuCFSQuotaPeriod', 12, 36],
+  ['cpu-manager-policy', 'string', 'cpuManagerPolicy', 11, 36],
+  ['cpu-manager-policy-options', 'map=', 'cpuManagerPolicyOptions', 22, 36],
+  ['cpu-manager-reconcile-period', 'duration', 'cpuManagerReconcilePeriod', 11, 36],
+  ['enable-controller-attach-detach', 'bool', 'enableControllerAttachDetach', 11, 36],
+  ['enable-debugging-handlers', 'bool', 'enableDebuggingHandlers', 11, 36],
+  ['enable-server', 'bool', 'enableServer', 11, 36],
+  ['enforce-node-allocatable', 'list', 'enforceNodeAllocatable', 11, 36],
+  ['event-burst', 'int32', 'eventBurst', 11, 36],
+  ['event-qps', 'int32', 'eventRecordQPS', 11, 36],
+  ['eviction-hard', 'map<', 'evictionHard', 11, 36],
+  ['eviction-max-pod-grace-period', 'int32', 'evictionMaxPodGracePeriod', 11, 36],
+  ['eviction-minimum-reclaim', 'map=', 'evictionMinimumReclaim', 11, 36],
+  ['eviction-pressure-transition-period', 'duration', 'evictionPressureTransitionPeriod', 11, 36],
+  ['eviction-soft', 'map<', 'evictionSoft', 11, 36],
+  ['eviction-soft-grace-period', 'map=', 'evictionSoftGracePeriod', 11, 36],
+  ['experimental-fail-swap-on', 'bool', 'failSwapOn', 11, 13],
+  ['experimental-kernel-memcg-notification', 'bool', 'kernelMemcgNotification', 11, 24],
+  ['fail-cgroupv1', 'bool', 'failCgroupV1', 31, 36],
+  ['fail-swap-on', 'bool', 'failSwapOn', 11, 36],
+  ['feature-gates', 'gates', 'featureGates', 11, 36],
+  ['file-check-frequency', 'duration', 'fileCheckFrequency', 11, 36],
+  ['hairpin-mode', 'string', 'hairpinMode', 11, 36],
+  ['healthz-bind-address', 'ip', 'healthzBindAddress', 11, 36],
+  ['healthz-port', 'int32', 'healthzPort', 11, 36],
+  ['http-check-frequency', 'duration', 'httpCheckFrequency', 11, 36],
+  ['image-gc-high-threshold', 'int32', 'imageGCHighThresholdPercent', 11, 36],
+  ['image-gc-low-threshold', 'int32', 'imageGCLowThresholdPercent', 11, 36],
+  ['image-service-endpoint', 'string', 'imageServiceEndpoint', 11, 36],
+  ['iptables-drop-bit', 'int32', 'iptablesDropBit', 11, 30],
+  ['iptables-masquerade-bit', 'int32', 'iptablesMasqueradeBit', 11, 30],
+  ['kernel-memcg-notification', 'bool', 'kernelMemcgNotification', 19, 36],
+  ['kube-api-burst', 'int32', 'kubeAPIBurst', 11, 36],
+  ['kube-api-content-type', 'string', 'contentType', 11, 36],
+  ['kube-api-qps', 'int32', 'kubeAPIQPS', 11, 36],
+  ['kube-reserved', 'map=', 'kubeReserved', 11, 36],
+  ['kube-reserved-cgroup', 'string', 'kubeReservedCgroup', 11, 36],
+  ['kubelet-cgroups', 'string', 'kubeletCgroups', 11, 36],
+  ['local-storage-capacity-isolation', 'bool', 'localStorageCapacityIsolation', 25, 36],
+  ['log-flush-frequency', 'duration', 'logging.flushFrequency', 11, 36],
+  ['log-json-info-buffer-size', 'quantity', 'logging.options.json.infoBufferSize', 23, 36],
+  ['log-json-split-stream', 'bool', 'logging.options.json.splitStream', 23, 36],
+  ['log-text-info-buffer-size', 'quantity', 'logging.options.text.infoBufferSize', 30, 36],
+  ['log-text-split-stream', 'bool', 'logging.options.text.splitStream', 30, 36],
+  ['logging-format', 'string', 'logging.format', 19, 36],
+  ['make-iptables-util-chains', 'bool', 'makeIPTablesUtilChains', 11, 36],
+  ['manifest-url', 'string', 'staticPodURL', 11, 36],
+  ['manifest-url-header', 'headers', 'staticPodURLHeader', 11, 36],
+  ['max-open-files', 'int64', 'maxOpenFiles', 11, 36],
+  ['max-pods', 'int32', 'maxPods', 11, 36],
+  ['memory-manager-policy', 'string', 'memoryManagerPolicy', 21, 36],
+  ['minimum-image-ttl-duration', 'duration', 'imageMinimumGCAge', 11, 36],
+  ['node-status-max-images', 'int32', 'nodeStatusMaxImages', 11, 36],
+  ['node-status-update-frequency', 'duration', 'nodeStatusUpdateFrequency', 11, 36],
+  ['oom-score-adj', 'int32', 'oomScoreAdj', 11, 36],
+  ['pod-cidr', 'string', 'podCIDR', 11, 36],
+  ['pod-manifest-path', 'string', 'staticPodPath', 11, 36],
+  ['pod-max-pids', 'int64', 'podPidsLimit', 11, 36],
+  ['pods-per-core', 'int32', 'podsPerCore', 11, 36],
+  ['port', 'int32', 'port', 11, 36],
+  ['protect-kernel-defaults', 'bool', 'protectKernelDefaults', 11, 36],
+  ['provider-id', 'string', 'providerID', 11, 36],
+  ['qos-reserved', 'map=', 'qosReserved', 11, 36],
+  ['read-only-port', 'int32', 'readOnlyPort', 11, 36],
+  ['register-node', 'bool', 'registerNode', 11, 36],
+  ['register-with-taints', 'taints', 'registerWithTaints', 11, 36],
+  ['registry-burst', 'int32', 'registryBurst', 11, 36],
+  ['registry-qps', 'int32', 'registryPullQPS', 11, 36],
+  ['reserved-cpus', 'string', 'reservedSystemCPUs', 17, 36],
+  ['reserved-memory', 'reservedMemory', 'reservedMemory', 21, 36],
+  ['resolv-conf', 'string', 'resolvConf', 11, 36],
+  ['rotate-certificates', 'bool', 'rotateCertificates', 11, 36],
+  ['rotate-server-certificates', 'bool', 'serverTLSBootstrap', 12, 36],
+  ['runonce', 'bool', 'runOnce', 11, 36],
+  ['runtime-request-timeout', 'duration', 'runtimeRequestTimeout', 11, 36],
+  ['serialize-image-pulls', 'bool', 'serializeImagePulls', 11, 36],
+  ['streaming-connection-idle-timeout', 'duration', 'streamingConnectionIdleTimeout', 11, 36],
+  ['sync-frequency', 'duration', 'syncFrequency', 11, 36],
+  ['system-cgroups', 'string', 'systemCgroups', 11, 36],
+  ['system-reserved', 'map=', 'systemReserved', 11, 36],
+  ['system-reserved-cgroup', 'string', 'systemReservedCgroup', 11, 36],
+  ['tls-cert-file', 'string', 'tlsCertFile', 11, 36],
+  ['tls-cipher-suites', 'list', 'tlsCipherSuites', 11, 36],
+  ['tls-min-version', 'string', 'tlsMinVersion', 11, 36],
+  ['tls-private-key-file', 'string', 'tlsPrivateKeyFile', 11, 36],
+  ['topology-manager-policy', 'string', 'topologyManagerPolicy', 16, 36],
+  ['topology-manager-policy-options', 'map=', 'topologyManagerPolicyOptions', 26, 36],
+  ['topology-manager-scope', 'string', 'topologyManagerScope', 20, 36],
+  ['v', 'level', 'logging.verbosity', 11, 36],
+  ['vmodule', 'vmodule', 'logging.vmodule', 11, 36],
+  ['volume-plugin-dir', 'string', 'volumePluginDir', 11, 36],
+  ['volume-stats-agg-period', 'duration', 'volumeStatsAggPeriod', 11, 36],
+];

@@ -1,0 +1,89 @@
+/**
+ * The words this room shares: a config, a kubelet minor, a finding and where it points. Pure data; the knowledge is in
+ * the files beside.
+ */
+
+/**
+ * A KubeletConfiguration keyed by its JSON field names (v1beta1). After decode and setDefaults every field of that minor
+ * is present: a nil map, list or pointer is `null`, a duration is Go text ("1m0s"), a quantity its canonical text.
+ * Integers beyond 2^53 are bigint.
+ */
+export type KubeletConfig = Record<string, unknown>;
+
+/** The y of Kubernetes 1.y. */
+export type Minor = number;
+
+export const oldestMinor: Minor = 11;
+export const newestMinor: Minor = 36;
+
+/** 32 for '1.32', 'v1.32.1' or '1.32.1-gke.1'; undefined when it is no version. Not bounded by what we know. */
+export function parseMinor(version: string): Minor | undefined {
+  const match = /^v?1\.(\d{1,3})(?:[.+-].*)?$/.exec(version.trim());
+  return match ? Number(match[1]) : undefined;
+}
+
+/** The nearest minor our tables cover: older and newer kubelets are read by the oldest and newest we know. */
+export function knownMinor(minor: Minor): Minor {
+  return Math.min(Math.max(Math.trunc(minor), oldestMinor), newestMinor);
+}
+
+export interface Position {
+  /** From 1. */
+  line: number;
+  /** From 1. */
+  column: number;
+}
+
+/** Where each path stands in the document: `authentication.webhook.enabled`, `clusterDNS[1]`, `evictionHard[memory.available]`. */
+export type Positions = ReadonlyMap<string, Position>;
+
+export interface Finding {
+  severity: 'error' | 'warning';
+  /** `kubelet`: the kubelet says this itself. `relet`: the kubelet would not say it before it is too late. */
+  source: 'kubelet' | 'relet';
+  /** Dotted path; `` for the document as a whole, `--name` for a flag. */
+  path: string;
+  line?: number;
+  column?: number;
+  message: string;
+}
+
+/** What is known of the host a config is meant for. Every part may be unknown; an unknown part settles nothing. */
+export interface Host {
+  cgroupVersion?: 1 | 2;
+  cpus?: number;
+  memoryBytes?: number;
+  swap?: boolean;
+  systemd?: boolean;
+  numaNodes?: number;
+  /** Paths known to exist (true) or to be missing (false). */
+  files?: Record<string, boolean>;
+}
+
+/** The command line as parsed: each flag the kubelet knows, canonical name (`max-pods`), values in order. */
+export type CommandLine = ReadonlyMap<string, readonly string[]>;
+
+export interface JudgeContext {
+  minor: Minor;
+  /** Parsed kubelet flags; already laid over the config that is judged. */
+  flags: CommandLine;
+  host?: Host;
+  /** The document as decoded, before defaults and flags: the kubelet's defaulting looks at its own feature gates only. */
+  document?: KubeletConfig;
+}
+
+/** Dotted path of a child. Map keys stand in brackets, since they hold dots themselves. */
+export function childPath(parent: string, child: string | number, kind: 'field' | 'key' | 'index'): string {
+  if (kind === 'field') return parent === '' ? String(child) : `${parent}.${child}`;
+  return `${parent}[${child}]`;
+}
+
+/** The value at a field path such as `logging.options.json.infoBufferSize`; undefined where there is none. */
+export function getField(config: KubeletConfig, path: string): unknown {
+  let value: unknown = config;
+  for (const part of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Record<string, unknown>)[part];
+  }
+  return value;
+}
