@@ -19,3 +19,39 @@ export interface FieldError {
   value?: string;
   detail: string;
 }
+
+const words: Record<FieldErrorType, string> = {
+  Required: 'Required value',
+  Invalid: 'Invalid value',
+  Forbidden: 'Forbidden',
+  Duplicate: 'Duplicate value',
+  NotSupported: 'Unsupported value',
+  TooLong: 'Too long',
+  TooMany: 'Too many',
+  NotFound: 'Not found',
+  TypeInvalid: 'Invalid value',
+  Internal: 'Internal error',
+};
+
+const valueless: ReadonlySet<FieldErrorType> = new Set(['Required', 'Forbidden', 'TooLong', 'Internal']);
+
+/** The message without the path: `Invalid value: "x": must be y`. */
+export function fieldErrorBody({ type, value, detail }: FieldError): string {
+  const shown = value === undefined || valueless.has(type) ? words[type] : `${words[type]}: ${value}`;
+  return detail === '' ? shown : `${shown}: ${detail}`;
+}
+
+export function fieldErrorText(error: FieldError): string {
+  return `${error.field}: ${fieldErrorBody(error)}`;
+}
+
+/** The reason of a Status cause, e.g. FieldValueInvalid. */
+export function fieldErrorReason(type: FieldErrorType): string {
+  return type === 'Internal' ? 'InternalError' : `FieldValue${type}`;
+}
+
+/** Several errors in one message: repeated texts once, more than one in brackets. */
+export function aggregateFieldErrors(errors: FieldError[]): string {
+  const texts = [...new Set(errors.map(fieldErrorText))];
+  return texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;
+}

@@ -4,6 +4,7 @@
  */
 import type { FieldError } from '../api/field-error.js';
 import type { KubeObject } from '../api/object.js';
+import type { User } from './attributes.js';
 
 export interface Column {
   name: string;
@@ -45,4 +46,33 @@ export interface Resource {
   validateUpdate(object: KubeObject, old: KubeObject, subresource: string): FieldError[];
   /** Texts for Warning headers. */
   warnings(object: KubeObject): string[];
+
+  /** A made-up kind (reviews): create answers with what this returns and stores nothing. */
+  answer?(object: KubeObject, user: User): KubeObject | Promise<KubeObject>;
+  /** CRs have no strategic merge patch. Default true. */
+  strategicMergePatch?: boolean;
+  /** PUT of a missing object creates it, as for leases, events and RBAC. Default false. */
+  createOnUpdate?: boolean;
+  /** PUT without a resourceVersion is allowed. Default true; false for CRs. */
+  unconditionalUpdate?: boolean;
+  /** Items in lists repeat kind and apiVersion, as those of CRs do. Default false. */
+  typedItems?: boolean;
+  /**
+   * What Go says when the JSON does not fit the type, e.g. `json: cannot unmarshal number into Go struct field
+   * ConfigMap.data of type string`; undefined when it fits.
+   */
+  typeError?(object: unknown): string | undefined;
+  /** Drops unknown fields in place and names them: `unknown field "spec.foo"`. */
+  prune?(object: KubeObject): string[];
+  /** Whether an object is gone at once (0) or marked and left to its node, as pods are; seconds. Default 0. */
+  gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number;
+  /** Served in this version, stored in another (or as another kind, as events.k8s.io is). */
+  stored?: {
+    group: string;
+    version: string;
+    resource: string;
+    kind: string;
+    fromStored(object: KubeObject): KubeObject;
+    toStored(object: KubeObject): KubeObject;
+  };
 }

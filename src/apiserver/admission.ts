@@ -1,0 +1,42 @@
+/** Admission: the last word on a write, after authorization. The access rooms implement it; the verbs call it. */
+import type { KubeObject } from '../api/object.js';
+import type { Attributes } from './attributes.js';
+import type { Resource } from './resource.js';
+
+export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+
+export interface AdmissionRequest {
+  attributes: Attributes;
+  operation: Operation;
+  resource: Resource;
+  /** The object to be written; absent on DELETE and CONNECT. `mutate` may change it in place. */
+  object?: KubeObject;
+  /** What is stored now; absent on CREATE and CONNECT. Never to be changed. */
+  oldObject?: KubeObject;
+  /** The options of the request: dryRun, fieldManager, propagationPolicy … */
+  options: Record<string, unknown>;
+  dryRun: boolean;
+  /** Adds a Warning header to the response. */
+  warn(text: string): void;
+}
+
+export interface Admission {
+  /** Before defaults of the resource are validated. Throws an ApiError to refuse. */
+  mutate(request: AdmissionRequest): void | Promise<void>;
+  /** After validation, on the object as it will be stored. Throws an ApiError to refuse. */
+  validate(request: AdmissionRequest): void | Promise<void>;
+}
+
+export const admitAll: Admission = { mutate() {}, validate() {} };
+
+/** Asks each in turn; the first refusal ends it. */
+export function inTurn(parts: Admission[]): Admission {
+  return {
+    async mutate(request) {
+      for (const part of parts) await part.mutate(request);
+    },
+    async validate(request) {
+      for (const part of parts) await part.validate(request);
+    },
+  };
+}

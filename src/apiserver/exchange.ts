@@ -1,0 +1,48 @@
+/**
+ * One request and its response, whatever carries them: a socket speaking HTTP/1.1 or HTTP/2 (server.ts) or a call in the
+ * same process (in-memory.ts).
+ */
+import type { X509Certificate } from 'node:crypto';
+import type { Readable } from 'node:stream';
+
+export type ResponseHeaders = Record<string, string | string[]>;
+
+export interface Exchange {
+  readonly method: string;
+  /** As sent, still percent-encoded, without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** The part behind '?', as sent. */
+  readonly search: string;
+  /** A request header by its lower-case name; several values are joined by ', '. */
+  header(name: string): string | undefined;
+  /** Every value of a header that may be sent several times, such as impersonate-group. */
+  headerValues(name: string): string[];
+  /** All request headers with lower-case names, for proxying. */
+  headers(): Record<string, string | string[] | undefined>;
+  /** The client certificate, where one was sent and our CA signed it. */
+  clientCertificate(): X509Certificate | undefined;
+  readonly remoteAddress: string;
+  /** The whole body, once. Throws 413 past `limitBytes` and 408-like errors for bodies that never end. */
+  body(limitBytes: number): Promise<Buffer>;
+  /** The body as a stream, for proxying. */
+  bodyStream(): Readable;
+  /** Sends a whole response. Warnings that were added before go along as headers. */
+  respond(code: number, headers: ResponseHeaders, body: Buffer | string): void;
+  /** Starts a response that goes on. */
+  stream(code: number, headers: ResponseHeaders): ResponseStream;
+  /** Adds a Warning header; has no effect once the response began. */
+  warn(text: string): void;
+  /** Called once when the client is gone or the response is complete; at once when it already is. */
+  onClose(listener: () => void): void;
+  readonly closed: boolean;
+}
+
+export interface ResponseStream {
+  /** False: the client does not keep up; wait for onDrain before writing more. */
+  write(chunk: Buffer | string): boolean;
+  onDrain(listener: () => void): void;
+  end(chunk?: Buffer | string): void;
+  /** Cuts the connection (or the HTTP/2 stream) without an orderly end. */
+  destroy(): void;
+}

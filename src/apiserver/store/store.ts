@@ -1,0 +1,129 @@
+/**
+ * Where objects live: a log of revisions and the newest state per key. This file is the contract; memory and disk keep
+ * it alike, see contract.test.ts.
+ *
+ * A write gets its revision at once and is seen by readers and watchers only when it is durable, so nothing that was
+ * seen can be lost:
+ *
+ *     write ──► latest() sees it ──► durable ──► get(), list(), watchers see it, the promise resolves
+ */
+
+/** Objects of one kind: `nodes`, or `leases` of group `coordination.k8s.io`, whatever version they are served in. */
+export interface Collection {
+  group: string;
+  resource: string;
+}
+
+export interface Key extends Collection {
+  /** '' for cluster-scoped objects. */
+  namespace: string;
+  name: string;
+}
+
+/** A collection, one of its namespaces, or one object. */
+export interface Scope extends Collection {
+  namespace?: string;
+  name?: string;
+}
+
+/** An object as it was at a revision: its JSON in the stored version, metadata.resourceVersion included. */
+export interface Stored {
+  readonly key: Key;
+  readonly revision: number;
+  readonly bytes: Buffer;
+}
+
+export interface StoreEvent {
+  readonly type: 'created' | 'updated' | 'deleted';
+  readonly key: Key;
+  readonly revision: number;
+  /** The object after the event; for 'deleted' its last state, with the deletion's resourceVersion. */
+  readonly bytes: Buffer;
+  /** The object before the event; absent for 'created'. */
+  readonly previous: Buffer | undefined;
+}
+
+export interface Change {
+  key: Key;
+  /** The revision of the object that the change is based on; 0 for one that must not exist. */
+  expected: number;
+  delete: boolean;
+  /** The object's JSON, given the revision it will have. Called once, before write() returns. */
+  encode(revision: number): Buffer;
+}
+
+export interface Page {
+  items: Stored[];
+  /** The revision that the list shows. */
+  revision: number;
+  /** More items follow the last one. */
+  more: boolean;
+  /** How many follow, where that is known without reading them. */
+  remaining: number;
+}
+
+export interface ListRange {
+  /** At most so many; 0 or absent: all. */
+  limit?: number;
+  /** Only keys behind this one, in key order (namespace, then name). */
+  after?: { namespace: string; name: string };
+  /** As of this revision; absent: now. Throws RevisionCompacted when it is no longer known. */
+  revision?: number;
+}
+
+export interface Store {
+  /** The newest durable revision. Starts at 1 so that 0 can mean "any". */
+  readonly revision: number;
+  /** Events up to this revision are forgotten: watches and lists from before fail. */
+  readonly compacted: number;
+  /** The newest durable state. */
+  get(key: Key): Stored | undefined;
+  /** The newest state, writes on their way to disk included: what a read-modify-write must start from. */
+  latest(key: Key): Stored | undefined;
+  list(scope: Scope, range?: ListRange): Page;
+  /** How many objects there are in the scope. */
+  count(scope: Scope): number;
+  /**
+   * Resolves when the change is durable. Throws RevisionConflict, before anything is written, when `expected` is not
+   * what latest() shows. A failed disk rejects this write and all that follow until the store is opened again.
+   */
+  write(change: Change): Promise<Stored>;
+  /** Resolves when every write so far is durable (or failed). */
+  settled(): Promise<void>;
+  /** What happened after a revision, oldest first. Throws RevisionCompacted. */
+  events(scope: Scope, after: number): Iterable<StoreEvent>;
+  /** Calls for every durable event in the scope from now on, in order, until the returned function is called. */
+  subscribe(scope: Scope, listener: (event: StoreEvent) => void): () => void;
+  /** Waits for writes under way, then lets go of the disk. */
+  close(): Promise<void>;
+}
+
+/** The object is not as the writer believed it to be. */
+export class RevisionConflict extends Error {
+  readonly key: Key;
+  readonly current: Stored | undefined;
+
+  constructor(key: Key, current: Stored | undefined) {
+    super(`${keyText(key)} is at revision ${current?.revision ?? 0}`);
+    this.name = 'RevisionConflict';
+    this.key = key;
+    this.current = current;
+  }
+}
+
+/** The revision asked for is older than what is kept. */
+export class RevisionCompacted extends Error {
+  readonly wanted: number;
+  readonly compacted: number;
+
+  constructor(wanted: number, compacted: number) {
+    super(`revision ${wanted} is compacted, the oldest kept is ${compacted}`);
+    this.name = 'RevisionCompacted';
+    this.wanted = wanted;
+    this.compacted = compacted;
+  }
+}
+
+export function keyText({ group, resource, namespace, name }: Key): string {
+  return [group, resource, namespace, name].filter((part) => part !== '').join('/');
+}
