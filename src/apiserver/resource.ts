@@ -3,6 +3,7 @@
  * become such definitions at run time.
  */
 import type { FieldError } from '../api/field-error.js';
+import type { NameRule } from '../api/names.js';
 import type { KubeObject } from '../api/object.js';
 import type { User } from './attributes.js';
 
@@ -36,6 +37,13 @@ export interface Resource {
   schema: unknown;
   /** Values of field selectors beside metadata.name and metadata.namespace. */
   selectableFields: Record<string, (object: KubeObject) => string>;
+  /** How metadata.name is checked. */
+  nameRule: NameRule;
+  /**
+   * Reads data from outside as this kind, the way the typed decoder of Kubernetes does: unknown fields are left out and named,
+   * empty optional fields are left out, required ones get their zero value, quantities and times one form. Throws DecodeError.
+   */
+  decode(value: unknown, style: DecodeStyle): Decoded;
   /** Fills defaults in place, before validation. */
   setDefaults(object: KubeObject): void;
   /** Drops what clients may not set (status on create, disabled fields), in place. */
@@ -76,3 +84,15 @@ export interface Resource {
     toStored(object: KubeObject): KubeObject;
   };
 }
+
+/** `json`: a body, or the outcome of a JSON or merge patch. `unstructured`: the outcome of a strategic merge patch, whose errors read differently. */
+export type DecodeStyle = 'json' | 'unstructured';
+
+export interface Decoded {
+  object: KubeObject;
+  /** Paths of fields that the kind does not have, in the order of the document, such as `metadata.nonsense`. */
+  unknownFields: string[];
+}
+
+/** The data cannot be this kind: `json: cannot unmarshal number into Go struct field ConfigMap.data of type string`. */
+export class DecodeError extends Error {}

@@ -1,0 +1,103 @@
+/**
+ * The shapes of the built-in kinds: every struct of the Kubernetes API that this server speaks, from `facts/types.json`.
+ *
+ * A line there reads `name? type flags…`: `?` is Go's omitempty; types are Go's (`*T` pointer, `[]T`, `map:T`, a scalar or the
+ * name of another shape); flags are patch strategy and merge key, list type and keys, and whether OpenAPI calls it required.
+ */
+import table from '../facts/types.json' with { type: 'json' };
+
+export type Type =
+  | { kind: 'scalar'; name: Scalar }
+  | { kind: 'pointer' | 'list' | 'map'; of: Type }
+  | { kind: 'enum'; name: string; values: string[] }
+  | { kind: 'struct'; name: string };
+
+export type Scalar =
+  | 'string'
+  | 'bool'
+  | 'int32'
+  | 'int64'
+  | 'float64'
+  | 'bytes'
+  | 'time'
+  | 'microtime'
+  | 'duration'
+  | 'quantity'
+  | 'intorstring'
+  | 'schemaOrBool'
+  | 'raw'
+  | 'any';
+
+export interface Field {
+  name: string;
+  type: Type;
+  omitEmpty: boolean;
+  required: boolean;
+  patchStrategy?: string;
+  patchMergeKey?: string;
+  listType?: string;
+  listMapKeys?: string[];
+}
+
+export interface Struct {
+  /** Such as core.v1.NodeSpec. */
+  name: string;
+  fields: Field[];
+  byName: Map<string, Field>;
+}
+
+const lines = new Map<string, string | string[]>(Object.entries(table as Record<string, string | string[]>));
+const parsed = new Map<string, Struct>();
+
+/** Names a shape that the table has; asking for another is a mistake in this program. */
+export function structOf(name: string): Struct {
+  const known = parsed.get(name);
+  if (known !== undefined) return known;
+  const fields = lines.get(name);
+  if (!Array.isArray(fields)) throw new Error(`no struct ${name} in the table of API types`);
+  const struct: Struct = { name, fields: fields.map(parseField), byName: new Map() };
+  for (const field of struct.fields) struct.byName.set(field.name, field);
+  parsed.set(name, struct);
+  return struct;
+}
+
+/** The last part of a shape's name, as Go prints it in errors: core.v1.NodeSpec → NodeSpec. */
+export function shortName(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1);
+}
+
+function parseField(line: string): Field {
+  const [declared = '', type = '', ...flags] = line.split(' ');
+  const omitEmpty = declared.endsWith('?');
+  const flag = (name: string) => flags.find((entry) => entry.startsWith(`${name}=`))?.slice(name.length + 1);
+  const field: Field = {
+    name: omitEmpty ? declared.slice(0, -1) : declared,
+    type: parseType(type),
+    omitEmpty,
+    required: flags.includes('required'),
+  };
+  const [patchStrategy, patchMergeKey, listType, keys] = [flag('patch'), flag('key'), flag('list'), flag('keys')];
+  if (patchStrategy !== undefined) field.patchStrategy = patchStrategy;
+  if (patchMergeKey !== undefined) field.patchMergeKey = patchMergeKey;
+  if (listType !== undefined) field.listType = listType;
+  if (keys !== undefined) field.listMapKeys = keys.split(',');
+  return field;
+}
+
+function parseType(text: string): Type {
+  if (text.startsWith('*')) return { kind: 'pointer', of: parseType(text.slice(1)) };
+  if (text.startsWith('[]')) return { kind: 'list', of: parseType(text.slice(2)) };
+  if (text.startsWith('map:')) return { kind: 'map', of: parseType(text.slice(4)) };
+  if (!text.includes('.')) return { kind: 'scalar', name: text as Scalar };
+  const entry = lines.get(text);
+  if (typeof entry === 'string')
+    return {
+      kind: 'enum',
+      name: text,
+      values: entry
+        .split(' ')
+        .slice(1)
+        .map((value) => (value === '""' ? '' : value)),
+    };
+  return { kind: 'struct', name: text };
+}
