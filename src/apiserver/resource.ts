@@ -65,13 +65,6 @@ export interface Resource {
   unconditionalUpdate?: boolean;
   /** Items in lists repeat kind and apiVersion, as those of CRs do. Default false. */
   typedItems?: boolean;
-  /**
-   * What Go says when the JSON does not fit the type, e.g. `json: cannot unmarshal number into Go struct field
-   * ConfigMap.data of type string`; undefined when it fits.
-   */
-  typeError?(object: unknown): string | undefined;
-  /** Drops unknown fields in place and names them: `unknown field "spec.foo"`. */
-  prune?(object: KubeObject): string[];
   /** Whether an object is gone at once (0) or marked and left to its node, as pods are; seconds. Default 0. */
   gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number;
   /** Served in this version, stored in another (or as another kind, as events.k8s.io is). */
