@@ -29,7 +29,16 @@ describe('N5: the hash that kubectl appends', () => {
     const text = fc.string({ unit: 'grapheme' }).filter((value) => !/[\b\f\0]/.test(value));
     const samples = ['<a href="x">&</a>', 'line\u2028sep\u2029', 'tab\there\n', ...fc.sample(text, 6)];
     for (const value of samples) {
-      const args = ['create', 'configmap', 'probe', `--from-literal=kubelet=${value}`, '--append-hash', '--dry-run=client', '-o', 'name'];
+      const args = [
+        'create',
+        'configmap',
+        'probe',
+        `--from-literal=kubelet=${value}`,
+        '--append-hash',
+        '--dry-run=client',
+        '-o',
+        'name',
+      ];
       const name = execFileSync('kubectl', args, { encoding: 'utf8' }).trim();
       expect(`configmap/${hashedName({ name: 'probe', data: { kubelet: value } })}`).toBe(name);
     }
