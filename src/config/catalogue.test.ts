@@ -1,0 +1,49 @@
+/** The catalogue covers every field, and answers for paths inside maps and lists. */
+import { describe, expect, test } from 'vitest';
+import { entryOf, impactOf, mostDemanding, themes } from './catalogue.js';
+import { fields } from './fields.js';
+
+const entries = themes.flatMap(([, theme]) => Object.entries(theme));
+
+describe('catalogue', () => {
+  test('has an entry for every field path, and for nothing else', () => {
+    expect(entries.map(([path]) => path).sort()).toEqual(fields.map((field) => field.path).sort());
+  });
+
+  test.each(entries)('%s says what it is, why it needs that much and what can go wrong', (_path, entry) => {
+    for (const text of [entry.what, entry.why, entry.risk]) expect(text).toMatch(/^[\w/].{10,}[.]$/);
+  });
+
+  test('a class that changes with the kubelet changes at the stated minor', () => {
+    expect(impactOf('hairpinMode', 23)?.needs).toBe('reboot');
+    expect(impactOf('hairpinMode', 24)?.needs).toBe('none');
+    for (const [path, { needs, later }] of entries) {
+      if (later === undefined) continue;
+      expect(impactOf(path, later.from - 1)?.needs).toBe(needs);
+      expect(impactOf(path, later.from)?.needs).toBe(later.needs);
+    }
+  });
+
+  test.each([
+    ['evictionHard[memory.available]', 'evictionHard'],
+    ['clusterDNS[0]', 'clusterDNS'],
+    ['reservedMemory[1].limits[memory]', 'reservedMemory[].limits'],
+    ['registerWithTaints[3].key', 'registerWithTaints[].key'],
+    ['logging.options.json.splitStream', 'logging.options.json.splitStream'],
+  ])('a change at %s is judged as %s', (path, field) => {
+    expect(impactOf(path, 32)?.why).toBe(entryOf(field)?.why);
+    expect(entryOf(field)).toBeDefined();
+  });
+
+  test('a path that is no field has no impact', () => {
+    expect(impactOf('maxPod', 32)).toBeUndefined();
+    expect(impactOf('constructor', 32)).toBeUndefined();
+    expect(impactOf('', 32)).toBeUndefined();
+  });
+
+  test('a change of several fields needs what the most demanding of them needs', () => {
+    expect(mostDemanding(['restart', 'state-file', 'drain'])).toBe('state-file');
+    expect(mostDemanding(['restart', 'never', 'reboot'])).toBe('never');
+    expect(mostDemanding([])).toBe('none');
+  });
+});
