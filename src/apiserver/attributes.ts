@@ -21,6 +21,14 @@ export interface Attributes {
   namespace: string;
   /** Also filled from an exact `metadata.name=` field selector on list and watch, as Kubernetes does. */
   name: string;
+  /** What a field selector on list and watch asks for, with `=` for both spellings of equality. */
+  fieldSelector?: FieldRequirement[];
+}
+
+export interface FieldRequirement {
+  field: string;
+  operator: '=' | '!=';
+  value: string;
 }
 
 export interface Decision {
