@@ -1,7 +1,138 @@
-/** The feature gates of each minor. */
-import type { Minor } from './model.js';
+/** The feature gates of each minor: which exist, what they default to, and what a kubelet says when they are set. */
+import { gateDependencies } from './facts/gate-dependencies.js';
+import { gateRows } from './facts/gate-rows.js';
+import { knownMinor, type Minor } from './model.js';
+
+export interface Gate {
+  stage: 'Alpha' | 'Beta' | 'GA' | 'Deprecated';
+  default: boolean;
+  /** Any other value than the default is refused. */
+  locked: boolean;
+}
+
+/** What gates were set to: by the document, by the flags, or by both. */
+export type Gates = Readonly<Record<string, boolean>>;
+
+const stages = { A: 'Alpha', B: 'Beta', G: 'GA', D: 'Deprecated' } as const;
+
+/** Parsed once, on first use: most runs never ask. */
+let table: Map<string, Map<Minor, Gate>> | undefined;
+
+function gateTable(): Map<string, Map<Minor, Gate>> {
+  if (table !== undefined) return table;
+  table = new Map();
+  for (const [, name, ranges] of gateRows.matchAll(/(\w+):(\S+)/g)) {
+    const byMinor = new Map<Minor, Gate>();
+    for (const [, from, to = from, stage, sign, lock] of ranges!.matchAll(/(\d+)(?:-(\d+))?([ABGD])([+-])(!?)/g)) {
+      const gate = { stage: stages[stage as keyof typeof stages], default: sign === '+', locked: lock === '!' };
+      for (let minor = Number(from); minor <= Number(to); minor++) byMinor.set(minor, gate);
+    }
+    table.set(name!, byMinor);
+  }
+  return table;
+}
+
+/** The gate as that minor knows it; undefined when it does not. */
+export function gateAt(name: string, minor: Minor): Gate | undefined {
+  const known = knownMinor(minor);
+  if (name === 'AllAlpha') return { stage: 'Alpha', default: false, locked: false };
+  if (name === 'AllBeta') return known >= 17 ? { stage: 'Beta', default: false, locked: false } : undefined;
+  return gateTable().get(name)?.get(known);
+}
+
+/** Every gate of that minor, in alphabetical order. */
+export function gatesOf(minor: Minor): string[] {
+  return [...gateTable().keys()].filter((name) => gateAt(name, minor) !== undefined);
+}
 
 /** Whether a gate is on, given the chosen ones (AllAlpha and AllBeta included) and that minor's defaults. */
-export function isGateOn(name: string, chosen: Readonly<Record<string, boolean>>, _minor: Minor): boolean {
-  return Object.hasOwn(chosen, name) && chosen[name] === true;
+export function isGateOn(name: string, chosen: Gates, minor: Minor): boolean {
+  return isOn(name, settle([chosen], minor), minor);
+}
+
+/**
+ * The process-wide registry after each layer was added: a later layer overrides an earlier one, and AllAlpha and AllBeta move only
+ * what no layer so far has touched.
+ */
+export function settle(layers: readonly Gates[], minor: Minor): ReadonlyMap<string, boolean> {
+  const settled = new Map<string, boolean>();
+  for (const layer of layers) {
+    for (const [name, value] of Object.entries(layer)) if (!isGroup(name)) settled.set(name, value);
+    for (const [name, value] of Object.entries(layer)) if (isGroup(name)) settleGroup(name, value, settled, minor);
+  }
+  return settled;
+}
+
+const isGroup = (name: string) => name === 'AllAlpha' || name === 'AllBeta';
+
+function settleGroup(group: string, value: boolean, settled: Map<string, boolean>, minor: Minor): void {
+  const stage = group === 'AllAlpha' ? 'Alpha' : 'Beta';
+  for (const name of gateTable().keys())
+    if (!settled.has(name) && gateAt(name, minor)?.stage === stage) settled.set(name, value);
+}
+
+export function isOn(name: string, settled: ReadonlyMap<string, boolean>, minor: Minor): boolean {
+  return settled.get(name) ?? gateAt(name, minor)?.default ?? false;
+}
+
+export interface GateError {
+  name: string;
+  message: string;
+}
+
+/**
+ * What the kubelet says to these layers; empty when it takes them. It walks a Go map, so with several bad gates its choice is
+ * random: ours is alphabetical. Until 1.30 the first bad gate ends it; since then only an unknown one does.
+ */
+export function gateErrors(layers: readonly Gates[], minor: Minor): GateError[] {
+  const chosen: Record<string, boolean> = Object.assign(Object.create(null), ...layers);
+  const errors: GateError[] = [];
+  for (const name of Object.keys(chosen).sort()) {
+    const message = refusal(name, chosen[name]!, minor);
+    if (message === undefined) continue;
+    errors.push({ name, message });
+    if (minor <= 30 || gateAt(name, minor) === undefined) return errors;
+  }
+  return errors.length > 0 || minor < 35 ? errors : dependencyErrors(settle(layers, minor), minor);
+}
+
+function refusal(name: string, value: boolean, minor: Minor): string | undefined {
+  const gate = gateAt(name, minor);
+  if (gate === undefined) return `unrecognized ${minor === 11 ? 'key' : 'feature gate'}: ${name}`;
+  if (gate.locked && value !== gate.default)
+    return `cannot set feature gate ${name} to ${value}, feature is locked to ${gate.default}`;
+  return undefined;
+}
+
+function dependencyErrors(settled: ReadonlyMap<string, boolean>, minor: Minor): GateError[] {
+  const errors: GateError[] = [];
+  const at = knownMinor(minor);
+  for (const [, name, others, only] of gateDependencies.matchAll(/(\w+)<([\w+]+)(?:@(\d+))?/g)) {
+    if ((only !== undefined && Number(only) !== at) || !isOn(name!, settled, minor)) continue;
+    const off = others!.split('+').filter((other) => !isOn(other, settled, minor));
+    if (off.length === 0) continue;
+    errors.push({
+      name: name!,
+      message: `${name} is enabled, but depends on features that are disabled: [${off.join(' ')}]`,
+    });
+  }
+  return errors;
+}
+
+/** What the kubelet logs for gates that will go away; setting them works today and stops a later kubelet. */
+export function gateWarnings(chosen: Gates, minor: Minor): GateError[] {
+  if (minor < 12) return [];
+  return Object.keys(chosen)
+    .sort()
+    .flatMap((name) => {
+      const stage = isGroup(name) ? undefined : gateAt(name, minor)?.stage;
+      if (stage !== 'GA' && stage !== 'Deprecated') return [];
+      const word = stage === 'GA' ? 'GA' : 'deprecated';
+      return [
+        {
+          name,
+          message: `Setting ${word} feature gate ${name}=${chosen[name]}. It will be removed in a future release.`,
+        },
+      ];
+    });
 }
