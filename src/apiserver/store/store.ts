@@ -88,12 +88,14 @@ export interface Store {
    * what latest() shows. A failed disk rejects this write and all that follow until the store is opened again.
    */
   write(change: Change): Promise<Stored>;
-  /** Resolves when every write so far is durable (or failed). */
+  /** Resolves when every write so far is durable. */
   settled(): Promise<void>;
   /** What happened after a revision, oldest first. Throws RevisionCompacted. */
   events(scope: Scope, after: number): Iterable<StoreEvent>;
   /** Calls for every durable event in the scope from now on, in order, until the returned function is called. */
   subscribe(scope: Scope, listener: (event: StoreEvent) => void): () => void;
+  /** Forgets what happened up to a revision, newest states excepted. Done now and then by itself. */
+  compact(revision: number): Promise<void>;
   /** Waits for writes under way, then lets go of the disk. */
   close(): Promise<void>;
 }

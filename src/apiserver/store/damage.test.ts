@@ -1,0 +1,124 @@
+/** A store that is damaged, of another format or in use is refused with words, and left untouched. */
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { open } from 'lmdb';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../clock.js';
+import { lockDirectory } from './directory-lock.js';
+import { openLmdbJournal } from './lmdb-journal.js';
+import { RevisionStore } from './revision-store.js';
+
+let home: string;
+let healthy: string;
+let copies = 0;
+
+const openStore = async (directory: string) => new RevisionStore(await openLmdbJournal(directory), systemClock);
+
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'relet-damage-'));
+  healthy = join(home, 'healthy');
+  const store = await openStore(healthy);
+  for (let at = 0; at < 300; at++) {
+    const key = { group: '', resource: 'nodes', namespace: '', name: `n${at}` };
+    // Some records fit into a page, some need pages of their own.
+    const bytes = Buffer.from(JSON.stringify({ at, filler: 'x'.repeat(at % 3 === 0 ? 5000 : 100) }));
+    await store.write({ key, expected: 0, delete: false, encode: () => bytes });
+  }
+  await store.close();
+});
+afterAll(() => rmSync(home, { recursive: true }));
+
+function copy(): { directory: string; file: string } {
+  const directory = join(home, `copy-${copies++}`);
+  cpSync(healthy, directory, { recursive: true });
+  return { directory, file: join(directory, 'data.mdb') };
+}
+
+/** Refused, and the file is the same afterwards. */
+async function expectRefused(directory: string, words: RegExp): Promise<void> {
+  const before = readFileSync(join(directory, 'data.mdb'));
+  await expect(openStore(directory)).rejects.toThrow(words);
+  expect(readFileSync(join(directory, 'data.mdb')).equals(before)).toBe(true);
+}
+
+describe('a store that must not be used', () => {
+  test('the healthy one opens', async () => {
+    const store = await openStore(copy().directory);
+    expect(store.count({ group: '', resource: 'nodes' })).toBe(300);
+    await store.close();
+  });
+
+  test.each([0.9, 0.5, 0.1])('truncated to %s of its size', async (share) => {
+    const { directory, file } = copy();
+    truncateSync(file, Math.floor(readFileSync(file).length * share));
+    await expectRefused(directory, /is damaged .*restore a copy/);
+  });
+
+  test('overwritten with zeros page by page: refused or whole, never half read', async () => {
+    const pages = readFileSync(join(healthy, 'data.mdb')).length / 4096;
+    let refused = 0;
+    for (let page = 0; page < pages; page += 7) {
+      const { directory, file } = copy();
+      const bytes = readFileSync(file);
+      bytes.fill(0, page * 4096, (page + 1) * 4096);
+      writeFileSync(file, bytes);
+      const opened = await openStore(directory).catch((error: Error) => error);
+      if (opened instanceof Error) {
+        expect(opened.message).toMatch(/is damaged/);
+        refused++;
+      } else {
+        // A page that is free or superseded: everything must still be there.
+        expect(opened.count({ group: '', resource: 'nodes' })).toBe(300);
+        for (const item of opened.list({ group: '', resource: 'nodes' }).items) JSON.parse(item.bytes.toString());
+        await opened.close();
+      }
+      rmSync(directory, { recursive: true });
+    }
+    expect(refused).toBeGreaterThan(5);
+  });
+
+  test('a flipped bit inside an object', async () => {
+    const { directory, file } = copy();
+    const bytes = readFileSync(file);
+    const at = bytes.indexOf('"filler":"xxxx');
+    bytes[at + 20] = bytes[at + 20]! ^ 1;
+    writeFileSync(file, bytes);
+    await expectRefused(directory, /checksum/);
+  });
+
+  test('garbage in place of the file', async () => {
+    const { directory, file } = copy();
+    writeFileSync(file, 'this is not a database'.repeat(1000));
+    await expectRefused(directory, /is damaged/);
+  });
+
+  test('another format', async () => {
+    const { directory } = copy();
+    const root = open({ path: directory, overlappingSync: false, maxDbs: 4, encoding: 'json' });
+    await root.openDB('meta', { encoding: 'json' }).put('store', { format: 2, compacted: 0 });
+    await root.close();
+    await expectRefused(directory, /has format 2, this relet reads format 1: start the relet that wrote it/);
+  });
+
+  test('one that another process uses', async () => {
+    const { directory } = copy();
+    const store = await openStore(directory);
+    await expect(openStore(directory)).rejects.toThrow(`is held by process ${process.pid}: stop it first`);
+    await store.close();
+    await (await openStore(directory)).close();
+  });
+
+  test.each([
+    ['of a process that is gone', '999999999 5 some-boot\n'],
+    ['of an earlier process with our pid', `${process.pid} 1 some-boot\n`],
+    ['that is empty', ''],
+  ])('a lock %s is taken over', (_name, content) => {
+    const { directory } = copy();
+    writeFileSync(join(directory, 'lock'), content);
+    const unlock = lockDirectory(directory);
+    expect(readFileSync(join(directory, 'lock'), 'utf8')).toMatch(new RegExp(`^${process.pid} `));
+    unlock();
+    expect(existsSync(join(directory, 'lock'))).toBe(false);
+  });
+});
