@@ -1,0 +1,180 @@
+/**
+ * Speaks to any Kubernetes API: the verbs, with typed errors, timeouts, pages and kept connections. Watching is watch.ts
+ * and follow.ts.
+ */
+import type { KubeObject } from '../api/object.js';
+import type { Clock } from '../clock.js';
+import type { Connection } from './connection.js';
+import type { IdentitySource } from './identity-source.js';
+import { createRequester, type RawRequest, type RawResponse, type RequesterOptions } from './requester.js';
+import { type ObjectPlace, type ResourceType, resourcePath } from './resource-type.js';
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  /** Default the client's. */
+  timeoutMs?: number;
+}
+
+export interface WriteOptions extends CallOptions {
+  dryRun?: boolean;
+  fieldManager?: string;
+  fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
+}
+
+export interface ListOptions extends CallOptions {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Objects per page. Default 500. */
+  limit?: number;
+  resourceVersion?: string;
+}
+
+export interface Page<T> {
+  items: T[];
+  resourceVersion: string;
+}
+
+const patchTypes = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+} as const;
+
+export interface PatchOptions extends WriteOptions {
+  as: keyof typeof patchTypes;
+  /** Take over fields of other managers; only with `apply`. */
+  force?: boolean;
+}
+
+export interface DeleteOptions extends CallOptions {
+  dryRun?: boolean;
+  preconditions?: { uid?: string; resourceVersion?: string };
+  propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+  gracePeriodSeconds?: number;
+}
+
+export interface KubeClient {
+  /** The server, user and namespace the next request would use. */
+  readonly connection: Connection;
+  readonly clock: Clock;
+  get<T = KubeObject>(type: ResourceType, place: ObjectPlace & { name: string }, options?: CallOptions): Promise<T>;
+  /** Page by page, each with the resourceVersion of the whole list. */
+  pages<T = KubeObject>(type: ResourceType, options?: ListOptions): AsyncGenerator<Page<T>, void, void>;
+  /** All pages in one. */
+  list<T = KubeObject>(type: ResourceType, options?: ListOptions): Promise<Page<T>>;
+  create<T = KubeObject>(type: ResourceType, place: ObjectPlace, object: object, options?: WriteOptions): Promise<T>;
+  update<T = KubeObject>(type: ResourceType, place: Named, object: object, options?: WriteOptions): Promise<T>;
+  patch<T = KubeObject>(type: ResourceType, place: Named, patch: unknown, options: PatchOptions): Promise<T>;
+  /** Answers the object as it was, or a Status. */
+  delete(type: ResourceType, place: Named, options?: DeleteOptions): Promise<unknown>;
+  /** Any request; answers with status and text, and throws ApiError from 400 up. */
+  raw(request: RawRequest): Promise<RawResponse>;
+  /** As raw, but the body is read by the caller as it comes. */
+  open: ReturnType<typeof createRequester>['open'];
+  /** Closes idle connections. */
+  close(): void;
+}
+
+type Named = ObjectPlace & { name: string };
+
+export type ClientOptions = Omit<RequesterOptions, 'source'> & { source: IdentitySource };
+
+export function createClient(options: ClientOptions): KubeClient {
+  const requester = createRequester(options);
+  const call = async <T>(request: RawRequest): Promise<T> => parse(await requester.raw(request), request);
+  const write = <T>(method: string, path: string, object: unknown, write: WriteOptions = {}, contentType?: string) =>
+    call<T>({
+      method,
+      path,
+      query: writeQuery(write),
+      body: JSON.stringify(object),
+      ...(contentType && { contentType }),
+      ...within(write),
+    });
+
+  async function* pages<T>(type: ResourceType, list: ListOptions = {}): AsyncGenerator<Page<T>, void, void> {
+    const { namespace, labelSelector, fieldSelector, limit = 500, resourceVersion } = list;
+    let next: string | undefined;
+    do {
+      const page: ListAnswer<T> = await call({
+        method: 'GET',
+        path: resourcePath(type, namespace === undefined ? {} : { namespace }),
+        query: {
+          labelSelector,
+          fieldSelector,
+          limit: String(limit),
+          continue: next,
+          // A continue token has its own version; a server refuses both.
+          resourceVersion: next === undefined ? resourceVersion : undefined,
+        },
+        ...within(list),
+      });
+      yield { items: page.items ?? [], resourceVersion: page.metadata?.resourceVersion ?? '' };
+      next = page.metadata?.continue || undefined;
+    } while (next !== undefined);
+  }
+
+  return {
+    get connection() {
+      return options.source().connection;
+    },
+    clock: options.clock,
+    get: (type, place, get = {}) => call({ method: 'GET', path: resourcePath(type, place), ...within(get) }),
+    pages,
+    async list<T>(type: ResourceType, list?: ListOptions) {
+      const all: Page<T> = { items: [], resourceVersion: '' };
+      for await (const page of pages<T>(type, list)) {
+        for (const item of page.items) all.items.push(item);
+        all.resourceVersion = page.resourceVersion;
+      }
+      return all;
+    },
+    create: (type, place, object, options) => write('POST', resourcePath(type, place), object, options),
+    update: (type, place, object, options) => write('PUT', resourcePath(type, place), object, options),
+    patch: (type, place, patch, { as, force, ...options }) => {
+      const path = `${resourcePath(type, place)}${force ? '?force=true' : ''}`;
+      return write('PATCH', path, patch, options, patchTypes[as]);
+    },
+    delete: (type, place, { dryRun, preconditions, propagationPolicy, gracePeriodSeconds, ...options } = {}) =>
+      call({
+        method: 'DELETE',
+        path: resourcePath(type, place),
+        query: { dryRun: dryRun ? 'All' : undefined },
+        body: JSON.stringify({
+          apiVersion: 'v1',
+          kind: 'DeleteOptions',
+          preconditions,
+          propagationPolicy,
+          gracePeriodSeconds,
+        }),
+        ...within(options),
+      }),
+    raw: requester.raw,
+    open: requester.open,
+    close: requester.close,
+  };
+}
+
+interface ListAnswer<T> {
+  items?: T[] | null;
+  metadata?: { resourceVersion?: string; continue?: string };
+}
+
+function within({ signal, timeoutMs }: CallOptions): CallOptions {
+  return { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
+}
+
+function writeQuery({ dryRun, fieldManager, fieldValidation }: WriteOptions): Record<string, string | undefined> {
+  return { dryRun: dryRun ? 'All' : undefined, fieldManager, fieldValidation };
+}
+
+function parse<T>(response: RawResponse, { method, path }: RawRequest): T {
+  try {
+    return JSON.parse(response.text) as T;
+  } catch (cause) {
+    const start = response.text.slice(0, 100);
+    throw new Error(`${method} ${path}: the answer is not JSON but ${JSON.stringify(start)}`, { cause });
+  }
+}

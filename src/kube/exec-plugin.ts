@@ -1,0 +1,186 @@
+/**
+ * Exec credential plugins (client.authentication.k8s.io): runs the command a kubeconfig names and keeps its answer until
+ * it expires or the server refuses it.
+ */
+import { spawn } from 'node:child_process';
+import type { Clock } from '../clock.js';
+import type { ClusterEntry, ExecEntry } from './kubeconfig.js';
+
+export interface ExecCredential {
+  token?: string;
+  clientCertificate?: string;
+  clientKey?: string;
+}
+
+export interface ExecPlugin {
+  /** One run at a time: whoever asks meanwhile gets the same answer. */
+  credential(signal?: AbortSignal): Promise<ExecCredential>;
+  /** The server answered 401 to this one. A newer one is left alone. */
+  refused(credential: ExecCredential): void;
+}
+
+export interface ExecPluginOptions {
+  exec: ExecEntry;
+  cluster: ClusterEntry;
+  /** The certificate authority's PEM, read; for plugins that ask for the cluster. */
+  certificateAuthority?: string | undefined;
+  userName: string;
+  env: Record<string, string | undefined>;
+  clock: Clock;
+  /** A person sits at standard input and may be asked. Default false. */
+  interactive?: boolean;
+  /** How long a run without a person may take. Default 60 s. */
+  timeoutMs?: number;
+}
+
+const versions = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `client.authentication.k8s.io/${version}`);
+const clusterExtension = 'client.authentication.k8s.io/exec';
+const maxOutputBytes = 1024 * 1024;
+
+export class ExecPluginError extends Error {
+  override name = 'ExecPluginError';
+}
+
+export function createExecPlugin(options: ExecPluginOptions): ExecPlugin {
+  const { exec, userName, clock } = options;
+  checkEntry(exec, userName);
+  let held: { credential: ExecCredential; expiresAt: number } | undefined;
+  let running: Promise<ExecCredential> | undefined;
+
+  const refresh = async (signal?: AbortSignal) => {
+    const stdout = await run(options, isInteractive(options), signal);
+    const answer = parseAnswer(stdout, exec, userName);
+    held = answer;
+    return answer.credential;
+  };
+  return {
+    credential(signal) {
+      if (held !== undefined && clock.now() < held.expiresAt) return Promise.resolve(held.credential);
+      running ??= refresh(signal).finally(() => {
+        running = undefined;
+      });
+      return running;
+    },
+    refused(credential) {
+      if (held?.credential === credential) held = undefined;
+    },
+  };
+}
+
+function checkEntry(exec: ExecEntry, userName: string): void {
+  const refuse = (why: string) => {
+    throw new ExecPluginError(`user "${userName}": exec plugin ${exec.command ? `"${exec.command}" ` : ''}${why}`);
+  };
+  if (!exec.command) refuse('has no command');
+  if (!exec.apiVersion) refuse(`has no apiVersion; use one of ${versions.join(', ')}`);
+  if (!versions.includes(exec.apiVersion!))
+    refuse(`has apiVersion "${exec.apiVersion}"; use one of ${versions.join(', ')}`);
+  const modes = ['Never', 'IfAvailable', 'Always'];
+  if (exec.interactiveMode === undefined && exec.apiVersion === versions[0])
+    refuse(`has no interactiveMode, which v1 requires; use one of ${modes.join(', ')}`);
+  if (exec.interactiveMode !== undefined && !modes.includes(exec.interactiveMode))
+    refuse(`has interactiveMode "${exec.interactiveMode}"; use one of ${modes.join(', ')}`);
+}
+
+function isInteractive({ exec, interactive = false, userName }: ExecPluginOptions): boolean {
+  if (exec.interactiveMode === 'Always' && !interactive)
+    throw new ExecPluginError(
+      `user "${userName}": exec plugin "${exec.command}" wants to ask a person, but standard input is not a terminal`,
+    );
+  return interactive && exec.interactiveMode !== 'Never';
+}
+
+/** The plugin's environment: ours, what the entry adds, and the request. */
+function environment(options: ExecPluginOptions, interactive: boolean): Record<string, string | undefined> {
+  const { exec, cluster, certificateAuthority, env } = options;
+  const info = {
+    kind: 'ExecCredential',
+    apiVersion: exec.apiVersion,
+    spec: {
+      ...(exec.provideClusterInfo && {
+        cluster: {
+          server: cluster.server,
+          'tls-server-name': cluster['tls-server-name'],
+          'insecure-skip-tls-verify': cluster['insecure-skip-tls-verify'],
+          'certificate-authority-data': certificateAuthority && Buffer.from(certificateAuthority).toString('base64'),
+          'proxy-url': cluster['proxy-url'],
+          config: cluster.extensions?.find(({ name }) => name === clusterExtension)?.extension,
+        },
+      }),
+      interactive,
+    },
+  };
+  const added = Object.fromEntries((exec.env ?? []).map(({ name, value }) => [name, String(value)]));
+  return { ...env, ...added, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
+}
+
+function run(options: ExecPluginOptions, interactive: boolean, signal?: AbortSignal): Promise<string> {
+  const { exec, userName, timeoutMs = 60_000 } = options;
+  const failed = (why: string, cause?: unknown) =>
+    new ExecPluginError(`user "${userName}": exec plugin "${exec.command}" ${why}`, { cause });
+  return new Promise((resolve, reject) => {
+    const child = spawn(exec.command!, exec.args ?? [], {
+      env: environment(options, interactive),
+      stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'inherit'],
+      ...(signal && { signal }),
+    });
+    let size = 0;
+    const chunks: Buffer[] = [];
+    const give = (error: Error) => {
+      reject(error);
+      child.kill('SIGKILL');
+    };
+    const timer = interactive
+      ? undefined
+      : setTimeout(() => give(failed(`gave no answer in ${timeoutMs} ms`)), timeoutMs);
+    child.stdout!.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > maxOutputBytes) give(failed(`printed more than ${maxOutputBytes} bytes`));
+    });
+    child.on('error', (cause: NodeJS.ErrnoException) => {
+      clearTimeout(timer);
+      if (signal?.aborted) return reject(signal.reason);
+      const hint = exec.installHint ? `\n${printable(exec.installHint)}` : '';
+      reject(
+        cause.code === 'ENOENT'
+          ? failed(`is not installed${hint}`, cause)
+          : failed(`cannot be run: ${cause.message}`, cause),
+      );
+    });
+    child.on('close', (code, killedBy) => {
+      clearTimeout(timer);
+      if (code === 0) resolve(Buffer.concat(chunks).toString('utf8'));
+      else reject(failed(code === null ? `was killed by ${killedBy}` : `failed with exit code ${code}`));
+    });
+  });
+}
+
+function parseAnswer(stdout: string, exec: ExecEntry, userName: string) {
+  const failed = (why: string) => new ExecPluginError(`user "${userName}": exec plugin "${exec.command}" ${why}`);
+  let answer: { kind?: string; apiVersion?: string; status?: Record<string, string | undefined> };
+  try {
+    answer = JSON.parse(stdout);
+  } catch {
+    throw failed('printed no JSON');
+  }
+  if (answer?.kind !== 'ExecCredential') throw failed('printed no ExecCredential');
+  if (answer.apiVersion !== exec.apiVersion)
+    throw failed(`is configured for ${exec.apiVersion} and answered in ${answer.apiVersion}`);
+  const { token, clientCertificateData, clientKeyData, expirationTimestamp } = answer.status ?? {};
+  if (!token && !clientCertificateData && !clientKeyData) throw failed('gave neither a token nor a certificate');
+  if (!clientCertificateData !== !clientKeyData) throw failed('gave a certificate without its key, or a key alone');
+  const expiresAt = expirationTimestamp ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY;
+  if (Number.isNaN(expiresAt)) throw failed(`gave expirationTimestamp "${expirationTimestamp}", which is no time`);
+  const credential: ExecCredential = {
+    ...(token && { token }),
+    ...(clientCertificateData &&
+      clientKeyData && { clientCertificate: clientCertificateData, clientKey: clientKeyData }),
+  };
+  return { credential, expiresAt };
+}
+
+/** Escape sequences in a hint must not reach the terminal. */
+function printable(text: string): string {
+  return text.replace(/[^\P{C}\t\n]/gu, (character) => `U+${character.codePointAt(0)!.toString(16).padStart(4, '0')}`);
+}

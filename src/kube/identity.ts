@@ -1,0 +1,155 @@
+/**
+ * Who we are to the server, read anew for every request: the client certificate, the authorization header and the trust
+ * in the server. Rotated files, expired plugin answers and an edited kubeconfig take effect without a restart.
+ */
+import type { Clock } from '../clock.js';
+import type { Connection } from './connection.js';
+import { createExecPlugin, type ExecCredential, type ExecPlugin } from './exec-plugin.js';
+import { type FollowedFile, followFile } from './followed-file.js';
+import { KubeconfigError } from './kubeconfig.js';
+import { oidcToken } from './oidc.js';
+
+/** What the TLS layer needs, as PEM. */
+export interface TlsMaterial {
+  ca?: string;
+  cert?: string;
+  key?: string;
+  serverName?: string;
+  insecure: boolean;
+}
+
+export interface Credentials {
+  headers: Record<string, string | string[]>;
+  tls: TlsMaterial;
+  /** Tell that the server answered 401 with these; true when it is worth asking again with new ones. */
+  refused(): boolean;
+}
+
+export interface Identity {
+  connection: Connection;
+  current(signal?: AbortSignal): Promise<Credentials>;
+}
+
+export interface IdentityOptions {
+  connection: Connection;
+  env: Record<string, string | undefined>;
+  clock: Clock;
+  interactive?: boolean;
+}
+
+export function createIdentity({ connection, env, clock, interactive = false }: IdentityOptions): Identity {
+  const { cluster, user, userName } = connection;
+  const place = (field: string) =>
+    `${field} of ${field === 'certificate-authority' ? 'the cluster' : `user "${userName}"`}`;
+  const ca = pem(cluster, 'certificate-authority', place);
+  const cert = pem(user, 'client-certificate', place);
+  const key = pem(user, 'client-key', place);
+  const tokenFile = user.tokenFile ? followFile(user.tokenFile) : undefined;
+  let plugin: ExecPlugin | undefined;
+
+  return {
+    connection,
+    async current(signal) {
+      const tls: TlsMaterial = {
+        insecure: cluster['insecure-skip-tls-verify'] ?? false,
+        ...optional('ca', ca?.()),
+        ...optional('serverName', cluster['tls-server-name']),
+      };
+      const headers = impersonation(connection);
+      let given: ExecCredential | undefined;
+      if (connection.server.startsWith('https:')) {
+        // Only a connection that keeps secrets is told any.
+        if (user.exec) {
+          plugin ??= createExecPlugin({
+            exec: user.exec,
+            cluster,
+            certificateAuthority: tls.ca,
+            userName,
+            env,
+            clock,
+            interactive,
+          });
+          given = await plugin.credential(signal);
+        }
+        Object.assign(tls, optional('cert', given?.clientCertificate ?? cert?.()));
+        Object.assign(tls, optional('key', given?.clientKey ?? key?.()));
+        Object.assign(headers, authorization(connection, given, tokenFile, clock));
+      }
+      return {
+        headers,
+        tls,
+        refused() {
+          if (given === undefined) return false;
+          plugin?.refused(given);
+          return true;
+        },
+      };
+    },
+  };
+}
+
+function optional<K extends string>(field: K, value: string | undefined): { [field in K]?: string } {
+  return value === undefined ? {} : ({ [field]: value } as { [field in K]?: string });
+}
+
+type PemField = 'certificate-authority' | 'client-certificate' | 'client-key';
+type PemEntry = { [field in PemField | `${PemField}-data`]?: string };
+
+/** Inline data wins over a file, as in client-go. */
+function pem(entry: PemEntry, field: PemField, place: (field: string) => string): (() => string) | undefined {
+  const data = entry[`${field}-data`];
+  if (data) {
+    const text = Buffer.from(data, 'base64').toString('utf8');
+    if (!text.includes('-----BEGIN ')) throw new KubeconfigError(`${place(`${field}-data`)} is not PEM in base64`);
+    return () => text;
+  }
+  const path = entry[field];
+  if (!path) return undefined;
+  const file = followFile(path);
+  return () => readOrExplain(file, path, place(field));
+}
+
+function readOrExplain(file: FollowedFile, path: string, what: string): string {
+  try {
+    return file.read();
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code;
+    const reason = code === 'ENOENT' ? 'no such file' : code === 'EACCES' ? 'permission denied' : String(cause);
+    throw new KubeconfigError(`read ${what}, ${path}: ${reason}`, { cause });
+  }
+}
+
+function authorization(
+  { user, userName }: Connection,
+  given: ExecCredential | undefined,
+  tokenFile: FollowedFile | undefined,
+  clock: Clock,
+): Record<string, string> {
+  const bearer = (token: string) => ({ authorization: `Bearer ${token.trim()}` });
+  if (given?.token) return bearer(given.token);
+  if (tokenFile !== undefined) {
+    try {
+      return bearer(readOrExplain(tokenFile, user.tokenFile!, `tokenFile of user "${userName}"`));
+    } catch (error) {
+      // With both given the static token stands in for an unreadable file, as in client-go.
+      if (!user.token) throw error;
+    }
+  }
+  if (user.token) return bearer(user.token);
+  if (user.username || user.password)
+    return {
+      authorization: `Basic ${Buffer.from(`${user.username ?? ''}:${user.password ?? ''}`).toString('base64')}`,
+    };
+  if (user['auth-provider']) return bearer(oidcToken(user['auth-provider'], userName, clock.now()));
+  return {};
+}
+
+function impersonation({ user }: Connection): Record<string, string | string[]> {
+  if (!user.as) return {};
+  const headers: Record<string, string | string[]> = { 'impersonate-user': user.as };
+  if (user['as-uid']) headers['impersonate-uid'] = user['as-uid'];
+  if (user['as-groups']?.length) headers['impersonate-group'] = user['as-groups'];
+  for (const [name, values] of Object.entries(user['as-user-extra'] ?? {}))
+    headers[`impersonate-extra-${encodeURIComponent(name.toLowerCase())}`] = values;
+  return headers;
+}

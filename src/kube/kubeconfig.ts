@@ -1,0 +1,237 @@
+/**
+ * Reads kubeconfig files as kubectl does: several files merged, the first to name a thing wins, relative paths count
+ * from the file they stand in. What the words mean is connection.ts's business.
+ */
+import { readFileSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
+import { parse } from 'yaml';
+
+export interface ClusterEntry {
+  server?: string;
+  'tls-server-name'?: string;
+  'insecure-skip-tls-verify'?: boolean;
+  'certificate-authority'?: string;
+  'certificate-authority-data'?: string;
+  'proxy-url'?: string;
+  extensions?: { name: string; extension?: unknown }[];
+}
+
+export interface ExecEntry {
+  apiVersion?: string;
+  command?: string;
+  args?: string[] | null;
+  env?: { name: string; value: string }[] | null;
+  installHint?: string;
+  provideClusterInfo?: boolean;
+  interactiveMode?: string;
+}
+
+export interface UserEntry {
+  'client-certificate'?: string;
+  'client-certificate-data'?: string;
+  'client-key'?: string;
+  'client-key-data'?: string;
+  token?: string;
+  tokenFile?: string;
+  username?: string;
+  password?: string;
+  as?: string;
+  'as-uid'?: string;
+  'as-groups'?: string[];
+  'as-user-extra'?: Record<string, string[]>;
+  exec?: ExecEntry;
+  'auth-provider'?: { name: string; config?: Record<string, string> | null };
+}
+
+export interface ContextEntry {
+  cluster?: string;
+  user?: string;
+  namespace?: string;
+}
+
+export interface Kubeconfig {
+  currentContext: string;
+  clusters: Map<string, ClusterEntry>;
+  users: Map<string, UserEntry>;
+  contexts: Map<string, ContextEntry>;
+  /** The files it was read from, for messages. */
+  files: string[];
+  /** Those asked for that do not exist. */
+  missing: string[];
+}
+
+/** A kubeconfig that cannot be used. The message names the file or entry, the reason and what to do. */
+export class KubeconfigError extends Error {
+  override name = 'KubeconfigError';
+}
+
+/**
+ * Which files to read: an explicit one must exist; those of the KUBECONFIG list and the default may be missing.
+ * A duplicate in the list counts once.
+ */
+export function kubeconfigPaths(options: {
+  explicit?: string | undefined;
+  env: Record<string, string | undefined>;
+  home?: string;
+}): { paths: string[]; mustExist: boolean } {
+  const { explicit, env, home = env.HOME ?? '/' } = options;
+  if (explicit) return { paths: [explicit], mustExist: true };
+  const listed = (env.KUBECONFIG ?? '').split(':').filter((path) => path !== '');
+  return { paths: listed.length > 0 ? [...new Set(listed)] : [join(home, '.kube', 'config')], mustExist: false };
+}
+
+export function loadKubeconfig(paths: string[], options: { mustExist?: boolean } = {}): Kubeconfig {
+  const merged: Kubeconfig = {
+    currentContext: '',
+    clusters: new Map(),
+    users: new Map(),
+    contexts: new Map(),
+    files: [],
+    missing: [],
+  };
+  for (const path of paths) {
+    const text = readOrSkip(path, options.mustExist ?? false);
+    if (text === undefined) merged.missing.push(path);
+    else mergeInto(merged, parseKubeconfig(text, path));
+  }
+  return merged;
+}
+
+/** `path` is for messages and as the base of relative paths. */
+export function parseKubeconfig(text: string, path: string): Kubeconfig {
+  const document = parseDocument(text, path);
+  const base = dirname(path);
+  const clusters = entries<ClusterEntry>(document, 'clusters', 'cluster', path);
+  const users = entries<UserEntry>(document, 'users', 'user', path);
+  for (const cluster of clusters.values()) resolvePath(cluster, 'certificate-authority', base);
+  for (const user of users.values()) {
+    for (const field of ['client-certificate', 'client-key', 'tokenFile'] as const) resolvePath(user, field, base);
+    // A bare name is looked up in PATH; only a path is relative to the file.
+    if (user.exec?.command?.includes('/')) resolvePath(user.exec, 'command', base);
+  }
+  return {
+    currentContext: typeof document['current-context'] === 'string' ? document['current-context'] : '',
+    clusters,
+    users,
+    contexts: entries<ContextEntry>(document, 'contexts', 'context', path),
+    files: [path],
+    missing: [],
+  };
+}
+
+function readOrSkip(path: string, mustExist: boolean): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' && !mustExist) return undefined;
+    const reason =
+      code === 'ENOENT' ? 'no such file' : code === 'EACCES' ? 'permission denied' : (cause as Error).message;
+    throw new KubeconfigError(`read kubeconfig ${path}: ${reason}`, { cause });
+  }
+}
+
+function parseDocument(text: string, path: string): Record<string, unknown> {
+  let document: unknown;
+  try {
+    document = parse(text, { version: '1.1', maxAliasCount: 100, logLevel: 'error' });
+  } catch (cause) {
+    throw new KubeconfigError(`read kubeconfig ${path}: ${(cause as Error).message.split('\n')[0]}`, { cause });
+  }
+  if (document === null || document === undefined) return {};
+  if (typeof document !== 'object' || Array.isArray(document))
+    throw new KubeconfigError(`read kubeconfig ${path}: not a mapping of clusters, users and contexts`);
+  return document as Record<string, unknown>;
+}
+
+function entries<T extends object>(
+  document: Record<string, unknown>,
+  list: 'clusters' | 'users' | 'contexts',
+  inner: 'cluster' | 'user' | 'context',
+  path: string,
+): Map<string, T> {
+  const found = new Map<string, T>();
+  const items = document[list] ?? [];
+  if (!Array.isArray(items)) throw new KubeconfigError(`read kubeconfig ${path}: ${list} is not a list`);
+  for (const [index, item] of items.entries()) {
+    const name = item?.name;
+    const value = item?.[inner] ?? {};
+    if (typeof name !== 'string' && typeof name !== 'number')
+      throw new KubeconfigError(`read kubeconfig ${path}: ${list}[${index}] has no name`);
+    if (typeof value !== 'object' || Array.isArray(value))
+      throw new KubeconfigError(`read kubeconfig ${path}: ${list}[${index}].${inner} is not a mapping`);
+    if (found.has(String(name)))
+      throw new KubeconfigError(`read kubeconfig ${path}: ${list} has "${name}" twice; remove or rename one`);
+    checkFields(value as Record<string, unknown>, fieldTypes[inner], `${path}: ${inner} "${name}"`);
+    found.set(String(name), value as T);
+  }
+  return found;
+}
+
+type FieldType = 'string' | 'boolean' | 'list' | 'mapping';
+const fieldTypes: Record<'cluster' | 'user' | 'context' | 'exec', Record<string, FieldType>> = {
+  cluster: {
+    server: 'string',
+    'tls-server-name': 'string',
+    'insecure-skip-tls-verify': 'boolean',
+    'certificate-authority': 'string',
+    'certificate-authority-data': 'string',
+    'proxy-url': 'string',
+    extensions: 'list',
+  },
+  user: {
+    'client-certificate': 'string',
+    'client-certificate-data': 'string',
+    'client-key': 'string',
+    'client-key-data': 'string',
+    token: 'string',
+    tokenFile: 'string',
+    username: 'string',
+    password: 'string',
+    as: 'string',
+    'as-uid': 'string',
+    'as-groups': 'list',
+    'as-user-extra': 'mapping',
+    exec: 'mapping',
+    'auth-provider': 'mapping',
+  },
+  context: { cluster: 'string', user: 'string', namespace: 'string' },
+  exec: {
+    apiVersion: 'string',
+    command: 'string',
+    args: 'list',
+    env: 'list',
+    installHint: 'string',
+    provideClusterInfo: 'boolean',
+    interactiveMode: 'string',
+  },
+};
+
+/** Null means absent, as in Go; such fields are taken out. Unknown fields are left alone, as newer clients may know them. */
+function checkFields(entry: Record<string, unknown>, types: Record<string, FieldType>, place: string): void {
+  for (const [field, type] of Object.entries(types)) {
+    const value = entry[field];
+    if (value === null) delete entry[field];
+    if (value === null || value === undefined) continue;
+    const is = Array.isArray(value) ? 'list' : typeof value === 'object' ? 'mapping' : typeof value;
+    if (is !== type)
+      throw new KubeconfigError(
+        `read kubeconfig ${place}: ${field} must be a ${type}, not a ${is}${type === 'string' ? ' (quote it)' : ''}`,
+      );
+    if (field === 'exec') checkFields(value as Record<string, unknown>, fieldTypes.exec, `${place} exec`);
+  }
+}
+
+function resolvePath<K extends string>(entry: { [field in K]?: string }, field: K, base: string): void {
+  const path = entry[field];
+  if (typeof path === 'string' && path !== '' && !isAbsolute(path)) entry[field] = join(base, path);
+}
+
+function mergeInto(merged: Kubeconfig, next: Kubeconfig): void {
+  merged.files.push(...next.files);
+  if (merged.currentContext === '') merged.currentContext = next.currentContext;
+  for (const kind of ['clusters', 'users', 'contexts'] as const) {
+    const into = merged[kind] as Map<string, unknown>;
+    for (const [name, entry] of next[kind]) if (!into.has(name)) into.set(name, entry);
+  }
+}

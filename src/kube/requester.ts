@@ -1,0 +1,172 @@
+/** One request to the server and its answer: credentials, deadline, retries that the server asks for, bounded bodies. */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Clock } from '../clock.js';
+import { apiError } from './api-error.js';
+import { deadline } from './deadline.js';
+import type { IdentitySource } from './identity-source.js';
+import { createTransport } from './transport.js';
+
+export interface RequesterOptions {
+  source: IdentitySource;
+  clock: Clock;
+  /** Who asks, as in `relet/0.1.0 (agent)`. */
+  userAgent: string;
+  /** For HTTPS_PROXY and NO_PROXY. Default: none. */
+  env?: Record<string, string | undefined>;
+  /** From sending to the last byte, retries included. Default 30 s. */
+  timeoutMs?: number;
+  /** A longer body is refused. Default 64 MiB. */
+  maxResponseBytes?: number;
+  /** Called with each text of a Warning header. */
+  onWarning?(text: string): void;
+}
+
+export interface RawRequest {
+  method: string;
+  /** Begins with a slash; may carry a query. */
+  path: string;
+  query?: Record<string, string | undefined>;
+  body?: string;
+  /** Default application/json. */
+  contentType?: string;
+  /** Default application/json. */
+  accept?: string;
+  signal?: AbortSignal;
+  timeoutMs?: number;
+}
+
+export interface RawResponse {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+export interface Requester {
+  raw(request: RawRequest): Promise<RawResponse>;
+  /** The deadline ends with the head of the answer; then only the signal ends the body. */
+  open(request: RawRequest): Promise<IncomingMessage>;
+  close(): void;
+}
+
+// As often as client-go obeys Retry-After.
+const maxRetries = 10;
+const defaultTimeoutMs = 30_000;
+
+export function createRequester(options: RequesterOptions): Requester {
+  const { source, clock, maxResponseBytes = 64 * 1024 * 1024 } = options;
+  const transport = createTransport(options.env);
+
+  /** Sends once, with the credentials of this moment. */
+  const attempt = async (request: RawRequest, signal: AbortSignal) => {
+    const identity = source();
+    const { connection } = identity;
+    const credentials = await identity.current(signal);
+    const response = await transport.open({
+      method: request.method,
+      url: target(connection.server, request),
+      headers: { ...credentials.headers, ...contentHeaders(request, options.userAgent) },
+      ...(request.body !== undefined && { body: request.body }),
+      tls: credentials.tls,
+      proxyUrl: connection.cluster['proxy-url'],
+      signal,
+    });
+    for (const text of warnings(response.headers.warning)) options.onWarning?.(text);
+    return { response, credentials };
+  };
+
+  /** Sends until the server neither refuses old credentials nor asks to come back later. */
+  const settle = async (request: RawRequest, signal: AbortSignal): Promise<IncomingMessage> => {
+    let renewed = false;
+    for (let retries = 0; ; retries++) {
+      const { response, credentials } = await attempt(request, signal);
+      const status = response.statusCode!;
+      if (status === 401 && !renewed && credentials.refused()) {
+        renewed = true;
+      } else {
+        const waitMs = retryAfterMs(response);
+        if (waitMs === undefined || retries >= maxRetries) return response;
+        response.resume();
+        await clock.sleep(waitMs, signal);
+        continue;
+      }
+      response.resume();
+    }
+  };
+
+  return {
+    async raw(request) {
+      const what = `${request.method} ${request.path}`;
+      const limit = deadline(clock, request.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs, request.signal, what);
+      try {
+        const response = await settle(request, limit.signal);
+        const text = await readBody(response, maxResponseBytes, what, limit.signal);
+        if (response.statusCode! >= 400) throw apiError(response.statusCode!, text, what);
+        return { status: response.statusCode!, headers: response.headers, text };
+      } finally {
+        limit.done();
+      }
+    },
+    async open(request) {
+      const what = `${request.method} ${request.path}`;
+      const limit = deadline(clock, request.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs, request.signal, what);
+      try {
+        const response = await settle(request, limit.signal);
+        if (response.statusCode! < 400) return response;
+        throw apiError(response.statusCode!, await readBody(response, 1024 * 1024, what, limit.signal), what);
+      } finally {
+        limit.done();
+      }
+    },
+    close: transport.close,
+  };
+}
+
+function target(server: string, { path, query = {} }: RawRequest): URL {
+  const url = new URL(`${server}${path}`);
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.append(name, value);
+  return url;
+}
+
+function contentHeaders({ body, contentType, accept }: RawRequest, userAgent: string): Record<string, string> {
+  return {
+    accept: accept ?? 'application/json',
+    'user-agent': userAgent,
+    ...(body !== undefined && { 'content-type': contentType ?? 'application/json' }),
+  };
+}
+
+/** Set when a server that is too busy says when to come back. */
+function retryAfterMs({ statusCode = 0, headers }: IncomingMessage): number | undefined {
+  if (statusCode !== 429 && statusCode < 500) return undefined;
+  const text = headers['retry-after'];
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) * 1000 : undefined;
+}
+
+async function readBody(body: IncomingMessage, maxBytes: number, what: string, signal: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const onAbort = () => body.destroy();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > maxBytes) throw new Error(`${what}: the answer is longer than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw (error as NodeJS.ErrnoException).code === 'ECONNRESET'
+      ? new Error(`${what}: the connection broke in the middle of the answer`, { cause: error })
+      : error;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+  signal.throwIfAborted();
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** The texts of `299 - "…"` headers, which node joins with commas. */
+function warnings(header: string | undefined): string[] {
+  const found = header?.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g) ?? [];
+  return [...found].map(([, text]) => text!.replace(/\\(.)/g, '$1'));
+}

@@ -1,0 +1,38 @@
+/** Kinds of objects by their address: group, version and plural name, and the URL path they make. */
+
+export interface ResourceType {
+  /** Empty for the core group. */
+  group: string;
+  version: string;
+  resource: string;
+}
+
+/** Which object or collection of a type. Without a namespace: cluster-scoped, or all namespaces. */
+export interface ObjectPlace {
+  namespace?: string;
+  name?: string;
+  subresource?: string;
+}
+
+const core = (resource: string): ResourceType => ({ group: '', version: 'v1', resource });
+
+export const configMaps = core('configmaps');
+export const events = core('events');
+export const namespaces = core('namespaces');
+export const nodes = core('nodes');
+export const pods = core('pods');
+export const leases: ResourceType = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
+
+export function resourcePath(type: ResourceType, place: ObjectPlace = {}): string {
+  const { namespace, name, subresource } = place;
+  const parts = type.group === '' ? ['api', type.version] : ['apis', type.group, type.version];
+  if (namespace !== undefined && namespace !== '') parts.push('namespaces', namespace);
+  parts.push(type.resource);
+  if (name !== undefined) parts.push(name);
+  // An empty name would turn "delete this one" into "delete them all".
+  const bad = parts.find((part) => part === '' || part === '.' || part === '..');
+  if (bad !== undefined)
+    throw new Error(`address of ${type.resource}: "${bad}" cannot be a name: ${JSON.stringify(place)}`);
+  // A subresource may go deeper, such as proxy/configz; a slash in a name does not.
+  return `/${parts.map(encodeURIComponent).join('/')}${subresource ? `/${encodeURI(subresource)}` : ''}`;
+}

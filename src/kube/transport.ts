@@ -1,0 +1,160 @@
+/**
+ * One HTTP/1.1 connection pool to the server. A changed certificate or trust makes a new pool; requests under way on the
+ * old one finish there.
+ */
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { createSecureContext, connect as tlsConnect } from 'node:tls';
+import type { TlsMaterial } from './identity.js';
+import { proxyFor, tunnel } from './proxy.js';
+
+export interface HttpRequest {
+  method: string;
+  url: URL;
+  headers: Record<string, string | string[]>;
+  body?: string;
+  tls: TlsMaterial;
+  proxyUrl?: string | undefined;
+  signal?: AbortSignal;
+}
+
+/** The server could not be reached, or the connection broke. `cause` has the socket's error. */
+export class ConnectionError extends Error {
+  override name = 'ConnectionError';
+  /** The socket's or TLS's own code, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
+  readonly code: string;
+  constructor(what: string, cause: NodeJS.ErrnoException) {
+    super(`${what}: ${explain(cause)}`, { cause });
+    this.code = cause.code ?? '';
+  }
+}
+
+export interface Transport {
+  /** Resolves with the head of the answer; the body is the caller's to read. */
+  open(request: HttpRequest): Promise<IncomingMessage>;
+  /** Closes idle connections; those in use close with their request. */
+  close(): void;
+}
+
+// Half-open connections are found by probes; Linux gives up after nine of them.
+const tcpKeepAliveMs = 30_000;
+
+export function createTransport(env: Record<string, string | undefined> = {}): Transport {
+  let pool: { tls: TlsMaterial; origin: string; proxy: string; agent: HttpAgent } | undefined;
+
+  const agentFor = (request: HttpRequest, proxy: URL | undefined): HttpAgent => {
+    const { tls, url } = request;
+    const proxyKey = proxy?.href ?? '';
+    if (pool && pool.origin === url.origin && pool.proxy === proxyKey && sameTls(pool.tls, tls)) return pool.agent;
+    retire(pool?.agent);
+    const agent = url.protocol === 'https:' ? httpsAgent(tls, proxy) : httpAgent(proxy);
+    pool = { tls, origin: url.origin, proxy: proxyKey, agent };
+    return agent;
+  };
+  return {
+    open(request) {
+      const proxy = proxyFor(request.url, request.proxyUrl, env);
+      return send(request, agentFor(request, proxy), proxy);
+    },
+    close: () => retire(pool?.agent),
+  };
+}
+
+function sameTls(a: TlsMaterial, b: TlsMaterial): boolean {
+  return (['ca', 'cert', 'key', 'serverName', 'insecure'] as const).every((field) => a[field] === b[field]);
+}
+
+function retire(agent: HttpAgent | undefined): void {
+  if (agent === undefined) return;
+  agent.maxFreeSockets = 0;
+  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+}
+
+const agentOptions = { keepAlive: true, keepAliveMsecs: tcpKeepAliveMs, maxFreeSockets: 8 };
+
+function httpsAgent(tls: TlsMaterial, proxy: URL | undefined): HttpsAgent {
+  const options: AgentOptions = {
+    ...agentOptions,
+    rejectUnauthorized: !tls.insecure,
+    ...(tls.serverName && { servername: tls.serverName }),
+    // Parsed once here, not once per connection.
+    secureContext: createSecureContext({
+      ...(tls.ca && { ca: tls.ca }),
+      ...(tls.cert && { cert: tls.cert }),
+      ...(tls.key && { key: tls.key }),
+    }),
+  };
+  const agent = new HttpsAgent(options);
+  if (proxy) throughTunnel(agent, proxy, (options, socket) => tlsConnect({ ...options, socket }));
+  return agent;
+}
+
+function httpAgent(proxy: URL | undefined): HttpAgent {
+  const agent = new HttpAgent(agentOptions);
+  if (proxy?.protocol.startsWith('socks5')) throughTunnel(agent, proxy, (_options, socket) => socket);
+  return agent;
+}
+
+type Target = { host: string; port: number };
+type Connector = { createConnection(options: Target, done: (error: Error | null, socket?: Duplex) => void): void };
+
+function throughTunnel(agent: HttpAgent, proxy: URL, wrap: (options: Target, socket: Duplex) => Duplex): void {
+  (agent as unknown as Connector).createConnection = (options, done) => {
+    tunnel(proxy, options.host, Number(options.port)).then(
+      (socket) => done(null, wrap(options, socket)),
+      (error) => done(error),
+    );
+  };
+}
+
+function send(request: HttpRequest, agent: HttpAgent, proxy: URL | undefined): Promise<IncomingMessage> {
+  const { method, url, headers, body, signal } = request;
+  // Plain http through a plain proxy is asked for by its whole address, not through a tunnel.
+  const viaProxy = url.protocol === 'http:' && proxy?.protocol === 'http:' ? proxy : undefined;
+  const peer = viaProxy ?? url;
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const sent = (url.protocol === 'https:' ? httpsRequest : httpRequest)({
+      method,
+      host: peer.hostname.replace(/^\[|\]$/g, ''),
+      port: peer.port || (peer.protocol === 'https:' ? 443 : 80),
+      path: viaProxy ? url.href : `${url.pathname}${url.search}`,
+      headers: { host: url.host, ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
+      agent,
+    });
+    const onAbort = () => sent.destroy(signal?.reason instanceof Error ? signal.reason : new Error('aborted'));
+    signal?.addEventListener('abort', onAbort, { once: true });
+    sent.on('socket', (socket) => socket.setKeepAlive(true, tcpKeepAliveMs));
+    sent.on('close', () => signal?.removeEventListener('abort', onAbort));
+    sent.on('error', (error: NodeJS.ErrnoException) => {
+      if (signal?.aborted) return reject(signal.reason);
+      // A kept connection that the server had already closed: nothing was asked yet. Only reading is safe to repeat.
+      if (sent.reusedSocket && error.code === 'ECONNRESET' && method === 'GET')
+        return send(request, agent, proxy).then(resolve, reject);
+      reject(new ConnectionError(`${method} ${url.origin}${url.pathname}`, error));
+    });
+    sent.on('response', resolve);
+    sent.end(body);
+  });
+}
+
+function explain(error: NodeJS.ErrnoException): string {
+  switch (error.code) {
+    case 'ECONNREFUSED':
+      return 'connection refused: nothing listens there, or it is still starting';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `host name not resolved (${error.code}): check the server address and DNS`;
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+      return `certificate signed by an unknown authority (${error.code}): check certificate-authority in the kubeconfig`;
+    case 'CERT_HAS_EXPIRED':
+    case 'CERT_NOT_YET_VALID':
+      return `${error.message} (${error.code}): check the clock of both sides and the certificate's dates`;
+    default:
+      return error.message || error.code || 'connection failed';
+  }
+}

@@ -1,0 +1,139 @@
+/** One watch request: its events as they come. Ends when the server closes it; throws when a line makes no sense. */
+import type { IncomingMessage } from 'node:http';
+import type { KubeObject } from '../api/object.js';
+import { isStatus, statusError } from './api-error.js';
+import type { KubeClient } from './client.js';
+import { type ResourceType, resourcePath } from './resource-type.js';
+import { ConnectionError } from './transport.js';
+
+export type WatchEvent<T> =
+  | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T }
+  /** Nothing changed up to this resourceVersion. */
+  | { type: 'BOOKMARK'; object: T };
+
+export interface WatchOptions {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  resourceVersion: string;
+  /** The server ends the watch after this long; a silent one is ended by us shortly after. */
+  timeoutSeconds: number;
+  signal?: AbortSignal;
+  /** The server accepted the watch. */
+  onOpen?(): void;
+  /** A longer line ends the watch. Default 16 MiB. */
+  maxLineBytes?: number;
+}
+
+/** An event that cannot be read: not JSON, no object in it, or too long. */
+export class MalformedEventError extends Error {
+  override name = 'MalformedEventError';
+}
+
+// A server sends bookmarks about once a minute. Where some came and then nothing for three, the peer is gone.
+const bookmarkSilenceMs = 180_000;
+const graceMs = 15_000;
+
+export async function* watch<T = KubeObject>(
+  client: KubeClient,
+  type: ResourceType,
+  options: WatchOptions,
+): AsyncGenerator<WatchEvent<T>, void, void> {
+  const { namespace, labelSelector, fieldSelector, resourceVersion, timeoutSeconds, signal } = options;
+  const path = resourcePath(type, namespace === undefined ? {} : { namespace });
+  const what = `WATCH ${path}`;
+  const response = await client.open({
+    method: 'GET',
+    path,
+    query: {
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion,
+      timeoutSeconds: String(timeoutSeconds),
+      labelSelector,
+      fieldSelector,
+    },
+    ...(signal && { signal }),
+  });
+  options.onOpen?.();
+  const silence = createSilence(client, response);
+  const onAbort = () => response.destroy();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    silence.allow(timeoutSeconds * 1000 + graceMs);
+    for await (const line of lines(response, options.maxLineBytes ?? 16 * 1024 * 1024, what)) {
+      const event = parseEvent<T>(line, what);
+      if (event.type === 'BOOKMARK') silence.allow(Math.min(bookmarkSilenceMs, timeoutSeconds * 1000 + graceMs));
+      else silence.heard();
+      yield event;
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    const code = (error as NodeJS.ErrnoException).code;
+    throw code !== undefined && !(error instanceof ConnectionError)
+      ? new ConnectionError(what, error as NodeJS.ErrnoException)
+      : error;
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    silence.stop();
+    response.destroy();
+  }
+  signal?.throwIfAborted();
+}
+
+/** Cuts a response that says nothing for longer than it may. */
+function createSilence({ clock }: KubeClient, response: IncomingMessage) {
+  let allowedMs = 0;
+  let timer = new AbortController();
+  const restart = () => {
+    timer.abort();
+    timer = new AbortController();
+    clock.sleep(allowedMs, timer.signal).then(
+      () => response.destroy(Object.assign(new Error(`nothing heard for ${allowedMs} ms`), { code: 'ETIMEDOUT' })),
+      () => {},
+    );
+  };
+  return {
+    allow(ms: number) {
+      allowedMs = ms;
+      restart();
+    },
+    heard: restart,
+    stop: () => timer.abort(),
+  };
+}
+
+async function* lines(body: IncomingMessage, maxBytes: number, what: string): AsyncGenerator<string, void, void> {
+  let held: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+      held.push(chunk.subarray(from, end));
+      from = end + 1;
+      const line = Buffer.concat(held).toString('utf8');
+      held = [];
+      size = 0;
+      if (line.trim() !== '') yield line;
+    }
+    held.push(chunk.subarray(from));
+    size += chunk.length - from;
+    if (size > maxBytes) throw new MalformedEventError(`${what}: an event is longer than ${maxBytes} bytes`);
+  }
+  // The last line of a watch that was cut is half an event: never parse it, the resumed watch brings it whole.
+}
+
+function parseEvent<T>(line: string, what: string): WatchEvent<T> {
+  let event: { type?: unknown; object?: unknown };
+  try {
+    event = JSON.parse(line);
+  } catch (cause) {
+    throw new MalformedEventError(`${what}: not JSON: ${JSON.stringify(line.slice(0, 200))}`, { cause });
+  }
+  const { type, object } = event ?? {};
+  if (type === 'ERROR' && isStatus(object)) throw statusError(object, what);
+  const known = type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' || type === 'BOOKMARK';
+  if (!known || typeof object !== 'object' || object === null)
+    throw new MalformedEventError(`${what}: no event: ${JSON.stringify(line.slice(0, 200))}`);
+  return { type, object: object as T };
+}
