@@ -69,7 +69,6 @@ export class WorkQueue {
   /** Not before `ms` from now. A name that already comes sooner stays as it is. */
   addAfter(key: string, ms: number): void {
     const { clock, signal } = this.#options;
-    if (ms <= 0) return this.add(key);
     const atMs = clock.monotonic() + ms;
     const earlier = this.#appointments.get(key);
     if (signal.aborted || this.#waiting.has(key) || (earlier && earlier.atMs <= atMs)) return;
@@ -86,7 +85,10 @@ export class WorkQueue {
     const { signal, workers = 1 } = this.#options;
     while (!signal.aborted && !this.#outOfTokens && this.#working.size < workers && this.#waiting.size > 0) {
       const waitMs = this.#takeToken();
-      if (waitMs > 0) return this.#startAfter(waitMs);
+      if (waitMs > 0) {
+        this.#startAfter(waitMs);
+        return;
+      }
       const key = this.#waiting.values().next().value!;
       this.#waiting.delete(key);
       this.#working.add(key);
@@ -114,7 +116,10 @@ export class WorkQueue {
       ending = { kind: 'retry', error };
     }
     this.#working.delete(key);
-    if (signal.aborted) return this.#drop();
+    if (signal.aborted) {
+      this.#drop();
+      return;
+    }
     this.#settle(key, ending);
     if (this.#dirty.delete(key)) this.add(key);
     this.#start();
