@@ -1,0 +1,18 @@
+/** The admission plugins of this server, in the order in which Kubernetes asks them. */
+import { type Admission, inTurn } from '../admission.js';
+import { namespaceLifecycle } from './namespace-lifecycle.js';
+import { nodeRestriction } from './node-restriction.js';
+import { podPriority, tolerationSeconds } from './pod-defaults.js';
+import type { Objects } from './refusal.js';
+import { serviceAccount } from './service-account.js';
+import { taintNodes } from './taint-nodes.js';
+
+export const defaultAdmission = (objects: Objects): Admission =>
+  inTurn([
+    namespaceLifecycle(objects),
+    serviceAccount(objects),
+    nodeRestriction(objects),
+    taintNodes,
+    podPriority,
+    tolerationSeconds,
+  ]);
