@@ -10,7 +10,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 
-cryptoProvider.set(webcrypto as Crypto);
+cryptoProvider.set(webcrypto);
 
 export interface Signed {
   cert: string;
@@ -24,7 +24,8 @@ export interface Authority {
 }
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-const newKeys = () => webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<CryptoKeyPair>;
+const newKeys = () =>
+  webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>;
 const daysFromNow = (days: number) => new Date(Date.now() + days * 86_400_000);
 
 export async function createAuthority(name = 'test-ca'): Promise<Authority> {
