@@ -1,4 +1,5 @@
 /** Validation errors as Kubernetes words them: a path, a type, a value and a detail. */
+import { goQuote } from './go-quote.js';
 
 export type FieldErrorType =
   | 'Required'
@@ -54,4 +55,44 @@ export function fieldErrorReason(type: FieldErrorType): string {
 export function aggregateFieldErrors(errors: FieldError[]): string {
   const texts = [...new Set(errors.map(fieldErrorText))];
   return texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;
+}
+
+// Each kind of complaint in the words Kubernetes has for it.
+
+export function requiredField(field: string, detail = ''): FieldError {
+  return { type: 'Required', field, detail };
+}
+
+export function forbiddenField(field: string, detail: string): FieldError {
+  return { type: 'Forbidden', field, detail };
+}
+
+export function invalidField(field: string, value: unknown, detail: string): FieldError {
+  return { type: 'Invalid', field, value: goValue(value), detail };
+}
+
+export function duplicateField(field: string, value: unknown, detail = ''): FieldError {
+  return { type: 'Duplicate', field, value: goValue(value), detail };
+}
+
+export function unsupportedField(field: string, value: unknown, supported: readonly string[]): FieldError {
+  const detail = supported.length === 0 ? '' : `supported values: ${supported.map(goQuote).join(', ')}`;
+  return { type: 'NotSupported', field, value: goValue(value), detail };
+}
+
+export function tooLongField(field: string, maxBytes: number): FieldError {
+  return { type: 'TooLong', field, detail: `may not be more than ${maxBytes} bytes` };
+}
+
+export function tooManyField(field: string, actual: number, max: number): FieldError {
+  return { type: 'TooMany', field, value: `${actual}`, detail: `must have at most ${max} items` };
+}
+
+/** A value as Go prints it in such messages: strings quoted, lists of strings with their type. */
+function goValue(value: unknown): string {
+  if (typeof value === 'string') return goQuote(value);
+  if (value === null || value === undefined) return '"null"';
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string'))
+    return `[]string{${value.map(goQuote).join(', ')}}`;
+  return typeof value === 'object' ? JSON.stringify(value) : `${value}`;
 }

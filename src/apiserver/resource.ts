@@ -53,7 +53,7 @@ export interface Resource {
   validateCreate(object: KubeObject): FieldError[];
   validateUpdate(object: KubeObject, old: KubeObject, subresource: string): FieldError[];
   /** Texts for Warning headers. */
-  warnings(object: KubeObject): string[];
+  warnings(object: KubeObject, subresource: string): string[];
 
   /** A made-up kind (reviews): create answers with what this returns and stores nothing. */
   answer?(object: KubeObject, user: User): KubeObject | Promise<KubeObject>;

@@ -1,0 +1,29 @@
+/** Every kind that this server has from the start, in the order discovery lists them. */
+import type { Resource } from '../resource.js';
+import { configMaps } from './configmaps.js';
+import { events } from './events.js';
+import { leases, serviceAccounts } from './leases-and-accounts.js';
+import { namespaces } from './namespaces.js';
+import { type NodeOptions, nodes } from './nodes.js';
+import { pods } from './pods.js';
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from './rbac.js';
+import { secrets } from './secrets.js';
+
+export type BuiltInOptions = NodeOptions;
+
+export function builtInResources(options: BuiltInOptions): Resource[] {
+  return [
+    configMaps,
+    events,
+    namespaces,
+    nodes(options),
+    pods,
+    secrets,
+    serviceAccounts,
+    leases,
+    clusterRoleBindings,
+    clusterRoles,
+    roleBindings,
+    roles,
+  ];
+}

@@ -1,0 +1,82 @@
+/** Namespaces: born with the finalizer `kubernetes` in spec, Active until deleted, Terminating until empty. */
+import { type FieldError, invalidField } from '../../api/field-error.js';
+import { checkQualifiedName, nameIsDnsLabel } from '../../api/names.js';
+import type { KubeObject } from '../../api/object.js';
+import { ageColumn, column, nameColumn } from './columns.js';
+import { builtIn, keepOtherPart } from './define.js';
+
+export const namespaceFinalizer = 'kubernetes';
+const nameLabel = 'kubernetes.io/metadata.name';
+
+interface NamespaceStatus {
+  phase?: string;
+}
+
+export const namespaces = builtIn({
+  kind: 'Namespace',
+  plural: 'namespaces',
+  shape: 'core.v1.Namespace',
+  namespaced: false,
+  shortNames: ['ns'],
+  verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
+  subresources: {
+    finalize: { kind: 'Namespace', verbs: ['update'] },
+    status: { kind: 'Namespace', verbs: ['get', 'patch', 'update'] },
+  },
+  columns: [nameColumn, column('Status', 'Active, or Terminating while it is emptied.', phase), ageColumn],
+  nameRule: nameIsDnsLabel,
+  selectableFields: {
+    'status.phase': phase,
+    // Kubernetes accepts the bare word for this kind too.
+    name: (object) => object.metadata.name,
+  },
+  setDefaults(object) {
+    // A name yet to be generated is labelled when it is there.
+    if (object.metadata.name) labelWithName(object);
+  },
+  prepareForCreate(object) {
+    if (object.metadata.name) labelWithName(object);
+    object.status = { phase: 'Active' };
+    const spec = (object.spec ?? {}) as { finalizers?: string[] };
+    const finalizers = spec.finalizers ?? [];
+    object.spec = {
+      finalizers: finalizers.includes(namespaceFinalizer) ? finalizers : [...finalizers, namespaceFinalizer],
+    };
+  },
+  prepareForUpdate(object, old, subresource) {
+    if (subresource === 'finalize') {
+      object.status = structuredClone(old.status);
+      return;
+    }
+    keepOtherPart(object, old, subresource);
+    object.spec = structuredClone(old.spec);
+  },
+  validateCreate: validateFinalizers,
+  validateUpdate(object, _old, subresource) {
+    if (subresource === 'finalize') return validateFinalizers(object);
+    return subresource === 'status' ? validatePhase(object) : [];
+  },
+});
+
+function labelWithName(object: KubeObject): void {
+  object.metadata.labels = { ...object.metadata.labels, [nameLabel]: object.metadata.name };
+}
+
+function phase(object: KubeObject): string {
+  return (object.status as NamespaceStatus | undefined)?.phase ?? '';
+}
+
+function validateFinalizers(object: KubeObject): FieldError[] {
+  const finalizers = (object.spec as { finalizers?: string[] } | undefined)?.finalizers ?? [];
+  return finalizers.flatMap((name) =>
+    checkQualifiedName(name).map((message) => invalidField('spec.finalizers', name, message)),
+  );
+}
+
+function validatePhase(object: KubeObject): FieldError[] {
+  const isDeleted = object.metadata.deletionTimestamp !== undefined;
+  const wanted = isDeleted ? 'Terminating' : 'Active';
+  if (phase(object) === wanted) return [];
+  const when = `\`deletionTimestamp\` is ${isDeleted ? 'not ' : ''}empty`;
+  return [invalidField('status.Phase', phase(object), `may only be '${wanted}' if ${when}`)];
+}

@@ -1,0 +1,53 @@
+/** What Kubernetes fills in for a Pod that does not say. */
+import type { KubeObject } from '../../api/object.js';
+import { type Container, type PodSpec, type Probe, podSpec } from './pod-parts.js';
+
+export function setPodDefaults(pod: KubeObject): void {
+  const spec = podSpec(pod);
+  for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])])
+    setContainerDefaults(container, spec);
+  for (const volume of spec.volumes ?? []) if (Object.keys(volume).length === 1) volume.emptyDir = {};
+  spec.dnsPolicy ||= 'ClusterFirst';
+  spec.restartPolicy ||= 'Always';
+  spec.schedulerName ||= 'default-scheduler';
+  spec.securityContext ??= {};
+  spec.terminationGracePeriodSeconds ??= 30;
+  spec.enableServiceLinks ??= true;
+  // The old name of the field goes along with the new one.
+  const account = spec.serviceAccountName || spec.serviceAccount;
+  if (account) {
+    spec.serviceAccountName = account;
+    spec.serviceAccount = account;
+  }
+}
+
+function setContainerDefaults(container: Container, spec: PodSpec): void {
+  container.terminationMessagePath ||= '/dev/termination-log';
+  container.terminationMessagePolicy ||= 'File';
+  container.imagePullPolicy ||= isLatest(container.image ?? '') ? 'Always' : 'IfNotPresent';
+  for (const port of container.ports ?? []) {
+    port.protocol ||= 'TCP';
+    if (spec.hostNetwork) port.hostPort ||= port.containerPort;
+  }
+  for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe])
+    if (probe !== undefined) setProbeDefaults(probe);
+  const { limits, requests } = container.resources ?? {};
+  if (limits !== undefined) container.resources = { ...container.resources, requests: { ...limits, ...requests } };
+}
+
+function setProbeDefaults(probe: Probe): void {
+  probe.timeoutSeconds ||= 1;
+  probe.periodSeconds ||= 10;
+  probe.successThreshold ||= 1;
+  probe.failureThreshold ||= 3;
+  if (probe.httpGet === undefined) return;
+  probe.httpGet.path ||= '/';
+  probe.httpGet.scheme ||= 'HTTP';
+}
+
+/** No tag means latest; a digest means no tag. */
+function isLatest(image: string): boolean {
+  if (image.includes('@')) return false;
+  const tag = /:([^/:]+)$/.exec(image);
+  return tag === null || tag[1] === 'latest';
+}

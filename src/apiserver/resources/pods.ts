@@ -1,0 +1,120 @@
+/** Pods: enough of them for `kubectl run`, `describe node` and `drain`; what runs them is a kubelet's matter. */
+import {
+  duplicateField,
+  type FieldError,
+  forbiddenField,
+  invalidField,
+  requiredField,
+  unsupportedField,
+} from '../../api/field-error.js';
+import { checkDnsLabel } from '../../api/names.js';
+import type { KubeObject } from '../../api/object.js';
+import { builtIn, keepOtherPart } from './define.js';
+import { isEqual } from './equal.js';
+import { podColumns } from './pod-columns.js';
+import { setPodDefaults } from './pod-defaults.js';
+import { type Container, type PodSpec, podSpec, podStatus, qosClass } from './pod-parts.js';
+
+const statusVerbs = ['get', 'patch', 'update'];
+
+export const pods = builtIn({
+  kind: 'Pod',
+  plural: 'pods',
+  shape: 'core.v1.Pod',
+  namespaced: true,
+  shortNames: ['po'],
+  categories: ['all'],
+  subresources: {
+    binding: { kind: 'Binding', verbs: ['create'] },
+    eviction: { kind: 'Eviction', group: 'policy', version: 'v1', verbs: ['create'] },
+    status: { kind: 'Pod', verbs: statusVerbs },
+  },
+  columns: podColumns,
+  selectableFields: {
+    'spec.nodeName': (pod) => podSpec(pod).nodeName ?? '',
+    'spec.restartPolicy': (pod) => podSpec(pod).restartPolicy ?? '',
+    'spec.schedulerName': (pod) => podSpec(pod).schedulerName ?? '',
+    'spec.serviceAccountName': (pod) => podSpec(pod).serviceAccountName ?? '',
+    'spec.hostNetwork': (pod) => String(podSpec(pod).hostNetwork ?? false),
+    'status.phase': (pod) => podStatus(pod).phase ?? '',
+    'status.podIP': (pod) => podStatus(pod).podIPs?.[0]?.ip ?? '',
+    'status.nominatedNodeName': (pod) => podStatus(pod).nominatedNodeName ?? '',
+  },
+  setDefaults: setPodDefaults,
+  prepareForCreate(pod) {
+    pod.status = { phase: 'Pending', qosClass: qosClass(podSpec(pod)) };
+  },
+  prepareForUpdate: keepOtherPart,
+  validateCreate: validate,
+  validateUpdate: (pod, old, subresource) =>
+    subresource === '' ? [...validate(pod), ...validateSpecUpdate(podSpec(pod), podSpec(old))] : [],
+  /** Without a node, or when it ended by itself, nobody would confirm the end of the pod. */
+  gracePeriodSeconds(pod, requested) {
+    const { nodeName, terminationGracePeriodSeconds = 0 } = podSpec(pod);
+    const { phase } = podStatus(pod);
+    if (!nodeName || phase === 'Failed' || phase === 'Succeeded') return 0;
+    const period = requested ?? terminationGracePeriodSeconds;
+    return period < 0 ? 1 : period;
+  },
+});
+
+const restartPolicies = ['Always', 'OnFailure', 'Never'];
+
+function validate(pod: KubeObject): FieldError[] {
+  const spec = podSpec(pod);
+  const containers = spec.containers ?? [];
+  const errors = containers.length === 0 ? [requiredField('spec.containers')] : [];
+  errors.push(...validateContainers(containers, 'spec.containers', new Set()));
+  errors.push(...validateContainers(spec.initContainers ?? [], 'spec.initContainers', names(containers)));
+  if (!restartPolicies.includes(spec.restartPolicy ?? ''))
+    errors.push(unsupportedField('spec.restartPolicy', spec.restartPolicy, restartPolicies));
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0)
+    errors.push(
+      invalidField(
+        'spec.terminationGracePeriodSeconds',
+        spec.terminationGracePeriodSeconds,
+        'must be greater than or equal to 0',
+      ),
+    );
+  return errors;
+}
+
+function names(containers: Container[]): Set<string> {
+  return new Set(containers.map(({ name }) => name));
+}
+
+function validateContainers(containers: Container[], path: string, taken: Set<string>): FieldError[] {
+  return containers.flatMap(({ name, image = '' }, index) => {
+    const at = `${path}[${index}]`;
+    const errors =
+      name === ''
+        ? [requiredField(`${at}.name`)]
+        : checkDnsLabel(name).map((message) => invalidField(`${at}.name`, name, message));
+    if (taken.has(name)) errors.push(duplicateField(`${at}.name`, name));
+    taken.add(name);
+    if (image.trim() === '') errors.push(requiredField(`${at}.image`));
+    return errors;
+  });
+}
+
+const mutableFields =
+  'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
+
+function validateSpecUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
+  const tolerations = spec.tolerations ?? [];
+  const kept = (old.tolerations ?? []).every((toleration) => tolerations.some((entry) => isEqual(entry, toleration)));
+  const comparable = { ...spec, ...withoutMutable(spec) };
+  const before = { ...old, ...withoutMutable(old) };
+  return kept && isEqual(comparable, before) ? [] : [forbiddenField('spec', mutableFields)];
+}
+
+/** The fields that may change, made equal on both sides. */
+function withoutMutable(spec: PodSpec): Record<string, unknown> {
+  const sameImage = (containers?: Container[]) => containers?.map((container) => ({ ...container, image: '' }));
+  return {
+    containers: sameImage(spec.containers),
+    initContainers: sameImage(spec.initContainers),
+    activeDeadlineSeconds: undefined,
+    tolerations: undefined,
+  };
+}
