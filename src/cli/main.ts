@@ -1,9 +1,61 @@
-/** The `relet` command line: each verb is a file beside this one. */
-import { Command } from 'commander';
+/**
+ * The `relet` command line. Each verb is one line in the table and one file beside this one, and is loaded only when it
+ * is asked for: the build makes a bundle of each, so that a new verb costs the others nothing at start.
+ */
 import pkg from '../../package.json' with { type: 'json' };
+import { nearest } from './nearest-word.js';
 
-const program = new Command('relet')
-  .description('Change kubelet configuration on a live Kubernetes cluster without ever losing a node')
-  .version(pkg.version);
+interface Verb {
+  name: string;
+  summary: string;
+  load(): Promise<{ run(args: string[]): Promise<void> }>;
+}
 
-void program.parseAsync();
+const verbs: readonly Verb[] = [
+  {
+    name: 'config',
+    summary: 'Check, explain and compare KubeletConfiguration files; needs no cluster',
+    load: () => import('./config.js'),
+  },
+];
+
+async function main(args: string[]): Promise<void> {
+  const [first, ...rest] = args;
+  if (first === undefined || first === '--help' || first === '-h') return void process.stdout.write(help());
+  if (first === '--version' || first === '-V') return void process.stdout.write(`${pkg.version}\n`);
+  if (first === 'help') return main(rest.length === 0 ? ['--help'] : [...rest, '--help']);
+  const verb = verbs.find(({ name }) => name === first);
+  if (verb === undefined) return unknownVerb(first);
+  const { run } = await verb.load();
+  await run(rest);
+}
+
+function help(): string {
+  const width = Math.max(...verbs.map(({ name }) => name.length));
+  const list = verbs.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`).join('');
+  return `${pkg.description}.
+
+Usage: relet VERB [ARGUMENTS]
+
+${list}
+'relet VERB --help' tells more about one of them; 'relet --version' prints the version.
+`;
+}
+
+function unknownVerb(word: string): void {
+  const guess = nearest(
+    word,
+    verbs.map(({ name }) => name),
+  );
+  const hint = guess === undefined ? "'relet --help' lists the verbs" : `did you mean 'relet ${guess}'?`;
+  process.stderr.write(`relet: there is no verb '${word}'; ${hint}\n`);
+  process.exitCode = 2;
+}
+
+// A reader that stops early, such as `relet config explain | head`, is not an error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
+void main(process.argv.slice(2));

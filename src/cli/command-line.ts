@@ -1,0 +1,47 @@
+/**
+ * What all verbs have in common: how their arguments are declared, and how they end. 0 is well, 1 is the verb's own
+ * "no" (findings, a difference), 2 is "could not run": wrong usage, a file that cannot be read.
+ */
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+
+/** relet could not do what was asked. Says what, and what to do about it. */
+export class CannotRun extends Error {
+  override readonly name = 'CannotRun';
+}
+
+/** A command that reports wrong usage by throwing, so that `runVerb` ends it in one place. Its subcommands inherit that. */
+export function verb(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .exitOverride()
+    .showHelpAfterError("'--help' tells how it is used")
+    .configureOutput({ outputError: (text, write) => write(`relet: ${text.replace(/^error: /, '')}`) });
+}
+
+export function oneOf(flags: string, description: string, choices: readonly [string, ...string[]]): Option {
+  return new Option(flags, description).choices(choices).default(choices[0]);
+}
+
+/** For options that may be given several times. */
+export const collect = (value: string, before: string[]): string[] => [...before, value];
+
+export { InvalidArgumentError };
+
+export async function runVerb(command: Command, args: string[]): Promise<void> {
+  try {
+    await command.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    process.exitCode = complain(error);
+  }
+}
+
+function complain(error: unknown): number {
+  // commander has printed its message already; its exit code is 0 when it was asked for help.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof CannotRun) process.stderr.write(`relet: ${error.message}\n`);
+  else
+    process.stderr.write(
+      `relet: this is a bug in relet, please report it with these lines\n${error instanceof Error ? error.stack : error}\n`,
+    );
+  return 2;
+}

@@ -1,0 +1,38 @@
+/** What a verb prints to: width and colours of the terminal, if it is one, and text broken to fit. */
+import { createColors } from 'picocolors';
+
+export type Paint = ReturnType<typeof createColors>;
+
+export interface Terminal {
+  columns: number;
+  paint: Paint;
+  print(text: string): void;
+}
+
+/** Colours only on a terminal, and not where NO_COLOR is set to anything. Lines no longer than 100, 80 when piped. */
+export function openTerminal(): Terminal {
+  const { stdout, env } = process;
+  const colored = stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
+  return {
+    columns: stdout.isTTY === true ? Math.min(Math.max(stdout.columns || 80, 40), 100) : 80,
+    paint: createColors(colored),
+    print: (text) => void stdout.write(text.endsWith('\n') ? text : `${text}\n`),
+  };
+}
+
+/** Breaks at spaces, every line indented. A word longer than the line, such as a path, stays whole. */
+export function wrap(text: string, columns: number, indent = ''): string {
+  const lines: string[] = [];
+  for (const paragraph of text.split('\n')) {
+    let line = indent;
+    for (const word of paragraph.split(' ')) {
+      if (line.length > indent.length && line.length + 1 + word.length > columns) {
+        lines.push(line);
+        line = indent;
+      }
+      line += line.length > indent.length ? ` ${word}` : word;
+    }
+    lines.push(line.trimEnd());
+  }
+  return lines.join('\n');
+}
