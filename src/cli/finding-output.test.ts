@@ -1,0 +1,72 @@
+/** Findings as people and GitHub read them. */
+import { createColors } from 'picocolors';
+import { describe, expect, test } from 'vitest';
+import { asGithub, asText, type Report } from './finding-output.js';
+
+const terminal = { columns: 60, paint: createColors(false), print: () => {} };
+
+const report: Report = {
+  file: 'a.yaml',
+  kubeletVersion: '1.32',
+  verdict: 'validate-error',
+  startup: 'fails',
+  findings: [
+    {
+      severity: 'error',
+      source: 'kubelet',
+      path: 'maxPods',
+      line: 3,
+      column: 10,
+      message: 'invalid configuration: maxPods (--max-pods) -1 must not be a negative number',
+    },
+    { severity: 'warning', source: 'relet', path: '', message: 'as a whole' },
+  ],
+};
+
+describe('text', () => {
+  test('each finding is headed by a place to jump to and fits the columns', () => {
+    expect(asText([report], terminal).split('\n')).toEqual([
+      'a.yaml:3:10  error  maxPods',
+      '    invalid configuration: maxPods (--max-pods) -1 must not',
+      '    be a negative number',
+      'a.yaml  warning (foreseen by relet)',
+      '    as a whole',
+      'a.yaml: kubelet 1.32 would refuse it (validate-error), 1 warning',
+    ]);
+  });
+
+  test.each([
+    [{ verdict: 'accepted', startup: 'ok', findings: [] }, 'a.yaml: fine for kubelet 1.32'],
+    [
+      { verdict: 'accepted', startup: 'fails' },
+      'a.yaml: kubelet 1.32 would accept it and then fail to start, 1 warning',
+    ],
+    [
+      { verdict: 'accepted', startup: 'ok' },
+      'a.yaml: kubelet 1.32 would forgive this, relet does only with --lenient, 1 warning',
+    ],
+  ] as const)('%j ends with: %s', (part, last) => {
+    expect(
+      asText(
+        [{ ...report, ...part, findings: [...(('findings' in part && part.findings) || report.findings)] }],
+        terminal,
+      ),
+    ).toMatch(new RegExp(`(^|\n)${last}$`));
+  });
+});
+
+describe('github', () => {
+  test('an annotation names file, line and column', () => {
+    expect(asGithub([report]).split('\n')).toEqual([
+      '::error file=a.yaml,line=3,col=10,title=maxPods::invalid configuration: maxPods (--max-pods) -1 must not be a negative number',
+      '::warning file=a.yaml,title=KubeletConfiguration::as a whole',
+    ]);
+  });
+
+  test('text that would end the command or its properties is escaped', () => {
+    const nasty = { ...report.findings[0]!, path: 'a,b:c', message: '100%\r\n::error::injected' };
+    expect(asGithub([{ ...report, file: 'a#b/c', findings: [nasty] }])).toBe(
+      '::error file=a,line=3,col=10,title=a%2Cb%3Ac::100%25%0D%0A::error::injected',
+    );
+  });
+});
