@@ -1,0 +1,70 @@
+/** What of `relet kubelet`'s command line is relet's, and what reaches the kubelet. */
+import { describe, expect, test } from 'vitest';
+import { divideCommandLine, kubeletArgs } from './flags.js';
+
+const local = (...args: string[]) => kubeletArgs(divideCommandLine(args), undefined);
+const dynamic = (...args: string[]) => kubeletArgs(divideCommandLine(args), '/dir/kubelet');
+
+describe('the command line of relet kubelet', () => {
+  test('every kubelet flag passes through as it was typed', () => {
+    const typed = ['--kubeconfig', '/etc/kc', '--v=4', '--fail_swap_on', '--node-labels=a=b'];
+    expect(local(...typed)).toEqual(typed);
+  });
+
+  test("relet's own flags are consumed in every form", () => {
+    expect(local('--dynamic-config-dir', '/d', '--trial_duration=5m', '--no-forecast', '--v=2')).toEqual(['--v=2']);
+  });
+
+  test('a dynamic config replaces --config and --config-dir, and only those', () => {
+    expect(dynamic('--config=/etc/k.yaml', '--config-dir', '/etc/k.d', '--max-pods=9')).toEqual([
+      '--max-pods=9',
+      '--config=/dir/kubelet',
+    ]);
+  });
+
+  test.each([
+    ['alone', '--feature-gates=DynamicKubeletConfig=true', []],
+    ['among others', '--feature-gates=A=true,DynamicKubeletConfig=true,B=false', ['--feature-gates=A=true,B=false']],
+    ['not at all', '--feature-gates=A=true', ['--feature-gates=A=true']],
+  ])('the gate is taken out where it stands %s', (_name, flag, expected) => {
+    expect(local(flag)).toEqual(expected);
+  });
+
+  test.each([
+    [['--feature-gates=DynamicKubeletConfig=false'], true],
+    [['--feature-gates=DynamicKubeletConfig=false', '--feature-gates=DynamicKubeletConfig=true'], false],
+    [['--feature-gates=A=false'], false],
+  ])('%j turns the feature off: %s', (args, turnedOff) => {
+    expect(divideCommandLine(args).turnedOff).toBe(turnedOff);
+  });
+
+  test('the last of several values wins', () => {
+    expect(divideCommandLine(['--trial-duration=1m', '--trial-duration=90s']).options.trialMs).toBe(90_000);
+  });
+
+  test('defaults are those of the design', () => {
+    expect(divideCommandLine([]).options).toMatchObject({
+      dynamicConfigDir: undefined,
+      onChange: 'restart',
+      trialMs: 600_000,
+      trialHealthDeadlineMs: 60_000,
+      trialFailedStarts: 3,
+      inPlaceJitterMs: 0,
+      forecast: true,
+      metricsAddress: { host: '127.0.0.1', port: 10269 },
+    });
+  });
+
+  test.each([
+    ['--on-change=maybe', '--on-change=maybe: must be restart or exit'],
+    ['--trial-duration=1d', '--trial-duration=1d: must be a duration such as 90s, 10m or 1h30m'],
+    ['--trial-failed-starts=0', '--trial-failed-starts=0: must be a whole number above 0'],
+    [
+      '--metrics-bind-address=here',
+      "--metrics-bind-address=here: must be HOST:PORT, such as 127.0.0.1:10269, or '0' for none",
+    ],
+    ['--dynamic-config-dir', 'flag needs an argument: --dynamic-config-dir'],
+  ])('%s is refused with its remedy', (arg, message) => {
+    expect(() => divideCommandLine([arg])).toThrow(message);
+  });
+});

@@ -1,0 +1,64 @@
+/**
+ * Divides the command line of `relet kubelet`: relet's own flags are consumed, the kubelet's pass through unchanged, but
+ * for --config and --config-dir, which a dynamic config replaces, and the gate of the feature that relet brings back.
+ */
+import { asCommandLine, type Flag, splitCommandLine } from '../config/command-line.js';
+import type { CommandLine } from '../config/model.js';
+import { type AgentOptions, isOwnFlag, ownBooleans, readOptions } from './options.js';
+
+export interface DividedCommandLine {
+  options: AgentOptions;
+  /** The kubelet's flags, without relet's own and without the gate. */
+  kubelet: Flag[];
+  /** The same by name, as the kubelet will see them. */
+  values: CommandLine;
+  /** The gate DynamicKubeletConfig was set to false: run the plain kubelet. */
+  turnedOff: boolean;
+  /** Words the kubelet will refuse; handed on, so that it says so itself. */
+  trailing: string[];
+}
+
+const gate = 'DynamicKubeletConfig';
+
+export function divideCommandLine(args: readonly string[]): DividedCommandLine {
+  const { flags, rest, incomplete } = splitCommandLine(args, ownBooleans);
+  if (incomplete !== undefined && isOwnFlag(incomplete.replace(/^-+/, '')))
+    throw new Error(`flag needs an argument: ${incomplete}`);
+  const options = readOptions(asCommandLine(flags.filter(({ name }) => isOwnFlag(name))));
+  const kubelet = flags.filter(({ name }) => !isOwnFlag(name)).flatMap(withoutGate);
+  const trailing = [...rest, ...(incomplete === undefined ? [] : [incomplete])];
+  return { options, kubelet, values: asCommandLine(kubelet), turnedOff: gateValue(flags) === false, trailing };
+}
+
+/** The kubelet's arguments; a dynamic config stands in for the local files. */
+export function kubeletArgs({ kubelet, trailing }: DividedCommandLine, configFile: string | undefined): string[] {
+  const kept =
+    configFile === undefined ? kubelet : kubelet.filter(({ name }) => name !== 'config' && name !== 'config-dir');
+  return [
+    ...kept.flatMap(({ words }) => words),
+    ...(configFile === undefined ? [] : [`--config=${configFile}`]),
+    ...trailing,
+  ];
+}
+
+/** Kubelets from 1.24 do not know the gate and refuse to start with it. */
+function withoutGate(flag: Flag): Flag[] {
+  if (flag.name !== 'feature-gates') return [flag];
+  const all = flag.value.split(',');
+  const kept = all.filter((entry) => !isGate(entry));
+  if (kept.length === all.length) return [flag];
+  const value = kept.join(',');
+  return value === '' ? [] : [{ name: flag.name, value, words: [`--feature-gates=${value}`] }];
+}
+
+/** The last one wins, as for the kubelet. */
+function gateValue(flags: readonly Flag[]): boolean | undefined {
+  const entries = flags.filter(({ name }) => name === 'feature-gates').flatMap(({ value }) => value.split(','));
+  const last = entries.findLast(isGate)?.split('=')[1]?.trim().toLowerCase();
+  if (last === undefined) return undefined;
+  return !['false', 'f', '0'].includes(last);
+}
+
+function isGate(entry: string): boolean {
+  return entry.split('=')[0]!.trim() === gate;
+}

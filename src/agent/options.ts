@@ -1,0 +1,151 @@
+/**
+ * relet's own flags on the node: each with a sentence, a default and a range. Everything else on the command line is the
+ * kubelet's. docs/node-flags.md is checked against this list.
+ */
+import { parseDuration } from '../config/go-duration.js';
+
+export interface AgentOptions {
+  dynamicConfigDir: string | undefined;
+  kubeletBinary: string;
+  onChange: 'restart' | 'exit';
+  trialMs: number;
+  trialHealthDeadlineMs: number;
+  trialFailedStarts: number;
+  inPlaceJitterMs: number;
+  forecast: boolean;
+  fieldPolicyFile: string | undefined;
+  initConfigDir: string | undefined;
+  metricsAddress: { host: string; port: number } | undefined;
+  logFormat: 'text' | 'json';
+  check: boolean;
+}
+
+interface OwnFlag {
+  /** Absent for a flag that stands alone. */
+  value?: string;
+  default: string;
+  help: string;
+}
+
+export const ownFlags = {
+  'dynamic-config-dir': {
+    value: 'DIR',
+    default: '',
+    help: 'Where checkpoints and records are kept. Without it relet is exactly the kubelet.',
+  },
+  'kubelet-binary': {
+    value: 'PATH',
+    default: 'kubelet',
+    help: "The kubelet to run: a path, a name looked up in PATH, or 'hollow' for the built-in stand-in.",
+  },
+  'on-change': {
+    value: 'restart|exit',
+    default: 'restart',
+    help: "What to do when the config changes: 'restart' the kubelet, or 'exit' with 0 and let the service manager start relet again (needs Restart=always).",
+  },
+  'trial-duration': {
+    value: 'DURATION',
+    default: '10m',
+    help: 'How long a config must be healthy until it becomes the last known good.',
+  },
+  'trial-health-deadline': {
+    value: 'DURATION',
+    default: '60s',
+    help: 'How long a kubelet under a new config may take to become healthy before relet goes back.',
+  },
+  'trial-failed-starts': {
+    value: 'N',
+    default: '3',
+    help: 'How many failed starts in a row make relet go back.',
+  },
+  'in-place-jitter': {
+    value: 'DURATION',
+    default: '0s',
+    help: 'Spreads an in-place edit of a shared ConfigMap: each node waits up to this long, by chance.',
+  },
+  'no-forecast': { default: 'false', help: 'Starts configs that relet expects to stop the kubelet at its start.' },
+  'field-policy': {
+    value: 'FILE',
+    default: '',
+    help: 'Which fields a dynamic config may change here; replaces the built-in policy (docs/field-policy.md).',
+  },
+  'init-config-dir': {
+    value: 'DIR',
+    default: '',
+    help: "The alpha's local config: a file named 'kubelet' in this directory, used instead of --config.",
+  },
+  'metrics-bind-address': {
+    value: 'HOST:PORT',
+    default: '127.0.0.1:10269',
+    help: "Where relet serves its metrics; '0' turns it off.",
+  },
+  'log-format': {
+    value: 'text|json',
+    default: 'text',
+    help: "How relet writes its own log lines; the kubelet's are its own.",
+  },
+  check: { default: 'false', help: 'Says what relet would do with this command line, and exits.' },
+} as const satisfies Record<string, OwnFlag>;
+
+export type OwnFlagName = keyof typeof ownFlags;
+
+export const ownBooleans = Object.entries<OwnFlag>(ownFlags)
+  .filter(([, flag]) => flag.value === undefined)
+  .map(([name]) => name);
+
+export function isOwnFlag(name: string): name is OwnFlagName {
+  return Object.hasOwn(ownFlags, name);
+}
+
+/** Throws an Error that names the flag, what is wrong with its value and what would be right. */
+export function readOptions(given: ReadonlyMap<string, readonly string[]>): AgentOptions {
+  const text = (name: OwnFlagName) => given.get(name)?.at(-1) ?? ownFlags[name].default;
+  const optional = (name: OwnFlagName) => text(name) || undefined;
+  return {
+    dynamicConfigDir: optional('dynamic-config-dir'),
+    kubeletBinary: text('kubelet-binary'),
+    onChange: oneOf('on-change', text('on-change'), ['restart', 'exit']),
+    trialMs: duration('trial-duration', text('trial-duration')),
+    trialHealthDeadlineMs: duration('trial-health-deadline', text('trial-health-deadline')),
+    trialFailedStarts: positive('trial-failed-starts', text('trial-failed-starts')),
+    inPlaceJitterMs: duration('in-place-jitter', text('in-place-jitter')),
+    forecast: !boolean('no-forecast', text('no-forecast')),
+    fieldPolicyFile: optional('field-policy'),
+    initConfigDir: optional('init-config-dir'),
+    metricsAddress: address('metrics-bind-address', text('metrics-bind-address')),
+    logFormat: oneOf('log-format', text('log-format'), ['text', 'json']),
+    check: boolean('check', text('check')),
+  };
+}
+
+function invalid(name: OwnFlagName, value: string, remedy: string): never {
+  throw new Error(`--${name}=${value}: ${remedy}`);
+}
+
+function oneOf<T extends string>(name: OwnFlagName, value: string, choices: readonly T[]): T {
+  return choices.find((choice) => choice === value) ?? invalid(name, value, `must be ${choices.join(' or ')}`);
+}
+
+function boolean(name: OwnFlagName, value: string): boolean {
+  return oneOf(name, value, ['true', 'false']) === 'true';
+}
+
+function positive(name: OwnFlagName, value: string): number {
+  const number = Number(value);
+  return Number.isInteger(number) && number > 0 ? number : invalid(name, value, 'must be a whole number above 0');
+}
+
+function duration(name: OwnFlagName, value: string): number {
+  const nanoseconds = parseDuration(value);
+  if (nanoseconds === undefined || nanoseconds < 0n)
+    invalid(name, value, 'must be a duration such as 90s, 10m or 1h30m');
+  return Number(nanoseconds! / 1_000_000n);
+}
+
+function address(name: OwnFlagName, value: string): { host: string; port: number } | undefined {
+  if (value === '0' || value === '') return undefined;
+  const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(value);
+  const port = Number(match?.[3]);
+  if (!match || port > 65535) invalid(name, value, "must be HOST:PORT, such as 127.0.0.1:10269, or '0' for none");
+  return { host: match![1] ?? (match![2] || '0.0.0.0'), port };
+}
