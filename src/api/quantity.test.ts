@@ -1,6 +1,13 @@
 /** Quantities: what is read, how it is printed. */
 import { describe, expect, test } from 'vitest';
-import { compareQuantities, formatQuantity, parseQuantity } from './quantity.js';
+import {
+  canonicalQuantity,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  quantityProblem,
+  quantityRule,
+} from './quantity.js';
 
 describe('quantities', () => {
   test.each([
@@ -28,7 +35,7 @@ describe('quantities', () => {
     expect(formatQuantity(parseQuantity(text)!)).toBe(printed);
   });
 
-  test.each(['', 'lots', '1 Gi', '1gi', '1.2.3', '--1', 'Gi', '1e', '1e999', '0x10'])('%j is no quantity', (text) => {
+  test.each(['', 'lots', '1 Gi', '1gi', '1.2.3', '--1', '1mm', '1e', '1e9999', '0x10'])('%j is no quantity', (text) => {
     expect(parseQuantity(text)).toBeUndefined();
   });
 
@@ -36,5 +43,37 @@ describe('quantities', () => {
     const [a, b] = [parseQuantity('1Gi')!, parseQuantity('1G')!];
     expect(compareQuantities(a, b)).toBeGreaterThan(0);
     expect(compareQuantities(parseQuantity('1000m')!, parseQuantity('1')!)).toBe(0);
+  });
+});
+
+describe('as read and shown again', () => {
+  test.each([
+    ['0100Mi', '0100Mi'],
+    ['+5', '+5'],
+    ['1024Mi', '1Gi'],
+    ['8Mi', '8Mi'],
+    ['1e100', '10e99'],
+    ['1E3', '1E3'],
+    ['16Ei', '9223372036854775807'],
+    ['12000e3', '12e6'],
+    ['0.1Gi', '107374182400m'],
+    ['Gi', '0'],
+    ['.', '0'],
+    ['-', '0'],
+  ])('%s is shown as %s', (text, shown) => {
+    expect(canonicalQuantity(text)).toBe(shown);
+    expect(quantityProblem(text)).toBeUndefined();
+  });
+
+  test.each([
+    ['lots', quantityRule],
+    ['', quantityRule],
+    ['10%', quantityRule],
+    ['1KiB', quantityRule],
+    ['1mm', "unable to parse quantity's suffix"],
+    ['1e', "unable to parse quantity's suffix"],
+  ])('%j: %s', (text, problem) => {
+    expect(quantityProblem(text)).toBe(problem);
+    expect(canonicalQuantity(text)).toBeUndefined();
   });
 });

@@ -28,19 +28,42 @@ const decimalSuffixes = new Map<string, number>([
 ]);
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const nanoPerOne = 10n ** 9n;
+/** Binary quantities are capped at int64. */
+const mostBinary = (2n ** 63n - 1n) * nanoPerOne;
 
 /** Undefined for text that is no quantity. */
 export function parseQuantity(text: string): Quantity | undefined {
-  const match = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([a-zA-Z]*)([-+]?[0-9]*)$/.exec(text);
-  if (match === null) return undefined;
-  const [, sign, whole = '', fraction = '', letters = '', exponent = ''] = match;
-  const scale = scaleOf(letters, exponent);
-  if (scale === undefined || whole.length + fraction.length === 0 || text.length > 200) return undefined;
-  const digits = BigInt(whole + fraction);
+  const parts = split(text);
+  const scale = parts && scaleOf(parts.suffix);
+  if (parts === undefined || scale === undefined) return undefined;
+  const { sign, whole, fraction } = parts;
+  const scaled = BigInt(whole + fraction || '0') * scale.times;
   const power = scale.ten - fraction.length + 9;
-  const scaled = digits * scale.times;
-  const nano = power >= 0 ? scaled * 10n ** BigInt(power) : divideUp(scaled, 10n ** BigInt(-power));
+  let nano = power >= 0 ? scaled * 10n ** BigInt(power) : divideUp(scaled, 10n ** BigInt(-power));
+  if (scale.format === 'BinarySI' && nano > mostBinary) nano = mostBinary;
   return { nano: sign === '-' ? -nano : nano, format: scale.format };
+}
+
+/** What Kubernetes says of text that is no quantity; undefined for one that is. */
+export function quantityProblem(text: string): string | undefined {
+  const parts = split(text);
+  if (parts === undefined) return quantityRule;
+  return scaleOf(parts.suffix) === undefined ? "unable to parse quantity's suffix" : undefined;
+}
+
+/** As Kubernetes shows a quantity that it read: text that is short enough already stays as it was written. */
+export function canonicalQuantity(text: string): string | undefined {
+  const quantity = parseQuantity(text);
+  if (quantity === undefined) return undefined;
+  const { whole, fraction, suffix } = split(text)!;
+  const digits = (whole.replace(/^0+/, '') || '0') + fraction;
+  if (quantity.format === 'BinarySI') {
+    const fits = fraction === '' && digits.length + 3 * binarySuffixes.indexOf(suffix) < 15;
+    return fits && BigInt(digits) % 8n !== 0n ? text : formatQuantity(quantity);
+  }
+  const power = scaleOf(suffix)!.ten - fraction.length;
+  const isShort = digits.length <= 18 && power >= -9 && power % 3 === 0 && !digits.endsWith('000') && digits[0] !== '0';
+  return isShort ? text : formatQuantity(quantity);
 }
 
 /** The one way Kubernetes prints this value. */
@@ -50,7 +73,7 @@ export function formatQuantity({ nano, format }: Quantity): string {
   if (format === 'BinarySI' && !isSmall && nano % nanoPerOne === 0n) return binaryForm(nano / nanoPerOne);
   let mantissa = nano;
   let power = -9;
-  while (mantissa % 1000n === 0n && power < 18) {
+  while (mantissa % 1000n === 0n && (power < 18 || format === 'DecimalExponent')) {
     mantissa /= 1000n;
     power += 3;
   }
@@ -74,17 +97,27 @@ function binaryForm(value: bigint): string {
   return `${rest}${binarySuffixes[power]}`;
 }
 
-function scaleOf(
-  letters: string,
-  exponent: string,
-): { ten: number; times: bigint; format: Quantity['format'] } | undefined {
-  if (exponent !== '') {
-    if (!/^[eE]$/.test(letters) || !/^[-+]?[0-9]{1,2}$/.test(exponent)) return undefined;
-    return { ten: Number(exponent), times: 1n, format: 'DecimalExponent' };
-  }
-  const ten = decimalSuffixes.get(letters);
+interface Parts {
+  sign: string;
+  whole: string;
+  fraction: string;
+  suffix: string;
+}
+
+/** Undefined where the text does not match the rule. A lone sign or point counts as 0, as in Go. */
+function split(text: string): Parts | undefined {
+  const match = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/.exec(text);
+  if (match === null || text === '' || text.length > 200) return undefined;
+  return { sign: match[1]!, whole: match[2]!, fraction: match[3] ?? '', suffix: match[4]! };
+}
+
+/** Exponents of four digits and more are refused: nothing is so large, and writing it out would take for ever. */
+function scaleOf(suffix: string): { ten: number; times: bigint; format: Quantity['format'] } | undefined {
+  const exponent = /^[eE]([-+]?[0-9]{1,3})$/.exec(suffix);
+  if (exponent !== null) return { ten: Number(exponent[1]), times: 1n, format: 'DecimalExponent' };
+  const ten = decimalSuffixes.get(suffix);
   if (ten !== undefined) return { ten, times: 1n, format: 'DecimalSI' };
-  const power = binarySuffixes.indexOf(letters);
+  const power = binarySuffixes.indexOf(suffix);
   return power > 0 ? { ten: 0, times: 1024n ** BigInt(power), format: 'BinarySI' } : undefined;
 }
 
