@@ -1,0 +1,200 @@
+/** Questions about access: who am I, may I, may they, whose token is this. Asked by create, answered at once, never stored. */
+import { type FieldError, invalidField } from '../../api/field-error.js';
+import type { KubeObject } from '../../api/object.js';
+import { type ApiError, badRequest, invalid } from '../../api/status-error.js';
+import type { Clock } from '../../clock.js';
+import type { Attributes, Authorizer, User } from '../attributes.js';
+import type { Resource } from '../resource.js';
+import { builtIn } from '../resources/define.js';
+import type { TokenIdentity } from './authenticate.js';
+import {
+  type NonResourceAttributes,
+  nonResourceAttributes,
+  type ResourceAttributes,
+  resourceAttributes,
+} from './review-attributes.js';
+import type { RuleSource } from './rule-source.js';
+
+export interface ReviewOptions {
+  authorizer: Authorizer;
+  authenticateToken(token: string, audiences: string[]): TokenIdentity | { error: string };
+  rules: RuleSource;
+  clock: Pick<Clock, 'now'>;
+}
+
+interface AccessSpec {
+  user?: string;
+  uid?: string;
+  groups?: string[];
+  extra?: Record<string, string[]>;
+  resourceAttributes?: ResourceAttributes;
+  nonResourceAttributes?: NonResourceAttributes;
+}
+
+const authorization = { group: 'authorization.k8s.io', verbs: ['create'], namespaced: false };
+const authentication = { group: 'authentication.k8s.io', verbs: ['create'], namespaced: false };
+
+export function reviewResources(options: ReviewOptions): Resource[] {
+  const review = (object: KubeObject, user: User) => ({
+    ...object,
+    metadata: { ...object.metadata, creationTimestamp: null },
+    status: decide(options.authorizer, object, user),
+  });
+  return [
+    builtIn({
+      ...authentication,
+      kind: 'TokenReview',
+      plural: 'tokenreviews',
+      shape: 'authentication.v1.TokenReview',
+      answer: (object) => reviewToken(object, options),
+    }),
+    builtIn({
+      ...authentication,
+      kind: 'SelfSubjectReview',
+      plural: 'selfsubjectreviews',
+      shape: 'authentication.v1.SelfSubjectReview',
+      answer: (object, user) => reviewSelf(object, user, options.clock.now()),
+    }),
+    builtIn({
+      ...authorization,
+      kind: 'LocalSubjectAccessReview',
+      plural: 'localsubjectaccessreviews',
+      shape: 'authorization.v1.LocalSubjectAccessReview',
+      namespaced: true,
+      answer(object) {
+        throwIfAny([...checkAttributes(object), ...checkSubject(object), ...checkLocal(object)]);
+        return asObject(review(object, subjectOf(object)));
+      },
+    }),
+    builtIn({
+      ...authorization,
+      kind: 'SelfSubjectAccessReview',
+      plural: 'selfsubjectaccessreviews',
+      shape: 'authorization.v1.SelfSubjectAccessReview',
+      answer(object, user) {
+        throwIfAny(checkAttributes(object));
+        return asObject(review(object, user));
+      },
+    }),
+    builtIn({
+      ...authorization,
+      kind: 'SelfSubjectRulesReview',
+      plural: 'selfsubjectrulesreviews',
+      shape: 'authorization.v1.SelfSubjectRulesReview',
+      answer: (object, user) => reviewRules(object, user, options.rules),
+    }),
+    builtIn({
+      ...authorization,
+      kind: 'SubjectAccessReview',
+      plural: 'subjectaccessreviews',
+      shape: 'authorization.v1.SubjectAccessReview',
+      answer(object) {
+        throwIfAny([...checkAttributes(object), ...checkSubject(object)]);
+        return asObject(review(object, subjectOf(object)));
+      },
+    }),
+  ];
+}
+
+/** Kubernetes answers reviews with `creationTimestamp: null`, which the type of stored objects does not know. */
+const asObject = (object: unknown) => object as KubeObject;
+
+const specOf = (object: KubeObject) => (object.spec ?? {}) as AccessSpec;
+
+function decide(authorizer: Authorizer, object: KubeObject, user: User) {
+  const spec = specOf(object);
+  const request: Attributes =
+    spec.resourceAttributes === undefined
+      ? nonResourceAttributes(user, spec.nonResourceAttributes ?? {})
+      : resourceAttributes(user, spec.resourceAttributes);
+  const { allowed, reason } = authorizer.authorize(request);
+  return { allowed, ...(reason ? { reason } : {}) };
+}
+
+function subjectOf(object: KubeObject): User {
+  const { user = '', uid, groups = [], extra } = specOf(object);
+  return { name: user, groups, ...(uid ? { uid } : {}), ...(extra ? { extra } : {}) };
+}
+
+function checkAttributes(object: KubeObject): FieldError[] {
+  const { resourceAttributes: resource, nonResourceAttributes: path } = specOf(object);
+  if (resource === undefined && path === undefined)
+    return [
+      {
+        ...{ type: 'Invalid', field: 'spec.resourceAttributes', value: '"null"' },
+        detail: 'exactly one of nonResourceAttributes or resourceAttributes must be specified',
+      },
+    ];
+  return resource !== undefined && path !== undefined
+    ? [invalidField('spec.nonResourceAttributes', path, 'cannot be specified in combination with resourceAttributes')]
+    : [];
+}
+
+function checkSubject(object: KubeObject): FieldError[] {
+  const { user = '', groups = [] } = specOf(object);
+  return user === '' && groups.length === 0
+    ? [invalidField('spec.user', '', 'at least one of user or group must be specified')]
+    : [];
+}
+
+function checkLocal(object: KubeObject): FieldError[] {
+  const { resourceAttributes: resource, nonResourceAttributes: path } = specOf(object);
+  const namespace = resource?.namespace ?? '';
+  return [
+    ...(resource !== undefined && namespace !== (object.metadata.namespace ?? '')
+      ? [invalidField('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace')]
+      : []),
+    ...(path === undefined
+      ? []
+      : [invalidField('spec.nonResourceAttributes', path, 'disallowed on this kind of request')]),
+  ];
+}
+
+/** Kubernetes forgets the kind at this place, so the message begins with a dot. */
+function throwIfAny(errors: FieldError[]): void {
+  if (errors.length > 0) throw withoutKind(invalid({ group: authorization.group, kind: '' }, '', errors));
+}
+
+function withoutKind(error: ApiError): ApiError {
+  delete error.status.details?.kind;
+  return error;
+}
+
+function reviewToken(object: KubeObject, { authenticateToken }: ReviewOptions): KubeObject {
+  const { token = '', audiences = [] } = (object.spec ?? {}) as { token?: string; audiences?: string[] };
+  if (token === '') throw badRequest('token is required for TokenReview in authentication');
+  const identity = authenticateToken(token, audiences);
+  const status =
+    'error' in identity
+      ? { user: {}, error: identity.error }
+      : {
+          authenticated: true,
+          user: userInfo(identity.user),
+          ...(identity.audiences?.length ? { audiences: identity.audiences } : {}),
+        };
+  return asObject({ ...object, metadata: { ...object.metadata, creationTimestamp: null }, status });
+}
+
+function reviewSelf(object: KubeObject, user: User, nowMs: number): KubeObject {
+  const creationTimestamp = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  return { ...object, metadata: { ...object.metadata, creationTimestamp }, status: { userInfo: userInfo(user) } };
+}
+
+function reviewRules(object: KubeObject, user: User, rules: RuleSource): KubeObject {
+  const { namespace = '' } = (object.spec ?? {}) as { namespace?: string };
+  if (namespace === '') throw badRequest('no namespace on request');
+  const { resourceRules, nonResourceRules, incomplete, error } = rules.rulesFor(user, namespace);
+  return asObject({
+    ...object,
+    metadata: { creationTimestamp: null },
+    spec: {},
+    status: { resourceRules, nonResourceRules, incomplete, ...(error ? { evaluationError: error } : {}) },
+  });
+}
+
+const userInfo = ({ name, uid, groups, extra }: User) => ({
+  username: name,
+  ...(uid ? { uid } : {}),
+  ...(groups.length > 0 ? { groups } : {}),
+  ...(extra && Object.keys(extra).length > 0 ? { extra } : {}),
+});
