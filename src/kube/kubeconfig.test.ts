@@ -1,0 +1,240 @@
+/** Reading kubeconfig files: which, merged how, and what is said when one is wrong. kubectl is the other opinion. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { inClusterConnection, resolveConnection } from './connection.js';
+import { type Kubeconfig, kubeconfigPaths, loadKubeconfig } from './kubeconfig.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'relet-kubeconfig-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
+
+let count = 0;
+function write(text: string | object, name = `${++count}.yaml`): string {
+  const path = join(dir, name);
+  writeFileSync(path, typeof text === 'string' ? text : JSON.stringify(text));
+  return path;
+}
+
+const simple = {
+  'current-context': 'c',
+  clusters: [{ name: 'k', cluster: { server: 'https://k.example:6443/' } }],
+  users: [{ name: 'u', user: { token: 't' } }],
+  contexts: [{ name: 'c', context: { cluster: 'k', user: 'u', namespace: 'n' } }],
+};
+
+describe('which kubeconfig files', () => {
+  test.each([
+    ['the flag wins and must exist', { explicit: '/x', env: { KUBECONFIG: '/a' } }, ['/x'], true],
+    ['KUBECONFIG is a list, gaps and doubles left out', { env: { KUBECONFIG: '/a::/b:/a' } }, ['/a', '/b'], false],
+    ['the default is in the home directory', { env: { HOME: '/home/me' } }, ['/home/me/.kube/config'], false],
+    ['an empty KUBECONFIG is none', { env: { HOME: '/h', KUBECONFIG: '' } }, ['/h/.kube/config'], false],
+  ])('%s', (_name, options, paths, mustExist) => {
+    expect(kubeconfigPaths(options)).toEqual({ paths, mustExist });
+  });
+});
+
+describe('a kubeconfig', () => {
+  test('gives server, user and namespace of its current context', () => {
+    const connection = resolveConnection(loadKubeconfig([write(simple)]));
+    expect(connection).toMatchObject({ server: 'https://k.example:6443', userName: 'u', namespace: 'n' });
+    expect(connection.user.token).toBe('t');
+  });
+
+  test('has relative paths that count from its own directory', () => {
+    mkdirSync(join(dir, 'sub'));
+    const path = write(
+      {
+        clusters: [{ name: 'k', cluster: { 'certificate-authority': 'ca.crt' } }],
+        users: [
+          { name: 'a', user: { 'client-certificate': '../c.pem', tokenFile: '/abs', exec: { command: './plugin' } } },
+          { name: 'b', user: { exec: { command: 'plugin' } } },
+        ],
+      },
+      'sub/config',
+    );
+    const { clusters, users } = loadKubeconfig([path]);
+    expect(clusters.get('k')).toEqual({ 'certificate-authority': join(dir, 'sub/ca.crt') });
+    expect(users.get('a')).toMatchObject({ 'client-certificate': join(dir, 'c.pem'), tokenFile: '/abs' });
+    expect(users.get('a')!.exec!.command).toBe(join(dir, 'sub/plugin'));
+    expect(users.get('b')!.exec!.command).toBe('plugin');
+  });
+
+  test('may be JSON, and may name things like members of Object', () => {
+    const config = loadKubeconfig([
+      write(
+        '{"current-context":"__proto__","contexts":[{"name":"__proto__","context":{"cluster":"constructor"}}],"clusters":[{"name":"constructor","cluster":{"server":"http://h"}}]}',
+      ),
+    ]);
+    expect(resolveConnection(config).server).toBe('http://h');
+  });
+
+  test.each([
+    ['server', { server: 'https://other:1' }, { server: 'https://other:1' }],
+    ['namespace', { namespace: 'm' }, { namespace: 'm' }],
+    ['token', { token: 'x' }, { user: { token: 'x' } }],
+    ['as', { as: 'jane', 'as-groups': ['g'] }, { user: { as: 'jane', 'as-groups': ['g'] } }],
+  ])('is overridden by the flag --%s', (_name, flags, expected) => {
+    expect(resolveConnection(loadKubeconfig([write(simple)]), flags)).toMatchObject(expected);
+  });
+
+  test('whose exec plugin would answer is not asked when the command line says who', () => {
+    const path = write({ ...simple, users: [{ name: 'u', user: { exec: { command: 'x', apiVersion: 'y' } } }] });
+    expect(resolveConnection(loadKubeconfig([path]), { token: 'x' }).user).toEqual({ token: 'x' });
+  });
+});
+
+describe('a wrong kubeconfig is refused by name, reason and remedy', () => {
+  const resolve = (text: string | object, flags = {}) => resolveConnection(loadKubeconfig([write(text, 'bad')]), flags);
+  const bad = join(dir, 'bad');
+  test.each<[string, string | object, object, string]>([
+    ['not YAML', 'a: [b', {}, `read kubeconfig ${bad}: Flow sequence in block collection must be`],
+    ['a list', '- a', {}, `read kubeconfig ${bad}: not a mapping of clusters, users and contexts`],
+    [
+      'an unquoted number',
+      { users: [{ name: 'u', user: { token: 123 } }] },
+      {},
+      `read kubeconfig ${bad}: user "u": token must be a string, not a number (quote it)`,
+    ],
+    [
+      'a name twice',
+      { clusters: [{ name: 'k' }, { name: 'k' }] },
+      {},
+      `read kubeconfig ${bad}: clusters has "k" twice; remove or rename one`,
+    ],
+    [
+      'no current context',
+      { ...simple, 'current-context': '' },
+      {},
+      `kubeconfig ${bad} has no current-context: choose one with --context or 'kubectl config use-context' (contexts: c)`,
+    ],
+    ['an unknown context', simple, { context: 'zz' }, `context "zz" does not exist in kubeconfig ${bad} (contexts: c)`],
+    [
+      'an unknown cluster',
+      { ...simple, clusters: [] },
+      {},
+      `cluster "k" of context "c" does not exist in kubeconfig ${bad} (it has no clusters)`,
+    ],
+    [
+      'an unknown user',
+      simple,
+      { user: 'zz' },
+      `user "zz" of context "c" does not exist in kubeconfig ${bad} (users: u)`,
+    ],
+    [
+      'a cluster without server',
+      { ...simple, clusters: [{ name: 'k' }] },
+      {},
+      `cluster "k" in kubeconfig ${bad} has no server`,
+    ],
+    [
+      'a server that is no URL',
+      { ...simple, clusters: [{ name: 'k', cluster: { server: 'ftp://x' } }] },
+      {},
+      'is not an http(s) URL',
+    ],
+    [
+      'a certificate without key',
+      { ...simple, users: [{ name: 'u', user: { 'client-certificate': 'c' } }] },
+      {},
+      'user "u": a client certificate without a key',
+    ],
+    ['token and password', simple, { username: 'me' }, 'user "u": both a token and a username are given; keep one'],
+    ['groups without a user to be', simple, { 'as-groups': ['g'] }, 'without a user (--as)'],
+  ])('%s', (_name, text, flags, message) => {
+    expect(() => resolve(text, flags)).toThrow(message);
+  });
+
+  test('one that must exist and does not', () => {
+    expect(() => loadKubeconfig(['/nowhere/config'], { mustExist: true })).toThrow(
+      'read kubeconfig /nowhere/config: no such file',
+    );
+  });
+
+  test('none at all', () => {
+    expect(() => resolveConnection(loadKubeconfig(['/nowhere/config']))).toThrow(
+      'kubeconfig /nowhere/config does not exist: point KUBECONFIG or --kubeconfig at one, or pass --server',
+    );
+  });
+});
+
+describe('in a Pod', () => {
+  const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
+  test('the service account is the identity', () => {
+    for (const [file, text] of Object.entries({ token: 'abc', 'ca.crt': 'ca', namespace: 'home\n' })) write(text, file);
+    expect(inClusterConnection(env, dir)).toMatchObject({
+      server: 'https://[fd00::1]:443',
+      namespace: 'home',
+      user: { tokenFile: join(dir, 'token') },
+      cluster: { 'certificate-authority': join(dir, 'ca.crt') },
+    });
+  });
+
+  test('nothing is assumed outside one', () => {
+    expect(inClusterConnection({}, dir)).toBeUndefined();
+    expect(inClusterConnection(env, '/nowhere')).toBeUndefined();
+  });
+});
+
+const name = fc.constantFrom('a', 'b', 'c');
+const unique = { selector: ({ name }: { name: string }) => name, maxLength: 3 };
+const file = fc.record({
+  'current-context': fc.constantFrom('', 'a', 'b'),
+  clusters: fc.uniqueArray(
+    fc.record({ name, cluster: fc.record({ server: fc.constantFrom('https://1', 'https://2') }) }),
+    unique,
+  ),
+  users: fc.uniqueArray(
+    fc.record({
+      name,
+      user: fc.record(
+        { token: fc.constantFrom('t1', 't2'), tokenFile: fc.constant('/run/token') },
+        { requiredKeys: [] },
+      ),
+    }),
+    unique,
+  ),
+  contexts: fc.uniqueArray(
+    fc.record({ name, context: fc.record({ cluster: name, user: name }, { requiredKeys: ['cluster', 'user'] }) }),
+    unique,
+  ),
+});
+
+describe.skipIf(!hasKubectl)(`merging as kubectl does${hasKubectl ? '' : ' (skipped: no kubectl here)'}`, () => {
+  test('any two or three files give what `kubectl config view` gives', () => {
+    fc.assert(
+      fc.property(fc.array(file, { minLength: 2, maxLength: 3 }), (files) => {
+        const paths = files.map((content, index) => write(content, `merge-${index}`));
+        const { stdout, stderr, status } = spawnSync('kubectl', ['config', 'view', '--raw', '-o', 'json'], {
+          env: { ...process.env, KUBECONFIG: paths.join(':') },
+          encoding: 'utf8',
+        });
+        expect(stderr).toBe('');
+        expect(status).toBe(0);
+        expect(comparable(loadKubeconfig(paths))).toEqual(fromKubectl(JSON.parse(stdout)));
+      }),
+      { numRuns: 12 },
+    );
+  });
+});
+
+function comparable(config: Kubeconfig) {
+  const { currentContext, clusters, users, contexts } = config;
+  const sorted = (map: Map<string, object>) => Object.fromEntries([...map].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { currentContext, clusters: sorted(clusters), users: sorted(users), contexts: sorted(contexts) };
+}
+
+type Entries = { name: string; [inner: string]: unknown }[] | null;
+function fromKubectl(view: { 'current-context': string; clusters: Entries; users: Entries; contexts: Entries }) {
+  const byName = (entries: Entries, inner: string) =>
+    Object.fromEntries((entries ?? []).map((entry) => [entry.name, entry[inner]]));
+  return {
+    currentContext: view['current-context'],
+    clusters: byName(view.clusters, 'cluster'),
+    users: byName(view.users, 'user'),
+    contexts: byName(view.contexts, 'context'),
+  };
+}
