@@ -46,7 +46,7 @@ export async function startScriptedServer(
       query: url.searchParams,
       headers: request.headers,
       body: Buffer.concat(chunks).toString('utf8'),
-      clientName: socket.getPeerCertificate?.()?.subject?.CN ?? '',
+      clientName: String(socket.getPeerCertificate?.()?.subject?.CN ?? ''),
       serverName: (socket as { servername?: string | false }).servername || '',
       connection: sockets.get(socket)!,
     };

@@ -5,7 +5,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { createSecureContext, connect as tlsConnect } from 'node:tls';
+import { createSecureContext, type SecureContext, connect as tlsConnect } from 'node:tls';
 import type { TlsMaterial } from './identity.js';
 import { proxyFor, tunnel } from './proxy.js';
 
@@ -47,8 +47,8 @@ export function createTransport(env: Record<string, string | undefined> = {}): T
     const { tls, url } = request;
     const proxyKey = proxy?.href ?? '';
     if (pool && pool.origin === url.origin && pool.proxy === proxyKey && sameTls(pool.tls, tls)) return pool.agent;
+    const agent = url.protocol === 'https:' ? httpsAgent(tls, proxy, url) : httpAgent(proxy);
     retire(pool?.agent);
-    const agent = url.protocol === 'https:' ? httpsAgent(tls, proxy) : httpAgent(proxy);
     pool = { tls, origin: url.origin, proxy: proxyKey, agent };
     return agent;
   };
@@ -73,21 +73,26 @@ function retire(agent: HttpAgent | undefined): void {
 
 const agentOptions = { keepAlive: true, keepAliveMsecs: tcpKeepAliveMs, maxFreeSockets: 8 };
 
-function httpsAgent(tls: TlsMaterial, proxy: URL | undefined): HttpsAgent {
+function httpsAgent(tls: TlsMaterial, proxy: URL | undefined, url: URL): HttpsAgent {
   const options: AgentOptions = {
     ...agentOptions,
     rejectUnauthorized: !tls.insecure,
     ...(tls.serverName && { servername: tls.serverName }),
     // Parsed once here, not once per connection.
-    secureContext: createSecureContext({
-      ...(tls.ca && { ca: tls.ca }),
-      ...(tls.cert && { cert: tls.cert }),
-      ...(tls.key && { key: tls.key }),
-    }),
+    secureContext: secureContext(tls, url),
   };
   const agent = new HttpsAgent(options);
   if (proxy) throughTunnel(agent, proxy, (options, socket) => tlsConnect({ ...options, socket }));
   return agent;
+}
+
+function secureContext({ ca, cert, key }: TlsMaterial, url: URL): SecureContext {
+  try {
+    return createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) });
+  } catch (cause) {
+    // Also seen for a moment while a certificate and its key are replaced one after the other.
+    throw new Error(`use certificate, key and authority for ${url.origin}: ${(cause as Error).message}`, { cause });
+  }
 }
 
 function httpAgent(proxy: URL | undefined): HttpAgent {
