@@ -45,26 +45,48 @@ export function createExecPlugin(options: ExecPluginOptions): ExecPlugin {
   const { exec, userName, clock } = options;
   checkEntry(exec, userName);
   let held: { credential: ExecCredential; expiresAt: number } | undefined;
-  let running: Promise<ExecCredential> | undefined;
+  let running: { answer: Promise<ExecCredential>; waiters: number; stop: AbortController } | undefined;
 
-  const refresh = async (signal?: AbortSignal) => {
+  const refresh = async (signal: AbortSignal) => {
     const stdout = await run(options, isInteractive(options), signal);
-    const answer = parseAnswer(stdout, exec, userName);
-    held = answer;
-    return answer.credential;
+    held = parseAnswer(stdout, exec, userName);
+    return held.credential;
+  };
+  const start = () => {
+    const stop = new AbortController();
+    const answer = refresh(stop.signal).finally(() => {
+      running = undefined;
+    });
+    return { answer, stop, waiters: 0 };
   };
   return {
     credential(signal) {
       if (held !== undefined && clock.now() < held.expiresAt) return Promise.resolve(held.credential);
-      running ??= refresh(signal).finally(() => {
-        running = undefined;
+      running ??= start();
+      const mine = running;
+      mine.waiters++;
+      return unlessAborted(mine.answer, signal, () => {
+        // Others may still wait for the same answer.
+        if (--mine.waiters === 0) mine.stop.abort();
       });
-      return running;
     },
     refused(credential) {
       if (held?.credential === credential) held = undefined;
     },
   };
+}
+
+function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined, onAbort: () => void): Promise<T> {
+  if (signal === undefined) return answer;
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      reject(signal.reason);
+      onAbort();
+    };
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
 }
 
 function checkEntry(exec: ExecEntry, userName: string): void {
@@ -114,7 +136,7 @@ function environment(options: ExecPluginOptions, interactive: boolean): Record<s
   return { ...env, ...added, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
 }
 
-function run(options: ExecPluginOptions, interactive: boolean, signal?: AbortSignal): Promise<string> {
+function run(options: ExecPluginOptions, interactive: boolean, signal: AbortSignal): Promise<string> {
   const { exec, userName, timeoutMs = 60_000 } = options;
   const failed = (why: string, cause?: unknown) =>
     new ExecPluginError(`user "${userName}": exec plugin "${exec.command}" ${why}`, { cause });
@@ -122,7 +144,8 @@ function run(options: ExecPluginOptions, interactive: boolean, signal?: AbortSig
     const child = spawn(exec.command!, exec.args ?? [], {
       env: environment(options, interactive),
       stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'inherit'],
-      ...(signal && { signal }),
+      signal,
+      killSignal: 'SIGKILL',
     });
     let size = 0;
     const chunks: Buffer[] = [];
@@ -140,7 +163,7 @@ function run(options: ExecPluginOptions, interactive: boolean, signal?: AbortSig
     });
     child.on('error', (cause: NodeJS.ErrnoException) => {
       clearTimeout(timer);
-      if (signal?.aborted) return reject(signal.reason);
+      if (signal.aborted) return reject(signal.reason);
       const hint = exec.installHint ? `\n${printable(exec.installHint)}` : '';
       reject(
         cause.code === 'ENOENT'

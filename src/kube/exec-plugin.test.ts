@@ -1,0 +1,195 @@
+/** Exec credential plugins, as real scripts: what they are told, when they run, and what is said when they fail. */
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { ManualClock } from '../../test/manual-clock.js';
+import { createExecPlugin, type ExecPluginOptions } from './exec-plugin.js';
+import type { ExecEntry } from './kubeconfig.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'relet-exec-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+const runs = join(dir, 'runs');
+beforeEach(() => writeFileSync(runs, ''));
+const timesRun = () => readFileSync(runs, 'utf8').split('\n').length - 1;
+
+/** The script is told `$n`, the number of this run. */
+function setUp(script: string, entry: Partial<ExecEntry> = {}, options: Partial<ExecPluginOptions> = {}) {
+  const command = join(dir, 'plugin');
+  writeFileSync(command, `#!/bin/sh\necho run >> ${runs}; n=$(wc -l < ${runs})\n${script}\n`);
+  chmodSync(command, 0o755);
+  const clock = new ManualClock('2026-01-01T00:00:00Z');
+  const plugin = createExecPlugin({
+    exec: { apiVersion: 'client.authentication.k8s.io/v1', interactiveMode: 'Never', command, ...entry },
+    cluster: { server: 'https://k:6443' },
+    userName: 'u',
+    env: { PATH: process.env.PATH, OURS: 'inherited' },
+    clock,
+    ...options,
+  });
+  return { plugin, clock };
+}
+const credential = (status: string, version = 'v1') =>
+  `echo "{\\"kind\\":\\"ExecCredential\\",\\"apiVersion\\":\\"client.authentication.k8s.io/${version}\\",\\"status\\":{${status}}}"`;
+const token = credential('\\"token\\":\\"t$n\\"');
+
+describe('an answer is kept', () => {
+  test('for ever when it does not expire', async () => {
+    const { plugin, clock } = setUp(token);
+    expect(await plugin.credential()).toEqual({ token: 't1' });
+    await clock.advance(10 * 365 * 86_400_000);
+    expect(await plugin.credential()).toEqual({ token: 't1' });
+    expect(timesRun()).toBe(1);
+  });
+
+  test('until it expires', async () => {
+    const { plugin, clock } = setUp(
+      credential('\\"token\\":\\"t$n\\",\\"expirationTimestamp\\":\\"2026-01-01T00:10:00Z\\"'),
+    );
+    await plugin.credential();
+    await clock.advance(599_000);
+    expect(await plugin.credential()).toEqual({ token: 't1' });
+    await clock.advance(2000);
+    expect(await plugin.credential()).toEqual({ token: 't2' });
+  });
+
+  test('until the server refuses it, and a late refusal of an older one changes nothing', async () => {
+    const { plugin } = setUp(token);
+    const first = await plugin.credential();
+    plugin.refused(first);
+    const second = await plugin.credential();
+    plugin.refused(first);
+    expect(await plugin.credential()).toBe(second);
+    expect(timesRun()).toBe(2);
+  });
+
+  test('by all who ask while it is being fetched', async () => {
+    const { plugin } = setUp(token);
+    const answers = await Promise.all([plugin.credential(), plugin.credential(), plugin.credential()]);
+    expect(new Set(answers).size).toBe(1);
+    expect(timesRun()).toBe(1);
+  });
+
+  test('but a failure is not: the next one to ask runs it again', async () => {
+    const { plugin } = setUp(`[ $n = 1 ] && exit 3; ${token}`);
+    await expect(plugin.credential()).rejects.toThrow('failed with exit code 3');
+    expect(await plugin.credential()).toEqual({ token: 't2' });
+  });
+});
+
+describe('a plugin is told', () => {
+  const told = `${credential('\\"token\\":\\"$OURS $ADDED $1\\"')}; echo "$KUBERNETES_EXEC_INFO" > ${join(dir, 'info')}`;
+  const info = () => JSON.parse(readFileSync(join(dir, 'info'), 'utf8'));
+
+  test('our environment, what the entry adds, its arguments and the request', async () => {
+    const { plugin } = setUp(told, { args: ['arg'], env: [{ name: 'ADDED', value: 'added' }] });
+    expect(await plugin.credential()).toEqual({ token: 'inherited added arg' });
+    expect(info()).toEqual({
+      kind: 'ExecCredential',
+      apiVersion: 'client.authentication.k8s.io/v1',
+      spec: { interactive: false },
+    });
+  });
+
+  test('about the cluster, when it asks for that', async () => {
+    const cluster = {
+      server: 'https://k:6443',
+      'tls-server-name': 'name',
+      extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'x' } }],
+    };
+    const { plugin } = setUp(told, { provideClusterInfo: true }, { cluster, certificateAuthority: 'PEM' });
+    await plugin.credential();
+    expect(info().spec.cluster).toEqual({
+      server: 'https://k:6443',
+      'tls-server-name': 'name',
+      'certificate-authority-data': Buffer.from('PEM').toString('base64'),
+      config: { audience: 'x' },
+    });
+  });
+
+  test('in the older dialect, and that a person is there', async () => {
+    const older = 'client.authentication.k8s.io/v1beta1';
+    const { plugin } = setUp(
+      `${credential('\\"token\\":\\"x\\"', 'v1beta1')}; echo "$KUBERNETES_EXEC_INFO" > ${join(dir, 'info')}`,
+      { apiVersion: older, interactiveMode: 'IfAvailable' },
+      { interactive: true },
+    );
+    await plugin.credential();
+    expect(info()).toMatchObject({ apiVersion: older, spec: { interactive: true } });
+  });
+});
+
+describe('a plugin that fails is named, with the reason', () => {
+  const at = (why: string) => `user "u": exec plugin "${join(dir, 'plugin')}" ${why}`;
+  test.each<[string, string, Partial<ExecEntry>, string]>([
+    ['prints no JSON', 'echo hello', {}, at('printed no JSON')],
+    ['prints something else', 'echo "{}"', {}, at('printed no ExecCredential')],
+    [
+      'answers in another version',
+      credential('\\"token\\":\\"x\\"', 'v1beta1'),
+      {},
+      at('is configured for client.authentication.k8s.io/v1 and answered in client.authentication.k8s.io/v1beta1'),
+    ],
+    ['gives nothing', credential(''), {}, at('gave neither a token nor a certificate')],
+    [
+      'gives half a pair',
+      credential('\\"clientKeyData\\":\\"x\\"'),
+      {},
+      at('gave a certificate without its key, or a key alone'),
+    ],
+    [
+      'gives no time',
+      credential('\\"token\\":\\"x\\",\\"expirationTimestamp\\":\\"soon\\"'),
+      {},
+      at('gave expirationTimestamp "soon", which is no time'),
+    ],
+    ['dies', 'kill -9 $$', {}, at('was killed by SIGKILL')],
+    ['floods us', 'yes', {}, at('printed more than 1048576 bytes')],
+    [
+      'wants a person who is not there',
+      token,
+      { interactiveMode: 'Always' },
+      at('wants to ask a person, but standard input is not a terminal'),
+    ],
+  ])('%s', async (_name, script, entry, message) => {
+    await expect(setUp(script, entry).plugin.credential()).rejects.toThrow(message);
+  });
+
+  test('is not installed: with its hint, made harmless', async () => {
+    const { plugin } = setUp('', { command: 'relet-no-such-plugin', installHint: 'get it\nat \u001b[1mexample.org' });
+    await expect(plugin.credential()).rejects.toThrow(
+      'user "u": exec plugin "relet-no-such-plugin" is not installed\nget it\nat U+001b[1mexample.org',
+    );
+  });
+
+  test('hangs: it is killed in time, or when the caller stops', async () => {
+    await expect(setUp('exec sleep 1000', {}, { timeoutMs: 50 }).plugin.credential()).rejects.toThrow(
+      at('gave no answer in 50 ms'),
+    );
+    const stop = new AbortController();
+    const waiting = setUp('exec sleep 1000').plugin.credential(stop.signal);
+    stop.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+  });
+
+  test('is not failed for the others when one caller stops waiting', async () => {
+    const gate = join(dir, 'gate');
+    const { plugin } = setUp(`until [ -e ${gate} ]; do sleep 0.01; done; ${token}`);
+    const stop = new AbortController();
+    const impatient = plugin.credential(stop.signal);
+    const patient = plugin.credential(new AbortController().signal);
+    stop.abort(new Error('enough'));
+    await expect(impatient).rejects.toThrow('enough');
+    writeFileSync(gate, '');
+    expect(await patient).toEqual({ token: 't1' });
+  });
+
+  test.each<[Partial<ExecEntry>, string]>([
+    [{ command: '' }, 'user "u": exec plugin has no command'],
+    [{ apiVersion: '' }, 'has no apiVersion; use one of client.authentication.k8s.io/v1,'],
+    [{ apiVersion: 'v9' }, 'has apiVersion "v9"; use one of'],
+    [{ interactiveMode: 'Sometimes' }, 'has interactiveMode "Sometimes"; use one of Never, IfAvailable, Always'],
+  ])('an entry that cannot work is refused before it runs: %j', (entry, message) => {
+    expect(() => setUp(token, entry)).toThrow(message);
+  });
+});

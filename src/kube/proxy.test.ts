@@ -1,0 +1,190 @@
+/** Reaching the server through proxies that are really there, and knowing when not to. */
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Authority, createAuthority } from '../../test/pki.js';
+import { answerJson, type ScriptedServer, startScriptedServer } from '../../test/scripted-server.js';
+import { systemClock } from '../clock.js';
+import { createClient } from './client.js';
+import { connectionSource } from './identity-source.js';
+import { bypassed, proxyFor } from './proxy.js';
+import { nodes } from './resource-type.js';
+
+describe('which proxy', () => {
+  const server = new URL('https://api.example:6443');
+  test.each<[string, string | undefined, Record<string, string>, string | undefined]>([
+    ['none', undefined, {}, undefined],
+    ['proxy-url wins over the environment', 'http://a:1', { HTTPS_PROXY: 'http://b:2' }, 'http://a:1/'],
+    ['the environment', undefined, { HTTPS_PROXY: 'http://b:2' }, 'http://b:2/'],
+    ['in small letters and without a scheme', undefined, { https_proxy: 'b:2' }, 'http://b:2/'],
+    ['not the one for http', undefined, { HTTP_PROXY: 'http://b:2' }, undefined],
+    ['unless told not to', undefined, { HTTPS_PROXY: 'http://b:2', NO_PROXY: '.example' }, undefined],
+  ])('%s', (_name, proxyUrl, env, expected) => expect(proxyFor(server, proxyUrl, env)?.href).toBe(expected));
+
+  test.each(['https://localhost:1', 'https://127.0.0.9', 'https://[::1]:6443'])(
+    '%s is never proxied by environment',
+    (url) => expect(proxyFor(new URL(url), undefined, { HTTPS_PROXY: 'http://b:2' })).toBeUndefined(),
+  );
+
+  test('something that is no proxy is refused', () => {
+    expect(() => proxyFor(server, 'ftp://x', {})).toThrow('proxy "ftp://x" is not an http, https or socks5 URL');
+  });
+
+  test.each<[string, string, boolean]>([
+    ['*', 'https://a.b', true],
+    ['a.b', 'https://a.b', true],
+    ['a.b', 'https://x.a.b', true],
+    ['a.b', 'https://xa.b', false],
+    ['.a.b', 'https://a.b', false],
+    ['.a.b', 'https://x.a.b', true],
+    ['*.a.b', 'https://x.a.b', true],
+    ['a.b:443', 'https://a.b', true],
+    ['a.b:443', 'https://a.b:6443', false],
+    ['10.0.0.0/8', 'https://10.1.2.3:6443', true],
+    ['10.0.0.0/8', 'https://11.1.2.3', false],
+    ['10.0.0.0/99', 'https://10.1.2.3', false],
+    ['10.1.2.3', 'https://10.1.2.3', true],
+    ['fd00::/8', 'https://[fd00::5]:6443', true],
+    ['fd00::5', 'https://[fd00::5]', true],
+    ['x, a.b ,', 'https://A.B', true],
+    ['', 'https://a.b', false],
+  ])('NO_PROXY=%s and %s: %s', (noProxy, url, expected) => expect(bypassed(new URL(url), noProxy)).toBe(expected));
+});
+
+describe('through a proxy', () => {
+  let authority: Authority;
+  let api: ScriptedServer;
+  let plainApi: ScriptedServer;
+  const proxies: Server[] = [];
+  const seen: string[] = [];
+
+  beforeAll(async () => {
+    authority = await createAuthority();
+    const tls = await authority.sign('CN=api', { hosts: ['api.example'] });
+    api = await startScriptedServer((_asked, response) => answerJson(response, { kind: 'Node' }), { tls });
+    plainApi = await startScriptedServer((_asked, response) => answerJson(response, { kind: 'Node' }));
+  });
+  afterAll(async () => {
+    await api.close();
+    await plainApi.close();
+    for (const proxy of proxies) proxy.close();
+  });
+  const listen = async (proxy: Server) => {
+    proxies.push(proxy);
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    return (proxy.address() as AddressInfo).port;
+  };
+  const join = (a: Socket, b: Socket) => {
+    a.pipe(b).pipe(a);
+    for (const [one, other] of [
+      [a, b],
+      [b, a],
+    ] as const)
+      one.on('error', () => other.destroy()).on('close', () => other.destroy());
+  };
+  /** The API server has a name that only the proxy knows. */
+  const ask = (proxyUrl: string, server = 'https://api.example:6443') => {
+    const cluster = {
+      'certificate-authority-data': Buffer.from(authority.cert).toString('base64'),
+      'proxy-url': proxyUrl,
+    };
+    const connection = { server, cluster, user: { token: 't' }, userName: '', namespace: '', contextName: '' };
+    const source = connectionSource({ connection, clock: systemClock });
+    const client = createClient({ source, clock: systemClock, userAgent: 'x' });
+    return client.get(nodes, { name: 'a' }).finally(client.close);
+  };
+  const onConnect = (request: { url?: string; headers: Record<string, unknown> }, socket: Socket) => {
+    seen.push(`${request.url} ${request.headers['proxy-authorization'] ?? ''}`.trim());
+    const upstream = connect(api.port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      join(socket, upstream);
+    });
+  };
+
+  test('http: a tunnel, with login; the secret goes only to the server', async () => {
+    const port = await listen(createHttpServer().on('connect', onConnect));
+    await ask(`http://me:p%40ss@127.0.0.1:${port}`);
+    expect(seen.pop()).toBe(`api.example:6443 Basic ${Buffer.from('me:p@ss').toString('base64')}`);
+    expect(api.asked.pop()!.headers).toMatchObject({ authorization: 'Bearer t', host: 'api.example:6443' });
+  });
+
+  test('http that refuses is named', async () => {
+    const refusing = createHttpServer().on('connect', (_request, socket) =>
+      socket.end('HTTP/1.1 407 Login please\r\n\r\n'),
+    );
+    const port = await listen(refusing);
+    await expect(ask(`http://127.0.0.1:${port}`)).rejects.toThrow(
+      `proxy 127.0.0.1:${port}: CONNECT api.example:6443: 407 Login please`,
+    );
+  });
+
+  test('https whose certificate nobody vouches for is refused', async () => {
+    const own = await authority.sign('CN=proxy', { hosts: ['127.0.0.1'] });
+    const port = await listen(createHttpsServer(own).on('connect', onConnect));
+    await expect(ask(`https://127.0.0.1:${port}`)).rejects.toThrow(`proxy 127.0.0.1:${port}: CONNECT api.example:6443`);
+  });
+
+  test('plain http to a plain server: asked for by its whole address', async () => {
+    const port = await listen(
+      createHttpServer((request, response) => {
+        seen.push(request.url!);
+        answerJson(response, { kind: 'Node' });
+      }),
+    );
+    await ask(`http://127.0.0.1:${port}`, 'http://plain.example:8080');
+    expect(seen.pop()).toBe('http://plain.example:8080/api/v1/nodes/a');
+  });
+
+  /** As much SOCKS5 as a test needs: greeting, optional login, connect by name. */
+  const socks = (login?: string) =>
+    createServer((socket) => {
+      const steps = [
+        (_greeting: Buffer) => socket.write(Buffer.from([5, login ? 2 : 0])),
+        ...(login
+          ? [
+              (data: Buffer) => {
+                const given = data.subarray(2, 2 + data[1]!).toString() + data.subarray(3 + data[1]!).toString();
+                socket.write(Buffer.from([1, given === login ? 0 : 1]));
+              },
+            ]
+          : []),
+        (data: Buffer) => {
+          const name = data.subarray(5, 5 + data[4]!).toString();
+          seen.push(`${name}:${data.readUInt16BE(5 + data[4]!)}`);
+          const upstream = connect(api.port, '127.0.0.1', () => {
+            // The answer in two pieces, as a network may bring it.
+            socket.write(Buffer.from([5, 0, 0]));
+            socket.write(Buffer.from([1, 127, 0, 0, 1, 0, 80]));
+            join(socket, upstream);
+          });
+        },
+      ];
+      const onData = (data: Buffer) => {
+        const step = steps.shift()!;
+        if (steps.length === 0) socket.off('data', onData);
+        step(data);
+      };
+      socket.on('data', onData).on('error', () => {});
+    });
+
+  test('socks5: the proxy resolves the name', async () => {
+    const port = await listen(socks());
+    await ask(`socks5://127.0.0.1:${port}`);
+    expect(seen.pop()).toBe('api.example:6443');
+    expect(api.asked.pop()!.headers.authorization).toBe('Bearer t');
+  });
+
+  test('socks5 with a login, right and wrong', async () => {
+    const port = await listen(socks('mesecret'));
+    await ask(`socks5://me:secret@127.0.0.1:${port}`);
+    expect(seen.pop()).toBe('api.example:6443');
+    await expect(ask(`socks5://me:wrong@127.0.0.1:${port}`)).rejects.toThrow('it refused the user name and password');
+  });
+
+  test('socks5 that is something else is named', async () => {
+    await expect(ask(`socks5://127.0.0.1:${plainApi.port}`)).rejects.toThrow(
+      `proxy 127.0.0.1:${plainApi.port}: socks5 to api.example:6443: not a SOCKS5 server`,
+    );
+  });
+});
