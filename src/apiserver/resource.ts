@@ -33,6 +33,8 @@ export interface Resource {
   columns: Column[];
   /** Objects bump metadata.generation when spec changes. */
   hasGeneration: boolean;
+  /** A built-in kind's name in the table of types, such as core.v1.Node. */
+  shape?: string;
   /** An OpenAPI v3 schema of the object, for validation of CRs, pruning, explain and strategic-merge keys. */
   schema: unknown;
   /** Values of field selectors beside metadata.name and metadata.namespace. */
@@ -65,6 +67,8 @@ export interface Resource {
   unconditionalUpdate?: boolean;
   /** Items in lists repeat kind and apiVersion, as those of CRs do. Default false. */
   typedItems?: boolean;
+  /** A Table without rows says null instead of [], as the generic printer of Kubernetes does. Default false. */
+  rowsMayBeNull?: boolean;
   /** Whether an object is gone at once (0) or marked and left to its node, as pods are; seconds. Default 0. */
   gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number;
   /** Served in this version, stored in another (or as another kind, as events.k8s.io is). */

@@ -21,8 +21,8 @@ export interface Definition extends Partial<Resource> {
 }
 
 export function builtIn(definition: Definition): Resource {
-  const { shape, hasStatus = false, ...own } = definition;
-  const { kind } = own;
+  const { hasStatus = false, ...own } = definition;
+  const { kind, shape } = own;
   return {
     group: '',
     version: 'v1',

@@ -53,6 +53,7 @@ export const roles = builtIn({
   shape: 'rbac.v1.Role',
   namespaced: true,
   columns: roleColumns,
+  rowsMayBeNull: true,
   validateCreate: (role) => validateRules(role, true),
   validateUpdate: (role) => validateRules(role, true),
 });
@@ -64,6 +65,7 @@ export const clusterRoles = builtIn({
   shape: 'rbac.v1.ClusterRole',
   namespaced: false,
   columns: roleColumns,
+  rowsMayBeNull: true,
   validateCreate: validateClusterRole,
   validateUpdate: validateClusterRole,
 });

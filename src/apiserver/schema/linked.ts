@@ -4,7 +4,15 @@
  */
 import { type Field, structOf, type Type } from './types.js';
 
-export interface LinkedSchema {
+/** How patches and apply merge a field. */
+export interface PatchNotes {
+  'x-kubernetes-patch-strategy'?: string;
+  'x-kubernetes-patch-merge-key'?: string;
+  'x-kubernetes-list-type'?: string;
+  'x-kubernetes-list-map-keys'?: string[];
+}
+
+export interface LinkedSchema extends PatchNotes {
   type?: string;
   format?: string;
   enum?: string[];
@@ -12,10 +20,6 @@ export interface LinkedSchema {
   properties?: Record<string, LinkedSchema>;
   items?: LinkedSchema;
   additionalProperties?: LinkedSchema;
-  'x-kubernetes-patch-strategy'?: string;
-  'x-kubernetes-patch-merge-key'?: string;
-  'x-kubernetes-list-type'?: string;
-  'x-kubernetes-list-map-keys'?: string[];
   'x-kubernetes-map-type'?: string;
   'x-kubernetes-int-or-string'?: boolean;
   'x-kubernetes-preserve-unknown-fields'?: boolean;
@@ -74,9 +78,8 @@ function fieldSchema(field: Field): LinkedSchema {
       );
 }
 
-/** How patches and apply merge this field. */
-export function patchNotes(field: Field): LinkedSchema {
-  const notes: LinkedSchema = {};
+export function patchNotes(field: Field): PatchNotes {
+  const notes: PatchNotes = {};
   if (field.patchStrategy !== undefined) notes['x-kubernetes-patch-strategy'] = field.patchStrategy;
   if (field.patchMergeKey !== undefined) notes['x-kubernetes-patch-merge-key'] = field.patchMergeKey;
   const isList = field.type.kind === 'list';

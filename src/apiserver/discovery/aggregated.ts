@@ -1,0 +1,45 @@
+/** Discovery in one document, as clients since 1.26 ask for it: all groups, versions, resources and subresources. */
+import type { Registry } from '../registry.js';
+import type { Resource } from '../resource.js';
+import { groupsOf } from './groups.js';
+
+/** `isCore` chooses between what /api and what /apis answers. */
+export function aggregatedDiscovery(registry: Registry, version: string, isCore: boolean): unknown {
+  const groups = groupsOf(registry).filter(({ name }) => (name === '') === isCore);
+  return {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: `apidiscovery.k8s.io/${version}`,
+    metadata: {},
+    items: groups.map(({ name, versions }) => ({
+      metadata: { ...(name === '' ? {} : { name }), creationTimestamp: null },
+      versions: versions.map((served) => ({
+        version: served,
+        resources: registry
+          .all()
+          .filter((resource) => resource.group === name && resource.version === served)
+          .sort((a, b) => (a.plural < b.plural ? -1 : 1))
+          .map(resourceDiscovery),
+        freshness: 'Current',
+      })),
+    })),
+  };
+}
+
+function resourceDiscovery(resource: Resource): unknown {
+  const { group, version, kind, plural, singular, namespaced, verbs, shortNames, categories } = resource;
+  const subresources = Object.entries(resource.subresources).map(([subresource, part]) => ({
+    subresource,
+    responseKind: { group: part.group ?? group, version: part.version ?? version, kind: part.kind },
+    verbs: part.verbs,
+  }));
+  return {
+    resource: plural,
+    responseKind: { group, version, kind },
+    scope: namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: singular,
+    verbs,
+    ...(shortNames.length > 0 ? { shortNames } : {}),
+    ...(categories.length > 0 ? { categories } : {}),
+    ...(subresources.length > 0 ? { subresources } : {}),
+  };
+}

@@ -1,0 +1,103 @@
+/** The paths of discovery: /, /api, /apis and what stands below them without naming a resource. */
+import { methodNotAllowed, noSuchResource, notAcceptable } from '../../api/status-error.js';
+import { answerBytes, answerJson, answerPageNotFound, CachedDocument } from '../answer.js';
+import type { Exchange } from '../exchange.js';
+import type { Route } from '../handler.js';
+import type { Registry } from '../registry.js';
+import { aggregatedDiscovery } from './aggregated.js';
+import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupsOf } from './groups.js';
+
+const aggregatedVersions = ['v2', 'v2beta1'];
+
+export interface DiscoveryOptions {
+  registry: Registry;
+  /** host:port, told to clients that ask /api. */
+  serverAddress: string;
+  /** Other paths that `/` lists. */
+  otherPaths: string[];
+}
+
+export function discoveryRoutes({ registry, serverAddress, otherPaths }: DiscoveryOptions): Route[] {
+  const cached = new Map<string, CachedDocument>();
+  const document = (key: string, build: () => unknown): CachedDocument => {
+    if (!cached.has(key)) cached.set(key, new CachedDocument(() => registry.generation, build));
+    return cached.get(key)!;
+  };
+  const root = (exchange: Exchange, isCore: boolean, legacy: () => unknown) => {
+    const version = aggregatedVersion(exchange.header('accept') ?? '');
+    if (version === undefined) return answerJson(exchange, 200, legacy());
+    const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+    const key = `${isCore ? '/api' : '/apis'} ${version}`;
+    answerBytes(
+      exchange,
+      contentType,
+      document(key, () => aggregatedDiscovery(registry, version, isCore)),
+    );
+  };
+  return [
+    readOnly('/', (exchange) => answerJson(exchange, 200, { paths: rootPaths(registry, otherPaths) })),
+    readOnly('/api', (exchange) => root(exchange, true, () => apiVersions(serverAddress))),
+    readOnly('/api/', (exchange) => {
+      if (trimmed(exchange) === '/api') return root(exchange, true, () => apiVersions(serverAddress));
+      if (trimmed(exchange) !== '/api/v1') throw noSuchResource();
+      answerJson(exchange, 200, apiResourceList(registry, '', 'v1'));
+    }),
+    readOnly('/apis', (exchange) => root(exchange, false, () => apiGroupList(registry))),
+    readOnly('/apis/', (exchange) => {
+      const [, , name = '', version] = trimmed(exchange).split('/');
+      if (name === '') return root(exchange, false, () => apiGroupList(registry));
+      const group = groupsOf(registry).find((entry) => entry.name === name);
+      if (group === undefined) return answerPageNotFound(exchange);
+      if (version === undefined) return answerJson(exchange, 200, apiGroup(group));
+      if (!group.versions.includes(version)) throw noSuchResource();
+      answerJson(exchange, 200, apiResourceList(registry, name, version));
+    }),
+  ];
+}
+
+function readOnly(path: string, handle: (exchange: Exchange) => void): Route {
+  return {
+    path,
+    handle(exchange) {
+      if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw methodNotAllowed();
+      handle(exchange);
+    },
+  };
+}
+
+function trimmed(exchange: Exchange): string {
+  return decodeURIComponent(exchange.path).replace(/\/+$/, '');
+}
+
+/** The first form in the Accept header that we have; undefined for the old form. */
+function aggregatedVersion(accept: string): string | undefined {
+  let offered = accept.trim() === '';
+  for (const entry of accept.split(',')) {
+    const [type = '', ...parameters] = entry.split(';').map((part) => part.trim());
+    const values = new Map(parameters.map((parameter) => parameter.split('=') as [string, string]));
+    if (!['application/json', 'application/*', '*/*'].includes(type)) {
+      offered ||= type === 'application/yaml' || type === 'application/vnd.kubernetes.protobuf';
+      continue;
+    }
+    if (!values.has('as')) return undefined;
+    const version = values.get('v') ?? '';
+    if (
+      values.get('as') === 'APIGroupDiscoveryList' &&
+      values.get('g') === 'apidiscovery.k8s.io' &&
+      aggregatedVersions.includes(version)
+    )
+      return version;
+    offered ||= false;
+  }
+  if (offered) return undefined;
+  throw notAcceptable(['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']);
+}
+
+function rootPaths(registry: Registry, otherPaths: string[]): string[] {
+  const groups = groupsOf(registry).filter(({ name }) => name !== '');
+  const groupPaths = groups.flatMap(({ name, versions }) => [
+    `/apis/${name}`,
+    ...versions.map((version) => `/apis/${name}/${version}`),
+  ]);
+  return [...new Set(['/api', '/api/v1', '/apis', '/apis/', ...groupPaths, ...otherPaths])].sort();
+}

@@ -1,0 +1,60 @@
+/** /healthz, /livez and /readyz: one word for machines, a list of checks for people who add ?verbose. */
+import { answerPageNotFound, answerText } from './answer.js';
+import type { Exchange } from './exchange.js';
+import type { Route } from './handler.js';
+
+export interface HealthCheck {
+  name: string;
+  /** Throws when something is wrong. */
+  check(): void;
+  /** Where it counts; everywhere unless told. */
+  only?: readonly ('healthz' | 'livez' | 'readyz')[];
+}
+
+export function healthRoutes(checks: HealthCheck[]): Route[] {
+  const all: HealthCheck[] = [{ name: 'ping', check() {} }, ...checks];
+  return (['healthz', 'livez', 'readyz'] as const).flatMap((endpoint) => {
+    const own = all.filter(({ only }) => only === undefined || only.includes(endpoint));
+    return [
+      { path: `/${endpoint}`, handle: (exchange) => answerAll(exchange, endpoint, own) },
+      {
+        path: `/${endpoint}/`,
+        handle(exchange) {
+          const name = exchange.path.slice(endpoint.length + 2).replace(/\/$/, '');
+          const one = own.filter((check) => check.name === name);
+          if (name === '') answerAll(exchange, endpoint, own);
+          else if (one.length === 0) answerPageNotFound(exchange);
+          else answerAll(exchange, name, one);
+        },
+      },
+    ] satisfies Route[];
+  });
+}
+
+function answerAll(exchange: Exchange, title: string, checks: HealthCheck[]): void {
+  const excluded = new Set(exchange.query.getAll('exclude'));
+  const lines: string[] = [];
+  let failed = false;
+  for (const { name, check } of checks) {
+    if (excluded.has(name)) {
+      lines.push(`[+]${name} excluded: ok`);
+      continue;
+    }
+    const problem = problemOf(check);
+    failed ||= problem !== undefined;
+    // The reason may tell a stranger too much; it stands in the log.
+    lines.push(problem === undefined ? `[+]${name} ok` : `[-]${name} failed: reason withheld`);
+  }
+  const outcome = `${title} check ${failed ? 'failed' : 'passed'}\n`;
+  if (failed) answerText(exchange, 500, `${lines.join('\n')}\n${outcome}`);
+  else answerText(exchange, 200, exchange.query.has('verbose') ? `${lines.join('\n')}\n${outcome}` : 'ok');
+}
+
+function problemOf(check: () => void): unknown {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    return error ?? new Error('check failed');
+  }
+}

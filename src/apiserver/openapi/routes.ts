@@ -1,0 +1,74 @@
+/** /openapi/v2 (JSON or protobuf) and /openapi/v3 with its documents. Built when first asked for, kept as bytes until a CRD changes. */
+import { methodNotAllowed } from '../../api/status-error.js';
+import { answerBytes, answerJson, answerPageNotFound, answerText, CachedDocument } from '../answer.js';
+import type { Exchange } from '../exchange.js';
+import type { Route } from '../handler.js';
+import type { Registry } from '../registry.js';
+import { kubernetesVersion } from '../version.js';
+import { documentV2 } from './document-v2.js';
+import { documentV3 } from './document-v3.js';
+import { encodeDocument } from './protobuf.js';
+
+const protobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+/** The name has an @ in old clients and a dot in new ones. */
+const protobufAsked = /application\/com\.github\.proto-openapi\.spec\.v2[@.]v1\.0\+protobuf/;
+
+export function openApiRoutes(registry: Registry): Route[] {
+  const generation = () => registry.generation;
+  const v2 = new CachedDocument(generation, () => documentV2(registry.all(), kubernetesVersion));
+  const v2Protobuf = new CachedDocument(generation, () =>
+    encodeDocument(documentV2(registry.all(), kubernetesVersion)),
+  );
+  const v3 = new Map<string, CachedDocument>();
+  const groupDocument = (path: string): CachedDocument | undefined => {
+    const resources = () => registry.all().filter((resource) => groupPath(resource) === path);
+    if (resources().length === 0) return undefined;
+    if (!v3.has(path)) v3.set(path, new CachedDocument(generation, () => documentV3(resources(), kubernetesVersion)));
+    return v3.get(path);
+  };
+  return [
+    {
+      path: '/openapi/v2',
+      handle(exchange) {
+        refuseWrites(exchange);
+        const accept = exchange.header('accept') ?? '';
+        if (protobufAsked.test(accept)) answerBytes(exchange, protobufType, v2Protobuf);
+        else if (isJsonAccepted(accept)) answerBytes(exchange, 'application/json', v2);
+        else answerText(exchange, 406, '');
+      },
+    },
+    {
+      path: '/openapi/v3',
+      handle(exchange) {
+        refuseWrites(exchange);
+        const paths = [...new Set(registry.all().map(groupPath))].sort();
+        const entry = (path: string) => ({
+          serverRelativeURL: `/openapi/v3/${path}?hash=${groupDocument(path)!.get().etag}`,
+        });
+        answerJson(exchange, 200, { paths: Object.fromEntries(paths.map((path) => [path, entry(path)])) });
+      },
+    },
+    {
+      path: '/openapi/v3/',
+      handle(exchange) {
+        refuseWrites(exchange);
+        const document = groupDocument(exchange.path.slice('/openapi/v3/'.length));
+        if (document === undefined) answerPageNotFound(exchange);
+        else if (!isJsonAccepted(exchange.header('accept') ?? '')) answerText(exchange, 406, '');
+        else answerBytes(exchange, 'application/json', document);
+      },
+    },
+  ];
+}
+
+function groupPath({ group, version }: { group: string; version: string }): string {
+  return group === '' ? `api/${version}` : `apis/${group}/${version}`;
+}
+
+function isJsonAccepted(accept: string): boolean {
+  return accept.trim() === '' || /application\/json|application\/\*|\*\/\*/.test(accept);
+}
+
+function refuseWrites(exchange: Exchange): void {
+  if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw methodNotAllowed();
+}

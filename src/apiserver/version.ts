@@ -1,0 +1,23 @@
+/** /version: which Kubernetes this server speaks like, and what it really is. */
+import { answerJson } from './answer.js';
+import type { Route } from './handler.js';
+
+/** The release whose answers this server follows. */
+export const kubernetesVersion = '1.32.1';
+
+export function versionRoute(reletVersion: string): Route {
+  const [major, minor] = kubernetesVersion.split('.');
+  const body = {
+    major,
+    minor,
+    // Build metadata is left out of comparisons: to a client this is a plain 1.32.1.
+    gitVersion: `v${kubernetesVersion}+relet.${reletVersion}`,
+    gitCommit: '',
+    gitTreeState: 'clean',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: `node ${process.version}`,
+    compiler: 'v8',
+    platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+  };
+  return { path: '/version', handle: (exchange) => answerJson(exchange, 200, body) };
+}
