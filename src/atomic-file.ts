@@ -1,0 +1,158 @@
+/**
+ * Files that are replaced whole or not at all: a temporary neighbour, fsync, rename, fsync of the directory.
+ *
+ * Every change goes through `Files`, one call for one step of the machine, so that a test can stop between any two.
+ */
+
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  type Stats,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+export interface Files {
+  /** The bytes of a regular file; throws ENOENT when there is none. Never follows a symbolic link. */
+  read(path: string): Buffer;
+  /** Names in a directory, sorted; empty when there is no such directory. */
+  list(path: string): string[];
+  /** What stands at the path itself (links are not followed); undefined when nothing does. */
+  stat(path: string): Stats | undefined;
+  makeDir(path: string, mode: number): void;
+  /** Writes a file that must not exist yet. Not durable before `sync`. */
+  create(path: string, data: Uint8Array, mode: number): void;
+  /** Makes the content of a file, or the entries of a directory, durable. */
+  sync(path: string): void;
+  rename(from: string, to: string): void;
+  /** Removes one file or one empty directory. */
+  remove(path: string): void;
+}
+
+export const realFiles: Files = {
+  read(path) {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    try {
+      return readFileSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  },
+  list(path) {
+    try {
+      return readdirSync(path).sort();
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
+  },
+  stat: (path) => lstatSync(path, { throwIfNoEntry: false }),
+  makeDir: (path, mode) => mkdirSync(path, { mode }),
+  create(path, data, mode) {
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+    const fd = openSync(path, flags, mode);
+    try {
+      for (let written = 0; written < data.length; ) written += writeSync(fd, data, written);
+    } finally {
+      closeSync(fd);
+    }
+  },
+  sync(path) {
+    const fd = openSync(path, constants.O_RDONLY);
+    try {
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  },
+  rename: renameSync,
+  remove: (path) => (lstatSync(path).isDirectory() ? rmdirSync(path) : unlinkSync(path)),
+};
+
+/** Temporary neighbours begin with this; whatever a crash left of them can be removed. */
+export const temporaryPrefix = 'tmp_';
+
+export interface ReplaceOptions {
+  /** Permission bits of the file. Default 0600. */
+  mode?: number;
+  files?: Files;
+}
+
+/** Puts `data` at `path`: after a crash there is the old file or the new one. The directory must exist. */
+export function replaceFile(path: string, data: string | Uint8Array, options: ReplaceOptions = {}): void {
+  const { mode = 0o600, files = realFiles } = options;
+  const temporary = temporaryFor(path);
+  try {
+    files.create(temporary, Buffer.from(data), mode);
+    files.sync(temporary);
+    files.rename(temporary, path);
+  } catch (error) {
+    discard(files, temporary);
+    throw new Error(`write ${path}`, { cause: error });
+  }
+  files.sync(dirname(path));
+}
+
+/** Makes the directory `path` with these files in it, complete or not at all. It must not exist; its parent must. */
+export function createDir(path: string, content: Map<string, Uint8Array>, files: Files = realFiles): void {
+  const temporary = temporaryFor(path);
+  try {
+    files.makeDir(temporary, 0o700);
+    for (const [name, data] of content) {
+      files.create(join(temporary, name), data, 0o600);
+      files.sync(join(temporary, name));
+    }
+    files.sync(temporary);
+    files.rename(temporary, path);
+  } catch (error) {
+    discard(files, temporary);
+    throw new Error(`write ${path}`, { cause: error });
+  }
+  files.sync(dirname(path));
+}
+
+/** Removes a file or a tree. A directory first takes a temporary name, so that no half of it is ever found under its own. */
+export function removeTree(path: string, files: Files = realFiles): void {
+  const found = files.stat(path);
+  if (found === undefined) return;
+  let doomed = path;
+  if (found.isDirectory() && !basename(path).startsWith(temporaryPrefix)) {
+    doomed = temporaryFor(path);
+    files.rename(path, doomed);
+    files.sync(dirname(path));
+  }
+  removeAll(doomed, files);
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function removeAll(path: string, files: Files): void {
+  if (files.stat(path)?.isDirectory()) for (const name of files.list(path)) removeAll(join(path, name), files);
+  files.remove(path);
+}
+
+function temporaryFor(path: string): string {
+  // A name may be 255 bytes long and leave no room for a prefix, so the temporary one keeps only its beginning.
+  return join(dirname(path), `${temporaryPrefix}${basename(path).slice(0, 100)}${randomBytes(6).toString('hex')}`);
+}
+
+/** What could not be finished is taken away; if even that fails, the next start sweeps it, and the first error matters more. */
+function discard(files: Files, temporary: string): void {
+  try {
+    if (files.stat(temporary) !== undefined) removeAll(temporary, files);
+  } catch {
+    // Left for the sweep at start.
+  }
+}
