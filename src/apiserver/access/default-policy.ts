@@ -57,6 +57,13 @@ export function defaultPolicy(): KubeObject[] {
     })),
     {
       apiVersion,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'relet:kubelet-api-admin', ...defaultMetadata() },
+      roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'system:kubelet-api-admin' },
+      subjects: [user('kube-apiserver-kubelet-client')],
+    },
+    {
+      apiVersion,
       kind: 'Role',
       metadata: { name: authenticationReader, namespace: 'kube-system', ...defaultMetadata() },
       rules: [resourceRule(['get', 'list', 'watch'], [''], ['configmaps'], ['extension-apiserver-authentication'])],
