@@ -69,10 +69,9 @@ export async function* watch<T = KubeObject>(
     }
   } catch (error) {
     signal?.throwIfAborted();
-    const code = (error as NodeJS.ErrnoException).code;
-    throw code !== undefined && !(error instanceof ConnectionError)
-      ? new ConnectionError(what, error as NodeJS.ErrnoException)
-      : error;
+    // An ApiError has a code as well, but a number.
+    if (typeof (error as NodeJS.ErrnoException).code !== 'string') throw error;
+    throw new ConnectionError(what, error as NodeJS.ErrnoException);
   } finally {
     signal?.removeEventListener('abort', onAbort);
     silence.stop();

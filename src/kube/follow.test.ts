@@ -1,0 +1,364 @@
+/** Following a collection over a real socket, with time moved by hand: resume, forget, break, refuse, fall silent, stop. */
+import type { ServerResponse } from 'node:http';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ManualClock } from '../../test/manual-clock.js';
+import {
+  type Asked,
+  answerJson,
+  answerStatus,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../../test/scripted-server.js';
+import type { KubeObject } from '../api/object.js';
+import { createClient } from './client.js';
+import { type FollowOptions, follow } from './follow.js';
+import { connectionSource } from './identity-source.js';
+import { createMirror } from './mirror.js';
+import { configMaps, nodes } from './resource-type.js';
+
+const node = (name: string, resourceVersion: string) => ({ kind: 'Node', metadata: { name, resourceVersion } });
+const line = (type: string, object: object) => `${JSON.stringify({ type, object })}\n`;
+
+type Script = (response: ServerResponse, asked: Asked) => void;
+const openWatch = (response: ServerResponse) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.flushHeaders();
+};
+/** Answers lists with these nodes, and each watch by the next script; a watch past the last script stays open. */
+function api(options: { list?: () => object[]; version?: () => string; watches?: Script[] } = {}) {
+  const { list = () => [node('a', '5')], version = () => '5', watches = [] } = options;
+  return (asked: Asked, response: ServerResponse) => {
+    if (asked.query.get('watch') !== 'true')
+      return answerJson(response, { items: list(), metadata: { resourceVersion: version() } });
+    (watches.shift() ?? openWatch)(response, asked);
+  };
+}
+
+const stops: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+async function setUp(
+  answer: (asked: Asked, response: ServerResponse) => void,
+  options: Partial<FollowOptions<KubeObject>> = {},
+) {
+  const clock = new ManualClock();
+  const server = await startScriptedServer(answer);
+  const client = clientOf(server, clock);
+  const stop = new AbortController();
+  const heard: string[] = [];
+  let wake: () => void = () => {};
+  const say = (what: string) => {
+    heard.push(what);
+    wake();
+  };
+  const running = follow(client, {
+    type: nodes,
+    signal: stop.signal,
+    random: () => 0,
+    backoff: { initialMs: 1000, maxMs: 8000 },
+    onList: (objects) => say(`list ${objects.map(({ metadata }) => metadata.name)}`),
+    onChange: (type, { metadata }) => say(`${type} ${metadata.name}@${metadata.resourceVersion}`),
+    onFailure: (error, doing) => say(`${doing} failed: ${(error as Error).message}`),
+    onWatching: () => say('watching'),
+    ...options,
+  });
+  /** Resolves when `count` things were heard in all. */
+  const until = async (count: number) => {
+    while (heard.length < count)
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+  };
+  stops.push(async () => {
+    stop.abort();
+    await running;
+    await server.close();
+  });
+  return { clock, server, client, stop, heard, until, running };
+}
+
+function clientOf(server: ScriptedServer, clock: ManualClock) {
+  const connection = { server: server.url, cluster: {}, user: {}, userName: '', namespace: '', contextName: '' };
+  return createClient({ source: connectionSource({ connection, clock }), clock, userAgent: 'test' });
+}
+const watchesAsked = (server: ScriptedServer) =>
+  server.asked.filter(({ query }) => query.get('watch')).map(({ query }) => query.get('resourceVersion'));
+
+describe('follow', () => {
+  test('lists, then watches from there', async () => {
+    const { heard, until, server } = await setUp(
+      api({
+        watches: [
+          (response) => {
+            response.write(line('MODIFIED', node('a', '6')));
+            response.write(line('DELETED', node('a', '7')));
+          },
+        ],
+      }),
+    );
+    await until(4);
+    expect(heard).toEqual(['list a', 'watching', 'MODIFIED a@6', 'DELETED a@7']);
+    expect(watchesAsked(server)).toEqual(['5']);
+  });
+
+  test('asks for one object by name, with bookmarks, and for some minutes', async () => {
+    const { until, server } = await setUp(api(), { type: configMaps, namespace: 'n', name: 'c', random: () => 0.5 });
+    await until(2);
+    const [list, watch] = server.asked;
+    expect(list).toMatchObject({ path: '/api/v1/namespaces/n/configmaps' });
+    expect(list!.query.get('fieldSelector')).toBe('metadata.name=c');
+    expect(Object.fromEntries(watch!.query)).toEqual({
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: '5',
+      timeoutSeconds: '450',
+      fieldSelector: 'metadata.name=c',
+    });
+  });
+
+  test('resumes from the last event or bookmark when the server ends the watch, without listing again', async () => {
+    const { heard, until, server, clock } = await setUp(
+      api({
+        watches: [
+          (response) => response.end(line('MODIFIED', node('a', '6'))),
+          (response) => response.end(line('BOOKMARK', node('', '90'))),
+        ],
+      }),
+    );
+    await until(5);
+    expect(heard).toEqual(['list a', 'watching', 'MODIFIED a@6', 'watching', 'watching']);
+    expect(watchesAsked(server)).toEqual(['5', '6', '90']);
+    expect(clock.sleeping.filter((ms) => ms < 60_000)).toEqual([]);
+  });
+
+  test.each<[string, Script]>([
+    ['as an answer', (response) => answerStatus(response, 410, 'Expired', 'too old resource version')],
+    [
+      'as an event',
+      (response) => response.end(line('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'old' })),
+    ],
+    [
+      'that ours is from the future',
+      (response) =>
+        answerJson(
+          response,
+          {
+            kind: 'Status',
+            code: 504,
+            reason: 'Timeout',
+            details: { causes: [{ reason: 'ResourceVersionTooLarge' }] },
+          },
+          504,
+        ),
+    ],
+  ])('lists again at once when the server has forgotten the version, said %s', async (_name, script) => {
+    let version = 5;
+    const { heard, until, server } = await setUp(api({ version: () => String(version++), watches: [script] }));
+    while (heard.lastIndexOf('watching') < heard.indexOf('list a', 1) || heard.length < 3)
+      await until(heard.length + 1);
+    expect(heard.filter((what) => what.startsWith('list'))).toEqual(['list a', 'list a']);
+    expect(heard.some((what) => what.includes('failed'))).toBe(false);
+    expect(watchesAsked(server)).toEqual(['5', '6']);
+  });
+
+  test('does not list in circles when the server always forgets', async () => {
+    const forget: Script = (response) => answerStatus(response, 410, 'Expired', 'old');
+    const { clock, heard } = await setUp(api({ watches: [forget, forget, forget, forget] }));
+    await clock.untilSleeping((ms) => ms === 2000);
+    expect(heard).toEqual(['list a', 'list a', 'watch failed: old']);
+  });
+
+  test.each<[string, string, string]>([
+    ['is not JSON', '{"type":"ADD', 'not JSON'],
+    ['is no event', '{"type":"PARTY","object":{}}', 'no event'],
+    ['has no object', '{"type":"ADDED"}', 'no event'],
+  ])('ends a watch whose line %s, says so, and resumes from the last good one', async (_name, bad, why) => {
+    const { clock, heard, until, server } = await setUp(
+      api({ watches: [(response) => response.write(`${line('MODIFIED', node('a', '6'))}${bad}\n`)] }),
+    );
+    await until(4);
+    expect(heard[3]).toContain(`watch failed: WATCH /api/v1/nodes: ${why}: `);
+    await clock.untilSleeping((ms) => ms === 1000);
+    await clock.advance(1000);
+    await until(5);
+    expect(watchesAsked(server)).toEqual(['5', '6']);
+  });
+
+  test('never uses half an event of a watch that was cut', async () => {
+    const { clock, heard, until, server } = await setUp(
+      api({
+        watches: [
+          (response) => {
+            response.write(line('MODIFIED', node('a', '6')) + line('MODIFIED', node('a', '7')).slice(0, -5));
+            setImmediate(() => response.destroy());
+          },
+        ],
+      }),
+    );
+    await until(4);
+    expect(heard[2]).toBe('MODIFIED a@6');
+    expect(heard[3]).toMatch(/^watch failed: WATCH .*/);
+    await clock.untilSleeping((ms) => ms === 1000);
+    await clock.advance(1000);
+    await until(5);
+    expect(watchesAsked(server)).toEqual(['5', '6']);
+  });
+
+  test('puts lines together that come in pieces', async () => {
+    const { until, heard } = await setUp(
+      api({
+        watches: [
+          (response) => {
+            const text = Buffer.from(line('MODIFIED', node('ä', '6')));
+            const pieces = [...text].map((byte) => Buffer.from([byte]));
+            const next = () => pieces.length > 0 && response.write(pieces.shift()!, () => setImmediate(next));
+            next();
+          },
+        ],
+      }),
+    );
+    await until(3);
+    expect(heard[2]).toBe('MODIFIED ä@6');
+  });
+
+  test('reports a forbidden watch, so that the caller can read instead, and asks again later', async () => {
+    const forbid: Script = (response) => answerStatus(response, 403, 'Forbidden', 'cannot watch');
+    const { clock, heard, until } = await setUp(api({ watches: [forbid, forbid] }));
+    await until(2);
+    for (const ms of [1000, 2000]) {
+      await clock.untilSleeping((sleeping) => sleeping === ms);
+      await clock.advance(ms);
+    }
+    await until(6);
+    expect(heard).toEqual([
+      'list a',
+      'watch failed: cannot watch',
+      'list a',
+      'watch failed: cannot watch',
+      'list a',
+      'watching',
+    ]);
+  });
+
+  test('waits longer each time the server closes a watch at once, and forgets that after a good one', async () => {
+    const shut: Script = (response) => response.end();
+    const good: Script = (response) => response.end(line('BOOKMARK', node('', '9')));
+    const { clock, heard } = await setUp(api({ watches: [shut, shut, good, shut] }));
+    for (const ms of [1000, 2000, 1000]) {
+      await clock.untilSleeping((sleeping) => sleeping === ms);
+      await clock.advance(ms);
+    }
+    expect(heard.filter((what) => what === 'watch failed: WATCH nodes: the server closed it at once')).toHaveLength(3);
+  });
+
+  test('goes on where it was when a server that was away comes back', async () => {
+    const { clock, heard, until, server } = await setUp(api());
+    await until(2);
+    await server.close();
+    await until(3);
+    for (const ms of [1000, 2000]) {
+      await clock.untilSleeping((sleeping) => sleeping === ms);
+      await clock.advance(ms);
+    }
+    await until(5);
+    expect(heard.slice(3)).toEqual([
+      expect.stringContaining('connection refused'),
+      expect.stringContaining('connection refused'),
+    ]);
+    const back = await startScriptedServer(api(), { port: server.port });
+    stops.push(() => back.close());
+    await clock.untilSleeping((ms) => ms === 4000);
+    await clock.advance(4000);
+    await until(6);
+    expect(heard[5]).toBe('watching');
+    expect(watchesAsked(back)).toEqual(['5']);
+  });
+
+  test('gives up on a peer that sent bookmarks and then fell silent', async () => {
+    const { clock, heard, until, server } = await setUp(
+      api({ watches: [(response) => response.write(line('BOOKMARK', node('', '8')))] }),
+    );
+    await clock.untilSleeping((ms) => ms === 180_000);
+    await clock.advance(180_000);
+    await until(3);
+    expect(heard[2]).toBe('watch failed: WATCH /api/v1/nodes: nothing heard for 180000 ms');
+    await clock.untilSleeping((ms) => ms === 1000);
+    await clock.advance(1000);
+    await until(4);
+    expect(watchesAsked(server)).toEqual(['5', '8']);
+  });
+
+  test('gives up on a silent peer that never sent a bookmark soon after the watch should have ended', async () => {
+    const { clock, heard, until } = await setUp(api());
+    await until(2);
+    await clock.untilSleeping((ms) => ms === 315_000);
+    await clock.advance(315_000);
+    await until(3);
+    expect(heard[2]).toContain('nothing heard for 315000 ms');
+  });
+
+  test('stops at once when told to, and leaves no timer and no connection', async () => {
+    let closed: () => void = () => {};
+    const wasClosed = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    const { clock, until, stop, running } = await setUp(
+      api({
+        watches: [
+          (response) => {
+            openWatch(response);
+            response.on('close', closed);
+          },
+        ],
+      }),
+    );
+    await until(2);
+    stop.abort();
+    await running;
+    await wasClosed;
+    expect(clock.sleeping).toEqual([]);
+  });
+});
+
+describe('mirror', () => {
+  test('holds what is there now and tells only names, also of what vanished between two lists', async () => {
+    const lists = [
+      [node('a', '1'), node('b', '2')],
+      [node('b', '2'), node('c', '9')],
+    ];
+    const forget: Script = (response) => {
+      response.write(line('MODIFIED', { ...node('b', '6'), extra: 1 }));
+      response.end(line('ERROR', { kind: 'Status', code: 410 }));
+    };
+    const clock = new ManualClock();
+    const server = await startScriptedServer(api({ list: () => lists.shift()!, watches: [forget] }));
+    const stop = new AbortController();
+    stops.push(async () => {
+      stop.abort();
+      await server.close();
+    });
+    const keys: string[] = [];
+    let wake: () => void = () => {};
+    const again = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const mirror = createMirror(clientOf(server, clock), {
+      type: nodes,
+      signal: stop.signal,
+      keep: ({ metadata }) => metadata.resourceVersion,
+      onKey(key) {
+        keys.push(key);
+        if (key === 'c') wake();
+      },
+      onFailure: () => {},
+    });
+    await mirror.synced;
+    expect([...mirror.values()]).toEqual(['1', '2']);
+    await again;
+    await clock.advance(0);
+    expect(keys).toEqual(['a', 'b', 'b', 'b', 'c', 'a']);
+    expect([mirror.get('a'), mirror.get('b'), mirror.get('c'), mirror.size]).toEqual([undefined, '2', '9', 2]);
+  });
+});
