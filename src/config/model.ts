@@ -50,6 +50,8 @@ export interface Finding {
 
 /** What is known of the host a config is meant for. Every part may be unknown; an unknown part settles nothing. */
 export interface Host {
+  /** Linux unless said otherwise. */
+  os?: 'linux' | 'windows';
   cgroupVersion?: 1 | 2;
   cpus?: number;
   memoryBytes?: number;

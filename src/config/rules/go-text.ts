@@ -1,0 +1,44 @@
+/** Values as Go's fmt prints them inside the kubelet's messages. */
+
+/** `%q`: a quoted string with Go's escapes. */
+export function quote(text: string): string {
+  let out = '"';
+  for (const char of text) {
+    const code = char.codePointAt(0)!;
+    const short = { 7: '\\a', 8: '\\b', 9: '\\t', 10: '\\n', 11: '\\v', 12: '\\f', 13: '\\r', 34: '\\"', 92: '\\\\' }[
+      code
+    ];
+    if (short !== undefined) out += short;
+    else if (code < 0x20 || code === 0x7f) out += `\\x${code.toString(16).padStart(2, '0')}`;
+    else if (/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(char)) out += char;
+    else out += code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+  }
+  return `${out}"`;
+}
+
+/** `%v` of a float64: exponents from 1e21 up and below 1e-4, at least two digits long. */
+export function float(value: number): string {
+  const size = Math.abs(value);
+  const text = size !== 0 && (size < 1e-4 || size >= 1e21) ? value.toExponential() : String(value);
+  return text.replace(/e([+-])(\d)$/, 'e$10$2');
+}
+
+/** `strconv.Atoi`'s error, or undefined when it would read the text. */
+export function atoiError(text: string): string | undefined {
+  if (!/^[+-]?\d+$/.test(text)) return `strconv.Atoi: parsing ${quote(text)}: invalid syntax`;
+  const value = BigInt(text.replace(/^\+/, ''));
+  return value > 2n ** 63n - 1n || value < -(2n ** 63n)
+    ? `strconv.Atoi: parsing ${quote(text)}: value out of range`
+    : undefined;
+}
+
+/** What `strconv.ParseBool` takes. */
+export function isGoBool(text: string): boolean {
+  return /^(1|0|t|f|T|F|true|false|TRUE|FALSE|True|False)$/.test(text);
+}
+
+/** The text of several errors in one: each once, in brackets when there are several. */
+export function aggregate(messages: readonly string[]): string {
+  const unique = [...new Set(messages)];
+  return unique.length === 1 ? unique[0]! : `[${unique.join(', ')}]`;
+}

@@ -1,0 +1,75 @@
+/** What every rule looks at: the config read as Go would, the minor, the gates and the host; and where it reports. */
+import { parseDuration } from '../go-duration.js';
+import { getField, type Host, type JudgeContext, type KubeletConfig, type Minor } from '../model.js';
+
+export interface RuleError {
+  /** Dotted path of the field to change; '' where there is no single one. */
+  path: string;
+  message: string;
+}
+
+/** A config under judgement. What is absent or null reads as Go's zero value, as in the kubelet's own struct. */
+export class Judged {
+  readonly errors: RuleError[] = [];
+  readonly minor: Minor;
+  readonly host: Host;
+
+  constructor(
+    readonly config: KubeletConfig,
+    readonly context: JudgeContext,
+    /** Whether a gate is on, after flags and document. */
+    readonly gate: (name: string) => boolean,
+  ) {
+    this.minor = context.minor;
+    this.host = context.host ?? {};
+  }
+
+  report(path: string, message: string): void {
+    this.errors.push({ path, message });
+  }
+
+  /** Integers may be bigint beyond 2^53; as numbers they are near enough for every bound and printed from `print`. */
+  number(path: string): number {
+    return Number(this.get(path) ?? 0);
+  }
+
+  text(path: string): string {
+    return String(this.get(path) ?? '');
+  }
+
+  bool(path: string): boolean {
+    return this.get(path) === true;
+  }
+
+  list(path: string): readonly unknown[] {
+    const value = this.get(path);
+    return Array.isArray(value) ? value : [];
+  }
+
+  map(path: string): Readonly<Record<string, unknown>> {
+    const value = this.get(path);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : {};
+  }
+
+  /** In nanoseconds. */
+  duration(path: string): bigint {
+    return toNanoseconds(this.get(path));
+  }
+
+  isSet(path: string): boolean {
+    return (this.get(path) ?? null) !== null;
+  }
+
+  get(path: string): unknown {
+    return getField(this.config, path);
+  }
+}
+
+/** A duration is Go text; logging.flushFrequency was a number of nanoseconds until 1.27. */
+export function toNanoseconds(value: unknown): bigint {
+  if (typeof value === 'bigint') return value;
+  if (typeof value === 'number') return BigInt(Math.trunc(value));
+  return (typeof value === 'string' ? parseDuration(value) : undefined) ?? 0n;
+}
