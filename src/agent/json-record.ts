@@ -1,0 +1,59 @@
+/**
+ * One small JSON file of ours under DIR/meta, replaced whole. A record that cannot be read counts as absent and is
+ * reported: what relet remembers for itself must never keep a kubelet from starting.
+ */
+import { join } from 'node:path';
+import { type Files, isMissing, removeTree, replaceFile } from '../atomic-file.js';
+import type { Log } from '../log.js';
+
+export interface JsonRecordOptions<T> {
+  meta: string;
+  name: string;
+  files: Files;
+  log: Log;
+  /** Says whether a parsed value is a record of this kind; what is not is treated as absent. */
+  is(value: unknown): value is T;
+}
+
+export class JsonRecord<T> {
+  readonly #options: JsonRecordOptions<T>;
+  readonly #path: string;
+  /** The text last read or written: an unchanged record is not written again. */
+  #text: string | undefined;
+
+  constructor(options: JsonRecordOptions<T>) {
+    this.#options = options;
+    this.#path = join(options.meta, options.name);
+  }
+
+  read(): T | undefined {
+    const { files, log, is, name } = this.#options;
+    try {
+      const text = files.read(this.#path).toString('utf8');
+      const value: unknown = JSON.parse(text);
+      if (!is(value)) throw new Error('not a record of this kind');
+      this.#text = text;
+      return value;
+    } catch (error) {
+      if (!isMissing(error)) log.error('record unreadable, treated as absent', { record: name, cause: error });
+      this.#text = undefined;
+      return undefined;
+    }
+  }
+
+  write(value: T): void {
+    const text = `${JSON.stringify(value)}\n`;
+    if (text === this.#text) return;
+    replaceFile(this.#path, text, { files: this.#options.files });
+    this.#text = text;
+  }
+
+  remove(): void {
+    removeTree(this.#path, this.#options.files);
+    this.#text = undefined;
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,56 @@
+/** The text of `meta/assigned` and `meta/last-known-good`: a SerializedNodeConfigSource, or nothing for local. */
+import { parse, stringify } from 'yaml';
+import { checkFileKey } from './file-key.js';
+import { asNodeConfigSource, type SourceOrLocal } from './source.js';
+
+const apiVersion = 'kubelet.config.k8s.io/v1beta1';
+const kind = 'SerializedNodeConfigSource';
+
+export function encodeRecord(source: SourceOrLocal): string {
+  if (source === undefined) return '';
+  if (source.uid === '') throw new Error('failed to write RemoteConfigSource, empty UID is ambiguous');
+  if (source.resourceVersion === '')
+    throw new Error('failed to write RemoteConfigSource, empty ResourceVersion is ambiguous');
+  // YAML 1.1, since Go reads it so: a name such as `yes` or `0x10` must be quoted to stay a name.
+  return stringify(
+    { apiVersion, kind, source: asNodeConfigSource(source) },
+    { version: '1.1', lineWidth: 0, sortMapEntries: true },
+  );
+}
+
+/** Throws when the record names nothing usable. Unknown fields are left alone: a newer relet may have written them. */
+export function decodeRecord(text: string): SourceOrLocal {
+  if (text.trim() === '') return undefined;
+  try {
+    return checkedSource(parse(text, { version: '1.1', maxAliasCount: 0, schema: 'yaml-1.1' }));
+  } catch (error) {
+    throw new Error(`failed to decode, error: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function checkedSource(record: unknown): SourceOrLocal {
+  const { apiVersion: version, kind: recordKind, source } = asMap(record, 'the record');
+  if (version !== apiVersion || recordKind !== kind)
+    throw new Error(`expected ${kind} of ${apiVersion}, found ${String(recordKind)} of ${String(version)}`);
+  const configMap = asMap(asMap(source, 'source').configMap, 'source.configMap');
+  const field = (name: string) => {
+    const value = configMap[name];
+    if (typeof value !== 'string' || value === '') throw new Error(`source.configMap.${name} must be set`);
+    return value;
+  };
+  const exact = {
+    namespace: field('namespace'),
+    name: field('name'),
+    uid: field('uid'),
+    resourceVersion: field('resourceVersion'),
+    kubeletConfigKey: field('kubeletConfigKey'),
+  };
+  // These three become names of files: a record must not be able to lead out of the directory.
+  for (const part of [exact.uid, exact.resourceVersion, exact.kubeletConfigKey]) checkFileKey(part);
+  return exact;
+}
+
+function asMap(value: unknown, what: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${what} is not an object`);
+  return value as Record<string, unknown>;
+}

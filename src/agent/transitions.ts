@@ -1,0 +1,83 @@
+/**
+ * Every change of what a node remembers, as short orders of writes. Each order is chosen so that a crash between any two
+ * writes leaves a state that boots: a record names only complete checkpoints, and a way back is kept before it is needed.
+ */
+import { Fault } from '../api/faults.js';
+import type { Choice } from './choose.js';
+import type { Memory, Recorded } from './memory.js';
+import type { Resolved } from './resolve.js';
+import type { SourceOrLocal } from './source.js';
+import type { TrialFailure } from './trial.js';
+import { type Verdicts, withoutFailures, withVerdict } from './verdicts.js';
+
+/** Saves what was downloaded. True when it was not there, or no longer whole. */
+export function checkpoint(memory: Memory, { source, payload }: Resolved): boolean {
+  const about = { uid: source.uid };
+  try {
+    memory.checkpoints.exists(source);
+  } catch (cause) {
+    throw new Fault('exists', cause, about);
+  }
+  try {
+    return memory.checkpoints.save(source, payload);
+  } catch (cause) {
+    throw new Fault('save', cause, about);
+  }
+}
+
+/** From now on this is assigned. `replaces` is what ran well so far: after a reset it is the way back. */
+export function assign(memory: Memory, source: SourceOrLocal, replaces: SourceOrLocal): void {
+  try {
+    if (source === undefined && replaces !== undefined) memory.wayBack.write(replaces);
+    memory.assign(source);
+    if (source !== undefined) memory.wayBack.remove();
+  } catch (cause) {
+    throw source ? new Fault('assign', cause, { uid: source.uid }) : new Fault('reset', cause);
+  }
+}
+
+/** A new assignment is a new chance: what failed before may be tried again. An edit in place is no new assignment. */
+export function forgetFailures(memory: Memory, source: SourceOrLocal): void {
+  const present = sourceOf(memory.assigned());
+  const isEdit = source?.uid === present?.uid && source?.kubeletConfigKey === present?.kubeletConfigKey;
+  const verdicts = memory.verdicts.read();
+  if (verdicts !== undefined && !isEdit) memory.verdicts.write(withoutFailures(verdicts));
+}
+
+/** The trial is over and all was well. What is assigned and runs becomes last known good. */
+export function graduate(memory: Memory, choice: Choice): void {
+  if (choice.rank === 'assigned') settleOn(memory, choice.source);
+  if (choice.source !== undefined) remember(memory, choice.key, { kind: 'proven' });
+  memory.trial.remove();
+}
+
+/** What is assigned runs, and has proven itself before: last known good follows it. */
+export function settleOn(memory: Memory, source: SourceOrLocal): void {
+  memory.setLastKnownGood(source);
+  memory.wayBack.remove();
+}
+
+/** The trial is over and it failed: never again, until the assignment, the kubelet or the flags change. */
+export function fail(memory: Memory, choice: Choice, step: TrialFailure, at: Date): void {
+  remember(memory, choice.key, { kind: 'failed', reason: step.reason, cause: step.cause, at: at.toISOString() });
+  memory.trial.remove();
+}
+
+/** Takes away what nothing names any more. Never fails a pass: what cannot go today goes next time. */
+export function tidy(memory: Memory): unknown {
+  try {
+    memory.collect();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** An unreadable record names nothing. */
+export function sourceOf(recorded: Recorded): SourceOrLocal {
+  return 'source' in recorded ? recorded.source : undefined;
+}
+
+function remember(memory: Memory, key: string, verdict: Verdicts[string]): void {
+  memory.verdicts.write(withVerdict(memory.verdicts.read(), key, verdict));
+}
