@@ -1,0 +1,39 @@
+/** What an agent is put together from; the cli does it with real parts, a test with those it wants to hold in its hand. */
+import type { Clock } from '../clock.js';
+import type { Log } from '../log.js';
+import type { Connected } from './api-side.js';
+import type { KubeletCommandLine } from './command-line.js';
+import type { Host } from './host.js';
+import type { Judge } from './judging.js';
+import type { KubeletProcess } from './kubelet-process.js';
+import type { Memory } from './memory.js';
+import type { Reporter } from './reporter.js';
+import type { TrialLimits } from './trial.js';
+
+export interface AgentOptions {
+  trial: TrialLimits;
+  /** What a changed config does: relet restarts the kubelet, or exits 0 for a service manager to do it. Default restart. */
+  onChange: 'restart' | 'exit';
+  /** Edits of a shared ConfigMap are followed within this time, each node at a random moment. Default 0: at once. */
+  inPlaceJitterMs: number;
+  /** After a death, how long to wait for signs that the whole machine goes down. Default 500 ms. */
+  settleMs: number;
+}
+
+export interface AgentParts {
+  options: AgentOptions;
+  memory: Memory;
+  judge: Judge;
+  commandLine: KubeletCommandLine;
+  /** Asked before each start, since the binary may have been replaced. */
+  kubeletVersion(): Promise<string>;
+  host: Host;
+  kubelet: KubeletProcess;
+  reporter: Reporter;
+  /** Waits for a kubeconfig, for as long as it takes; rejects when the signal fires. */
+  connect(signal: AbortSignal): Promise<Connected>;
+  /** True when the node's client certificate is past its end. */
+  certificateExpired(): Promise<boolean>;
+  clock: Clock;
+  log: Log;
+}

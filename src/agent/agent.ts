@@ -1,0 +1,206 @@
+/**
+ * One node, whole: what runs, why, and what happens next.
+ *
+ *     watch ─► resolve ─► checkpoint ─► judge ─► assign ─► restart       sync: needs the API
+ *                                         └─ refused ─► report, run last known good
+ *                                                   │
+ *                                                 disk                   the only thing that crosses a restart
+ *                                                   ▼
+ *             load ─► judge ─► start ─► healthy? ─► report ─► graduate   boot: needs nothing but disk
+ *                       └─ refused ─┴─ not ─► last known good ─► local
+ *
+ * Every start is a boot: it chooses from disk. So sync, a rollback and a person on the host all do the same: they change
+ * what is remembered, and then let the kubelet be restarted if another config should run.
+ */
+import { betaError, Fault } from '../api/faults.js';
+import { backoffMs } from '../kube/backoff.js';
+import type { Ending } from '../kube/work-queue.js';
+import type { AgentParts } from './agent-parts.js';
+import { announce } from './announce.js';
+import { ApiSide } from './api-side.js';
+import { type Choice, choose, consider } from './choose.js';
+import * as events from './events.js';
+import { exitCode } from './host.js';
+import { InPlaceSpread } from './in-place.js';
+import { lookBack } from './look-back.js';
+import { RememberedJudge } from './remembered-judge.js';
+import { causeOf } from './reporter.js';
+import { targetOf } from './resolve.js';
+import { Run } from './run.js';
+import { describe, type SourceOrLocal, sameSource } from './source.js';
+import { assign, checkpoint, fail, forgetFailures, graduate, settleOn, sourceOf, tidy } from './transitions.js';
+import type { NodeBefore, TrialEnd } from './trial.js';
+
+const crashBackoff = { initialMs: 1000, maxMs: 60_000, jitter: 0.1 };
+
+export class Agent {
+  readonly #parts: AgentParts;
+  readonly #judge: RememberedJudge;
+  readonly #spread: InPlaceSpread;
+  #api: ApiSide | undefined;
+  #run: Run | undefined;
+  /** Counts what may alter the choice, so that a boot under way notices. */
+  #changes = 0;
+  #wake = new AbortController();
+  #before: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
+
+  constructor(parts: AgentParts) {
+    this.#judge = new RememberedJudge(parts.judge);
+    this.#parts = { ...parts, judge: this.#judge };
+    this.#spread = new InPlaceSpread(parts.clock, parts.options.inPlaceJitterMs);
+  }
+
+  /** Until the signal fires; its reason may name the signal to end the kubelet with. Returns the exit code. */
+  async run(signal: AbortSignal): Promise<number> {
+    const { kubelet } = this.#parts;
+    await kubelet.stopOrphan();
+    const talking = new AbortController();
+    const talk = this.#talk(talking.signal);
+    const onStop = () => void kubelet.stop(signal.reason === 'SIGINT' ? 'SIGINT' : 'SIGTERM');
+    signal.addEventListener('abort', onStop);
+    try {
+      return await this.#live(signal);
+    } finally {
+      signal.removeEventListener('abort', onStop);
+      await this.#api?.flush();
+      talking.abort();
+      await talk;
+    }
+  }
+
+  // ── boot: load, judge, start, healthy?, report, graduate ──
+
+  /** One kubelet after another. Each start chooses anew, from disk. */
+  async #live(signal: AbortSignal): Promise<number> {
+    const { kubelet, options } = this.#parts;
+    for (let crashes = 0; ; ) {
+      const changes = this.#changes;
+      const choice = await choose(this.#parts, signal);
+      if (signal.aborted) return 0;
+      if (changes !== this.#changes) continue;
+      const run = new Run({ parts: this.#parts, choice, before: this.#before, view: () => this.#api?.view });
+      this.#run = run;
+      this.#announce();
+      const exit = await run.keep({
+        onAlive: () => this.#announce(),
+        onHealthy: () => this.#keepRecords(run),
+        onTrialEnd: (end) => this.#endTrial(run, end),
+      });
+      this.#run = undefined;
+      if (signal.aborted) return exitCode(exit);
+      if (kubelet.toldToStop && options.onChange === 'exit') return 0;
+      if (kubelet.toldToStop) continue;
+      const end = await run.died(exit, signal);
+      if (end) await this.#endTrial(run, end);
+      if (signal.aborted || options.onChange === 'exit') return exitCode(exit);
+      this.#parts.reporter.publish();
+      crashes = run.healthy ? 1 : crashes + 1;
+      if (changes === this.#changes) await this.#sleep(backoffMs(crashes, crashBackoff), signal);
+    }
+  }
+
+  async #endTrial(run: Run, end: TrialEnd): Promise<void> {
+    const { memory, clock, log } = this.#parts;
+    const { source, rank } = run.choice;
+    run.trial = undefined;
+    if (end.kind === 'graduate') {
+      graduate(memory, run.choice);
+      log.info('config graduated', { config: describe(source), rank });
+      if (source && rank === 'assigned') this.#api?.tell(events.graduated(source));
+      return this.#announce();
+    }
+    fail(memory, run.choice, end, new Date(clock.now()));
+    const error = betaError(new Fault(end.reason, end.cause));
+    log.error('config rolled back', { config: describe(source), error, cause: end.cause });
+    this.#api?.tell(events.rolledBack(source, error, end.cause));
+    await this.#settle();
+  }
+
+  // ── sync: watch, resolve, checkpoint, judge, assign, restart ──
+
+  async #talk(signal: AbortSignal): Promise<void> {
+    const { connect, reporter, clock, log } = this.#parts;
+    try {
+      const connected = await connect(signal);
+      reporter.node = connected.nodeName;
+      this.#api = new ApiSide({ ...connected, reporter, clock, log, signal, pass: (api) => this.#pass(api, signal) });
+      await this.#api.run();
+    } catch (error) {
+      if (!signal.aborted) log.error('cannot speak to the API', { error });
+    }
+  }
+
+  /** Something may have changed. Run twice, it does nothing the second time. Throws a Fault when it cannot be followed. */
+  async #pass(api: ApiSide, signal: AbortSignal): Promise<Ending> {
+    const { memory, log } = this.#parts;
+    const instruction = await api.instruction(signal);
+    if (instruction.kind === 'none') log.info('no instruction, nothing changes', { why: instruction.why });
+    if (instruction.kind === 'none' || memory.hold.read()) return { kind: 'done' };
+    const wanted =
+      instruction.kind === 'source' ? await api.resolve(targetOf(instruction.configSource), signal) : undefined;
+    const assigned = memory.assigned();
+    const waitMs = this.#spread.waitMs(sourceOf(assigned), wanted?.source);
+    if (waitMs > 0) return { kind: 'again', afterMs: waitMs };
+    const saved = wanted !== undefined && checkpoint(memory, wanted);
+    const isNew = 'broken' in assigned || !sameSource(assigned.source, wanted?.source);
+    if (isNew) await this.#assign(wanted?.source, signal);
+    if (isNew || saved) await this.#settle();
+    return { kind: 'done' };
+  }
+
+  /** Judged before anything is stopped. What is refused is assigned all the same, and reported; it only never runs. */
+  async #assign(source: SourceOrLocal, signal: AbortSignal): Promise<void> {
+    const { memory, log } = this.#parts;
+    forgetFailures(memory, source);
+    this.#judge.forget();
+    await consider(this.#parts, 'assigned', { source }, signal).catch((error) => {
+      if (!(error instanceof Fault)) throw error;
+      this.#api?.tell(events.refused(source, betaError(error), causeOf(error)));
+    });
+    assign(memory, source, this.#run?.healthy ? this.#run.choice.source : undefined);
+    log.info('config assigned', { config: describe(source), key: source?.kubeletConfigKey });
+  }
+
+  /** Lets run what should run. The same bytes are not restarted: only the records move. */
+  async #settle(): Promise<void> {
+    const run = this.#run;
+    this.#changes++;
+    this.#wake.abort();
+    if (run === undefined) return;
+    const next = await choose(this.#parts, new AbortController().signal);
+    if (run !== this.#run) return;
+    if (!run.isRunning(next)) return this.#restart(run, next);
+    run.moveTo(next);
+    this.#keepRecords(run);
+  }
+
+  /** The one place that restarts. The kubelet's end lets #live choose again. */
+  async #restart(run: Run, next: Choice): Promise<void> {
+    const { host, kubelet, log } = this.#parts;
+    if (await host.isStopping()) return log.info('the machine is going down, the kubelet is not restarted');
+    this.#announce();
+    this.#before = await lookBack(this.#api, host, run.choice);
+    this.#api?.tell(events.changed(next.source));
+    log.info('kubelet restarts', { config: describe(next.source), rank: next.rank });
+    await kubelet.stop();
+  }
+
+  /** What is assigned, runs, and has proven itself is last known good; and what nothing names any more can go. */
+  #keepRecords(run: Run): void {
+    const { memory, log } = this.#parts;
+    if (run.hasProven()) settleOn(memory, run.choice.source);
+    const left = tidy(memory);
+    if (left !== undefined) log.warn('old checkpoints not deleted', { cause: left });
+    this.#announce();
+  }
+
+  #announce(): void {
+    announce(this.#parts, this.#run);
+  }
+
+  /** Woken early when another config should run. */
+  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    this.#wake = new AbortController();
+    await this.#parts.clock.sleep(ms, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
+  }
+}

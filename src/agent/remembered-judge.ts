@@ -1,0 +1,29 @@
+/** Judges once where the flow asks twice: before the kubelet is stopped, and at the boot right after. */
+import type { Candidate, Judge, Judgement, JudgeOptions } from './judging.js';
+
+export class RememberedJudge implements Judge {
+  readonly #judge: Judge;
+  #last = new Map<string, Judgement>();
+
+  constructor(judge: Judge) {
+    this.#judge = judge;
+  }
+
+  async judge(candidate: Candidate, options: JudgeOptions): Promise<Judgement> {
+    const { checkpoint, kubeletVersion } = candidate;
+    // The local config may be edited at any time; it is looked at anew.
+    if (checkpoint === undefined) return this.#judge.judge(candidate, options);
+    const { digest, source, annotations } = checkpoint;
+    const question = JSON.stringify([digest, source, annotations, kubeletVersion, options.history]);
+    const known = this.#last.get(question);
+    if (known !== undefined) return known;
+    const judgement = await this.#judge.judge(candidate, options);
+    this.#last.set(question, judgement);
+    return judgement;
+  }
+
+  /** Something changed: ask again. */
+  forget(): void {
+    this.#last.clear();
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * One life of a kubelet under one config, from its start to its end:
+ *
+ * started ─► alive (first answer: active) ─► healthy ─► trial ends well, or there is nothing to prove
+ *     └──────────────┴──────────────────────────┴─────► trial fails ─► stopped by whoever listens
+ *     └──────────────┴──────────────────────────┴─────► died: by itself (counted) or not (no blame)
+ */
+import type { AgentParts } from './agent-parts.js';
+import { type Choice, needsTrial } from './choose.js';
+import { explain } from './death.js';
+import { look, type NodeView } from './health.js';
+import type { Exit } from './host.js';
+import {
+  afterDeath,
+  afterLook,
+  beginOrResume,
+  counts,
+  isHealthy,
+  type NodeBefore,
+  type Trial,
+  type TrialEnd,
+} from './trial.js';
+
+export interface RunListener {
+  /** The first answer: this config is active. */
+  onAlive(): void;
+  /** The first time all is well. */
+  onHealthy(): void;
+  /** The trial is over; the run itself may go on. */
+  onTrialEnd(end: TrialEnd): Promise<void>;
+}
+
+export interface RunOptions {
+  parts: AgentParts;
+  choice: Choice;
+  /** How the node was before this config. */
+  before: NodeBefore;
+  /** Undefined until there is a kubeconfig. */
+  view(): NodeView | undefined;
+}
+
+const firstLookMs = 20;
+const unhealthyLookMs = 1000;
+const healthyLookMs = 10_000;
+const nothingBefore: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
+
+export class Run {
+  choice: Choice;
+  /** Undefined when there is nothing, or nothing more, to prove. */
+  trial: Trial | undefined;
+  alive = false;
+  healthy = false;
+  readonly #options: RunOptions;
+  readonly #rebooted: boolean;
+  #startedMs = 0;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+    this.choice = options.choice;
+    const { memory, host } = options.parts;
+    const fresh = { key: options.choice.key, before: options.before, bootId: host.bootId() };
+    this.trial = needsTrial(options.choice, memory) ? beginOrResume(memory.trial.read(), fresh) : undefined;
+    this.#rebooted = this.trial !== undefined && this.trial.bootId !== fresh.bootId;
+    if (this.trial) memory.trial.write(this.trial);
+    else memory.trial.remove();
+  }
+
+  /** Starts the kubelet and watches over it until it ends. */
+  async keep(listener: RunListener): Promise<Exit> {
+    const { kubelet, commandLine, clock } = this.#options.parts;
+    const { source, accepted } = this.choice;
+    const over = new AbortController();
+    this.#startedMs = clock.monotonic();
+    const ended = kubelet.start([...commandLine.command, ...commandLine.args(accepted.configFile)], source);
+    const watched = this.#watch(listener, over.signal);
+    const exit = await ended;
+    over.abort();
+    await watched;
+    return exit;
+  }
+
+  /** The same bytes, wherever they come from; and local is local, even if its file was edited meanwhile. */
+  isRunning(choice: Choice): boolean {
+    const { source, digest } = this.choice;
+    if (source === undefined || choice.source === undefined) return source === choice.source;
+    return digest === choice.digest;
+  }
+
+  /** Other records name the bytes that run; the kubelet does not notice. */
+  moveTo({ rank, source, fault }: Choice): void {
+    const { fault: _old, ...rest } = this.choice;
+    this.choice = { ...rest, rank, source, ...(fault && { fault }) };
+  }
+
+  /** What runs is what is assigned, and needs no further proof. */
+  hasProven(): boolean {
+    const { rank, source, key } = this.choice;
+    if (rank !== 'assigned' || this.trial !== undefined || !this.healthy) return false;
+    return source === undefined || this.#options.parts.memory.verdicts.read()?.[key]?.kind === 'proven';
+  }
+
+  /** Judges a death, after a moment: a machine going down ends everything at once. */
+  async died(exit: Exit, signal: AbortSignal): Promise<TrialEnd | undefined> {
+    const { clock, host, log, memory, options, certificateExpired } = this.#options.parts;
+    await clock.sleep(options.settleMs, signal).catch(() => {});
+    const stopping = signal.aborted || (await host.isStopping());
+    const death = explain(exit, { told: false, stopping, certificateExpired: await certificateExpired() });
+    log.warn('kubelet died', { why: death.why, blame: death.blame });
+    if (this.trial === undefined || death.blame === 'none') return undefined;
+    const { trial, step } = afterDeath(this.trial, death.why, options.trial);
+    memory.trial.write(trial);
+    return step.kind === 'go-on' ? undefined : step;
+  }
+
+  /** Looks until the kubelet ends, or all there is to learn is known. */
+  async #watch(listener: RunListener, signal: AbortSignal): Promise<void> {
+    const { clock, options } = this.#options.parts;
+    const since = { healthyMs: this.#startedMs, apiMs: this.#startedMs, countedMs: undefined as number | undefined };
+    for (let waitMs = firstLookMs; ; ) {
+      const health = await this.#look(signal);
+      if (signal.aborted) return;
+      const now = clock.monotonic();
+      const before = this.trial?.before ?? nothingBefore;
+      const isWell = isHealthy(health, before);
+      if (health.apiAnswers) since.apiMs = now;
+      if (isWell) since.healthyMs = now;
+      this.#becomes(listener, health.alive || now - this.#startedMs >= options.trial.healthDeadlineMs, isWell);
+      if (this.trial === undefined && this.healthy) return;
+      if (this.trial !== undefined) {
+        const mayCount = counts(health, before);
+        const counted = mayCount ? now - (since.countedMs ?? now) : 0;
+        since.countedMs = mayCount ? now : undefined;
+        const trial = this.#count(this.trial, counted);
+        const silence = { unhealthyMs: now - since.healthyMs, apiSilentMs: now - since.apiMs };
+        const step = afterLook({ trial, health, rebooted: this.#rebooted, ...silence }, this.#limits());
+        if (step.kind !== 'go-on') return listener.onTrialEnd(step);
+      }
+      waitMs = isWell ? this.#untilNextLook() : Math.min(waitMs * 1.5, unhealthyLookMs);
+      await clock.sleep(waitMs, signal).catch(() => {});
+    }
+  }
+
+  #count(trial: Trial, healthyMs: number): Trial {
+    this.trial = { ...trial, healthyMs: trial.healthyMs + healthyMs };
+    this.#options.parts.memory.trial.write(this.trial);
+    return this.trial;
+  }
+
+  /** Local has nothing to become: being well once is all that is asked of it. */
+  #limits() {
+    const { trial } = this.#options.parts.options;
+    return this.choice.source === undefined ? { ...trial, durationMs: 0 } : trial;
+  }
+
+  /** Not later than the end of the trial. */
+  #untilNextLook(): number {
+    const remainingMs = this.#limits().durationMs - (this.trial?.healthyMs ?? 0);
+    return Math.min(healthyLookMs, Math.max(firstLookMs, remainingMs));
+  }
+
+  #look(signal: AbortSignal) {
+    const { clock } = this.#options.parts;
+    // Counted back from now: the wall clock may have jumped since the start.
+    const startedAt = clock.now() - (clock.monotonic() - this.#startedMs);
+    return look({ healthz: this.choice.accepted.healthz, startedAt, view: this.#options.view(), signal });
+  }
+
+  #becomes(listener: RunListener, alive: boolean, healthy: boolean): void {
+    if (alive && !this.alive) {
+      this.alive = true;
+      listener.onAlive();
+    }
+    if (healthy && !this.healthy) {
+      this.healthy = true;
+      listener.onHealthy();
+    }
+  }
+}
