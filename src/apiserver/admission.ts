@@ -29,14 +29,13 @@ export interface Admission {
 
 export const admitAll: Admission = { mutate() {}, validate() {} };
 
-/** Asks each in turn; the first refusal ends it. */
+/** Asks each in turn; the first refusal ends it. Waits only for those that need time, so that others stay in one step. */
 export function inTurn(parts: Admission[]): Admission {
-  return {
-    async mutate(request) {
-      for (const part of parts) await part.mutate(request);
-    },
-    async validate(request) {
-      for (const part of parts) await part.validate(request);
-    },
+  const ask = (step: 'mutate' | 'validate', request: AdmissionRequest, from = 0): void | Promise<void> => {
+    for (let at = from; at < parts.length; at++) {
+      const answer = parts[at]![step](request);
+      if (answer instanceof Promise) return answer.then(() => ask(step, request, at + 1));
+    }
   };
+  return { mutate: (request) => ask('mutate', request), validate: (request) => ask('validate', request) };
 }
