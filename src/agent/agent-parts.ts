@@ -10,7 +10,7 @@ import type { Memory } from './memory.js';
 import type { Reporter } from './reporter.js';
 import type { TrialLimits } from './trial.js';
 
-export interface AgentOptions {
+export interface FlowOptions {
   trial: TrialLimits;
   /** What a changed config does: relet restarts the kubelet, or exits 0 for a service manager to do it. Default restart. */
   onChange: 'restart' | 'exit';
@@ -21,7 +21,7 @@ export interface AgentOptions {
 }
 
 export interface AgentParts {
-  options: AgentOptions;
+  options: FlowOptions;
   memory: Memory;
   judge: Judge;
   commandLine: KubeletCommandLine;

@@ -75,9 +75,9 @@ export class Agent {
     const { kubelet, options } = this.#parts;
     for (let crashes = 0; ; ) {
       const changes = this.#changes;
-      const choice = await choose(this.#parts, signal);
+      const choice = await this.#choose(signal);
       if (signal.aborted) return 0;
-      if (changes !== this.#changes) continue;
+      if (choice === undefined || changes !== this.#changes) continue;
       const run = new Run({ parts: this.#parts, choice, before: this.#before, view: () => this.#api?.view });
       this.#run = run;
       this.#announce();
@@ -96,6 +96,18 @@ export class Agent {
       this.#parts.reporter.publish();
       crashes = run.healthy ? 1 : crashes + 1;
       if (changes === this.#changes) await this.#sleep(backoffMs(crashes, crashBackoff), signal);
+    }
+  }
+
+  /** Undefined, after a while, when not even that works: the kubelet's binary may be about to be replaced. */
+  async #choose(signal: AbortSignal): Promise<Choice | undefined> {
+    try {
+      return await choose(this.#parts, signal);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      this.#parts.log.error('no kubelet can be started', { error });
+      await this.#sleep(crashBackoff.maxMs / 12, signal);
+      return undefined;
     }
   }
 

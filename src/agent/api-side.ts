@@ -74,13 +74,14 @@ export class ApiSide {
   /** Returns when the signal fired and nothing is under way. */
   async run(): Promise<void> {
     const { reference, reporter, signal } = this.#options;
-    reporter.onChange = () => this.#queue.add('status');
+    const deaf = reporter.listen(() => this.#queue.add('status'));
     this.#queue.add('sync');
     this.#queue.add('status');
     await reference.follow(
       { onInstruction: () => this.#queue.add('sync'), onStatus: () => this.#queue.add('status') },
       signal,
     );
+    deaf();
     await this.#queue.stopped;
   }
 

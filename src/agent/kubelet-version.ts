@@ -1,5 +1,6 @@
 /** The kubelet's version, asked of the binary itself, and asked again only when the file changes: it takes some 50 ms. */
-import { isObject } from './json-record.js';
+import type { Host } from './host.js';
+import { isObject, type JsonRecord } from './json-record.js';
 
 /** Which file answered, and what. */
 export interface KnownBinary {
@@ -17,4 +18,30 @@ export function isKnownBinary(value: unknown): value is KnownBinary {
 /** `Kubernetes v1.32.1` → `v1.32.1`; undefined when it is no such line. */
 export function parseVersion(output: string): string | undefined {
   return /^Kubernetes (v\d+\.\d+\.\d+\S*)\s*$/m.exec(output)?.[1];
+}
+
+export interface VersionQuestionOptions {
+  command: string[];
+  host: Pick<Host, 'ask' | 'fingerprint'>;
+  memory: { kubelet: JsonRecord<KnownBinary> };
+}
+
+const timeoutMs = 10_000;
+
+/** Throws when the binary is missing or is no kubelet. */
+export function createVersionQuestion({ command, host, memory }: VersionQuestionOptions): () => Promise<string> {
+  const path = command.join(' ');
+  return async () => {
+    const fingerprint = host.fingerprint(command[0]!) ?? '';
+    const known = memory.kubelet.read();
+    if (known?.path === path && known.fingerprint === fingerprint) return known.version;
+    const { code, stdout, stderr } = await host.ask([...command, '--version'], timeoutMs);
+    const version = parseVersion(stdout);
+    if (version === undefined)
+      throw new Error(
+        `${path} --version: expected 'Kubernetes v1.…', got exit code ${code} and ${JSON.stringify((stdout || stderr).slice(0, 200))}`,
+      );
+    memory.kubelet.write({ path, fingerprint, version });
+    return version;
+  };
 }

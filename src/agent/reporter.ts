@@ -21,8 +21,7 @@ export class Reporter {
   readonly #options: ReporterOptions;
   #report: Report;
   #said = new Map<'fault' | 'syncFault', string>();
-  /** Told whenever the report changes. */
-  onChange: () => void = () => {};
+  readonly #listeners = new Set<() => void>();
   /** For the copy on disk. */
   node = '';
   kubeletVersion = '';
@@ -37,6 +36,12 @@ export class Reporter {
 
   get report(): Report | undefined {
     return this.#known ? this.#report : undefined;
+  }
+
+  /** Told whenever the report changes, and once for all when it becomes known. Returns how to stop listening. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** What is named changes; what is given as undefined is cleared. */
@@ -87,7 +92,7 @@ export class Reporter {
     } catch (cause) {
       log.warn('report not saved', { cause });
     }
-    this.onChange();
+    for (const listener of this.#listeners) listener();
   }
 }
 

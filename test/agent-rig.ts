@@ -1,0 +1,240 @@
+/**
+ * One node for tests: the agent in this process, on real files, with a real child process in front of it and a clock that
+ * can be moved ahead. Everything it made is gone when the test ends.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { parse } from 'yaml';
+import { Agent } from '../src/agent/agent.js';
+import type { AgentParts, FlowOptions } from '../src/agent/agent-parts.js';
+import type { Connected } from '../src/agent/api-side.js';
+import { openDirectory } from '../src/agent/directory.js';
+import { createHost, type Host } from '../src/agent/host.js';
+import type { Judge } from '../src/agent/judging.js';
+import { KubeletProcess } from '../src/agent/kubelet-process.js';
+import { createVersionQuestion } from '../src/agent/kubelet-version.js';
+import type { Memory } from '../src/agent/memory.js';
+import { configOk, statusConfig } from '../src/agent/report.js';
+import { Reporter } from '../src/agent/reporter.js';
+import type { ExactSource } from '../src/agent/source.js';
+import { defaultTrialLimits } from '../src/agent/trial.js';
+import { createLog } from '../src/log.js';
+import { FlowingClock } from './flowing-clock.js';
+
+export interface RigOptions {
+  dir?: string;
+  options?: Partial<FlowOptions>;
+  host?(host: Host): Host;
+  judge?: Judge;
+  initConfig?: boolean;
+  connect?: AgentParts['connect'];
+  kubeletVersion?: string;
+  clock?: FlowingClock;
+  stopGraceMs?: number;
+}
+
+export interface Start {
+  pid: number;
+  args: string[];
+  configFile?: string;
+  config: string;
+}
+
+export class Rig {
+  readonly dir: string;
+  readonly clock: FlowingClock;
+  readonly host: Host;
+  readonly logLines: string[] = [];
+  readonly healthzPort: number;
+  readonly #options: RigOptions;
+  readonly #startsFile: string;
+  reporter!: Reporter;
+  memory!: Memory;
+  #stop = new AbortController();
+  #ended: Promise<number> = Promise.resolve(0);
+
+  constructor(options: RigOptions, dir: string, healthzPort: number) {
+    this.#options = options;
+    this.dir = dir;
+    this.healthzPort = healthzPort;
+    this.clock = options.clock ?? new FlowingClock();
+    this.#startsFile = join(dir, '..', 'starts');
+    const env = { ...process.env, FAKE_KUBELET_LOG: this.#startsFile, FAKE_KUBELET_VERSION: options.kubeletVersion };
+    const host = createHost(env);
+    this.host = options.host?.(host) ?? host;
+  }
+
+  /** Boots the agent; like a new process on the same disk. */
+  boot(change: Partial<RigOptions> = {}): void {
+    const options = { ...this.#options, ...change };
+    const log = createLog({ format: 'text', level: 'debug', write: (line) => this.logLines.push(line) });
+    const { memory, lock } = openDirectory({ dir: this.dir, host: this.host, log });
+    this.memory = memory;
+    const { clock, host } = this;
+    this.reporter = new Reporter({ memory, clock, log, initConfig: options.initConfig ?? false });
+    const fake = join(import.meta.dirname, 'fake-kubelet.mjs');
+    const agent = new Agent({
+      options: { trial: defaultTrialLimits, onChange: 'restart', inPlaceJitterMs: 0, settleMs: 20, ...options.options },
+      memory,
+      judge: options.judge ?? simpleJudge(this.healthzPort),
+      commandLine: {
+        command: [fake],
+        args: (file) => [...(file === undefined ? [] : [`--config=${file}`]), `--healthz-port=${this.healthzPort}`],
+        localFiles: () => new Map(),
+      },
+      kubeletVersion: createVersionQuestion({ command: [fake], host, memory }),
+      host,
+      kubelet: new KubeletProcess({ host, memory, clock, log, stopGraceMs: options.stopGraceMs ?? 5000 }),
+      reporter: this.reporter,
+      connect: options.connect ?? noApi,
+      certificateExpired: async () => false,
+      clock,
+      log,
+    });
+    this.#stop = new AbortController();
+    this.#ended = agent.run(this.#stop.signal).finally(() => lock.release());
+  }
+
+  /** As SIGTERM to relet; the exit code. */
+  async stop(): Promise<number> {
+    this.#stop.abort('SIGTERM');
+    return this.#ended;
+  }
+
+  get ended(): Promise<number> {
+    return this.#ended;
+  }
+
+  starts(): Start[] {
+    if (!existsSync(this.#startsFile)) return [];
+    const lines = readFileSync(this.#startsFile, 'utf8').trim().split('\n');
+    return lines.map((line) => JSON.parse(line)).filter((line) => line.args !== undefined);
+  }
+
+  status() {
+    const { report } = this.reporter;
+    return report && { ...statusConfig(report), condition: configOk(report) };
+  }
+
+  log(): string {
+    return this.logLines.join('');
+  }
+
+  /** Resolves when the node's report satisfies this; asked again whenever the report changes. */
+  async until(what: string, satisfied: (rig: this) => boolean): Promise<void> {
+    const deadline = Date.now() + 20_000;
+    while (!satisfied(this)) {
+      if (Date.now() > deadline)
+        throw new Error(`never came true: ${what}\n${JSON.stringify(this.status())}\n${this.log()}`);
+      await new Promise<void>((resolve) => {
+        const done = () => {
+          deaf();
+          clearTimeout(timer);
+          resolve();
+        };
+        const deaf = this.reporter.listen(done);
+        const timer = setTimeout(done, 25);
+      });
+    }
+  }
+
+  /** Waits for the whole trial to pass, as fast as the kubelet answers. */
+  async passTrial(): Promise<void> {
+    await this.until('healthy', () => (this.memory.trial.read()?.healthyMs ?? 1) > 0);
+    this.clock.advance(600_000);
+    await this.until('trial over', () => this.memory.trial.read() === undefined);
+  }
+
+  /** Puts a checkpoint on disk and has a record name it, as an earlier relet would have. */
+  remember(record: 'assigned' | 'last-known-good', resourceVersion: string, config: string): ExactSource {
+    const { memory, lock } = openDirectory({
+      dir: this.dir,
+      host: this.host,
+      log: createLog({ format: 'text', write() {} }),
+    });
+    const source = sourceOf(resourceVersion);
+    memory.checkpoints.save(source, {
+      files: new Map([['kubelet', Buffer.from(config)]]),
+      annotations: {},
+      binaryKeys: [],
+    });
+    if (record === 'assigned') memory.assign(source);
+    else memory.setLastKnownGood(source);
+    lock.release();
+    return source;
+  }
+
+  /** A config the fake kubelet runs well with; orders for it may follow. */
+  config(...orders: string[]): string {
+    const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+    return `${header}healthzPort: ${this.healthzPort}\n${orders.map((order) => `${order}\n`).join('')}`;
+  }
+}
+
+export const sourceOf = (resourceVersion: string): ExactSource => ({
+  namespace: 'kube-system',
+  name: 'my-node-config',
+  uid: `uid-${resourceVersion}`,
+  resourceVersion,
+  kubeletConfigKey: 'kubelet',
+});
+
+export async function createRig(options: RigOptions = {}): Promise<Rig> {
+  const root = mkdtempSync(join(tmpdir(), 'relet-agent-'));
+  const rig = new Rig(options, options.dir ?? join(root, 'dynamic-config'), await freePort());
+  onTestFinished(async () => {
+    await rig.stop().catch(() => {});
+    rmSync(root, { recursive: true, force: true });
+  });
+  return rig;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** An API that is never there: the kubeconfig is waited for as long as the agent runs. */
+export const noApi = (signal: AbortSignal): Promise<Connected> =>
+  new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+
+/** Enough judgement for tests of the flow: YAML or not, a negative number or not. */
+export function simpleJudge(healthzPort: number): Judge {
+  return {
+    async judge({ checkpoint }) {
+      const accepted = {
+        kind: 'accepted' as const,
+        warnings: [],
+        configFile: checkpoint?.configFile,
+        healthz: { host: '127.0.0.1', port: healthzPort },
+        staticPodPath: undefined,
+      };
+      if (checkpoint === undefined) return accepted;
+      let config: { kubeAPIQPS?: number };
+      try {
+        config = parse(checkpoint.config.toString('utf8'));
+        if (typeof config !== 'object') throw new Error('not an object');
+      } catch (cause) {
+        return { kind: 'refused', reason: 'parse', cause: cause as Error, warnings: [] };
+      }
+      if ((config.kubeAPIQPS ?? 0) < 0)
+        return {
+          kind: 'refused',
+          reason: 'validate',
+          cause: new Error('kubeAPIQPS must not be negative'),
+          warnings: [],
+        };
+      return accepted;
+    },
+  };
+}
+
+export function corrupt(path: string): void {
+  writeFileSync(path, '{"torn": ');
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env node
+/**
+ * A real process that behaves as its config tells it, for tests of the process in front of it. Comment lines of the config
+ * file are orders: `# exit 1` (at start), `# die 200 1` (after 200 ms, with code 1), `# unhealthy`, `# ignore SIGTERM`.
+ * Each start is one line of JSON in the file FAKE_KUBELET_LOG.
+ */
+import { appendFileSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+
+const args = process.argv.slice(2);
+if (args.includes('--version')) {
+  console.log(`Kubernetes ${process.env.FAKE_KUBELET_VERSION ?? 'v1.32.1'}`);
+  process.exit(0);
+}
+const flag = (name) => args.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3);
+const configFile = flag('config');
+const config = configFile === undefined ? '' : readFileSync(configFile, 'utf8');
+const order = (name) => new RegExp(`^# ${name} ?(.*)$`, 'm').exec(config)?.[1]?.split(' ');
+
+const say = (line) => appendFileSync(process.env.FAKE_KUBELET_LOG, `${JSON.stringify(line)}\n`);
+say({ pid: process.pid, args, configFile, config });
+
+for (const signal of ['SIGTERM', 'SIGINT'])
+  process.on(signal, () => {
+    say({ pid: process.pid, signal });
+    if (order('ignore') === undefined) process.exit(0);
+  });
+
+const exit = order('exit');
+if (exit) process.exit(Number(exit[0]));
+const die = order('die');
+if (die) setTimeout(() => process.exit(Number(die[1])), Number(die[0]));
+
+const port = Number(/^healthzPort: (\d+)$/m.exec(config)?.[1] ?? flag('healthz-port'));
+createServer((_request, response) => {
+  response.statusCode = order('unhealthy') ? 500 : 200;
+  response.end();
+}).listen(port, '127.0.0.1');
