@@ -1,5 +1,28 @@
-/** The whole judgement of one document: flags, decode, defaults, overlay, validation, forecast. */
-import type { Finding, Host, KubeletConfig, Minor } from './model.js';
+/**
+ * The whole judgement of one document, in the kubelet's order:
+ *
+ *   flags ─► their gates ─► decode ─► defaults ─► flags over it ─► validate ─► (accepted) ─► forecast
+ *
+ * The first step that refuses ends it, with the kubelet's message.
+ */
+import { type Decoded, DecodeError, decode } from './decode.js';
+import { setDefaults } from './defaults.js';
+import { applyFlags, FlagError, flagAt, parseCommandLine } from './flags.js';
+import { forecast } from './forecast.js';
+import { placeCertificate, resolvePaths } from './host-paths.js';
+import { internalZero } from './internal-version.js';
+import {
+  type CommandLine,
+  type Finding,
+  getField,
+  type Host,
+  type KubeletConfig,
+  knownMinor,
+  type Minor,
+  type Positions,
+} from './model.js';
+import { sameValue } from './same-value.js';
+import { validate, validateCommandLine } from './validate.js';
 
 export interface CheckOptions {
   minor: Minor;
@@ -8,7 +31,7 @@ export interface CheckOptions {
   host?: Host;
   /** Unknown and duplicate fields are warnings, as for the kubelet; otherwise they are errors. Default false. */
   lenient?: boolean;
-  /** Name of the file in the kubelet's messages. */
+  /** Path of the file, for the kubelet's messages and for relative paths inside it. */
   file?: string;
 }
 
@@ -20,6 +43,94 @@ export interface CheckResult {
   /** relet's forecast for an accepted document; `fails` for any other. */
   startup: 'ok' | 'fails';
   findings: Finding[];
-  /** Decoded, defaulted, flags laid over; absent when it could not be decoded. */
+  /** Decoded, defaulted, flags laid over, as on /configz; absent when it could not be decoded. */
   effective?: KubeletConfig;
+}
+
+export function check(text: string, options: CheckOptions): CheckResult {
+  const minor = knownMinor(options.minor);
+  const file = options.file ?? 'kubelet.yaml';
+  let flags: CommandLine;
+  try {
+    flags = parseCommandLine(options.flags ?? [], minor);
+  } catch (error) {
+    if (error instanceof FlagError) return refusedFlag(error, minor);
+    throw error;
+  }
+  const commandLine = validateCommandLine(flags, { minor });
+  if (commandLine.stage !== 'accepted') return refused('validate-error', commandLine.message, commandLine.findings);
+  try {
+    const decoded = decode(text, { minor, file, strict: options.lenient !== true });
+    return judge(decoded, flags, minor, file, options.host);
+  } catch (error) {
+    if (error instanceof DecodeError)
+      return refused('decode-error', loadMessage(error.message, file, minor), error.findings);
+    throw error;
+  }
+}
+
+function judge(decoded: Decoded, flags: CommandLine, minor: Minor, file: string, host: Host | undefined): CheckResult {
+  const document = decoded.config;
+  const defaulted = decoded.isInternal ? internalZero(minor) : setDefaults(document, minor);
+  resolvePaths(defaulted, file, minor);
+  const config = applyFlags(defaulted, flags, minor);
+  const context = { minor, flags, document, ...(host && { host }) };
+  const judged = validate(config, context);
+  const findings = [...decoded.findings, ...pinned(document, config, flags, minor), ...judged.findings];
+  if (judged.stage !== 'accepted') {
+    const result = refused('validate-error', judged.message, place(findings, decoded.positions));
+    return { ...result, effective: config };
+  }
+  const foreseen = forecast(config, context);
+  const fails = foreseen.some(({ severity }) => severity === 'error');
+  placeCertificate(config, flags.get('cert-dir')?.at(-1) ?? '/var/lib/kubelet/pki');
+  return {
+    verdict: 'accepted',
+    message: '',
+    startup: fails ? 'fails' : 'ok',
+    findings: place([...findings, ...foreseen], decoded.positions),
+    effective: config,
+  };
+}
+
+function refused(verdict: 'decode-error' | 'validate-error', message: string, findings: Finding[]): CheckResult {
+  return { verdict, message, startup: 'fails', findings };
+}
+
+function refusedFlag({ message, flag }: FlagError, minor: Minor): CheckResult {
+  const finding: Finding = { severity: 'error', source: 'kubelet', path: flag === '' ? '' : `--${flag}`, message };
+  return refused('validate-error', minor < 24 ? message : `failed to parse kubelet flag: ${message}`, [finding]);
+}
+
+function loadMessage(message: string, file: string, minor: Minor): string {
+  const load = `failed to load Kubelet config file ${file}, error ${message}`;
+  if (minor < 24) return load;
+  if (minor < 28) return `failed to load kubelet config file, error: ${load}, path: ${file}`;
+  return `failed to load kubelet config file, path: ${file}, error: ${load}`;
+}
+
+/** Fields that the document sets and a flag sets otherwise: editing the document will not change them. */
+function pinned(document: KubeletConfig, config: KubeletConfig, flags: CommandLine, minor: Minor): Finding[] {
+  const findings: Finding[] = [];
+  for (const name of flags.keys()) {
+    const path = flagAt(name, minor)?.field;
+    const wanted = path === undefined ? undefined : getField(document, path);
+    if (path === undefined || wanted === undefined || wanted === null || name === 'feature-gates') continue;
+    if (sameValue(wanted, getField(config, path), path)) continue;
+    const message = `${path} is pinned by the kubelet's flag --${name}; what the document says has no effect`;
+    findings.push({ severity: 'warning', source: 'relet', path, message });
+  }
+  return findings;
+}
+
+/** Line and column of the path, or of the nearest parent the document names. */
+function place(findings: Finding[], positions: Positions): Finding[] {
+  return findings.map((finding) => {
+    if (finding.line !== undefined) return finding;
+    for (let path = finding.path; path !== ''; path = path.replace(/(^|\.)[^.[\]]+$|\[[^\]]*\]$/, '')) {
+      const at = positions.get(path);
+      if (at !== undefined) return { ...finding, ...at };
+    }
+    return finding;
+  });
 }

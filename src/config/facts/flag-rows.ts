@@ -13,6 +13,8 @@ export type FlagType =
   | 'quantity'
   | 'list'
   | 'map='
+  // One pair a flag; commas belong to the value.
+  | 'pair='
   | 'map<'
   | 'gates'
   | 'headers'
@@ -45,7 +47,7 @@ export const flagRows: readonly FlagRow[] = [
   ['cpu-cfs-quota', 'bool', 'cpuCFSQuota', 11, 36],
   ['cpu-cfs-quota-period', 'duration', 'cpuCFSQuotaPeriod', 12, 36],
   ['cpu-manager-policy', 'string', 'cpuManagerPolicy', 11, 36],
-  ['cpu-manager-policy-options', 'map=', 'cpuManagerPolicyOptions', 22, 36],
+  ['cpu-manager-policy-options', 'pair=', 'cpuManagerPolicyOptions', 22, 36],
   ['cpu-manager-reconcile-period', 'duration', 'cpuManagerReconcilePeriod', 11, 36],
   ['enable-controller-attach-detach', 'bool', 'enableControllerAttachDetach', 11, 36],
   ['enable-debugging-handlers', 'bool', 'enableDebuggingHandlers', 11, 36],

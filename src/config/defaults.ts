@@ -1,0 +1,73 @@
+/**
+ * Fills what a document leaves out, as the kubelet of a minor does: the object it would show on /configz, on Linux. A pointer,
+ * list or map is left out when nil, anything else when it is zero: `maxPods: 0` means 110, `healthzPort: 0` means 0.
+ */
+import { complete } from './decode-fields.js';
+import { defaultOf, type Field, fieldAt, fieldsOf } from './fields.js';
+import { isGateOn } from './gates.js';
+import { type KubeletConfig, knownMinor, type Minor } from './model.js';
+import { shapeOf } from './shape.js';
+
+/** A new object with every field of that minor; the argument is not changed. */
+export function setDefaults(config: KubeletConfig, minor: Minor): KubeletConfig {
+  const known = knownMinor(minor);
+  const whole = complete(structuredClone(config), shapeOf(known));
+  // Both look at what was set, so they come before the field they look at is filled.
+  setReportFrequency(whole, known);
+  setSerializeImagePulls(whole);
+  for (const field of defaultedFields(known)) {
+    const parts = field.path.split('.');
+    const name = parts.pop()!;
+    const parent = parts.reduce((object, part) => object[part] as KubeletConfig, whole);
+    if (isUnset(parent[name], field, known) && isWanted(field, whole, known)) parent[name] = defaultOf(field, known);
+  }
+  mergeEvictionDefaults(whole, known);
+  if (known >= 14 && Number(whole.podPidsLimit) < 0) whole.podPidsLimit = -1;
+  return whole;
+}
+
+const cache = new Map<Minor, Field[]>();
+
+function defaultedFields(minor: Minor): Field[] {
+  let fields = cache.get(minor);
+  if (fields === undefined) {
+    fields = fieldsOf(minor).filter((field) => field.defaults.length > 0);
+    cache.set(minor, fields);
+  }
+  return fields;
+}
+
+function isUnset(value: unknown, field: Field, minor: Minor): boolean {
+  if (value === null || value === undefined) return true;
+  if (field.pointer && !(field.path === 'resolvConf' && minor < 23)) return false;
+  return value === '' || value === 0 || value === false || value === '0s';
+}
+
+/** Two defaults stand behind a gate, as the document's own featureGates set it. */
+function isWanted(field: Field, config: KubeletConfig, minor: Minor): boolean {
+  const gate = gatedDefaults[field.path];
+  return gate === undefined || isGateOn(gate, (config.featureGates ?? {}) as Record<string, boolean>, minor);
+}
+
+const gatedDefaults: Record<string, string> = {
+  'crashLoopBackOff.maxContainerRestartPeriod': 'KubeletCrashLoopBackOffMax',
+  imagePullCredentialsVerificationPolicy: 'KubeletEnsureSecretPulledImages',
+};
+
+/** Who set only nodeStatusUpdateFrequency, when there was no other, keeps reporting that often. */
+function setReportFrequency(config: KubeletConfig, minor: Minor): void {
+  if (minor >= 13 && config.nodeStatusReportFrequency === '0s' && config.nodeStatusUpdateFrequency !== '0s')
+    config.nodeStatusReportFrequency = config.nodeStatusUpdateFrequency;
+}
+
+function setSerializeImagePulls(config: KubeletConfig): void {
+  const parallel = config.maxParallelImagePulls;
+  if (config.serializeImagePulls === null && typeof parallel === 'number' && parallel >= 2)
+    config.serializeImagePulls = false;
+}
+
+function mergeEvictionDefaults(config: KubeletConfig, minor: Minor): void {
+  if (config.mergeDefaultEvictionSettings !== true) return;
+  const defaults = defaultOf(fieldAt('evictionHard')!, minor) as KubeletConfig;
+  config.evictionHard = { ...defaults, ...(config.evictionHard as KubeletConfig) };
+}

@@ -1,0 +1,109 @@
+/**
+ * Kubelet flags over a config. The kubelet reads its command line a second time over the decoded and defaulted object: a flag
+ * replaces the whole field, lists and maps included; only feature gates are merged, key by key, the flags' winning.
+ */
+import { parseDuration } from '../api/duration.js';
+import { goQuote } from '../api/go-quote.js';
+import { asCommandLine, type Flag, splitCommandLine } from './command-line.js';
+import { type FlagRow, type FlagType, flagRows } from './facts/flag-rows.js';
+import { otherFlags } from './facts/other-flags.js';
+import { existsIn, fieldAt } from './fields.js';
+import { FlagValueError, readFlag } from './flag-values.js';
+import { type CommandLine, type KubeletConfig, knownMinor, type Minor } from './model.js';
+
+/** The kubelet would not take this command line; `message` is what it says, `flag` the one it stumbled on. */
+export class FlagError extends Error {
+  override readonly name = 'FlagError';
+  readonly flag: string;
+  constructor(message: string, flag: string) {
+    super(message);
+    this.flag = flag;
+  }
+}
+
+interface KnownFlag {
+  type: FlagType | 'float';
+  first: Minor;
+  last: Minor;
+}
+
+const otherTypes: Record<string, FlagType | 'float'> = {
+  b: 'bool',
+  s: 'string',
+  i: 'int32',
+  f: 'float',
+  d: 'duration',
+  m: 'map=',
+};
+const configFlags = new Map<string, FlagRow>(flagRows.map((row) => [row[0], row]));
+let others: Map<string, KnownFlag> | undefined;
+
+/** The flag as that minor knows it; undefined when it does not. */
+export function flagAt(name: string, minor: Minor): { type: FlagType | 'float'; field?: string } | undefined {
+  const known = knownMinor(minor);
+  const row = configFlags.get(name);
+  if (row !== undefined) return row[3] <= known && known <= row[4] ? { type: row[1], field: row[2] } : undefined;
+  others ??= new Map(
+    [...otherFlags.matchAll(/([a-z0-9-]+):(\w)(\d+)-(\d+)/g)].map(([, flag, type, first, last]) => [
+      flag!,
+      { type: otherTypes[type!]!, first: Number(first), last: Number(last) },
+    ]),
+  );
+  const other = others.get(name);
+  return other !== undefined && other.first <= known && known <= other.last ? { type: other.type } : undefined;
+}
+
+/** Reads kubelet arguments as the kubelet of that minor does, to the first it would not take (FlagError). */
+export function parseCommandLine(args: readonly string[], minor: Minor): CommandLine {
+  const { flags, rest, incomplete } = splitCommandLine(args);
+  for (const flag of flags) checkFlag(flag, minor);
+  if (incomplete !== undefined) {
+    const isShort = !incomplete.startsWith('--');
+    const name = incomplete.replace(/^-+/, '').replaceAll('_', '-');
+    if (flagAt(name, minor) === undefined) throw unknownFlag(incomplete);
+    throw new FlagError(`flag needs an argument: ${isShort ? `'${name}' in -${name}` : incomplete}`, name);
+  }
+  if (rest.length > 0) throw new FlagError(`unknown command ${rest[0]}`, '');
+  return asCommandLine(flags);
+}
+
+function checkFlag({ name, value, words }: Flag, minor: Minor): void {
+  const word = words[0]!;
+  const known = flagAt(name, minor);
+  if (known === undefined || (!word.startsWith('--') && name !== 'v' && name !== 'help')) throw unknownFlag(word);
+  try {
+    readFlag(known.type, [value], null, minor);
+  } catch (error) {
+    if (!(error instanceof FlagValueError)) throw error;
+    const shown = name === 'v' ? '-v, --v' : `--${name}`;
+    throw new FlagError(`invalid argument ${goQuote(value)} for ${goQuote(shown)} flag: ${error.message}`, name);
+  }
+}
+
+function unknownFlag(word: string): FlagError {
+  if (word.startsWith('--')) {
+    const name = word.split('=')[0]!;
+    return new FlagError(`unknown flag: ${name}`, name.slice(2));
+  }
+  return new FlagError(`unknown shorthand flag: '${word[1]}' in ${word}`, word[1]!);
+}
+
+/** A new config with the flags laid over; the argument is not changed. Flags without a field in that minor change nothing. */
+export function applyFlags(config: KubeletConfig, flags: CommandLine, minor: Minor): KubeletConfig {
+  const whole = structuredClone(config);
+  for (const [name, values] of flags) {
+    const path = flagAt(name, minor)?.field;
+    const field = path === undefined ? undefined : fieldAt(path);
+    if (field === undefined || !existsIn(field, knownMinor(minor))) continue;
+    const parts = field.path.split('.');
+    const last = parts.pop()!;
+    const parent = parts.reduce((object, part) => object[part] as KubeletConfig, whole);
+    const before = parent[last];
+    const value = readFlag(flagAt(name, minor)!.type, values, before, minor);
+    if (name === 'feature-gates') parent[last] = { ...(before as object | null), ...(value as object) };
+    // Nanoseconds, while the config held them so.
+    else if (name === 'log-flush-frequency' && minor < 28) parent[last] = Number(parseDuration(value as string));
+    else parent[last] = value;
+  }
+  return whole;
+}

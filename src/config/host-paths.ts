@@ -1,0 +1,24 @@
+/** What the kubelet does to paths in its config: relative ones count from the file's directory, certificates get a place. */
+import { posix } from 'node:path';
+import { fields, isResolvedPath } from './fields.js';
+import { getField, type KubeletConfig, type Minor } from './model.js';
+
+/** Makes relative paths absolute, in place. Without a directory to count from they stay as they are. */
+export function resolvePaths(config: KubeletConfig, file: string, minor: Minor): void {
+  if (!file.includes('/')) return;
+  for (const { path } of fields) {
+    const value = isResolvedPath(path, minor) ? getField(config, path) : undefined;
+    if (typeof value !== 'string' || value === '' || value.startsWith('/')) continue;
+    const parts = path.split('.');
+    const name = parts.pop()!;
+    const parent = parts.reduce((object, part) => object[part] as KubeletConfig, config);
+    parent[name] = posix.join(posix.dirname(file), value);
+  }
+}
+
+/** Where the kubelet puts the serving certificate it signs itself, when it is given none and may not ask for one. */
+export function placeCertificate(config: KubeletConfig, certDir: string): void {
+  if (config.serverTLSBootstrap === true || config.tlsCertFile !== '' || config.tlsPrivateKeyFile !== '') return;
+  config.tlsCertFile = posix.join(certDir, 'kubelet.crt');
+  config.tlsPrivateKeyFile = posix.join(certDir, 'kubelet.key');
+}

@@ -1,0 +1,23 @@
+/**
+ * `relet/config`: what a KubeletConfiguration is, for every kubelet from 1.11 to 1.36. Pure; reads no file and no
+ * environment. Start with check().
+ */
+export { type CheckOptions, type CheckResult, check } from './check.js';
+export { type Decoded, DecodeError, type DecodeOptions, decode } from './decode.js';
+export { setDefaults } from './defaults.js';
+export { existsIn, type Field, fieldAt, fields, fieldsOf } from './fields.js';
+export { applyFlags, FlagError, flagAt, parseCommandLine } from './flags.js';
+export {
+  type CommandLine,
+  type Finding,
+  getField,
+  type Host,
+  type JudgeContext,
+  type KubeletConfig,
+  type Minor,
+  newestMinor,
+  oldestMinor,
+  type Position,
+  type Positions,
+  parseMinor,
+} from './model.js';

@@ -1,0 +1,196 @@
+/** Reads JSON strictly, keeping order, repeated keys and places. Errors are worded as Go's encoding/json words them. */
+import type { Position } from './model.js';
+import type { Entry, Value } from './value.js';
+
+/** `message` is Go's; line and column count from 1. */
+export class JsonError extends Error {
+  override readonly name = 'JsonError';
+  readonly at: Position;
+  constructor(message: string, at: Position) {
+    super(message);
+    this.at = at;
+  }
+}
+
+/** Go allows 10000; a thousand keeps our stack safe. */
+const maxDepth = 1000;
+
+export function readJson(text: string): Value {
+  const reader = new Reader(text);
+  const value = reader.value(0);
+  reader.skipSpace();
+  if (!reader.atEnd()) reader.fail('after top-level value');
+  return value;
+}
+
+const escapes: Record<string, string> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+};
+
+class Reader {
+  private readonly text: string;
+  private index = 0;
+  private line = 1;
+  private lineStart = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  atEnd(): boolean {
+    return this.index >= this.text.length;
+  }
+
+  skipSpace(): void {
+    for (; this.index < this.text.length; this.index++) {
+      const code = this.text.charCodeAt(this.index);
+      if (code === 10) {
+        this.line++;
+        this.lineStart = this.index + 1;
+      } else if (code !== 32 && code !== 9 && code !== 13) return;
+    }
+  }
+
+  value(depth: number): Value {
+    this.skipSpace();
+    const at = this.position();
+    const char = this.text[this.index];
+    if (depth > maxDepth) throw new JsonError('exceeded max depth', at);
+    switch (char) {
+      case '{':
+        return { kind: 'object', entries: this.entries(depth), at };
+      case '[':
+        return { kind: 'array', items: this.items(depth), at };
+      case '"':
+        return { kind: 'string', value: this.string(), at };
+      case 't':
+        this.literal('true');
+        return { kind: 'bool', value: true, at };
+      case 'f':
+        this.literal('false');
+        return { kind: 'bool', value: false, at };
+      case 'n':
+        this.literal('null');
+        return { kind: 'null', at };
+    }
+    if (char !== undefined && /[-0-9]/.test(char)) return { kind: 'number', text: this.number(), at };
+    return this.fail('looking for beginning of value');
+  }
+
+  private entries(depth: number): Entry[] {
+    const entries: Entry[] = [];
+    this.index++;
+    this.skipSpace();
+    if (this.take('}')) return entries;
+    for (;;) {
+      this.skipSpace();
+      const keyAt = this.position();
+      if (this.text[this.index] !== '"') this.fail('looking for beginning of object key string');
+      const key = this.string();
+      this.skipSpace();
+      if (!this.take(':')) this.fail('after object key');
+      entries.push({ key, keyAt, value: this.value(depth + 1) });
+      this.skipSpace();
+      if (this.take('}')) return entries;
+      if (!this.take(',')) this.fail('after object key:value pair');
+    }
+  }
+
+  private items(depth: number): Value[] {
+    const items: Value[] = [];
+    this.index++;
+    this.skipSpace();
+    if (this.take(']')) return items;
+    for (;;) {
+      items.push(this.value(depth + 1));
+      this.skipSpace();
+      if (this.take(']')) return items;
+      if (!this.take(',')) this.fail('after array element');
+    }
+  }
+
+  private string(): string {
+    let value = '';
+    this.index++;
+    for (let start = this.index; ; ) {
+      const code = this.text.charCodeAt(this.index);
+      if (code === 0x22) {
+        value += this.text.slice(start, this.index++);
+        return value;
+      }
+      if (this.atEnd() || code < 0x20) this.fail('in string literal');
+      if (code !== 0x5c) {
+        this.index++;
+        continue;
+      }
+      value += this.text.slice(start, this.index++) + this.escape();
+      start = this.index;
+    }
+  }
+
+  private escape(): string {
+    const letter = this.text[this.index] ?? '';
+    if (Object.hasOwn(escapes, letter)) {
+      this.index++;
+      return escapes[letter]!;
+    }
+    if (letter !== 'u') this.fail('in string escape code');
+    this.index++;
+    const start = this.index;
+    for (; this.index < start + 4; this.index++)
+      if (!/[0-9a-fA-F]/.test(this.text[this.index] ?? '')) this.fail('in \\u hexadecimal character escape');
+    return String.fromCharCode(Number.parseInt(this.text.slice(start, this.index), 16));
+  }
+
+  private literal(word: string): void {
+    for (let i = 0; i < word.length; i++, this.index++)
+      if (this.text[this.index] !== word[i]) this.fail(`in literal ${word} (expecting '${word[i]}')`);
+  }
+
+  private number(): string {
+    const start = this.index;
+    this.take('-');
+    if (!this.take('0')) this.digits('in numeric literal');
+    if (this.take('.')) this.digits('after decimal point in numeric literal');
+    if (this.take('e') || this.take('E')) {
+      if (!this.take('+')) this.take('-');
+      this.digits('in exponent of numeric literal');
+    }
+    return this.text.slice(start, this.index);
+  }
+
+  private digits(context: string): void {
+    const start = this.index;
+    while (/[0-9]/.test(this.text[this.index] ?? '')) this.index++;
+    if (this.index === start) this.fail(context);
+  }
+
+  private take(char: string): boolean {
+    if (this.text[this.index] !== char) return false;
+    this.index++;
+    return true;
+  }
+
+  private position(): Position {
+    return { line: this.line, column: this.index - this.lineStart + 1 };
+  }
+
+  fail(context: string): never {
+    if (this.atEnd()) throw new JsonError('unexpected end of JSON input', this.position());
+    const char = String.fromCodePoint(this.text.codePointAt(this.index)!);
+    throw new JsonError(`invalid character ${quoteChar(char)} ${context}`, this.position());
+  }
+}
+
+function quoteChar(char: string): string {
+  if (char === "'") return `'\\''`;
+  if (char === '"') return `'"'`;
+  return `'${JSON.stringify(char).slice(1, -1)}'`;
+}

@@ -1,0 +1,69 @@
+/** Whether two values of a field mean the same: durations and quantities as values, maps in any order. */
+import { parseDuration } from '../api/duration.js';
+import { parseQuantity } from '../api/quantity.js';
+import { fieldAt } from './fields.js';
+
+/** `path` may name an element: `clusterDNS[0]`, `evictionHard[memory.available]`. */
+export function sameValue(a: unknown, b: unknown, path: string): boolean {
+  if (a === b) return true;
+  if (a === null || b === null || a === undefined || b === undefined) return (a ?? null) === (b ?? null);
+  if (Array.isArray(a) || Array.isArray(b)) return sameLists(a, b, path);
+  if (typeof a === 'object' && typeof b === 'object') return sameMaps(a, b, path);
+  return sameScalars(a, b, meaningOf(path));
+}
+
+function sameLists(a: unknown, b: unknown, path: string): boolean {
+  if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+  return a.every((item, index) => sameValue(item, b[index], `${path}[]`));
+}
+
+function sameMaps(a: object, b: object, path: string): boolean {
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...keys].every((key) => {
+    const [x, y] = [Object.hasOwn(left, key), Object.hasOwn(right, key)];
+    return x && y && sameValue(left[key], right[key], childOf(path, key));
+  });
+}
+
+/** The path of a map's value or a struct's field; which of the two makes no difference to its meaning. */
+function childOf(path: string, key: string): string {
+  const field = `${path}.${key}`;
+  return fieldAt(field) !== undefined ? field : `${path}{}`;
+}
+
+type Meaning = 'duration' | 'quantity' | 'text';
+
+const quantityMaps = ['kubeReserved', 'systemReserved', 'evictionHard', 'evictionSoft', 'evictionMinimumReclaim'];
+const quantities = ['containerLogMaxSize', 'reservedMemory[].limits{}', ...quantityMaps.map((map) => `${map}{}`)];
+
+/** Several fields are text to Go and hold a duration or a quantity all the same. */
+function meaningOf(path: string): Meaning {
+  if (path === 'evictionSoftGracePeriod{}') return 'duration';
+  if (quantities.includes(path)) return 'quantity';
+  const goType = fieldAt(path)?.goType;
+  return goType === 'Duration' ? 'duration' : goType === 'Quantity' ? 'quantity' : 'text';
+}
+
+function sameScalars(a: unknown, b: unknown, meaning: Meaning): boolean {
+  if (meaning === 'text')
+    return typeof a !== 'object' && typeof b !== 'object' && String(a) === String(b) && typeof a === typeof b;
+  const read = meaning === 'duration' ? durationOf : quantityOf;
+  const [x, y] = [read(a), read(b)];
+  return x === undefined || y === undefined ? String(a) === String(b) : x === y;
+}
+
+/** A number is nanoseconds (logging.flushFrequency). */
+function durationOf(value: unknown): bigint | undefined {
+  try {
+    return typeof value === 'string' ? parseDuration(value) : BigInt(value as number);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Eviction thresholds may be percentages of what the host has; those compare among themselves. */
+function quantityOf(value: unknown): bigint | string | undefined {
+  const percent = /^([0-9.]+)%$/.exec(String(value));
+  return percent === null ? parseQuantity(String(value))?.nano : `${Number(percent[1])}%`;
+}

@@ -1,0 +1,18 @@
+/** A document as data, whatever it was written in: JSON's kinds, each with its place in the text. */
+import type { Position } from './model.js';
+
+export interface Entry {
+  key: string;
+  keyAt: Position;
+  value: Value;
+}
+
+export type Value =
+  | { kind: 'null'; at: Position }
+  | { kind: 'bool'; value: boolean; at: Position }
+  /** As JSON text: the kubelet's messages quote it, and int64 does not fit a double. */
+  | { kind: 'number'; text: string; at: Position }
+  | { kind: 'string'; value: string; at: Position }
+  | { kind: 'array'; items: Value[]; at: Position }
+  /** From YAML sorted by key without duplicates, as Go hands it on; from JSON as written. */
+  | { kind: 'object'; entries: Entry[]; at: Position };

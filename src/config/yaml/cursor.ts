@@ -1,0 +1,103 @@
+/** A place in the text that moves forward: characters, line breaks, and where we are. */
+import { YamlError } from './tokens.js';
+
+const TAB = 9;
+const LF = 10;
+const CR = 13;
+const SPACE = 32;
+
+export class Cursor {
+  readonly text: string;
+  index = 0;
+  line = 0;
+  column = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The character code `ahead` characters on; 0 past the end. */
+  code(ahead = 0): number {
+    const at = this.index + ahead;
+    return at < this.text.length ? this.text.charCodeAt(at) : 0;
+  }
+
+  char(ahead = 0): string {
+    return this.text.charAt(this.index + ahead);
+  }
+
+  skip(count = 1): void {
+    this.index += count;
+    this.column += count;
+  }
+
+  /** Moves over the line break here and says what it counts as: LS and PS stay, all others are \n. */
+  readBreak(): string {
+    const code = this.code();
+    this.index += code === CR && this.code(1) === LF ? 2 : 1;
+    this.line++;
+    this.column = 0;
+    return code === 0x2028 || code === 0x2029 ? String.fromCharCode(code) : '\n';
+  }
+
+  isBlank(ahead = 0): boolean {
+    const code = this.code(ahead);
+    return code === SPACE || code === TAB;
+  }
+
+  isBreak(ahead = 0): boolean {
+    const code = this.code(ahead);
+    return code === LF || code === CR || code === 0x85 || code === 0x2028 || code === 0x2029;
+  }
+
+  isEnd(ahead = 0): boolean {
+    return this.index + ahead >= this.text.length;
+  }
+
+  isBreakOrEnd(ahead = 0): boolean {
+    return this.isEnd(ahead) || this.isBreak(ahead);
+  }
+
+  isBlankOrEnd(ahead = 0): boolean {
+    return this.isEnd(ahead) || this.isBlank(ahead) || this.isBreak(ahead);
+  }
+
+  /** `---` or `...` at the start of a line. */
+  isDocumentMark(): boolean {
+    if (this.column !== 0) return false;
+    const code = this.code();
+    return (code === 0x2d || code === 0x2e) && this.code(1) === code && this.code(2) === code && this.isBlankOrEnd(3);
+  }
+
+  skipBlanks(): void {
+    while (this.isBlank()) this.skip();
+  }
+
+  skipComment(): void {
+    if (this.code() === 0x23) while (!this.isBreakOrEnd()) this.skip();
+  }
+
+  /** Reads while the pattern of single characters fits. */
+  readWhile(fits: (code: number) => boolean): string {
+    const start = this.index;
+    while (!this.isEnd() && fits(this.code())) this.skip();
+    return this.text.slice(start, this.index);
+  }
+
+  /** An error of the scanner. Go counts lines from 1 here, and names none for the first. */
+  fail(problem: string): never {
+    const where = this.line === 0 ? '' : `line ${this.line + 1}: `;
+    throw new YamlError(`yaml: ${where}${problem}`, this.line, this.column);
+  }
+}
+
+/** Letters, digits, `_` and `-`: what anchors, directives and tag handles are made of. */
+export function isWordCode(code: number): boolean {
+  return (
+    (code >= 48 && code <= 57) ||
+    (code >= 65 && code <= 90) ||
+    (code >= 97 && code <= 122) ||
+    code === 0x5f ||
+    code === 0x2d
+  );
+}
