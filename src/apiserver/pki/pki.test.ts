@@ -29,13 +29,16 @@ describe('on disk', () => {
     const first = await open();
     expect(readdirSync(dir).sort()).toEqual([
       ...['admin.crt', 'admin.key', 'apiserver-kubelet-client.crt', 'apiserver-kubelet-client.key'],
-      ...['apiserver.crt', 'apiserver.key', 'ca.crt', 'ca.key'],
+      ...['apiserver.crt', 'apiserver.key', 'ca.crt', 'ca.key', 'sa.key'],
     ]);
-    expect(readdirSync(dir).map((name) => statSync(join(dir, name)).mode & 0o777)).toEqual(Array(8).fill(0o600));
+    expect(readdirSync(dir).map((name) => statSync(join(dir, name)).mode & 0o777)).toEqual(Array(9).fill(0o600));
     expect(statSync(dir).mode & 0o777).toBe(0o700);
     const second = await open();
     expect([second.ca, second.admin, second.apiserver, second.kubeletClient]).toEqual([
-      ...[first.ca, first.admin, first.apiserver, first.kubeletClient],
+      first.ca,
+      first.admin,
+      first.apiserver,
+      first.kubeletClient,
     ]);
   });
 
@@ -85,6 +88,13 @@ describe('on disk', () => {
     expect(read('ca.crt')).toBe('nonsense');
     rmSync(join(dir, 'ca.key'));
     await expect(open()).rejects.toThrow('ca.crt is there but ca.key is not: put the key back');
+  });
+
+  test('the key of service-account tokens is kept, and refused when it is damaged', async () => {
+    const { serviceAccountKey } = await open();
+    expect((await open(at('2035-12-20'))).serviceAccountKey).toBe(serviceAccountKey);
+    writeFileSync(join(dir, 'sa.key'), 'nonsense');
+    await expect(open()).rejects.toThrow('sa.key: restore it, or move it away');
   });
 
   test('a crash between the authority’s key and certificate is completed with that key', async () => {

@@ -5,6 +5,7 @@
  *   apiserver.crt, .key                     what the server shows
  *   apiserver-kubelet-client.crt, .key      what the server shows to kubelets
  *   admin.crt, .key                         the administrator in admin.kubeconfig
+ *   sa.key                                  signs tokens of service accounts
  *
  * What is about to expire, or no longer fits, is made anew at start. The authority keeps its key for ever: another one would
  * lock out every node.
@@ -16,6 +17,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isMissing, realFiles, replaceFile } from '../../atomic-file.js';
 import type { Log } from '../../log.js';
+import { newSigningKey } from '../access/json-web-token.js';
 import { createAuthority, issue, type KeyPair, type Leaf } from './issue.js';
 
 const dayMs = 86_400_000;
@@ -38,6 +40,8 @@ export interface Pki {
   apiserver: KeyPair;
   kubeletClient: KeyPair;
   admin: KeyPair;
+  /** PEM of the private key that signs tokens of service accounts. */
+  serviceAccountKey: string;
   /** A client certificate for the user `system:node:NAME`. Not kept here. */
   issueNodeClient(nodeName: string): Promise<KeyPair>;
   /** A certificate that a kubelet shows under these names and addresses. Not kept here. */
@@ -61,6 +65,7 @@ export async function openPki(options: PkiOptions): Promise<Pki> {
     apiserver,
     kubeletClient: forKubelets,
     admin: forAdmin,
+    serviceAccountKey: openSigningKey(dir),
     issueNodeClient: (nodeName) =>
       fresh({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'], usage: 'client' }),
     issueKubeletServing: (nodeName, hosts) =>
@@ -123,6 +128,25 @@ async function openLeaf(
   const made = await issue(ca, wanted, validity(now, leafDays));
   keep(dir, name, made);
   return made;
+}
+
+/** Another key would end every token, so a damaged one is refused, never replaced. */
+function openSigningKey(dir: string): string {
+  const path = join(dir, 'sa.key');
+  const kept = readIfThere(path);
+  if (kept === undefined) {
+    const made = newSigningKey();
+    replaceFile(path, made, { mode: 0o600 });
+    return made;
+  }
+  try {
+    createPrivateKey(kept);
+    return kept;
+  } catch (error) {
+    throw new Error(`read ${path}: restore it, or move it away to end all tokens of service accounts`, {
+      cause: error,
+    });
+  }
 }
 
 function pairFault({ cert, key }: KeyPair, dir: string): string | undefined {
