@@ -132,6 +132,8 @@ export function removeTree(path: string, files: Files = realFiles): void {
     files.sync(dirname(path));
   }
   removeAll(doomed, files);
+  // A file that came back after a power cut would tell of something that is over.
+  files.sync(dirname(path));
 }
 
 export function isMissing(error: unknown): boolean {

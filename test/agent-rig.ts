@@ -17,6 +17,7 @@ import type { Judge } from '../src/agent/judging.js';
 import { KubeletProcess } from '../src/agent/kubelet-process.js';
 import { createVersionQuestion } from '../src/agent/kubelet-version.js';
 import type { Memory } from '../src/agent/memory.js';
+import { newCounters } from '../src/agent/metrics.js';
 import { configOk, statusConfig } from '../src/agent/report.js';
 import { Reporter } from '../src/agent/reporter.js';
 import type { ExactSource } from '../src/agent/source.js';
@@ -89,6 +90,7 @@ export class Rig {
       host,
       kubelet: new KubeletProcess({ host, memory, clock, log, stopGraceMs: options.stopGraceMs ?? 5000 }),
       reporter: this.reporter,
+      counters: newCounters(),
       connect: options.connect ?? noApi,
       certificateExpired: async () => false,
       clock,

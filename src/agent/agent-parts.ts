@@ -7,6 +7,7 @@ import type { Host } from './host.js';
 import type { Judge } from './judging.js';
 import type { KubeletProcess } from './kubelet-process.js';
 import type { Memory } from './memory.js';
+import type { Counters } from './metrics.js';
 import type { Reporter } from './reporter.js';
 import type { TrialLimits } from './trial.js';
 
@@ -30,6 +31,7 @@ export interface AgentParts {
   host: Host;
   kubelet: KubeletProcess;
   reporter: Reporter;
+  counters: Counters;
   /** Waits for a kubeconfig, for as long as it takes; rejects when the signal fires. */
   connect(signal: AbortSignal): Promise<Connected>;
   /** True when the node's client certificate is past its end. */

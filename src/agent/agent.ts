@@ -18,13 +18,14 @@ import type { Ending } from '../kube/work-queue.js';
 import type { AgentParts } from './agent-parts.js';
 import { announce } from './announce.js';
 import { ApiSide } from './api-side.js';
-import { type Choice, choose, consider } from './choose.js';
+import { type Choice, choose, chooseOrWait, consider } from './choose.js';
 import * as events from './events.js';
 import { exitCode } from './host.js';
 import { InPlaceSpread } from './in-place.js';
 import { lookBack } from './look-back.js';
 import { RememberedJudge } from './remembered-judge.js';
 import { causeOf } from './reporter.js';
+import { obey } from './requests.js';
 import { targetOf } from './resolve.js';
 import { Run } from './run.js';
 import { describe, type SourceOrLocal, sameSource } from './source.js';
@@ -75,14 +76,14 @@ export class Agent {
     const { kubelet, options } = this.#parts;
     for (let crashes = 0; ; ) {
       const changes = this.#changes;
-      const choice = await this.#choose(signal);
-      if (signal.aborted) return 0;
-      if (choice === undefined || changes !== this.#changes) continue;
+      const choice = await chooseOrWait(this.#parts, signal);
+      if (choice === undefined) return 0;
+      if (changes !== this.#changes) continue;
       const run = new Run({ parts: this.#parts, choice, before: this.#before, view: () => this.#api?.view });
       this.#run = run;
-      this.#announce();
+      announce(this.#parts, this.#run);
       const exit = await run.keep({
-        onAlive: () => this.#announce(),
+        onAlive: () => announce(this.#parts, this.#run),
         onHealthy: () => this.#keepRecords(run),
         onTrialEnd: (end) => this.#endTrial(run, end),
       });
@@ -99,27 +100,16 @@ export class Agent {
     }
   }
 
-  /** Undefined, after a while, when not even that works: the kubelet's binary may be about to be replaced. */
-  async #choose(signal: AbortSignal): Promise<Choice | undefined> {
-    try {
-      return await choose(this.#parts, signal);
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      this.#parts.log.error('no kubelet can be started', { error });
-      await this.#sleep(crashBackoff.maxMs / 12, signal);
-      return undefined;
-    }
-  }
-
   async #endTrial(run: Run, end: TrialEnd): Promise<void> {
-    const { memory, clock, log } = this.#parts;
+    const { memory, clock, log, counters } = this.#parts;
     const { source, rank } = run.choice;
     run.trial = undefined;
+    counters[end.kind === 'graduate' ? 'graduations' : 'rollbacks']++;
     if (end.kind === 'graduate') {
       graduate(memory, run.choice);
       log.info('config graduated', { config: describe(source), rank });
       if (source && rank === 'assigned') this.#api?.tell(events.graduated(source));
-      return this.#announce();
+      return announce(this.#parts, this.#run);
     }
     fail(memory, run.choice, end, new Date(clock.now()));
     const error = betaError(new Fault(end.reason, end.cause));
@@ -162,11 +152,12 @@ export class Agent {
 
   /** Judged before anything is stopped. What is refused is assigned all the same, and reported; it only never runs. */
   async #assign(source: SourceOrLocal, signal: AbortSignal): Promise<void> {
-    const { memory, log } = this.#parts;
+    const { memory, log, counters } = this.#parts;
     forgetFailures(memory, source);
     this.#judge.forget();
     await consider(this.#parts, 'assigned', { source }, signal).catch((error) => {
       if (!(error instanceof Fault)) throw error;
+      counters.refusals++;
       this.#api?.tell(events.refused(source, betaError(error), causeOf(error)));
     });
     assign(memory, source, this.#run?.healthy ? this.#run.choice.source : undefined);
@@ -190,7 +181,7 @@ export class Agent {
   async #restart(run: Run, next: Choice): Promise<void> {
     const { host, kubelet, log } = this.#parts;
     if (await host.isStopping()) return log.info('the machine is going down, the kubelet is not restarted');
-    this.#announce();
+    announce(this.#parts, this.#run);
     this.#before = await lookBack(this.#api, host, run.choice);
     this.#api?.tell(events.changed(next.source));
     log.info('kubelet restarts', { config: describe(next.source), rank: next.rank });
@@ -201,13 +192,20 @@ export class Agent {
   #keepRecords(run: Run): void {
     const { memory, log } = this.#parts;
     if (run.hasProven()) settleOn(memory, run.choice.source);
-    const left = tidy(memory);
-    if (left !== undefined) log.warn('old checkpoints not deleted', { cause: left });
-    this.#announce();
+    tidy(memory, log);
+    announce(this.#parts, this.#run);
   }
 
-  #announce(): void {
-    announce(this.#parts, this.#run);
+  /** A person on the host asked for something: it was put into the records, or waits in a file. */
+  async heed(): Promise<void> {
+    const { memory, clock, log } = this.#parts;
+    const request = memory.request.read();
+    if (request) obey(memory, request, new Date(clock.now()));
+    memory.request.remove();
+    log.info('asked on the host', { request: request?.verb ?? 'look again' });
+    this.#judge.forget();
+    await this.#settle();
+    this.#api?.syncSoon();
   }
 
   /** Woken early when another config should run. */

@@ -4,6 +4,7 @@
  * of having judged.
  */
 import { Fault } from '../api/faults.js';
+import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import { type Checkpoint, sha256 } from './checkpoints.js';
 import type { KubeletCommandLine } from './command-line.js';
@@ -53,6 +54,26 @@ export async function choose(parts: ChooseParts, signal: AbortSignal): Promise<C
     }
   }
   return { ...(await lastResort(parts, signal)), ...(fault && { fault }) };
+}
+
+const waitMs = 5000;
+
+/** As choose; where not even that works, as while the kubelet's binary is being replaced, it waits. Undefined: aborted. */
+export async function chooseOrWait(
+  parts: ChooseParts & { clock: Clock },
+  signal: AbortSignal,
+): Promise<Choice | undefined> {
+  while (!signal.aborted) {
+    try {
+      const choice = await choose(parts, signal);
+      return signal.aborted ? undefined : choice;
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      parts.log.error('no kubelet can be started', { error });
+      await parts.clock.sleep(waitMs, signal).catch(() => {});
+    }
+  }
+  return undefined;
 }
 
 /** A record that names what an earlier one named adds nothing, unless it is local, where the list ends. */

@@ -12,6 +12,7 @@ import { JsonRecord } from './json-record.js';
 import { isKnownBinary, type KnownBinary } from './kubelet-version.js';
 import { decodeRecord, encodeRecord } from './record.js';
 import { isReportRecord, type ReportRecord } from './report-record.js';
+import { isRequest, type Request } from './requests.js';
 import { type ExactSource, isExactSource, type SourceOrLocal, sameSource } from './source.js';
 import { isTrial, type Trial } from './trial.js';
 import { isVerdicts, type Verdicts } from './verdicts.js';
@@ -25,6 +26,7 @@ export class Memory {
   readonly verdicts: JsonRecord<Verdicts>;
   readonly child: JsonRecord<ChildRecord>;
   readonly hold: JsonRecord<Hold>;
+  readonly request: JsonRecord<Request>;
   readonly report: JsonRecord<ReportRecord>;
   readonly kubelet: JsonRecord<KnownBinary>;
   /** What a reset to local replaced, kept until local was healthy once. */
@@ -42,6 +44,7 @@ export class Memory {
     this.verdicts = record('verdicts', isVerdicts);
     this.child = record('child', isChildRecord);
     this.hold = record('hold', isHold);
+    this.request = record('request', isRequest);
     this.report = record('report', isReportRecord);
     this.kubelet = record('kubelet', isKnownBinary);
     this.wayBack = record('way-back', isExactSource);

@@ -67,10 +67,11 @@ export class Run {
 
   /** Starts the kubelet and watches over it until it ends. */
   async keep(listener: RunListener): Promise<Exit> {
-    const { kubelet, commandLine, clock } = this.#options.parts;
+    const { kubelet, commandLine, clock, counters } = this.#options.parts;
     const { source, accepted } = this.choice;
     const over = new AbortController();
     this.#startedMs = clock.monotonic();
+    counters.kubeletStarts++;
     const ended = kubelet.start([...commandLine.command, ...commandLine.args(accepted.configFile)], source);
     const watched = this.#watch(listener, over.signal);
     const exit = await ended;
@@ -101,7 +102,8 @@ export class Run {
 
   /** Judges a death, after a moment: a machine going down ends everything at once. */
   async died(exit: Exit, signal: AbortSignal): Promise<TrialEnd | undefined> {
-    const { clock, host, log, memory, options, certificateExpired } = this.#options.parts;
+    const { clock, host, log, memory, options, certificateExpired, counters } = this.#options.parts;
+    counters.kubeletDeaths++;
     await clock.sleep(options.settleMs, signal).catch(() => {});
     const stopping = signal.aborted || (await host.isStopping());
     const death = explain(exit, { told: false, stopping, certificateExpired: await certificateExpired() });

@@ -3,6 +3,7 @@
  * writes leaves a state that boots: a record names only complete checkpoints, and a way back is kept before it is needed.
  */
 import { Fault } from '../api/faults.js';
+import type { Log } from '../log.js';
 import type { Choice } from './choose.js';
 import type { Memory, Recorded } from './memory.js';
 import type { Resolved } from './resolve.js';
@@ -64,12 +65,11 @@ export function fail(memory: Memory, choice: Choice, step: TrialFailure, at: Dat
 }
 
 /** Takes away what nothing names any more. Never fails a pass: what cannot go today goes next time. */
-export function tidy(memory: Memory): unknown {
+export function tidy(memory: Memory, log: Log): void {
   try {
     memory.collect();
-    return undefined;
-  } catch (error) {
-    return error;
+  } catch (cause) {
+    log.warn('old checkpoints not deleted', { cause });
   }
 }
 

@@ -1,0 +1,44 @@
+/**
+ * What a person on the host asks of the node, without the API. A relet that runs finds the request in a file and is woken
+ * by SIGHUP; where none runs, the records are changed directly, under the lock.
+ */
+import { isObject } from './json-record.js';
+import type { Memory } from './memory.js';
+import { assign, sourceOf } from './transitions.js';
+import { withoutFailures } from './verdicts.js';
+
+export type Request =
+  /** Back to the local config, and stay there. */
+  | { verb: 'use-local' }
+  /** Forget failed trials: what failed may be tried again. */
+  | { verb: 'clear-verdict' }
+  /** Follow no new assignment. */
+  | { verb: 'hold'; why: string }
+  /** Follow again. */
+  | { verb: 'release' };
+
+/** Changes what is remembered. Whether another config should run now is for the caller to find out. */
+export function obey(memory: Memory, request: Request, now: Date): void {
+  switch (request.verb) {
+    case 'use-local': {
+      // Held first: otherwise the next look at the API would assign it again.
+      memory.hold.write({ since: now.toISOString(), why: 'use-local was asked for on the host' });
+      assign(memory, undefined, sourceOf(memory.lastKnownGood()));
+      return;
+    }
+    case 'clear-verdict':
+      return memory.verdicts.write(withoutFailures(memory.verdicts.read()));
+    case 'hold':
+      return memory.hold.write({ since: now.toISOString(), why: request.why });
+    case 'release':
+      return memory.hold.remove();
+    default:
+      return request satisfies never;
+  }
+}
+
+export function isRequest(value: unknown): value is Request {
+  if (!isObject(value)) return false;
+  if (value.verb === 'hold') return typeof value.why === 'string';
+  return value.verb === 'use-local' || value.verb === 'clear-verdict' || value.verb === 'release';
+}

@@ -1,0 +1,253 @@
+/**
+ * Promise: kill -9 or power loss at any step leaves a node that starts with assigned, last known good or local, complete,
+ * and says truly which. Every transition, every point between two file operations, with torn and reordered writes.
+ */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { type Choice, choose } from '../src/agent/choose.js';
+import { openDirectory } from '../src/agent/directory.js';
+import { createHost } from '../src/agent/host.js';
+import type { Judge } from '../src/agent/judging.js';
+import { Memory } from '../src/agent/memory.js';
+import { encodeRecord } from '../src/agent/record.js';
+import { obey } from '../src/agent/requests.js';
+import { type ExactSource, sameSource } from '../src/agent/source.js';
+import * as transitions from '../src/agent/transitions.js';
+import { sourceOf } from '../src/agent/transitions.js';
+import { silentLog } from '../src/log.js';
+import { CrashDisk, crashStates, treeOf, unsyncedFiles } from './crash-disk.js';
+
+const host = createHost(process.env);
+const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'relet-crash-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const version = (name: string): ExactSource => ({
+  namespace: 'kube-system',
+  name: 'config',
+  uid: `uid-${name}`,
+  resourceVersion: name,
+  kubeletConfigKey: 'kubelet',
+});
+const [a, b, c] = [version('1'), version('2'), version('3')];
+const bytes = (source: ExactSource) => `# the whole config ${source.resourceVersion}\n${'x'.repeat(100)}\n`;
+const payload = (source: ExactSource) => ({
+  files: new Map([
+    ['kubelet', Buffer.from(bytes(source))],
+    ['beside', Buffer.from('beside')],
+  ]),
+  annotations: {},
+  binaryKeys: [],
+});
+
+/** Accepts all but c, so that refusals are walked too. */
+const judge: Judge = {
+  async judge({ checkpoint }) {
+    if (checkpoint && checkpoint.source.resourceVersion === c.resourceVersion)
+      return { kind: 'refused', reason: 'validate', cause: new Error('c is bad'), warnings: [] };
+    return {
+      kind: 'accepted',
+      warnings: [],
+      configFile: checkpoint?.configFile,
+      healthz: undefined,
+      staticPodPath: undefined,
+    };
+  },
+};
+
+const bootWith = (memory: Memory): Promise<Choice> =>
+  choose(
+    {
+      memory,
+      judge,
+      commandLine: { command: [], args: () => [], localFiles: () => new Map() },
+      kubeletVersion: async () => 'v1.32.1',
+      log: silentLog,
+    },
+    new AbortController().signal,
+  );
+
+const save = (memory: Memory, source: ExactSource) =>
+  transitions.checkpoint(memory, { source, payload: payload(source) });
+const choiceOf = (memory: Memory) => bootWith(memory);
+
+interface Transition {
+  given(memory: Memory, dir: string): Promise<void> | void;
+  when(memory: Memory, dir: string): Promise<void> | void;
+  /** Which configs may run after a crash inside it; undefined is local. */
+  mayRun: (ExactSource | undefined)[];
+}
+
+const running = (source: ExactSource) => (memory: Memory) => {
+  save(memory, source);
+  memory.assign(source);
+};
+const proven = (source: ExactSource) => async (memory: Memory) => {
+  running(source)(memory);
+  transitions.graduate(memory, await choiceOf(memory));
+};
+
+const all: Record<string, Transition> = {
+  'the first start in an empty directory': {
+    given: (_memory, dir) => rmSync(dir, { recursive: true }),
+    when: () => {},
+    mayRun: [undefined],
+  },
+  'the adoption of a real kubelet’s directory': {
+    given(_memory, dir) {
+      for (const name of ['meta', 'checkpoints']) rmSync(join(dir, name), { recursive: true });
+      for (const source of [a, b]) {
+        const path = join(dir, 'store', 'checkpoints', source.uid, source.resourceVersion);
+        mkdirSync(path, { recursive: true });
+        for (const [name, data] of payload(source).files) writeFileSync(join(path, name), data);
+      }
+      mkdirSync(join(dir, 'store', 'meta'));
+      writeFileSync(join(dir, 'store', 'meta', 'assigned'), encodeRecord(b));
+      writeFileSync(join(dir, 'store', 'meta', 'last-known-good'), encodeRecord(a));
+    },
+    when: () => {},
+    mayRun: [b],
+  },
+  'the first assignment': { given: () => {}, when: running(a), mayRun: [undefined, a] },
+  'a change from one config to another': {
+    given: proven(a),
+    when(memory) {
+      save(memory, b);
+      transitions.forgetFailures(memory, b);
+      transitions.assign(memory, b, a);
+    },
+    mayRun: [a, b],
+  },
+  'an assignment that is refused': {
+    given: proven(a),
+    when(memory) {
+      save(memory, c);
+      transitions.assign(memory, c, a);
+    },
+    mayRun: [a],
+  },
+  'a graduation': {
+    async given(memory) {
+      await proven(a)(memory);
+      running(b)(memory);
+      memory.trial.write({
+        key: (await choiceOf(memory)).key,
+        deaths: 0,
+        healthyMs: 600_000,
+        bootId: '',
+        before: { nodeReady: true, apiAnswered: true, staticPods: false },
+      });
+    },
+    when: async (memory) => transitions.graduate(memory, await choiceOf(memory)),
+    mayRun: [b],
+  },
+  'a rollback': {
+    async given(memory) {
+      await proven(a)(memory);
+      running(b)(memory);
+      await choiceOf(memory);
+    },
+    when: async (memory) =>
+      transitions.fail(
+        memory,
+        await choiceOf(memory),
+        { kind: 'failed', reason: 'crash-loop', cause: 'died' },
+        new Date(0),
+      ),
+    mayRun: [b, a],
+  },
+  'a reset': { given: proven(a), when: (memory) => transitions.assign(memory, undefined, a), mayRun: [a, undefined] },
+  'the end of a reset': {
+    async given(memory) {
+      await proven(a)(memory);
+      transitions.assign(memory, undefined, a);
+    },
+    when: (memory) => transitions.settleOn(memory, undefined),
+    mayRun: [undefined],
+  },
+  'a person’s use-local': {
+    given: proven(a),
+    when: (memory) => obey(memory, { verb: 'use-local' }, new Date(0)),
+    mayRun: [a, undefined],
+  },
+  'the repair of a rotten checkpoint': {
+    async given(memory, dir) {
+      await proven(a)(memory);
+      writeFileSync(join(dir, 'checkpoints', a.uid, a.resourceVersion, 'kubelet'), 'rot');
+    },
+    when: (memory) => void save(memory, a),
+    mayRun: [undefined, a],
+  },
+  'the removal of old checkpoints': {
+    async given(memory) {
+      await proven(a)(memory);
+      for (const old of ['7', '8', '9']) save(memory, version(old));
+    },
+    when: (memory) => memory.collect(),
+    mayRun: [a],
+  },
+  'the start and the end of a kubelet': {
+    given: proven(a),
+    when(memory) {
+      memory.child.write({ token: 't', bootId: 'b', source: a });
+      memory.child.write({ token: 't', bootId: 'b', source: a, process: { pid: 4_194_305, startTime: '1' } });
+      memory.child.remove();
+    },
+    mayRun: [a],
+  },
+};
+
+let serial = 0;
+const openAt = (dir: string, files = unsyncedFiles) => openDirectory({ dir, host, log: silentLog, files }).memory;
+
+async function walk({ given, when, mayRun }: Transition): Promise<number> {
+  const dir = join(root, `from-${serial++}`);
+  await given(openAt(dir), dir);
+  const emptied = !existsSync(dir);
+  if (emptied) mkdirSync(dir, { mode: 0o700 });
+  const before = treeOf(dir);
+  const disk = new CrashDisk();
+  await when(openAt(dir, disk), dir);
+  const goal = records(new Memory(dir, silentLog, unsyncedFiles));
+  let points = 0;
+  for (const state of crashStates(before, dir, disk.operations)) {
+    const after = join(root, `after-${serial++}`);
+    state.into(after);
+    const memory = openAt(after);
+    const choice = await bootWith(memory);
+    const context = `${state.name}: ran ${choice.source?.resourceVersion ?? 'local'}`;
+    expect(
+      mayRun.some((source) => sameSource(source, choice.source)),
+      context,
+    ).toBe(true);
+    if (choice.source)
+      expect(memory.checkpoints.load(choice.source).config.toString(), context).toBe(bytes(choice.source));
+    // Reported truly: when something else runs than what is assigned, there is a fault, and not otherwise.
+    const assigned = memory.assigned();
+    expect('broken' in assigned, context).toBe(false);
+    expect(choice.fault === undefined, context).toBe(sameSource(sourceOf(assigned), choice.source));
+    // Once more, and the end is the same as without the crash; and nothing half-made stays.
+    await when(memory, after);
+    expect(records(memory), context).toEqual(goal);
+    memory.collect();
+    expect(strays(after), context).toEqual([]);
+    rmSync(after, { recursive: true });
+    points++;
+  }
+  expect(points).toBeGreaterThan(disk.operations.length);
+  return points;
+}
+
+const records = (memory: Memory) => ({ assigned: memory.assigned(), lastKnownGood: memory.lastKnownGood() });
+const strays = (dir: string) =>
+  readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.includes('tmp_') && !path.startsWith('store'),
+  );
+
+describe('a crash between any two file operations leaves a node that boots', () => {
+  test.each(Object.entries(all))('%s', async (_name, transition) => {
+    const points = await walk(transition);
+    expect(points).toBeGreaterThan(5);
+  });
+});
