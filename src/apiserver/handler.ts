@@ -6,16 +6,40 @@
  *
  * What stands behind the steps is handed in, so that each can be tested alone.
  */
+import type { KubeObject } from '../api/object.js';
+import {
+  ApiError,
+  badRequest,
+  forbidden,
+  methodNotAllowed,
+  noSuchResource,
+  unauthorized,
+} from '../api/status-error.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
+import { forbiddenMessage } from './access/authorizer.js';
 import type { Admission } from './admission.js';
 import type { Authorizer, User } from './attributes.js';
 import type { Exchange } from './exchange.js';
+import { negotiateOutput } from './negotiate.js';
+import type { WriteOptions } from './options.js';
 import type { Presenter } from './presenter.js';
 import type { Registry } from './registry.js';
-import type { RequestInfo } from './request-info.js';
+import { type RequestInfo, requestInfo } from './request-info.js';
 import type { Resource } from './resource.js';
+import { respondError } from './respond.js';
 import type { Store } from './store/store.js';
+import type { ChangePlan } from './verbs/change.js';
+import { create } from './verbs/create.js';
+import { deleteOne } from './verbs/delete.js';
+import { deleteCollection } from './verbs/delete-collection.js';
+import { get } from './verbs/get.js';
+import { list } from './verbs/list.js';
+import { patch } from './verbs/patch.js';
+import { update } from './verbs/update.js';
+import type { Verb, VerbRequest } from './verbs/verb.js';
+import { watch } from './verbs/watch.js';
+import type { WatchClock } from './watch-clock.js';
 
 export interface Authenticator {
   /** Undefined: nobody we know, answered with 401. Anonymous access is the authenticator's decision. */
@@ -40,6 +64,9 @@ export interface Connector {
   handle(exchange: Exchange, info: RequestInfo, resource: Resource): void | Promise<void>;
 }
 
+/** Server-side apply: how an apply patch changes an object. */
+export type Apply = (request: VerbRequest, body: Buffer, options: WriteOptions) => ChangePlan;
+
 export interface Parts {
   store: Store;
   registry: Registry;
@@ -52,4 +79,151 @@ export interface Parts {
   presenter: Presenter;
   routes: Route[];
   connectors: Connector[];
+  watches: WatchClock;
+  /** Absent: apply patches are refused as an unknown media type. */
+  apply?: Apply;
+  /** Told of every answered request, for metrics and audit. */
+  observe?(exchange: Exchange, info: RequestInfo | undefined, milliseconds: number): void;
+}
+
+const verbs: Record<string, Verb> = {
+  create,
+  get,
+  list,
+  watch,
+  update,
+  patch,
+  delete: deleteOne,
+  deletecollection: deleteCollection,
+};
+
+export type Handle = (exchange: Exchange) => Promise<void>;
+
+export function createHandler(parts: Parts): Handle {
+  const routes = new Routes(parts.routes);
+  return async (exchange) => {
+    const started = parts.clock.monotonic();
+    let info: RequestInfo | undefined;
+    try {
+      info = await identify(exchange, parts);
+      await dispatch(exchange, info, parts, routes);
+    } catch (error) {
+      fail(exchange, info, error, parts.log);
+    } finally {
+      parts.observe?.(exchange, info, parts.clock.monotonic() - started);
+    }
+  };
+}
+
+/** Who asks for what, and whether they may. */
+async function identify(exchange: Exchange, parts: Parts): Promise<RequestInfo> {
+  const authenticated = await parts.authenticator.authenticate(exchange);
+  if (authenticated === undefined) throw unauthorized();
+  const user = await parts.impersonate(authenticated, exchange);
+  const info = readInfo(user, exchange);
+  const { allowed, reason } = parts.authorizer.authorize(info);
+  if (!allowed) throw refusal(info, reason);
+  return info;
+}
+
+function refusal(info: RequestInfo, reason: string | undefined): ApiError {
+  const resource = info.isResource ? { group: info.apiGroup, resource: info.resource } : { group: '', resource: '' };
+  return forbidden(resource, info.isResource ? info.name : '', forbiddenMessage(info, reason));
+}
+
+function readInfo(user: User, exchange: Exchange): RequestInfo {
+  try {
+    return requestInfo(user, exchange.method, exchange.path, exchange.query);
+  } catch (error) {
+    if (error instanceof URIError) throw badRequest(`invalid URL escape in ${exchange.path}`);
+    throw error;
+  }
+}
+
+async function dispatch(exchange: Exchange, info: RequestInfo, parts: Parts, routes: Routes): Promise<void> {
+  if (!info.isResource) {
+    const route = routes.find(exchange.path);
+    if (route !== undefined) return route.handle(exchange, info);
+    return exchange.respond(404, { 'content-type': 'text/plain; charset=utf-8' }, '404 page not found\n');
+  }
+  const resource = parts.registry.find(info.apiGroup, info.apiVersion, info.resource);
+  if (resource === undefined || !fitsScope(resource, info)) throw noSuchResource();
+  const connector = findConnector(parts, info);
+  if (connector !== undefined) return connector.handle(exchange, info, resource);
+  const verb = findVerb(exchange.method, info, resource);
+  const output = negotiateOutput(exchange.header('accept'), exchange.query, exchange.header('user-agent'));
+  await verb({ exchange, info, resource, output, parts });
+}
+
+/** Namespaced kinds are read across namespaces, but not by name; cluster kinds are never in a namespace. */
+function fitsScope(resource: Resource, info: RequestInfo): boolean {
+  if (info.rest !== '' && info.verb !== 'proxy') return info.subresource === 'proxy';
+  if (resource.group === '' && resource.plural === 'namespaces') return true;
+  if (!resource.namespaced) return info.namespace === '';
+  const isByName = info.name !== '' && info.verb !== 'list' && info.verb !== 'watch';
+  return info.namespace !== '' || !isByName;
+}
+
+function findConnector({ connectors }: Parts, info: RequestInfo): Connector | undefined {
+  const subresource = info.verb === 'proxy' ? 'proxy' : info.subresource;
+  if (subresource === '') return undefined;
+  return connectors.find(
+    (each) => each.group === info.apiGroup && each.resource === info.resource && each.subresource === subresource,
+  );
+}
+
+function findVerb(method: string, info: RequestInfo, resource: Resource): Verb {
+  if (info.name.includes('/')) throw noSuchResource();
+  let allowed = resource.verbs;
+  if (info.subresource !== '') {
+    const subresource = Object.hasOwn(resource.subresources, info.subresource)
+      ? resource.subresources[info.subresource]
+      : undefined;
+    if (subresource === undefined) throw noSuchResource();
+    allowed = subresource.verbs;
+  }
+  // A collection has no PUT and no PATCH, an object no POST.
+  const isWhole = info.name === '' || info.verb === 'list' || info.verb === 'watch' || info.verb === 'deletecollection';
+  const needsName = info.verb === 'get' || info.verb === 'update' || info.verb === 'patch' || info.verb === 'delete';
+  const misplaced = needsName === isWhole || (info.verb === 'create' && info.name !== '' && info.subresource === '');
+  const verb = Object.hasOwn(verbs, info.verb) ? verbs[info.verb] : undefined;
+  if (verb === undefined || misplaced || method === 'HEAD' || !allowed.includes(info.verb)) throw methodNotAllowed();
+  return verb;
+}
+
+function fail(exchange: Exchange, info: RequestInfo | undefined, error: unknown, log: Log): void {
+  const isOurs = !(error instanceof ApiError);
+  if (isOurs && !exchange.closed) {
+    log.error('request failed', { method: exchange.method, path: exchange.path, user: info?.user.name, error });
+  }
+  respondError(exchange, error);
+}
+
+/** Exact paths first, then the longest prefix that ends in a slash. */
+class Routes {
+  readonly #exact = new Map<string, Route>();
+  readonly #prefixes: Route[];
+
+  constructor(routes: Route[]) {
+    for (const route of routes) if (!route.path.endsWith('/') || route.path === '/') this.#exact.set(route.path, route);
+    this.#prefixes = routes.filter(({ path }) => path.endsWith('/') && path !== '/');
+    this.#prefixes.sort((a, b) => b.path.length - a.path.length);
+  }
+
+  find(path: string): Route | undefined {
+    return (
+      this.#exact.get(path) ??
+      (path.length > 1 && path.endsWith('/') ? this.#exact.get(path.slice(0, -1)) : undefined) ??
+      this.#prefixes.find((route) => path.startsWith(route.path))
+    );
+  }
+}
+
+/** Reads what is stored of another kind, for those who decide about this one. */
+export function findObject(
+  store: Store,
+  key: { group: string; resource: string; namespace: string; name: string },
+): KubeObject | undefined {
+  const stored = store.latest(key);
+  return stored && (JSON.parse(stored.bytes.toString('utf8')) as KubeObject);
 }

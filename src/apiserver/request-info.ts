@@ -1,5 +1,5 @@
 /** Reads a request's method and path as Kubernetes does: which verb on which resource, or a path that is none. */
-import { exactName } from '../api/selectors.js';
+import { exactName, parseFieldSelector } from '../api/field-selector.js';
 import type { Attributes, User } from './attributes.js';
 
 const verbOfMethod: Record<string, string> = {
@@ -69,7 +69,16 @@ function refineVerb(info: RequestInfo, query: URLSearchParams): void {
   if (info.verb === 'get') {
     info.verb = isTrue(query.get('watch')) ? 'watch' : 'list';
     info.name = exactName(query.get('fieldSelector') ?? '') ?? '';
+    addFieldSelector(info, query.get('fieldSelector'));
   } else if (info.verb === 'delete') info.verb = 'deletecollection';
+}
+
+/** Authorizers may look at what is selected; a selector that cannot be read is the verb's to refuse. */
+function addFieldSelector(info: RequestInfo, text: string | null): void {
+  if (text === null || text === '') return;
+  try {
+    info.fieldSelector = parseFieldSelector(text);
+  } catch {}
 }
 
 /** As Kubernetes reads booleans in queries: present and neither false nor 0. */

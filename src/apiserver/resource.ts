@@ -69,6 +69,8 @@ export interface Resource {
   typedItems?: boolean;
   /** A Table without rows says null instead of [], as the generic printer of Kubernetes does. Default false. */
   rowsMayBeNull?: boolean;
+  /** DELETE answers with the object that was deleted, as for pods, instead of a Status. Default false. */
+  returnsDeleted?: boolean;
   /** Whether an object is gone at once (0) or marked and left to its node, as pods are; seconds. Default 0. */
   gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number;
   /** Served in this version, stored in another (or as another kind, as events.k8s.io is). */

@@ -1,5 +1,5 @@
 /** Where the revisions' bytes are kept: one record per write, never changed, forgotten when superseded and compacted. */
-import type { Key, StoreEvent } from './store.js';
+import { type Key, RecordForgotten, type StoreEvent } from './store.js';
 
 /** A record without its bytes: all that the store keeps in memory about the past. */
 export interface RecordHead {
@@ -39,7 +39,7 @@ export function memoryJournal(): Journal {
     },
     read(revision) {
       const bytes = records.get(revision);
-      if (bytes === undefined) throw new Error(`revision ${revision} is not in the journal`);
+      if (bytes === undefined) throw new RecordForgotten(revision);
       return bytes;
     },
     async forget(revisions) {

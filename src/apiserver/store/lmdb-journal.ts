@@ -9,6 +9,7 @@ import { lockDirectory } from './directory-lock.js';
 import type { Journal, RecordHead } from './journal.js';
 import { checkPages } from './page-check.js';
 import { decodeRecord, encodeRecord, headOf, recordBytes } from './record-format.js';
+import { RecordForgotten } from './store.js';
 
 /** Raised when records change their meaning; a store of another number is refused. */
 const formatVersion = 1;
@@ -96,7 +97,7 @@ function journalOf({ directory, root, meta, records, unlock, compacted }: Opened
     },
     read(revision) {
       const encoded = records.getBinary(revision);
-      if (encoded === undefined) throw new Error(`revision ${revision} is not in the journal`);
+      if (encoded === undefined) throw new RecordForgotten(revision);
       return recordBytes(encoded);
     },
     async forget(revisions, upTo) {

@@ -26,7 +26,10 @@ export interface Scope extends Collection {
   name?: string;
 }
 
-/** An object as it was at a revision: its JSON in the stored version, metadata.resourceVersion included. */
+/**
+ * An object as it was at a revision: its JSON in the stored version, metadata.resourceVersion included. Read when asked for:
+ * long after it was got, that may throw RecordForgotten.
+ */
 export interface Stored {
   readonly key: Key;
   readonly revision: number;
@@ -123,6 +126,14 @@ export class RevisionCompacted extends Error {
     this.name = 'RevisionCompacted';
     this.wanted = wanted;
     this.compacted = compacted;
+  }
+}
+
+/** A state that was superseded and compacted since it was listed. */
+export class RecordForgotten extends Error {
+  constructor(revision: number) {
+    super(`the state of revision ${revision} was superseded and compacted while it was being read`);
+    this.name = 'RecordForgotten';
   }
 }
 

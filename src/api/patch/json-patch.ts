@@ -1,0 +1,149 @@
+/** JSON patch (RFC 6902), with what Kubernetes' library adds: negative indices count from the end, a test for null also passes on nothing. */
+import { isDeepStrictEqual } from 'node:util';
+
+export interface JsonPatchOperation {
+  op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test';
+  path: string;
+  from?: string;
+  value?: unknown;
+}
+
+/** The patch is none, or cannot be applied to this document. */
+export class JsonPatchError extends Error {}
+
+/** Checks the shape of a parsed patch. */
+export function readJsonPatch(value: unknown): JsonPatchOperation[] {
+  if (!Array.isArray(value)) {
+    const found = value === null ? 'null' : typeof value === 'boolean' ? 'bool' : typeof value;
+    throw new JsonPatchError(`json: cannot unmarshal ${found} into Go value of type jsonpatch.Patch`);
+  }
+  for (const operation of value) {
+    if (typeof operation !== 'object' || operation === null || Array.isArray(operation)) {
+      throw new JsonPatchError('json: cannot unmarshal into Go value of type jsonpatch.Operation');
+    }
+  }
+  return value as JsonPatchOperation[];
+}
+
+/** The document is not changed; the result may share parts with it. */
+export function applyJsonPatch(document: unknown, operations: JsonPatchOperation[]): unknown {
+  let root: unknown = structuredClone(document);
+  for (const operation of operations) root = applyOne(root, operation);
+  return root;
+}
+
+function applyOne(root: unknown, operation: JsonPatchOperation): unknown {
+  const { op } = operation;
+  const path = pointer(operation.path, 'path');
+  switch (op) {
+    case 'add':
+      return add(root, path, givenValue(operation));
+    case 'remove':
+      return remove(root, path);
+    case 'replace':
+      if (path.length > 0) find(root, path);
+      return replace(root, path, givenValue(operation));
+    case 'move': {
+      const from = pointer(operation.from, 'from');
+      const moved = find(root, from);
+      return add(remove(root, from), path, moved);
+    }
+    case 'copy':
+      return add(root, path, structuredClone(find(root, pointer(operation.from, 'from'))));
+    case 'test':
+      test(root, path, operation);
+      return root;
+    default:
+      throw new JsonPatchError(`Unexpected kind: ${String(op)}`);
+  }
+}
+
+function givenValue(operation: JsonPatchOperation): unknown {
+  if (!Object.hasOwn(operation, 'value')) throw new JsonPatchError(`${operation.op} operation has no value`);
+  return structuredClone(operation.value);
+}
+
+function pointer(text: unknown, field: string): string[] {
+  if (typeof text !== 'string') throw new JsonPatchError(`operation has no ${field}`);
+  if (text === '') return [];
+  if (!text.startsWith('/')) throw new JsonPatchError(`${field} '${text}' does not begin with '/'`);
+  return text
+    .slice(1)
+    .split('/')
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function find(root: unknown, path: string[]): unknown {
+  let at = root;
+  for (const part of path) {
+    if (Array.isArray(at)) at = at[indexIn(at, part, at.length - 1)];
+    else if (isObject(at) && Object.hasOwn(at, part)) at = at[part];
+    else throw missing(path);
+  }
+  return at;
+}
+
+function add(root: unknown, path: string[], value: unknown): unknown {
+  if (path.length === 0) return value;
+  const parent = find(root, path.slice(0, -1));
+  const last = path.at(-1)!;
+  if (Array.isArray(parent)) {
+    const at = last === '-' ? parent.length : indexIn(parent, last, parent.length);
+    parent.splice(at, 0, value);
+  } else if (isObject(parent)) define(parent, last, value);
+  else throw missing(path);
+  return root;
+}
+
+function remove(root: unknown, path: string[]): unknown {
+  if (path.length === 0) throw new JsonPatchError('the whole document cannot be removed');
+  const parent = find(root, path.slice(0, -1));
+  const last = path.at(-1)!;
+  if (Array.isArray(parent)) parent.splice(indexIn(parent, last, parent.length - 1), 1);
+  else if (isObject(parent) && Object.hasOwn(parent, last)) delete parent[last];
+  else throw missing(path);
+  return root;
+}
+
+function replace(root: unknown, path: string[], value: unknown): unknown {
+  if (path.length === 0) return value;
+  const parent = find(root, path.slice(0, -1));
+  const last = path.at(-1)!;
+  if (Array.isArray(parent)) parent[indexIn(parent, last, parent.length - 1)] = value;
+  else define(parent as Record<string, unknown>, last, value);
+  return root;
+}
+
+function test(root: unknown, path: string[], operation: JsonPatchOperation): void {
+  const expected = operation.value ?? null;
+  let found: unknown = null;
+  try {
+    found = find(root, path);
+  } catch (error) {
+    if (!(error instanceof JsonPatchError) || expected !== null) throw error;
+  }
+  if (!isDeepStrictEqual(found, expected)) {
+    throw new JsonPatchError(`testing value ${operation.path} failed`);
+  }
+}
+
+function indexIn(list: unknown[], part: string, max: number): number {
+  if (!/^-?\d+$/.test(part)) throw new JsonPatchError(`'${part}' is no array index`);
+  const given = Number(part);
+  const at = given < 0 ? list.length + given : given;
+  if (at < 0 || at > max) throw new JsonPatchError(`index ${part} is out of bounds`);
+  return at;
+}
+
+/** Also for __proto__, which an assignment would take for the prototype. */
+function define(object: Record<string, unknown>, key: string, value: unknown): void {
+  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function missing(path: string[]): JsonPatchError {
+  return new JsonPatchError(`there is nothing at /${path.join('/')}`);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

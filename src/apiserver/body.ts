@@ -1,0 +1,154 @@
+/** Reads a request body as an object of the resource's kind, and refuses what is none in Kubernetes' words. */
+import { parse as parseYaml, YAMLParseError } from 'yaml';
+import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../api/go-json.js';
+import { goQuote } from '../api/go-quote.js';
+import type { KubeObject } from '../api/object.js';
+import { badRequest } from '../api/status-error.js';
+import { apiVersionOf } from './codec.js';
+import type { Exchange } from './exchange.js';
+import { bodyFormat } from './negotiate.js';
+import type { FieldValidation } from './options.js';
+import { DecodeError, type Resource } from './resource.js';
+
+/** Kubernetes' limit for any object. */
+export const maxBodyBytes = 3 << 20;
+
+/** What is registered where is a fact about Kubernetes' own build; clients only ever show it. */
+const schemeName = 'pkg/api/legacyscheme/scheme.go:30';
+
+export async function readObject(
+  exchange: Exchange,
+  resource: Resource,
+  fieldValidation: FieldValidation,
+): Promise<KubeObject> {
+  const format = bodyFormat(exchange.header('content-type'));
+  const body = await exchange.body(maxBodyBytes);
+  const parsed = parseBody(body, format, resource);
+  const { value } = parsed;
+  const type = checkType(value, body, resource);
+  const complain = (why: string) =>
+    badRequest(`${type.kind} in version ${goQuote(type.version)} cannot be handled as a ${resource.kind}: ${why}`);
+  if (!type.matches) throw complain(type.why);
+  const { object, complaints } = decodeValue(resource, value, parsed.duplicates, complain);
+  report(exchange, fieldValidation, complaints, complain);
+  return object;
+}
+
+/** Decodes what was already parsed, naming the fields that do not belong there. */
+export function decodeValue(
+  resource: Resource,
+  value: unknown,
+  duplicates: string[],
+  refuse: (why: string) => Error,
+): { object: KubeObject; complaints: string[] } {
+  try {
+    const { object, unknownFields } = resource.decode(value, 'json');
+    normaliseType(object, resource);
+    const complaints = [
+      ...duplicates.map((path) => (path.startsWith('yaml: ') ? path : `duplicate field ${goQuote(path)}`)),
+      ...unknownFields.map((path) => `unknown field ${goQuote(path)}`),
+    ];
+    return { object, complaints };
+  } catch (error) {
+    if (error instanceof DecodeError) throw refuse(error.message);
+    throw error;
+  }
+}
+
+/** Strict refuses, Warn tells, Ignore is silent. */
+export function report(
+  exchange: Exchange,
+  fieldValidation: FieldValidation,
+  complaints: string[],
+  refuse: (why: string) => Error,
+): void {
+  if (complaints.length === 0 || fieldValidation === 'Ignore') return;
+  if (fieldValidation === 'Strict') throw refuse(`strict decoding error: ${complaints.join(', ')}`);
+  for (const complaint of complaints) exchange.warn(complaint);
+}
+
+export function normaliseType(object: KubeObject, resource: Resource): void {
+  object.kind = resource.kind;
+  object.apiVersion = apiVersionOf(resource);
+  object.metadata ??= { name: '' };
+}
+
+function parseBody(body: Buffer, format: 'json' | 'yaml', resource: Resource): ParsedJson {
+  const text = body.toString('utf8');
+  try {
+    return format === 'json' ? parseGoJson(text) : readYaml(text);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    const why = format === 'json' ? `couldn't get version/kind; json parse error: ${error.message}` : error.message;
+    throw unrecognized(resource, why, body);
+  }
+}
+
+/** YAML 1.1 is what Go's reader takes; keys that stand twice are reported, the last one counts. */
+export function readYaml(text: string): ParsedJson {
+  const duplicates: string[] = [];
+  const options = { version: '1.1', merge: true, maxAliasCount: 100, logLevel: 'silent' } as const;
+  try {
+    return { value: parseYaml(text, { ...options, uniqueKeys: true }), duplicates };
+  } catch (error) {
+    if (!(error instanceof YAMLParseError)) throw new JsonSyntaxError(`yaml: ${(error as Error).message}`);
+    if (error.code !== 'DUPLICATE_KEY') throw new JsonSyntaxError(yamlMessage(error));
+    const line = error.linePos?.[0].line ?? 0;
+    const key = text.split('\n')[line - 1]?.split(':')[0]?.trim() ?? '';
+    duplicates.push(`yaml: unmarshal errors:\n  line ${line}: key ${goQuote(key)} already set in map`);
+    return { value: parseYaml(text, { ...options, uniqueKeys: false }), duplicates };
+  }
+}
+
+/** The nearest of Go's messages; where there is none, the reader's own. */
+function yamlMessage(error: YAMLParseError): string {
+  const line = error.linePos?.[0].line ?? 1;
+  const text = error.message.split(' at line')[0]!;
+  if (/flow sequence|flow collection.*must end with a \]/i.test(text)) {
+    return `yaml: line ${Math.max(1, line - 1)}: did not find expected ',' or ']'`;
+  }
+  if (/flow map|must end with a \}/i.test(text)) {
+    return `yaml: line ${Math.max(1, line - 1)}: did not find expected ',' or '}'`;
+  }
+  return `yaml: line ${line}: ${text}`;
+}
+
+interface FoundType {
+  kind: string;
+  version: string;
+  matches: boolean;
+  why: string;
+}
+
+function checkType(value: unknown, body: Buffer, resource: Resource): FoundType {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    if (value === null) return { kind: resource.kind, version: resource.version, matches: true, why: '' };
+    const found = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+    const struct =
+      'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+    const why = `json: cannot unmarshal ${found} into Go value of type ${struct}`;
+    throw unrecognized(resource, `couldn't get version/kind; json parse error: ${why}`, body);
+  }
+  const { kind, apiVersion } = value as { kind?: unknown; apiVersion?: unknown };
+  const given = { kind: typeof kind === 'string' && kind !== '' ? kind : resource.kind, apiVersion };
+  const expected = apiVersionOf(resource);
+  const full = typeof apiVersion === 'string' && apiVersion !== '' ? apiVersion : expected;
+  const version = full.split('/').at(-1)!;
+  if (full === expected && given.kind === resource.kind) {
+    return { kind: given.kind, version, matches: true, why: '' };
+  }
+  if (full !== expected && given.kind === resource.kind && resource.typedItems === true) {
+    throw badRequest(`the API version in the data (${full}) does not match the expected API version (${expected})`);
+  }
+  const why = `no kind ${goQuote(given.kind)} is registered for version ${goQuote(full)} in scheme ${goQuote(schemeName)}`;
+  return { kind: given.kind, version, matches: false, why };
+}
+
+/** Go shows the beginning of what it could not read. */
+function unrecognized(resource: Resource, why: string, body: Buffer): Error {
+  const max = 30;
+  const shown = body.subarray(0, max);
+  const text = body[0] === 0x7b ? shown.toString('utf8') : shown.toString('hex');
+  const summary = body.length === 0 ? '<empty>' : `${text}${body.length > max ? ' ...' : ''}`;
+  return badRequest(`the object provided is unrecognized (must be of type ${resource.kind}): ${why} (${summary})`);
+}

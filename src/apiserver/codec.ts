@@ -1,0 +1,58 @@
+/** Objects as bytes: JSON in the stored version, kind and apiVersion first, so that lists can leave them out unparsed. */
+import type { KubeObject } from '../api/object.js';
+import type { Resource } from './resource.js';
+import type { Collection, Key, Stored } from './store/store.js';
+
+/** Which collection of the store a resource lives in. */
+export function collectionOf(resource: Resource): Collection {
+  const { stored } = resource;
+  return stored === undefined
+    ? { group: resource.group, resource: resource.plural }
+    : { group: stored.group, resource: stored.resource };
+}
+
+export function keyOf(resource: Resource, namespace: string, name: string): Key {
+  return { ...collectionOf(resource), namespace: resource.namespaced ? namespace : '', name };
+}
+
+export function apiVersionOf({ group, version }: { group: string; version: string }): string {
+  return group === '' ? version : `${group}/${version}`;
+}
+
+/** The object as this resource serves it. */
+export function decodeStored(resource: Resource, bytes: Buffer): KubeObject {
+  const object = JSON.parse(bytes.toString('utf8')) as KubeObject;
+  return resource.stored === undefined ? object : resource.stored.fromStored(object);
+}
+
+/** As it is stored, given its revision. The object is not changed. */
+export function encodeObject(resource: Resource, object: KubeObject, revision: number): Buffer {
+  const shown = resource.stored === undefined ? object : resource.stored.toStored(object);
+  const { kind, apiVersion } = storedType(resource);
+  const { kind: _, apiVersion: __, metadata, ...rest } = shown;
+  const meta = revision === 0 ? metadata : { ...metadata, resourceVersion: String(revision) };
+  return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: meta, ...rest }));
+}
+
+/** As it is served: the stored bytes themselves wherever possible. */
+export function servedBytes(resource: Resource, stored: Stored): Buffer {
+  if (resource.stored === undefined) return stored.bytes;
+  return servedEncoding(resource, decodeStored(resource, stored.bytes));
+}
+
+export function servedEncoding(resource: Resource, object: KubeObject): Buffer {
+  const { kind: _, apiVersion: __, ...rest } = object;
+  return Buffer.from(JSON.stringify({ kind: resource.kind, apiVersion: apiVersionOf(resource), ...rest }));
+}
+
+/** The length of `"kind":"Node","apiVersion":"v1",` behind the opening brace of served bytes. */
+export function typePrefixLength(resource: Resource): number {
+  return Buffer.byteLength(JSON.stringify({ kind: resource.kind, apiVersion: apiVersionOf(resource) })) - 1;
+}
+
+function storedType(resource: Resource): { kind: string; apiVersion: string } {
+  const { stored } = resource;
+  return stored === undefined
+    ? { kind: resource.kind, apiVersion: apiVersionOf(resource) }
+    : { kind: stored.kind, apiVersion: apiVersionOf(stored) };
+}

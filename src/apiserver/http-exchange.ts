@@ -1,0 +1,195 @@
+/** An exchange over a socket: node's HTTP/1.1 objects and its HTTP/2 compatibility objects, which look alike. */
+import type { X509Certificate } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import type { Readable } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { requestEntityTooLarge, timeout } from '../api/status-error.js';
+import type { Exchange, ResponseHeaders, ResponseStream } from './exchange.js';
+
+type Request = IncomingMessage | Http2ServerRequest;
+/** The little that both kinds of response share and we need. */
+type Response = ServerResponse | Http2ServerResponse;
+
+export interface BodyLimits {
+  /** A body must be complete within this time. */
+  bodyTimeoutMs: number;
+}
+
+/** Warnings longer than this in all are left out: old clients choke on large headers. */
+const maxWarningBytes = 4096;
+
+export class HttpExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly search: string;
+  readonly #request: Request;
+  readonly #response: Response;
+  readonly #limits: BodyLimits;
+  #query: URLSearchParams | undefined;
+  #warnings: string[] = [];
+  #warningBytes = 0;
+  #body: Promise<Buffer> | undefined;
+
+  constructor(request: Request, response: Response, limits: BodyLimits) {
+    this.#request = request;
+    this.#response = response;
+    this.#limits = limits;
+    this.method = request.method ?? 'GET';
+    const url = request.url ?? '/';
+    const mark = url.indexOf('?');
+    this.path = mark === -1 ? url : url.slice(0, mark);
+    this.search = mark === -1 ? '' : url.slice(mark + 1);
+    // An error on a half-closed connection is a client that left; whoever waits learns it from 'close'.
+    request.on('error', () => {});
+    response.on('error', () => {});
+  }
+
+  get query(): URLSearchParams {
+    this.#query ??= new URLSearchParams(this.search);
+    return this.#query;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  headerValues(name: string): string[] {
+    const raw = this.#request.rawHeaders;
+    const values: string[] = [];
+    for (let at = 0; at < raw.length; at += 2) if (raw[at]!.toLowerCase() === name) values.push(raw[at + 1]!);
+    return values;
+  }
+
+  headers(): Record<string, string | string[] | undefined> {
+    return Object.fromEntries(Object.entries(this.#request.headers).filter(([name]) => !name.startsWith(':')));
+  }
+
+  clientCertificate(): X509Certificate | undefined {
+    return certificateOf(this.#socket());
+  }
+
+  get remoteAddress(): string {
+    return this.#socket().remoteAddress ?? '';
+  }
+
+  get closed(): boolean {
+    return this.#response.destroyed || this.#response.writableEnded;
+  }
+
+  body(limitBytes: number): Promise<Buffer> {
+    this.#body ??= this.#readBody(limitBytes);
+    return this.#body;
+  }
+
+  bodyStream(): Readable {
+    return this.#request;
+  }
+
+  respond(code: number, headers: ResponseHeaders, body: Buffer | string): void {
+    if (this.closed || this.#response.headersSent) return;
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+    this.#writeHead(code, { ...headers, 'content-length': String(length) });
+    if (this.method === 'HEAD') this.#response.end();
+    else this.#response.end(body as string);
+  }
+
+  stream(code: number, headers: ResponseHeaders): ResponseStream {
+    const response = this.#response as ServerResponse;
+    this.#writeHead(code, headers);
+    // A watch without events must still be seen to have begun.
+    response.flushHeaders();
+    return {
+      write: (chunk) => !response.writableEnded && !response.destroyed && response.write(chunk),
+      onDrain: (listener) => void response.once('drain', listener),
+      end: (chunk) => void response.end(chunk),
+      destroy: () => this.#destroy(),
+    };
+  }
+
+  warn(text: string): void {
+    // The text is a quoted string in the header: no control characters, quotes escaped.
+    const plain = text.replace(/[\x00-\x1f\x7f]+/g, ' ').replace(/[\\"]/g, '\\$&');
+    const warning = `299 - "${Buffer.from(plain).toString('latin1')}"`;
+    if (this.#warnings.includes(warning) || this.#warningBytes + warning.length > maxWarningBytes) return;
+    this.#warnings.push(warning);
+    this.#warningBytes += warning.length;
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#response.destroyed) listener();
+    else this.#response.once('close', listener);
+  }
+
+  #writeHead(code: number, headers: ResponseHeaders): void {
+    const all: Record<string, string | string[]> = { 'cache-control': 'no-cache, private', ...headers };
+    if (this.#warnings.length > 0) all.warning = this.#warnings;
+    (this.#response as ServerResponse).writeHead(code, all);
+  }
+
+  #socket(): TLSSocket {
+    const { stream } = this.#request as Http2ServerRequest;
+    return (stream?.session?.socket ?? this.#request.socket) as TLSSocket;
+  }
+
+  #destroy(): void {
+    const { stream } = this.#request as Http2ServerRequest;
+    if (stream !== undefined) stream.destroy();
+    else (this.#request as IncomingMessage).socket.destroy();
+  }
+
+  #readBody(limitBytes: number): Promise<Buffer> {
+    const request = this.#request;
+    const tooLarge = () => requestEntityTooLarge(`limit is ${limitBytes}`);
+    if (Number(request.headers['content-length'] ?? 0) > limitBytes) {
+      this.#abandonBody();
+      return Promise.reject(tooLarge());
+    }
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      const finish = (settle: () => void) => {
+        clearTimeout(timer);
+        request.removeAllListeners('data');
+        settle();
+      };
+      const timer = setTimeout(() => {
+        this.#abandonBody();
+        finish(() => reject(timeout('request did not complete within the allotted timeout')));
+      }, this.#limits.bodyTimeoutMs);
+      request.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        chunks.push(chunk);
+        if (size > limitBytes) {
+          this.#abandonBody();
+          finish(() => reject(tooLarge()));
+        }
+      });
+      request.once('end', () => finish(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size))));
+      request.once('close', () => finish(() => reject(new Error('the client went away while sending its body'))));
+    });
+  }
+
+  /** What is still to come is not read: the connection ends with the answer. */
+  #abandonBody(): void {
+    const request = this.#request;
+    request.pause();
+    const { stream } = request as Http2ServerRequest;
+    if (stream !== undefined) this.#response.once('finish', () => stream.close());
+    else {
+      (this.#response as ServerResponse).setHeader('connection', 'close');
+      this.#response.once('finish', () => (request as IncomingMessage).socket.destroySoon());
+    }
+  }
+}
+
+/** Asked for with every request, decoded once per connection. */
+const certificates = new WeakMap<object, X509Certificate | undefined>();
+
+function certificateOf(socket: TLSSocket): X509Certificate | undefined {
+  if (!certificates.has(socket)) {
+    certificates.set(socket, socket.authorized ? socket.getPeerX509Certificate() : undefined);
+  }
+  return certificates.get(socket);
+}

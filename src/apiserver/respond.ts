@@ -1,0 +1,118 @@
+/** Answers: stored bytes as they are wherever possible; Table, YAML and pretty forms only where asked for. */
+import { stringify as stringifyYaml } from 'yaml';
+import type { KubeObject } from '../api/object.js';
+import { ApiError, internal, type Status } from '../api/status-error.js';
+import { apiVersionOf, decodeStored, servedBytes, servedEncoding, typePrefixLength } from './codec.js';
+import type { Exchange, ResponseHeaders } from './exchange.js';
+import type { Output } from './negotiate.js';
+import type { ListMeta } from './presenter.js';
+import type { Resource } from './resource.js';
+import type { Stored } from './store/store.js';
+import type { VerbRequest } from './verbs/verb.js';
+
+const json: ResponseHeaders = { 'content-type': 'application/json' };
+/** Answers up to this size go out in one piece, with a length. */
+const wholeBytes = 256 << 10;
+const chunkBytes = 64 << 10;
+
+export function respondStored(request: VerbRequest, code: number, stored: Stored): void {
+  if (isPlain(request.output)) request.exchange.respond(code, json, servedBytes(request.resource, stored));
+  else respondForm(request, code, [decodeStored(request.resource, stored.bytes)]);
+}
+
+export function respondObject(request: VerbRequest, code: number, object: KubeObject): void {
+  if (isPlain(request.output)) request.exchange.respond(code, json, servedEncoding(request.resource, object));
+  else respondForm(request, code, [object]);
+}
+
+/** Items are read one after the other while they are sent, so that a list of any length needs little memory. */
+export async function respondList(request: VerbRequest, items: Stored[], list: ListMeta): Promise<void> {
+  const { exchange, resource, output } = request;
+  if (!isPlain(output)) {
+    const objects = items.map((item) => decodeStored(resource, item.bytes));
+    return respondForm(request, 200, objects, list);
+  }
+  const pieces = listPieces(resource, items, list);
+  const first = nextChunk(pieces, wholeBytes);
+  if (first.done) return exchange.respond(200, json, first.bytes);
+  const stream = exchange.stream(200, json);
+  let chunk = first;
+  for (;;) {
+    const keepsUp = stream.write(chunk.bytes);
+    if (chunk.done || exchange.closed) return stream.end();
+    if (!keepsUp) await new Promise<void>((resolve) => whenDrained(exchange, stream.onDrain.bind(stream), resolve));
+    chunk = nextChunk(pieces, chunkBytes);
+  }
+}
+
+/** Also when the client goes away: nobody may wait forever. */
+function whenDrained(exchange: Exchange, onDrain: (listener: () => void) => void, resolve: () => void): void {
+  onDrain(resolve);
+  exchange.onClose(resolve);
+}
+
+function* listPieces(resource: Resource, items: Stored[], list: ListMeta): Generator<Buffer> {
+  const metadata = resource.typedItems === true ? { continue: '', ...list } : list;
+  const head = JSON.stringify({ kind: resource.listKind, apiVersion: apiVersionOf(resource), metadata });
+  yield Buffer.from(`${head.slice(0, -1)},"items":[`);
+  const skip = resource.typedItems === true ? 0 : typePrefixLength(resource);
+  let open = skip === 0 ? '' : '{';
+  for (const item of items) {
+    // Typed lists of Kubernetes leave kind and apiVersion of their items out.
+    yield Buffer.from(open);
+    yield servedBytes(resource, item).subarray(skip === 0 ? 0 : skip + 1);
+    open = skip === 0 ? ',' : ',{';
+  }
+  yield Buffer.from(']}');
+}
+
+function nextChunk(pieces: Generator<Buffer>, maxBytes: number): { bytes: Buffer; done: boolean } {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for (;;) {
+    const { value, done } = pieces.next();
+    if (done === true) return { bytes: Buffer.concat(parts, size), done: true };
+    parts.push(value);
+    size += value.length;
+    if (size >= maxBytes) return { bytes: Buffer.concat(parts, size), done: false };
+  }
+}
+
+/** An object that is not of the resource's kind, such as a Status or a review. */
+export function respondOther(exchange: Exchange, output: Output, code: number, value: unknown): void {
+  if (output.type === 'yaml') {
+    exchange.respond(code, { 'content-type': 'application/yaml' }, stringifyYaml(value));
+  } else exchange.respond(code, json, output.pretty ? `${JSON.stringify(value, null, 2)}\n` : JSON.stringify(value));
+}
+
+function respondForm(request: VerbRequest, code: number, objects: KubeObject[], list?: ListMeta): void {
+  const { exchange, output, resource, parts } = request;
+  const { form } = output;
+  if (form === undefined) {
+    const apiVersion = apiVersionOf(resource);
+    const typed = objects.map((object) => ({ ...object, kind: resource.kind, apiVersion }));
+    const items = resource.typedItems === true ? typed : typed.map(({ kind: _, apiVersion: __, ...item }) => item);
+    const value = list === undefined ? typed[0] : { kind: resource.listKind, apiVersion, metadata: list, items };
+    respondOther(exchange, output, code, value);
+    return;
+  }
+  const includeObject = exchange.query.get('includeObject') ?? '';
+  const presentation = { form, resource, objects, includeObject, withColumns: true };
+  const presented = parts.presenter.present(list === undefined ? presentation : { ...presentation, list });
+  respondOther(exchange, output, code, presented);
+}
+
+export function respondStatus(exchange: Exchange, status: Status): void {
+  const retry = status.details?.retryAfterSeconds;
+  const headers = retry === undefined ? json : { ...json, 'retry-after': String(retry) };
+  exchange.respond(status.code ?? 200, headers, JSON.stringify(status));
+}
+
+/** Anything that is not an ApiError is our own failure. */
+export function respondError(exchange: Exchange, error: unknown): void {
+  respondStatus(exchange, (error instanceof ApiError ? error : internal(error)).status);
+}
+
+function isPlain(output: Output): boolean {
+  return output.type === 'json' && !output.pretty && output.form === undefined;
+}

@@ -1,0 +1,89 @@
+/** POST: makes an object, under the name it brings or one generated from generateName. */
+import type { KubeObject } from '../../api/object.js';
+import { alreadyExists, badRequest, generateNameConflict, invalid } from '../../api/status-error.js';
+import { readObject } from '../body.js';
+import { encodeObject, keyOf } from '../codec.js';
+import { fillSystemFields, generateName, validateNewMeta } from '../object-meta.js';
+import { type WriteOptions, writeOptions } from '../options.js';
+import { respondObject, respondStored } from '../respond.js';
+import { RevisionConflict, type Stored } from '../store/store.js';
+import { about, admissionRequest, soon, type VerbRequest } from './verb.js';
+
+/** A generated name that is taken is tried again, as often as Kubernetes does. */
+const generateAttempts = 8;
+
+export async function create(request: VerbRequest): Promise<void> {
+  const { exchange, info, resource } = request;
+  const options = writeOptions(exchange.query, 'CreateOptions');
+  const object = await readObject(exchange, resource, options.fieldValidation);
+  setNamespace(object, resource.namespaced ? info.namespace : '');
+  if (resource.answer !== undefined) return respondObject(request, 201, await resource.answer(object, info.user));
+  const made = await createObject(request, object, options);
+  if (made.stored !== undefined) respondStored(request, 201, made.stored);
+  else respondObject(request, 201, made.object);
+}
+
+/** `stored` is absent on a dry run. Also used by PUT and apply where they may create. */
+export async function createObject(
+  request: VerbRequest,
+  draft: KubeObject,
+  options: WriteOptions,
+): Promise<{ object: KubeObject; stored?: Stored }> {
+  const isGenerated = (draft.metadata.name ?? '') === '' && (draft.metadata.generateName ?? '') !== '';
+  for (let attempt = 1; ; attempt++) {
+    const object = isGenerated ? structuredClone(draft) : draft;
+    if (isGenerated) object.metadata.name = generateName(object.metadata.generateName!);
+    try {
+      return await createOnce(request, object, options);
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+      const { name } = object.metadata;
+      if (!isGenerated) throw alreadyExists(about(request), name);
+      if (attempt === generateAttempts) throw generateNameConflict(about(request), name);
+    }
+  }
+}
+
+function createOnce(request: VerbRequest, object: KubeObject, options: WriteOptions) {
+  const { info, resource, parts } = request;
+  fillSystemFields(object, parts.clock.now());
+  const { name = '' } = object.metadata;
+  resource.setDefaults(object);
+  const details = { object, dryRun: options.dryRun, options };
+  // POST has no name in its path; whoever admits needs to know it.
+  const named = info.name === '' ? { ...request, info: { ...info, name } } : request;
+  const admission = admissionRequest(named, 'CREATE', details);
+  return soon(parts.admission.mutate(admission), () => {
+    prepare(request, object);
+    return soon(parts.admission.validate(admission), () => store(request, object, options));
+  });
+}
+
+function prepare({ exchange, resource }: VerbRequest, object: KubeObject): void {
+  resource.prepareForCreate(object);
+  if (resource.hasGeneration) object.metadata.generation = 1;
+  const errors = [...validateNewMeta(object, resource), ...resource.validateCreate(object)];
+  if (errors.length > 0) throw invalid(resource, object.metadata.name ?? '', errors);
+  for (const warning of resource.warnings(object, '')) exchange.warn(warning);
+}
+
+async function store({ resource, parts }: VerbRequest, object: KubeObject, options: WriteOptions) {
+  const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name);
+  if (options.dryRun) {
+    const current = parts.store.latest(key);
+    if (current !== undefined) throw new RevisionConflict(key, current);
+    return { object };
+  }
+  const encode = (revision: number) => encodeObject(resource, object, revision);
+  return { object, stored: await parts.store.write({ key, expected: 0, delete: false, encode }) };
+}
+
+/** The path decides; an object that says otherwise is refused. */
+export function setNamespace(object: KubeObject, namespace: string): void {
+  const given = object.metadata.namespace ?? '';
+  if (given === namespace) return;
+  if (given !== '') {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  object.metadata.namespace = namespace;
+}

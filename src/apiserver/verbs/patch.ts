@@ -1,0 +1,152 @@
+/** PATCH: JSON patch, merge patch or strategic merge patch, applied to the newest state. */
+import { invalidField } from '../../api/field-error.js';
+import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../../api/go-json.js';
+import { goPrint } from '../../api/go-print.js';
+import type { KubeObject } from '../../api/object.js';
+import { applyJsonPatch, JsonPatchError, readJsonPatch } from '../../api/patch/json-patch.js';
+import { applyMergePatch } from '../../api/patch/merge-patch.js';
+import { type JsonObject, StrategicMergeError } from '../../api/patch/strategic-directives.js';
+import { applyStrategicMergePatch, type PatchSchema } from '../../api/patch/strategic-merge-patch.js';
+import { ApiError, badRequest, invalid, plainInternal, requestEntityTooLarge } from '../../api/status-error.js';
+import { maxBodyBytes, normaliseType, report } from '../body.js';
+import { mediaType } from '../negotiate.js';
+import { type WriteOptions, writeOptions } from '../options.js';
+import { DecodeError, type DecodeStyle, type Resource } from '../resource.js';
+import { respondObject, respondStored } from '../respond.js';
+import { type ChangePlan, changeObject } from './change.js';
+import type { VerbRequest } from './verb.js';
+
+const maxOperations = 10_000;
+
+const kinds: Record<string, 'json' | 'merge' | 'strategic' | 'apply'> = {
+  'application/json-patch+json': 'json',
+  'application/merge-patch+json': 'merge',
+  'application/strategic-merge-patch+json': 'strategic',
+  'application/apply-patch+yaml': 'apply',
+};
+
+export async function patch(request: VerbRequest): Promise<void> {
+  const { exchange, resource, parts } = request;
+  const kind = kinds[mediaType(exchange.header('content-type'))];
+  const isUnknown = kind === undefined || (kind === 'strategic' && resource.strategicMergePatch === false);
+  if (isUnknown || (kind === 'apply' && parts.apply === undefined)) {
+    throw new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
+  }
+  const options = writeOptions(exchange.query, 'PatchOptions', kind === 'apply');
+  const body = await exchange.body(maxBodyBytes);
+  const plan =
+    kind === 'apply'
+      ? parts.apply!(request, body, options)
+      : planPatch(request, readPatch(kind, body, resource), options);
+  const { object, stored, isNew } = await changeObject(request, plan);
+  const code = isNew ? 201 : 200;
+  if (stored !== undefined) respondStored(request, code, stored);
+  else respondObject(request, code, object);
+}
+
+interface Patch {
+  apply(current: KubeObject): unknown;
+  style: DecodeStyle;
+  /** How a message shows what could not be decoded: the patch, or the object it led to. */
+  shown(patched: unknown): string;
+  duplicates: string[];
+}
+
+function planPatch({ exchange, resource }: VerbRequest, read: Patch, options: WriteOptions): ChangePlan {
+  let isReported = false;
+  return {
+    options,
+    createsMissing: false,
+    produce(current) {
+      const patched = read.apply(current!);
+      const refuse = (why: string) => invalid(noKind, '', [invalidField('patch', read.shown(patched), why)]);
+      checkType(patched, resource, refuse);
+      try {
+        const { object, unknownFields } = resource.decode(patched, read.style);
+        const complaints = [
+          ...read.duplicates.map((path) => `duplicate field "${path}"`),
+          ...unknownFields.map((path) => `unknown field "${path}"`),
+        ];
+        if (!isReported) report(exchange, options.fieldValidation, complaints, refuse);
+        isReported = true;
+        normaliseType(object, resource);
+        return object;
+      } catch (error) {
+        if (error instanceof DecodeError) throw refuse(error.message);
+        throw error;
+      }
+    },
+  };
+}
+
+const noKind = { group: '', kind: '' };
+
+function readPatch(kind: 'json' | 'merge' | 'strategic', body: Buffer, resource: Resource): Patch {
+  if (kind === 'json') return readOperations(body);
+  const { value, duplicates } = parse(body);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const found = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${found} into Go value of type map[string]interface {}`,
+    );
+  }
+  if (kind === 'merge') {
+    const shown = (patched: unknown) => JSON.stringify(patched);
+    return { apply: (current) => applyMergePatch(current, value), style: 'json', shown, duplicates };
+  }
+  const apply = (current: KubeObject) => applyStrategic(current, value as JsonObject, resource.schema as PatchSchema);
+  return { apply, style: 'unstructured', shown: () => goPrint(value), duplicates };
+}
+
+function parse(body: Buffer): ParsedJson {
+  try {
+    return parseGoJson(body.toString('utf8'));
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw badRequest(`error decoding patch: ${error.message}`);
+    throw error;
+  }
+}
+
+function readOperations(body: Buffer): Patch {
+  let operations: ReturnType<typeof readJsonPatch>;
+  try {
+    operations = readJsonPatch(parseGoJson(body.toString('utf8')).value);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError || error instanceof JsonPatchError) throw badRequest(error.message);
+    throw error;
+  }
+  if (operations.length > maxOperations) {
+    throw requestEntityTooLarge(
+      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`,
+    );
+  }
+  const apply = (current: KubeObject) => {
+    try {
+      return applyJsonPatch(current, operations);
+    } catch (error) {
+      if (!(error instanceof JsonPatchError)) throw error;
+      const message = 'the server rejected our request due to an error in our request';
+      throw new ApiError(422, 'Invalid', message, {}, error);
+    }
+  };
+  return { apply, style: 'json', shown: (patched) => JSON.stringify(patched), duplicates: [] };
+}
+
+function applyStrategic(current: KubeObject, change: JsonObject, schema: PatchSchema): unknown {
+  try {
+    return applyStrategicMergePatch(current, change, schema);
+  } catch (error) {
+    if (error instanceof StrategicMergeError) throw plainInternal(error.message);
+    throw error;
+  }
+}
+
+/** A patch may not turn an object into another kind. */
+function checkType(patched: unknown, resource: Resource, refuse: (why: string) => Error): void {
+  const { kind, apiVersion } = (patched ?? {}) as { kind?: unknown; apiVersion?: unknown };
+  const expected = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+  if (kind === resource.kind && apiVersion === expected) return;
+  throw refuse(
+    `no kind "${String(kind)}" is registered for version "${String(apiVersion)}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
+  );
+}

@@ -1,0 +1,21 @@
+/** PUT: replaces an object with the one that is sent. */
+import { readObject } from '../body.js';
+import { writeOptions } from '../options.js';
+import { respondObject, respondStored } from '../respond.js';
+import { changeObject } from './change.js';
+import type { VerbRequest } from './verb.js';
+
+export async function update(request: VerbRequest): Promise<void> {
+  const { exchange, resource, info } = request;
+  const options = writeOptions(exchange.query, 'UpdateOptions');
+  const sent = await readObject(exchange, resource, options.fieldValidation);
+  const { object, stored, isNew } = await changeObject(request, {
+    options,
+    produce: () => structuredClone(sent),
+    createsMissing: resource.createOnUpdate === true && info.subresource === '',
+    expectedUid: sent.metadata.uid,
+  });
+  const code = isNew ? 201 : 200;
+  if (stored !== undefined) respondStored(request, code, stored);
+  else respondObject(request, code, object);
+}
