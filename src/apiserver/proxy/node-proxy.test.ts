@@ -28,6 +28,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     response.write('part');
     return void setImmediate(() => response.destroy());
   }
+  if (request.url === '/large') {
+    response.write('x'.repeat(300_000));
+    return void response.end('y'.repeat(300_000));
+  }
   if (request.url === '/stream') return void response.write('first ');
   let body = '';
   for await (const chunk of request) body += chunk;
@@ -115,9 +119,10 @@ async function ask(
           write(chunk: Buffer) {
             outcome.text += chunk.toString();
             more.onText?.(outcome.text, close);
-            return true;
+            // A client that is slow with every chunk.
+            return false;
           },
-          onDrain() {},
+          onDrain: (listener: () => void) => setImmediate(listener),
           end: done,
           destroy() {
             outcome.cut = true;
@@ -172,6 +177,11 @@ describe('nodes/NAME/proxy', () => {
     const { text } = await ask('/api/v1/nodes/n/proxy/stream', { onText: (_text, close) => close() });
     expect(text).toBe('first ');
     await left;
+  });
+
+  test('a slow client gets everything', async () => {
+    const { text } = await ask('/api/v1/nodes/n/proxy/large');
+    expect(text === 'x'.repeat(300_000) + 'y'.repeat(300_000)).toBe(true);
   });
 
   test('an answer that breaks off is not passed for a whole one', async () => {

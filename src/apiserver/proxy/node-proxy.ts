@@ -64,9 +64,10 @@ export class NodeProxy {
     const stream = exchange.stream(answer.statusCode ?? 502, responseHeaders(answer.headers, origin, prefix));
     exchange.onClose(() => answer.destroy());
     answer.on('data', (chunk: Buffer) => {
-      if (!stream.write(chunk)) answer.pause();
+      if (stream.write(chunk)) return;
+      answer.pause();
+      stream.onDrain(() => answer.resume());
     });
-    stream.onDrain(() => answer.resume());
     answer.on('end', () => stream.end());
     // The kubelet went away in the middle: the client must not take the part for the whole.
     answer.on('error', () => stream.destroy());
