@@ -1,6 +1,5 @@
 /** Sends recorded requests to a server as the recorder did: HTTP/1.1 over TLS, one of a few identities, watches left open while others write. */
 
-import type { ClientRequest } from 'node:http';
 import { Agent, request as httpsRequest, type IncomingMessage } from 'node:https';
 import type { Request } from './record.js';
 
