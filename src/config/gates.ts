@@ -1,7 +1,7 @@
 /** The feature gates of each minor: which exist, what they default to, and what a kubelet says when they are set. */
 import { gateDependencies } from './facts/gate-dependencies.js';
 import { gateRows } from './facts/gate-rows.js';
-import { knownMinor, type Minor } from './model.js';
+import { type KubeletConfig, knownMinor, type Minor } from './model.js';
 
 export interface Gate {
   stage: 'Alpha' | 'Beta' | 'GA' | 'Deprecated';
@@ -12,6 +12,12 @@ export interface Gate {
 
 /** What gates were set to: by the document, by the flags, or by both. */
 export type Gates = Readonly<Record<string, boolean>>;
+
+/** The gates a config sets. */
+export function gatesIn(config: KubeletConfig): Gates {
+  const gates = config.featureGates;
+  return typeof gates === 'object' && gates !== null ? (gates as Gates) : {};
+}
 
 const stages = { A: 'Alpha', B: 'Beta', G: 'GA', D: 'Deprecated' } as const;
 

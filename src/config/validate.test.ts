@@ -1,42 +1,11 @@
 /** Every validation rule on both sides of its bound, and where its wording changed. Messages are the kubelet's, word for word. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
-import { defaultOf, fieldsOf } from './fields.js';
-import { isGateOn } from './gates.js';
-import { type Host, type KubeletConfig, newestMinor, oldestMinor } from './model.js';
+import { casesIn, defaulted } from '../../test/config-cases.js';
+import { type Host, newestMinor, oldestMinor } from './model.js';
 import { validate, validateCommandLine } from './validate.js';
 
-/** What a document that sets nothing becomes, with these fields set on top (dotted paths). */
-function configOf(minor: number, set: Record<string, unknown>): KubeletConfig {
-  const config: KubeletConfig = {};
-  const put = (path: string, value: unknown) => {
-    const parts = path.split('.');
-    let into: Record<string, unknown> = config;
-    for (const part of parts.slice(0, -1)) {
-      into[part] ??= {};
-      into = into[part] as Record<string, unknown>;
-    }
-    into[parts.at(-1)!] = value;
-  };
-  const conditional = ['crashLoopBackOff.maxContainerRestartPeriod', 'imagePullCredentialsVerificationPolicy'];
-  for (const field of fieldsOf(minor))
-    if (
-      !/\[\]|^tracing\.|^userNamespaces\./.test(field.path) &&
-      field.goType !== '{}' &&
-      !conditional.includes(field.path)
-    )
-      put(field.path, defaultOf(field, minor));
-  if (isGateOn('KubeletCrashLoopBackOffMax', {}, minor)) put(conditional[0]!, '5m0s');
-  if (minor >= 33)
-    put(conditional[1]!, isGateOn('KubeletEnsureSecretPulledImages', {}, minor) ? 'NeverVerifyPreloadedImages' : '');
-  for (const [path, value] of Object.entries(set)) put(path, value);
-  return config;
-}
-
 function judge(minor: number, set: Record<string, unknown>, host?: Host, flags: [string, string[]][] = []) {
-  return validate(configOf(minor, set), { minor, flags: new Map(flags), ...(host === undefined ? {} : { host }) });
+  return validate(defaulted(minor, set), { minor, flags: new Map(flags), ...(host === undefined ? {} : { host }) });
 }
 
 const messages = (minor: number, set: Record<string, unknown>, host?: Host) =>
@@ -88,38 +57,21 @@ describe('bounds of numbers', () => {
   });
 });
 
-/** Cases as text: `MINOR {fields}` and, indented below, what is expected. */
-function casesIn(
-  file: string,
-): [title: string, minor: number, set: Record<string, unknown>, host: Host, expected: string[]][] {
-  const blocks = readFileSync(join(import.meta.dirname, 'rules', file), 'utf8').matchAll(
-    /^(\d+) (\{.*\})\n((?: {3}.*\n)*)/gm,
-  );
-  return [...blocks].map(([, minor, fields, below]) => {
-    const [set, host = '{}'] = fields!.split(' on ');
-    const expected = below!
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => line.trim().replace(/^IC /, ic));
-    return [`1.${minor} ${fields}`, Number(minor), parse(set!), parse(host), expected];
-  });
-}
-
 describe('rules by minor', () => {
-  test.each(casesIn('rules.cases.txt'))('%s', (_title, minor, set, host, errors) => {
+  test.each(casesIn('src/config/rules/rules.cases.txt'))('%s', (_title, minor, set, host, errors) => {
     expect(messages(minor, set, host)).toEqual(errors);
   });
 });
 
 describe('stages', () => {
-  test.each(casesIn('stages.cases.txt'))('%s', (_title, minor, set, _host, [expected]) => {
+  test.each(casesIn('src/config/rules/stages.cases.txt'))('%s', (_title, minor, set, _host, [expected]) => {
     const { stage, message } = judge(minor, set);
     expect(message === '' ? stage : `${stage}: ${message}`).toBe(expected);
   });
 
   test('since 1.32 the document’s own bad gates are a panic, the flags’ are not', () => {
     const document = { apiVersion: 'kubelet.config.k8s.io/v1beta1', featureGates: { NoSuch: true } };
-    const result = validate(configOf(32, gate('NoSuch')), { minor: 32, flags: new Map(), document });
+    const result = validate(defaulted(32, gate('NoSuch')), { minor: 32, flags: new Map(), document });
     expect(result.message).toBe(
       'panic: failed to merge global and in-flight KubeletConfiguration while setting defaults, error: unrecognized feature gate: NoSuch',
     );

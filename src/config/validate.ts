@@ -1,5 +1,5 @@
 /** The kubelet's validation, by minor: every rule with the kubelet's own message, all errors at once. */
-import { type GateError, type Gates, gateErrors, gateWarnings, isOn, settle } from './gates.js';
+import { type GateError, type Gates, gateErrors, gatesIn, gateWarnings, isOn, settle } from './gates.js';
 import type { CommandLine, Finding, JudgeContext, KubeletConfig, Minor } from './model.js';
 import { checkBounds } from './rules/bounds.js';
 import { flagError, flagGateErrors, gatesOfFlags } from './rules/command-line.js';
@@ -128,11 +128,6 @@ function refuseGates(layers: readonly Gates[], { minor, document }: JudgeContext
   }
   const errors = gateErrors(layers, minor);
   return errors.length === 0 ? undefined : refuse('gates', gateProblems(errors, 'featureGates'), prefixes(minor).gates);
-}
-
-function gatesIn(config: KubeletConfig): Gates {
-  const gates = config.featureGates;
-  return typeof gates === 'object' && gates !== null ? (gates as Gates) : {};
 }
 
 function gateProblems(errors: readonly GateError[], where: string): RuleError[] {

@@ -1,0 +1,78 @@
+/** What stops a kubelet although it passes validation, and what looks like it and does not. */
+import { describe, expect, test } from 'vitest';
+import { casesIn, defaulted } from '../../test/config-cases.js';
+import { forecast } from './forecast.js';
+import { type CommandLine, newestMinor, oldestMinor } from './model.js';
+import { validate } from './validate.js';
+
+const none: CommandLine = new Map();
+
+describe('what stops a kubelet at start', () => {
+  test.each(casesIn('src/config/forecast/forecast.cases.txt'))('%s', (_title, minor, set, host, expected) => {
+    const config = defaulted(minor, set);
+    const context = { minor, flags: none, host };
+    expect(validate(config, context).stage).toBe('accepted');
+    const paths = forecast(config, context).map(({ severity, path }) =>
+      severity === 'warning' ? `warn ${path}` : path,
+    );
+    expect(paths).toEqual(expected);
+  });
+});
+
+test('no minor dies of its own defaults', () => {
+  for (let minor = oldestMinor; minor <= newestMinor; minor++)
+    expect([minor, forecast(defaulted(minor, {}), { minor, flags: none })]).toEqual([minor, []]);
+});
+
+test('a finding names the place, the reason, the kubelet’s words and the remedy', () => {
+  const config = defaulted(32, { evictionHard: { 'memory.available': '150%' } });
+  expect(forecast(config, { minor: 32, flags: none })).toEqual([
+    {
+      severity: 'error',
+      source: 'relet',
+      path: 'evictionHard[memory.available]',
+      message:
+        "150% is more than all there is: the kubelet passes validation and exits at start with 'eviction percentage threshold memory.available must be <= 100%: 150%'; write 0% to 100%",
+    },
+  ]);
+});
+
+describe('flags change the forecast', () => {
+  const paths = (minor: number, set: Record<string, unknown>, flags: [string, string[]][]) =>
+    forecast(defaulted(minor, set), { minor, flags: new Map(flags) }).map((finding) => finding.path);
+
+  test('docker rotates its own logs', () => {
+    expect(paths(23, { containerLogMaxFiles: 1 }, [['container-runtime', ['docker']]])).toEqual([]);
+    expect(paths(23, { containerLogMaxFiles: 1 }, [['container-runtime', ['remote']]])).toEqual([
+      'containerLogMaxFiles',
+    ]);
+  });
+
+  test('a burst of zero stops a kubelet that has an API to talk to', () => {
+    const kubeconfig: [string, string[]] = ['kubeconfig', ['/etc/kubernetes/kubelet.conf']];
+    expect(paths(32, { kubeAPIBurst: 0 }, [kubeconfig])).toEqual(['kubeAPIBurst']);
+    expect(paths(32, { kubeAPIBurst: 0 }, [])).toEqual([]);
+    expect(paths(32, { kubeAPIBurst: 0, kubeAPIQPS: 0 }, [kubeconfig])).toEqual([]);
+    expect(paths(15, { kubeAPIBurst: 0 }, [kubeconfig])).toEqual([]);
+  });
+
+  test('a gate from the flags counts', () => {
+    const set = {
+      cpuManagerPolicy: 'static',
+      kubeReserved: { cpu: '1' },
+      cpuManagerPolicyOptions: { 'align-by-socket': 'true' },
+    };
+    expect(paths(32, set, [['feature-gates', ['CPUManagerPolicyAlphaOptions=true']]])).toEqual([]);
+  });
+
+  test('thresholds may be left out of what is held back', () => {
+    const flags: [string, string[]][] = [['experimental-allocatable-ignore-eviction', ['true']]];
+    const set = {
+      memoryManagerPolicy: 'Static',
+      kubeReserved: { memory: '1Gi' },
+      reservedMemory: [{ numaNode: 0, limits: { memory: '1Gi' } }],
+    };
+    expect(paths(32, set, flags)).toEqual([]);
+    expect(paths(32, set, [])).toEqual(['reservedMemory']);
+  });
+});

@@ -1,0 +1,146 @@
+/** Eviction thresholds: validation takes any text, the kubelet reads it only when it starts. */
+import { parseDuration } from '../go-duration.js';
+import { formatQuantity, parseQuantity } from '../go-quantity.js';
+import type { Minor } from '../model.js';
+import { quote } from '../rules/go-text.js';
+import { parseFloat32 } from './go-float.js';
+import { entryPath, type Outlook } from './outlook.js';
+
+const signals: Record<string, Minor> = {
+  'memory.available': 11,
+  'allocatableMemory.available': 11,
+  'nodefs.available': 11,
+  'nodefs.inodesFree': 11,
+  'imagefs.available': 11,
+  'imagefs.inodesFree': 11,
+  'pid.available': 14,
+  'containerfs.available': 29,
+  'containerfs.inodesFree': 29,
+};
+
+export function foreseeEviction(outlook: Outlook): void {
+  const { judged } = outlook;
+  for (const map of ['evictionHard', 'evictionSoft'] as const)
+    for (const [signal, value] of Object.entries(judged.map(map)))
+      if (isSignal(outlook, map, signal)) foreseeThreshold(outlook, entryPath(map, signal), signal, String(value));
+  for (const [signal, value] of Object.entries(judged.map('evictionSoftGracePeriod')))
+    if (isSignal(outlook, 'evictionSoftGracePeriod', signal)) foreseeGracePeriod(outlook, signal, String(value));
+  for (const [signal, value] of Object.entries(judged.map('evictionMinimumReclaim')))
+    if (isSignal(outlook, 'evictionMinimumReclaim', signal)) foreseeReclaim(outlook, signal, String(value));
+  foreseeMissingGrace(outlook);
+}
+
+function isSignal(outlook: Outlook, map: string, signal: string): boolean {
+  const since = Object.hasOwn(signals, signal) ? signals[signal]! : Infinity;
+  if (since <= outlook.judged.minor) return true;
+  outlook.stops(entryPath(map, signal), {
+    why: Number.isFinite(since)
+      ? `${signal} is an eviction signal only since 1.${since}`
+      : `${quote(signal)} is no eviction signal`,
+    says: `unsupported eviction signal ${signal}`,
+    remedy: `use one of ${Object.keys(signals)
+      .filter((name) => signals[name]! <= outlook.judged.minor)
+      .join(', ')}`,
+  });
+  return false;
+}
+
+/** The kubelet drops these two, and asks no grace period for them. */
+const isOff = (value: string) => value === '0%' || value === '100%';
+
+function foreseeThreshold(outlook: Outlook, path: string, signal: string, value: string): void {
+  if (isOff(value)) return;
+  if (value.endsWith('%')) {
+    foreseePercentage(outlook, path, signal, value);
+    return;
+  }
+  const quantity = parseQuantity(value);
+  if (typeof quantity === 'string')
+    outlook.stops(path, {
+      why: `${quote(value)} is no quantity`,
+      says: quantity,
+      remedy: 'write one such as 100Mi, or a percentage such as 5%',
+    });
+  else if (quantity.nanos <= 0n)
+    outlook.stops(path, {
+      why: `${value} is not more than nothing`,
+      says: `eviction threshold ${signal} must be positive: ${formatQuantity(quantity)}`,
+      remedy: 'write a positive quantity, or 0% to switch this signal off',
+    });
+}
+
+function foreseePercentage(outlook: Outlook, path: string, signal: string, value: string): void {
+  const number = parseFloat32(value.replace(/%+$/, ''));
+  // Until 1.20 the kubelet compared a fraction of one with 100, so that only 10000% was too much.
+  const most = outlook.judged.minor >= 21 ? 1 : 100;
+  if (number === undefined)
+    outlook.stops(path, { why: `${quote(value)} is no percentage`, remedy: 'write a plain number and %, such as 5%' });
+  else if (number < 0)
+    outlook.stops(path, {
+      why: `${value} is less than nothing`,
+      says: `eviction percentage threshold ${signal} must be >= 0%: ${value}`,
+      remedy: 'write 0% to 100%',
+    });
+  else if (Math.fround(number / 100) > most)
+    outlook.stops(path, {
+      why: `${value} is more than all there is`,
+      says: `eviction percentage threshold ${signal} must be <= 100%: ${value}`,
+      remedy: 'write 0% to 100%',
+    });
+}
+
+function foreseeGracePeriod(outlook: Outlook, signal: string, value: string): void {
+  const path = entryPath('evictionSoftGracePeriod', signal);
+  const period = parseDuration(value);
+  if (period === undefined)
+    outlook.stops(path, { why: `${quote(value)} is no duration`, remedy: 'write one such as 1m30s' });
+  else if (period < 0n)
+    outlook.stops(path, {
+      why: `${value} is less than nothing`,
+      says: `invalid eviction grace period specified: ${value}, must be a positive value`,
+      remedy: 'write a duration such as 1m30s',
+    });
+}
+
+function foreseeReclaim(outlook: Outlook, signal: string, value: string): void {
+  const path = entryPath('evictionMinimumReclaim', signal);
+  if (value.endsWith('%')) {
+    const number = parseFloat32(value.replace(/%+$/, ''));
+    if (number === undefined)
+      outlook.stops(path, {
+        why: `${quote(value)} is no percentage`,
+        remedy: 'write a plain number and %, such as 5%',
+      });
+    else if (number <= 0)
+      outlook.stops(path, {
+        why: `${value} is not more than nothing`,
+        says: `eviction percentage minimum reclaim ${signal} must be positive: ${value}`,
+        remedy: 'write a positive percentage, or leave the signal out',
+      });
+    return;
+  }
+  const quantity = parseQuantity(value);
+  if (typeof quantity === 'string')
+    outlook.stops(path, {
+      why: `${quote(value)} is no quantity`,
+      says: quantity,
+      remedy: 'write one such as 500Mi, or a percentage such as 5%',
+    });
+  else if (quantity.nanos < 0n)
+    outlook.stops(path, {
+      why: `${value} is less than nothing`,
+      says: `negative eviction minimum reclaim specified for ${signal}`,
+      remedy: 'write zero or more',
+    });
+}
+
+function foreseeMissingGrace(outlook: Outlook): void {
+  const periods = outlook.judged.map('evictionSoftGracePeriod');
+  for (const [signal, value] of Object.entries(outlook.judged.map('evictionSoft')))
+    if (!isOff(String(value)) && !Object.hasOwn(periods, signal))
+      outlook.stops(entryPath('evictionSoft', signal), {
+        why: `the soft threshold ${signal} has no grace period`,
+        says: `grace period must be specified for the soft eviction threshold ${signal}`,
+        remedy: `set evictionSoftGracePeriod[${signal}], for example to 1m30s`,
+      });
+}

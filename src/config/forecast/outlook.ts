@@ -1,0 +1,39 @@
+/** Where a forecast writes what it sees, in relet's own words: the place, why the kubelet would stop, and what to do. */
+import type { Finding } from '../model.js';
+import type { Judged } from '../rules/judged.js';
+
+export interface Stop {
+  /** What is wrong, as a clause: `"5 %" is no percentage`. */
+  why: string;
+  /** What to do instead, as an order: `write a number and %`. */
+  remedy: string;
+  /** What the kubelet prints before it exits, where that helps to find it in a log. */
+  says?: string;
+}
+
+export class Outlook {
+  readonly findings: Finding[] = [];
+
+  constructor(readonly judged: Judged) {}
+
+  /** This kubelet would not start. */
+  stops(path: string, { why, remedy, says }: Stop): void {
+    const quoted = says === undefined ? '' : ` with '${says}'`;
+    this.findings.push({
+      severity: 'error',
+      source: 'relet',
+      path,
+      message: `${why}: the kubelet passes validation and exits at start${quoted}; ${remedy}`,
+    });
+  }
+
+  /** It may not start, or not as meant. */
+  warn(path: string, message: string): void {
+    this.findings.push({ severity: 'warning', source: 'relet', path, message });
+  }
+}
+
+/** An entry of a map, as a path: `evictionHard[memory.available]`. */
+export function entryPath(map: string, key: string): string {
+  return `${map}[${key}]`;
+}

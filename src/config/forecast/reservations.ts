@@ -1,0 +1,142 @@
+/** What is reserved from the node: the texts the kubelet reads at start, and whether the host has that much. */
+import { parseQuantity } from '../go-quantity.js';
+import { quote } from '../rules/go-text.js';
+import type { Judged } from '../rules/judged.js';
+import { parseFloat32 } from './go-float.js';
+import { entryPath, type Outlook } from './outlook.js';
+
+const giga = 1_000_000_000n;
+
+export function foreseeReservations(outlook: Outlook): void {
+  for (const map of ['kubeReserved', 'systemReserved'] as const)
+    for (const [name, value] of Object.entries(reservedIn(outlook.judged, map)))
+      foreseeReserved(outlook, map, name, String(value));
+  for (const [name, value] of Object.entries(outlook.judged.map('qosReserved')))
+    foreseeQOSReserved(outlook, name, String(value));
+  foreseeCapacity(outlook);
+}
+
+/** reservedSystemCPUs replaces what both maps say of cpu, before they are read. */
+function reservedIn(judged: Judged, map: 'kubeReserved' | 'systemReserved'): Record<string, unknown> {
+  const { cpu, ...others } = judged.map(map);
+  if (reservedCPUs(judged).length > 0) return others;
+  return cpu === undefined ? others : { cpu, ...others };
+}
+
+function foreseeReserved(outlook: Outlook, map: string, name: string, value: string): void {
+  const path = entryPath(map, name);
+  const known = reservable(outlook.judged);
+  if (!known.includes(name)) {
+    outlook.stops(path, {
+      why: `${quote(name)} cannot be reserved`,
+      says: `cannot reserve ${quote(name)} resource`,
+      remedy: `reserve only ${known.join(', ')}`,
+    });
+    return;
+  }
+  const quantity = parseQuantity(value);
+  if (typeof quantity === 'string')
+    outlook.stops(path, {
+      why: `${quote(value)} is no quantity`,
+      says: quantity,
+      remedy: 'write one such as 500m or 1Gi',
+    });
+  else if (quantity.nanos < 0n)
+    outlook.stops(path, {
+      why: `${value} is less than nothing`,
+      says: `resource quantity for ${quote(name)} cannot be negative: ${value}`,
+      remedy: 'write zero or more',
+    });
+}
+
+function reservable(judged: Judged): string[] {
+  const hasPids = judged.minor >= 20 || (judged.minor >= 14 && judged.gate('SupportNodePidsLimit'));
+  return ['cpu', 'memory', 'ephemeral-storage', ...(hasPids ? ['pid'] : [])];
+}
+
+/** Read also while the gate QOSReserved is off. */
+function foreseeQOSReserved(outlook: Outlook, name: string, value: string): void {
+  const path = entryPath('qosReserved', name);
+  const percent = /^([+-]?\d+)%+$/.exec(value)?.[1];
+  if (name !== 'memory')
+    outlook.stops(path, {
+      why: `qosReserved knows only memory, not ${quote(name)}`,
+      says: `cannot reserve ${quote(name)} resource`,
+      remedy: 'remove this entry',
+    });
+  else if (percent === undefined || Number(percent) < 0 || Number(percent) > 100)
+    outlook.stops(path, { why: `${quote(value)} is no whole percentage`, remedy: 'write 0% to 100%' });
+}
+
+/** Each CPU of reservedSystemCPUs as a range of ids; empty when unset or unreadable, which validation reports. */
+export function reservedCPUs(judged: Judged): readonly (readonly [from: number, to: number])[] {
+  if (judged.minor < 17) return [];
+  return [...judged.text('reservedSystemCPUs').matchAll(/(\d+)(?:-(\d+))?/g)].map(([, from, to]) => [
+    Number(from),
+    Number(to ?? from),
+  ]);
+}
+
+function countCPUs(ranges: readonly (readonly [from: number, to: number])[]): number {
+  let count = 0;
+  let next = 0;
+  for (const [from, to] of [...ranges].sort((a, b) => a[0] - b[0])) {
+    count += Math.max(0, to + 1 - Math.max(from, next));
+    next = Math.max(next, to + 1);
+  }
+  return count;
+}
+
+/** In billionths; undefined when a part cannot be read or depends on a capacity that is unknown. */
+export function reservation(judged: Judged, name: 'cpu' | 'memory'): bigint | undefined {
+  const ranges = reservedCPUs(judged);
+  if (name === 'cpu' && ranges.length > 0) return BigInt(countCPUs(ranges)) * giga;
+  let total = name === 'memory' ? evictionReserve(judged) : 0n;
+  for (const map of ['kubeReserved', 'systemReserved']) {
+    const quantity = parseQuantity(String(judged.map(map)[name] ?? '0'));
+    if (total === undefined || typeof quantity === 'string') return undefined;
+    total += quantity.nanos;
+  }
+  return total;
+}
+
+/** The hard threshold of memory.available is held back as well. */
+function evictionReserve(judged: Judged): bigint | undefined {
+  const threshold = judged.map('evictionHard')['memory.available'];
+  const ignores = judged.context.flags.get('experimental-allocatable-ignore-eviction')?.at(-1);
+  if (threshold === undefined || threshold === '0%' || threshold === '100%' || /^[1tT]/.test(ignores ?? '')) return 0n;
+  const text = String(threshold);
+  if (text.endsWith('%')) {
+    const percent = parseFloat32(text.replace(/%+$/, ''));
+    const memory = judged.host.memoryBytes;
+    if (percent === undefined || memory === undefined) return undefined;
+    return BigInt(Math.trunc(memory * Math.fround(percent / 100))) * giga;
+  }
+  const quantity = parseQuantity(text);
+  return typeof quantity === 'string' ? undefined : quantity.nanos;
+}
+
+function foreseeCapacity(outlook: Outlook): void {
+  const { judged } = outlook;
+  const { cpus, memoryBytes } = judged.host;
+  const ranges = reservedCPUs(judged);
+  if (cpus !== undefined && ranges.some(([, to]) => to >= cpus)) {
+    outlook.stops('reservedSystemCPUs', {
+      why: `${judged.text('reservedSystemCPUs')} names CPUs beyond the ${cpus} of this host`,
+      remedy: `use ids 0 to ${cpus - 1}`,
+    });
+    return;
+  }
+  for (const [name, capacity] of [
+    ['cpu', cpus],
+    ['memory', memoryBytes],
+  ] as const) {
+    const reserved = reservation(judged, name);
+    if (capacity === undefined || reserved === undefined || reserved <= BigInt(Math.trunc(capacity)) * giga) continue;
+    outlook.stops(entryPath(judged.map('kubeReserved')[name] === undefined ? 'systemReserved' : 'kubeReserved', name), {
+      why: `more ${name} is reserved than the host has (${capacity}${name === 'memory' ? ' bytes' : ''})`,
+      says: 'invalid Node Allocatable configuration',
+      remedy: 'reserve less in kubeReserved, systemReserved and evictionHard together',
+    });
+  }
+}

@@ -1,0 +1,121 @@
+/** What the kubelet listens on and talks to: addresses, ports, TLS, authorization, the container runtime. */
+import { quote } from '../rules/go-text.js';
+import { goUrlError, schemeOf } from '../rules/go-url.js';
+import type { Outlook } from './outlook.js';
+
+export function foreseeServing(outlook: Outlook): void {
+  const { judged } = outlook;
+  const serves = judged.get('enableServer') !== false;
+  if (serves) {
+    foreseeCiphers(outlook);
+    foreseeCertificate(outlook);
+  }
+  if (serves || judged.number('readOnlyPort') > 0) foreseeAddress(outlook);
+  foreseePorts(outlook, serves);
+  foreseeAuthorization(outlook);
+  if (judged.minor >= 27)
+    for (const field of ['containerRuntimeEndpoint', 'imageServiceEndpoint']) foreseeEndpoint(outlook, field);
+}
+
+const required = ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256', 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256'];
+const isApproved = (suite: string) => /^TLS_(ECDHE_\w+_WITH_)?(AES_\d+_GCM|CHACHA20)_/.test(suite);
+
+/** Go's HTTP/2 server refuses a list without what the protocol requires; since Go 1.17 it no longer minds under TLS 1.3. */
+function foreseeCiphers(outlook: Outlook): void {
+  const { judged } = outlook;
+  const suites = judged.list('tlsCipherSuites').map(String);
+  const isOldGo = judged.minor <= 22;
+  if (suites.length === 0 || (!isOldGo && judged.text('tlsMinVersion') === 'VersionTLS13')) return;
+  const firstBad = suites.findIndex((suite) => !isApproved(suite));
+  const misplaced = firstBad < 0 ? undefined : suites.slice(firstBad).find(isApproved);
+  if (isOldGo && misplaced !== undefined)
+    outlook.stops('tlsCipherSuites', {
+      why: `${misplaced} stands after ${suites[firstBad]}, which HTTP/2 does not approve`,
+      remedy: 'list the ECDHE suites with GCM or CHACHA20 first',
+    });
+  else if (!suites.some((suite) => required.includes(suite)))
+    outlook.stops('tlsCipherSuites', {
+      why: 'the list lacks a cipher suite that HTTP/2 requires',
+      says: 'http2: TLSConfig.CipherSuites is missing an HTTP/2-required AES_128_GCM_SHA256 cipher',
+      remedy: `add ${required.join(' or ')}`,
+    });
+}
+
+function foreseeCertificate(outlook: Outlook): void {
+  const { judged } = outlook;
+  const [certificate, key] = ['tlsCertFile', 'tlsPrivateKeyFile'].map((field) => judged.text(field));
+  const lacking = certificate === '' ? 'tlsCertFile' : 'tlsPrivateKeyFile';
+  if ((certificate === '') !== (key === '')) {
+    const why = `of tlsCertFile and tlsPrivateKeyFile only one is set`;
+    if (judged.minor <= 35) outlook.stops(lacking, { why, remedy: 'set both or neither' });
+    else outlook.warn(lacking, `${why}: the kubelet runs without a serving certificate; set both or neither`);
+  }
+  for (const [field, since] of [
+    ['tlsCertFile', 11],
+    ['tlsPrivateKeyFile', 11],
+    ['authentication.x509.clientCAFile', 36],
+  ] as const)
+    if (judged.minor >= since && judged.host.files?.[judged.text(field)] === false)
+      outlook.stops(field, {
+        why: `there is no file ${judged.text(field)} on the host`,
+        says: `open ${judged.text(field)}: no such file or directory`,
+        remedy: 'put the file there first, or name one that exists',
+      });
+}
+
+function foreseeAddress(outlook: Outlook): void {
+  const address = outlook.judged.text('address');
+  if (address === '' || isAddress(address)) return;
+  outlook.stops('address', {
+    why: `${quote(address)} is no IP address`,
+    says: 'listen tcp: lookup <nil>',
+    remedy: 'write an address of the node, or 0.0.0.0 for all of them',
+  });
+}
+
+function isAddress(text: string): boolean {
+  if (/^\d{1,}(\.\d{1,}){3}$/.test(text)) return text.split('.').every((part) => Number(part) <= 255);
+  return /^[\da-f:.]+$/i.test(text) && text.includes(':') && URL.canParse(`http://[${text}]/`);
+}
+
+function foreseePorts(outlook: Outlook, serves: boolean): void {
+  const { judged } = outlook;
+  const [port, readOnly, healthz] = ['port', 'readOnlyPort', 'healthzPort'].map((field) => judged.number(field));
+  if (serves && port === readOnly)
+    outlook.stops('readOnlyPort', {
+      why: `port and readOnlyPort are both ${port}`,
+      says: `listen tcp: bind: address already in use`,
+      remedy: 'give them different ports, or set readOnlyPort to 0',
+    });
+  else if (healthz !== 0 && ((serves && healthz === port) || healthz === readOnly))
+    outlook.warn(
+      'healthzPort',
+      `healthzPort ${healthz} is taken by another port of this config: whichever server comes second fails, and the kubelet may exit; give it a port of its own`,
+    );
+}
+
+function foreseeAuthorization(outlook: Outlook): void {
+  const mode = outlook.judged.text('authorization.mode');
+  if (mode === 'AlwaysAllow' || mode === 'Webhook') return;
+  outlook.stops('authorization.mode', {
+    why: `${quote(mode)} is no authorization mode`,
+    says: `unknown authorization mode ${mode}`,
+    remedy: 'use Webhook or AlwaysAllow',
+  });
+}
+
+/** The runtime is reached by a unix socket; a bare path is read as one. */
+function foreseeEndpoint(outlook: Outlook, field: string): void {
+  const endpoint = outlook.judged.text(field);
+  if (endpoint === '' || outlook.judged.host.os === 'windows') return;
+  const isReadable = goUrlError(endpoint) === undefined;
+  const scheme = isReadable ? schemeOf(endpoint) : '';
+  if (scheme === 'unix' || (scheme === '' && goUrlError(`unix://${endpoint}`) === undefined)) return;
+  outlook.stops(field, {
+    why: `${quote(endpoint)} is no unix socket`,
+    ...(scheme === ''
+      ? {}
+      : { says: scheme === 'tcp' ? 'only support unix socket endpoint' : `protocol ${quote(scheme)} not supported` }),
+    remedy: 'write unix:// and the path of the socket',
+  });
+}
