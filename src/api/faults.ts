@@ -91,7 +91,6 @@ export const faults = {
     alpha: 'failed to determine whether object with UID %uid was already checkpointed',
   },
   save: { at: 'sync', beta: internal, alpha: 'failed to save config checkpoint for object with UID %uid' },
-  'assign-local': { at: 'sync', beta: internal, alpha: 'failed to set current config checkpoint to default' },
   assign: { at: 'sync', beta: internal, alpha: 'failed to set current config checkpoint to object with UID %uid' },
   reset: { at: 'sync', beta: internal, alpha: 'failed to reset to local (default or init) config' },
 } as const satisfies Record<string, Wording>;

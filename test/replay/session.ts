@@ -1,6 +1,7 @@
 /** Sends recorded requests to a server as the recorder did: HTTP/1.1 over TLS, one of a few identities, watches left open while others write. */
 
-import { Agent, request as httpsRequest, type IncomingMessage } from 'node:https';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
 import type { Request } from './record.js';
 
 export interface Target {

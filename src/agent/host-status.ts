@@ -1,0 +1,68 @@
+/** What `relet node status` shows: read from disk and /proc alone, so that it works on the day when the API is gone. */
+import { join } from 'node:path';
+import { betaError, Fault } from '../api/faults.js';
+import type { Files } from '../atomic-file.js';
+import type { Host } from './host.js';
+import { lockHolder } from './lock.js';
+import type { Memory, Recorded } from './memory.js';
+import { describe } from './source.js';
+
+export interface HostStatus {
+  node: string;
+  relet: { pid: number } | undefined;
+  kubelet: { pid: number; version: string; config: string } | undefined;
+  assigned: string;
+  active: string;
+  lastKnownGood: string;
+  /** Healthy time so far and deaths of the config on trial. */
+  trial: { healthySeconds: number; deaths: number } | undefined;
+  /** What a reset left, until local was healthy once. */
+  wayBack: string | undefined;
+  error: string | undefined;
+  cause: string | undefined;
+  warnings: string[];
+  held: { since: string; why: string } | undefined;
+  /** Configs that are not tried again. */
+  failures: { error: string; cause: string; at: string }[];
+  /** When the rest was last reported. */
+  reportedAt: string | undefined;
+}
+
+export function readHostStatus(dir: string, memory: Memory, host: Host, files: Files): HostStatus {
+  const report = memory.report.read();
+  const child = memory.child.read();
+  const process = child?.bootId === host.bootId() ? child.process : undefined;
+  const lives = process !== undefined && host.identify(process.pid)?.startTime === process.startTime;
+  const trial = memory.trial.read();
+  const wayBack = memory.wayBack.read();
+  const holder = lockHolder({ path: join(dir, 'meta', 'lock'), host, files });
+  const active = report?.active?.configMap;
+  return {
+    node: report?.node ?? '',
+    relet: holder && { pid: holder.pid },
+    kubelet: lives
+      ? { pid: process.pid, version: memory.kubelet.read()?.version ?? '', config: describe(child?.source) }
+      : undefined,
+    assigned: recorded(memory.assigned()),
+    active: active
+      ? `${active.namespace}/${active.name}, UID: ${active.uid}, ResourceVersion: ${active.resourceVersion}`
+      : 'local config',
+    lastKnownGood: recorded(memory.lastKnownGood()),
+    trial: trial && { healthySeconds: Math.floor(trial.healthyMs / 1000), deaths: trial.deaths },
+    wayBack: wayBack && describe(wayBack),
+    error: report?.error,
+    cause: report?.cause,
+    warnings: report?.warnings ?? [],
+    held: memory.hold.read(),
+    failures: Object.values(memory.verdicts.read() ?? {}).flatMap((verdict) =>
+      verdict.kind === 'failed'
+        ? [{ error: betaError(new Fault(verdict.reason, undefined)), cause: verdict.cause, at: verdict.at }]
+        : [],
+    ),
+    reportedAt: report?.at,
+  };
+}
+
+function recorded(record: Recorded): string {
+  return 'source' in record ? describe(record.source) : `unreadable: ${record.broken.message}`;
+}

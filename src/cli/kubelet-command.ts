@@ -1,0 +1,31 @@
+/** From --kubelet-binary to what can be started: a path, a program in PATH, or the built-in hollow kubelet. */
+import { accessSync, constants } from 'node:fs';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
+
+/** Throws when there is no such program. */
+export function kubeletCommand(binary: string): string[] {
+  if (binary === 'hollow') return [process.execPath, reletExecutable(), 'hollow-kubelet'];
+  const candidates = binary.includes('/')
+    ? [isAbsolute(binary) ? binary : resolve(binary)]
+    : (process.env.PATH ?? '').split(delimiter).map((dir) => join(dir || '.', binary));
+  const found = candidates.find(isExecutable);
+  if (found === undefined)
+    throw new Error(
+      `--kubelet-binary=${binary}: no such program; give the path of the kubelet, or 'hollow' for the built-in one`,
+    );
+  return [found];
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What this very process was started with. */
+function reletExecutable(): string {
+  return resolve(process.argv[1]!);
+}

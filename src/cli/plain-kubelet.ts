@@ -1,0 +1,24 @@
+/** Exactly the kubelet: what relet is without --dynamic-config-dir. */
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+
+const forwarded: NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'];
+
+/** Becomes the kubelet where Node can (22.15 and later), else stands in front of it. The exit code is the kubelet's. */
+export function runPlainKubelet([program, ...args]: string[]): Promise<number> {
+  const execve = (process as { execve?(file: string, args: string[], env: NodeJS.ProcessEnv): never }).execve;
+  if (execve !== undefined) {
+    // Node says that this is experimental, on the standard error that is the kubelet's.
+    process.removeAllListeners('warning');
+    execve.call(process, program!, [program!, ...args], process.env);
+  }
+  return new Promise((resolve) => {
+    const child = spawn(program!, args, { stdio: 'inherit', detached: true });
+    for (const signal of forwarded) process.on(signal, () => child.kill(signal));
+    child.once('error', (error) => {
+      process.stderr.write(`relet: cannot run ${program}: ${error.message}\n`);
+      resolve(127);
+    });
+    child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal!]));
+  });
+}

@@ -1,0 +1,67 @@
+/** docs/errors.md and the faults in the code say the same, both ways. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { changed, graduated, refused, rolledBack } from '../src/agent/events.js';
+import { configOk } from '../src/agent/report.js';
+import { faults } from '../src/api/faults.js';
+
+const page = readFileSync(join(import.meta.dirname, '..', 'docs', 'errors.md'), 'utf8');
+const rows = page
+  .split('\n')
+  .filter(
+    (line) =>
+      line.startsWith('| ') &&
+      !line.startsWith('| fault') &&
+      !line.startsWith('| message') &&
+      !line.startsWith('| reason'),
+  )
+  .map((line) => line.split(' | ').map((cell) => cell.replace(/^\|?\s*|\s*\|?$/g, '')));
+const code = (cell: string | undefined) => cell?.replace(/^`|`$/g, '');
+
+describe('docs/errors.md', () => {
+  const documented = rows.filter((row) => row.length === 5);
+
+  test('every fault has its row, with the texts of the code', () => {
+    const fromPage = Object.fromEntries(
+      documented.map(([name, beta, alpha]) => [name, { beta: code(beta), alpha: code(alpha) }]),
+    );
+    const fromCode = Object.fromEntries(
+      Object.entries(faults).map(([name, { beta, alpha }]) => [name, { beta, alpha }]),
+    );
+    expect(fromPage).toEqual(fromCode);
+  });
+
+  test('every row says a cause and a remedy', () => {
+    for (const [name, , , cause, remedy] of documented) {
+      expect(cause, name).toMatch(/\w{3,}.*\.$/);
+      expect(remedy, name).toMatch(/\w{3,}.*\.$/);
+    }
+  });
+
+  test('faults stand in the half they belong to', () => {
+    const half = page.indexOf('### About following the reference');
+    for (const [name, { at }] of Object.entries(faults))
+      expect(page.indexOf(`\n| ${name} |`) > half, name).toBe(at === 'sync');
+  });
+
+  test('every event and every healthy condition is there', () => {
+    for (const event of [
+      changed(undefined),
+      refused(undefined, '', ''),
+      rolledBack(undefined, '', ''),
+      graduated(undefined),
+    ])
+      expect(page).toContain(`| \`${event.reason}\` | ${event.type} |`);
+    const local = { assigned: undefined, active: undefined, lastKnownGood: undefined, warnings: [] };
+    const source = { namespace: 'n', name: 'n', uid: '…', resourceVersion: '1', kubeletConfigKey: 'k' };
+    for (const report of [
+      { ...local, initConfig: false },
+      { ...local, initConfig: true },
+      { ...local, assigned: source, active: source, initConfig: false },
+    ]) {
+      const { message, reason } = configOk(report);
+      expect(page).toContain(`| \`${message}\` | \`${reason}\` |`);
+    }
+  });
+});
