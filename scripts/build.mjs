@@ -1,6 +1,6 @@
 /** Bundles each executable into one file under dist/, and emits the types of the published `relet/config`. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
 
 const root = new URL('..', import.meta.url).pathname;
@@ -14,21 +14,32 @@ const executables = {
   apiserver: 'src/cli/apiserver.ts',
 };
 
-// A verb that src/cli/main.ts imports on demand becomes a bundle of its own, dist/verb-NAME.cjs: node reads and parses a
-// whole file before it runs the first line, so one file for all verbs would make each of them start slower.
-const lazyVerbs = [...readFileSync('src/cli/main.ts', 'utf8').matchAll(/import\('\.\/([\w-]+)\.js'\)/g)].map(
-  ([, name]) => name,
-);
-for (const name of lazyVerbs) executables[`verb-${name}`] = `src/cli/${name}.ts`;
+// What src/cli imports on demand becomes a bundle of its own, dist/NAME.cjs: node compiles a whole file before it runs the
+// first line, so one file for all verbs would make each of them start slower.
+const onDemand = /import\('\.\/([\w-]+)\.js'\)/g;
+for (const file of readdirSync('src/cli').filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts')))
+  for (const [, name] of readFileSync(`src/cli/${file}`, 'utf8').matchAll(onDemand))
+    executables[name] = `src/cli/${name}.ts`;
 
-const verbsApart = {
-  name: 'verbs-apart',
+const apart = {
+  name: 'on-demand-apart',
   setup(build) {
-    build.onResolve({ filter: /^\.\/[\w-]+\.js$/ }, ({ path, importer, kind }) =>
-      kind === 'dynamic-import' && importer.endsWith('/src/cli/main.ts')
-        ? { path: path.replace(/^\.\/(.*)\.js$/, './verb-$1.cjs'), external: true }
+    build.onResolve({ filter: /^\.\/[\w-]+\.js$/ }, ({ path, resolveDir, kind }) =>
+      kind === 'dynamic-import' && resolveDir.endsWith('/src/cli')
+        ? { path: path.replace(/\.js$/, '.cjs'), external: true }
         : undefined,
     );
+  },
+};
+
+// commander can start subcommands that are programs of their own, and loads child_process for it at every start. We have none.
+const commanderWithoutPrograms = {
+  name: 'commander-without-programs',
+  setup(build) {
+    build.onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
+      importer.includes('/node_modules/commander/') ? { path: 'none', namespace: 'nothing' } : undefined,
+    );
+    build.onLoad({ filter: /.*/, namespace: 'nothing' }, () => ({ contents: 'module.exports = {};' }));
   },
 };
 
@@ -54,7 +65,7 @@ await build({
   outdir: 'dist',
   format: 'cjs',
   outExtension: { '.js': '.cjs' },
-  plugins: [verbsApart],
+  plugins: [apart, commanderWithoutPrograms],
   // Written as require(): node's import() starts a second module loader, which costs some 5 ms.
   supported: { 'dynamic-import': false },
 });

@@ -3,11 +3,7 @@
  * "no" (findings, a difference), 2 is "could not run": wrong usage, a file that cannot be read.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-
-/** relet could not do what was asked. Says what, and what to do about it. */
-export class CannotRun extends Error {
-  override readonly name = 'CannotRun';
-}
+import { writeOut } from './write-out.js';
 
 /** A command that reports wrong usage by throwing, so that `runVerb` ends it in one place. Its subcommands inherit that. */
 export function verb(name: string, description: string): Command {
@@ -15,7 +11,7 @@ export function verb(name: string, description: string): Command {
     .description(description)
     .exitOverride()
     .showHelpAfterError("'--help' tells how it is used")
-    .configureOutput({ outputError: (text, write) => write(`relet: ${text.replace(/^error: /, '')}`) });
+    .configureOutput({ writeOut, outputError: (text, write) => write(`relet: ${text.replace(/^error: /, '')}`) });
 }
 
 export function oneOf(flags: string, description: string, choices: readonly [string, ...string[]]): Option {
@@ -23,7 +19,7 @@ export function oneOf(flags: string, description: string, choices: readonly [str
 }
 
 /** For options that may be given several times. */
-export const collect = (value: string, before: string[]): string[] => [...before, value];
+export const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
 export { InvalidArgumentError };
 
@@ -38,7 +34,7 @@ export async function runVerb(command: Command, args: string[]): Promise<void> {
 function complain(error: unknown): number {
   // commander has printed its message already; its exit code is 0 when it was asked for help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof CannotRun) process.stderr.write(`relet: ${error.message}\n`);
+  if (error instanceof Error && error.name === 'CannotRun') process.stderr.write(`relet: ${error.message}\n`);
   else
     process.stderr.write(
       `relet: this is a bug in relet, please report it with these lines\n${error instanceof Error ? error.stack : error}\n`,

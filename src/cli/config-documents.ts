@@ -3,7 +3,7 @@
  * columns of a payload are led back to the file, so that findings point to where a person has to change something.
  */
 import { readFileSync } from 'node:fs';
-import { CannotRun } from './command-line.js';
+import { CannotRun } from './cannot-run.js';
 
 export interface ConfigDocument {
   /** The file, or `file#name/key` where it holds several. */

@@ -2,9 +2,9 @@
 import { entryOf, impactOf, type Needs, needsMeaning, themes } from '../config/catalogue.js';
 import { defaultOf, existsIn, type Field, fieldAt, fields } from '../config/fields.js';
 import { type Minor, newestMinor } from '../config/model.js';
-import { CannotRun } from './command-line.js';
+import { nearest } from '../config/suggest.js';
+import { CannotRun } from './cannot-run.js';
 import type { KubeletVersion } from './kubelet-version.js';
-import { nearest } from './nearest-word.js';
 import { openTerminal, type Paint, type Terminal, wrap } from './terminal.js';
 
 export function explain(wanted: string | undefined, { kubeletVersion }: { kubeletVersion: KubeletVersion }): void {

@@ -3,7 +3,8 @@
  * is asked for: the build makes a bundle of each, so that a new verb costs the others nothing at start.
  */
 import pkg from '../../package.json' with { type: 'json' };
-import { nearest } from './nearest-word.js';
+import { nearest } from '../config/suggest.js';
+import { writeOut } from './write-out.js';
 
 interface Verb {
   name: string;
@@ -14,15 +15,15 @@ interface Verb {
 const verbs: readonly Verb[] = [
   {
     name: 'config',
-    summary: 'Check, explain and compare KubeletConfiguration files; needs no cluster',
+    summary: 'Check, explain and compare kubelet configuration; needs no cluster',
     load: () => import('./config.js'),
   },
 ];
 
 async function main(args: string[]): Promise<void> {
   const [first, ...rest] = args;
-  if (first === undefined || first === '--help' || first === '-h') return void process.stdout.write(help());
-  if (first === '--version' || first === '-V') return void process.stdout.write(`${pkg.version}\n`);
+  if (first === undefined || first === '--help' || first === '-h') return writeOut(help());
+  if (first === '--version' || first === '-V') return writeOut(`${pkg.version}\n`);
   if (first === 'help') return main(rest.length === 0 ? ['--help'] : [...rest, '--help']);
   const verb = verbs.find(({ name }) => name === first);
   if (verb === undefined) return unknownVerb(first);
@@ -33,12 +34,13 @@ async function main(args: string[]): Promise<void> {
 function help(): string {
   const width = Math.max(...verbs.map(({ name }) => name.length));
   const list = verbs.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`).join('');
-  return `${pkg.description}.
+  return `relet changes kubelet configuration on a live Kubernetes cluster, without ever
+losing a node.
 
 Usage: relet VERB [ARGUMENTS]
 
 ${list}
-'relet VERB --help' tells more about one of them; 'relet --version' prints the version.
+'relet VERB --help' tells more about a verb, 'relet --version' the version.
 `;
 }
 
@@ -51,11 +53,5 @@ function unknownVerb(word: string): void {
   process.stderr.write(`relet: there is no verb '${word}'; ${hint}\n`);
   process.exitCode = 2;
 }
-
-// A reader that stops early, such as `relet config explain | head`, is not an error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit();
-});
 
 void main(process.argv.slice(2));

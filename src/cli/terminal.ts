@@ -1,5 +1,6 @@
 /** What a verb prints to: width and colours of the terminal, if it is one, and text broken to fit. */
 import { createColors } from 'picocolors';
+import { isTerminal, writeOut } from './write-out.js';
 
 export type Paint = ReturnType<typeof createColors>;
 
@@ -11,12 +12,12 @@ export interface Terminal {
 
 /** Colours only on a terminal, and not where NO_COLOR is set to anything. Lines no longer than 100, 80 when piped. */
 export function openTerminal(): Terminal {
-  const { stdout, env } = process;
-  const colored = stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
+  const { env } = process;
+  const seen = isTerminal();
   return {
-    columns: stdout.isTTY === true ? Math.min(Math.max(stdout.columns || 80, 40), 100) : 80,
-    paint: createColors(colored),
-    print: (text) => void stdout.write(text.endsWith('\n') ? text : `${text}\n`),
+    columns: seen ? Math.min(Math.max(process.stdout.columns || 80, 40), 100) : 80,
+    paint: createColors(seen && !env.NO_COLOR && env.TERM !== 'dumb'),
+    print: (text) => writeOut(text.endsWith('\n') ? text : `${text}\n`),
   };
 }
 

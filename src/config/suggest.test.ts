@@ -1,6 +1,6 @@
 /** Which word a mistyped one stands for. */
 import { describe, expect, test } from 'vitest';
-import { nearest } from './nearest-word.js';
+import { nearest } from './suggest.js';
 
 const verbs = ['config', 'controller', 'completion', 'edit', 'get', 'gc'];
 

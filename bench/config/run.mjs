@@ -1,0 +1,69 @@
+/**
+ * How fast `relet/config` judges a document, and how fast the command line starts beside kubectl. One run, so that both
+ * sides meet the same machine. Run `npm run build` first, then `node bench/config/run.mjs`.
+ */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { check, newestMinor } from '../../dist/config.js';
+
+const here = new URL('.', import.meta.url).pathname;
+const relet = new URL('../../bin/relet.cjs', import.meta.url).pathname;
+const document = `${here}typical.yaml`;
+
+const median = (list) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)];
+
+function documentsPerSecond() {
+  const text = readFileSync(document, 'utf8');
+  const once = () => check(text, { minor: newestMinor, file: document });
+  const { verdict, findings } = once();
+  if (verdict !== 'accepted') throw new Error(`${document} should be fine: ${JSON.stringify(findings)}`);
+  for (let i = 0; i < 300; i++) once();
+  const rounds = Array.from({ length: 15 }, () => {
+    const started = performance.now();
+    for (let i = 0; i < 100; i++) once();
+    return (performance.now() - started) / 100;
+  });
+  const ms = median(rounds);
+  const lines = text.trimEnd().split('\n').length;
+  console.log(
+    `document of ${lines} lines, warm: ${ms.toFixed(3)} ms each, ${Math.round(1000 / ms)} a second (want < 3 ms)`,
+  );
+}
+
+/** Wall time of a whole process. NODE_EXTRA_CA_CERTS makes Node 20 read all certificates at every start, so it is unset. */
+function coldStart(command, args) {
+  const env = { ...process.env, NODE_EXTRA_CA_CERTS: undefined };
+  const started = performance.now();
+  const { status, error } = spawnSync(command, args, { stdio: 'ignore', env });
+  if (error !== undefined || status !== 0)
+    throw new Error(`${command} ${args.join(' ')}: ${error ?? `exit ${status}`}`);
+  return performance.now() - started;
+}
+
+function coldStarts() {
+  const node = process.execPath;
+  const programs = {
+    'kubectl --help': ['kubectl', ['--help']],
+    'node, empty program': [node, ['-e', '0']],
+    'relet --help': [node, [relet, '--help']],
+    'relet config explain maxPods': [node, [relet, 'config', 'explain', 'maxPods']],
+    'relet config validate FILE': [node, [relet, 'config', 'validate', document]],
+  };
+  const times = Object.fromEntries(Object.keys(programs).map((name) => [name, []]));
+  // Turn about, so that a busy moment of the machine hits all alike; the first round warms the disk cache.
+  for (let round = 0; round < 22; round++)
+    for (const [name, [command, args]] of Object.entries(programs)) {
+      const ms = coldStart(command, args);
+      if (round > 0) times[name].push(ms);
+    }
+  const base = median(times['kubectl --help']);
+  console.log('cold start, median of 21:');
+  for (const [name, list] of Object.entries(times)) {
+    const ms = median(list);
+    console.log(`  ${name.padEnd(30)} ${ms.toFixed(1).padStart(6)} ms   ${(ms / base).toFixed(2)} × kubectl --help`);
+  }
+}
+
+documentsPerSecond();
+coldStarts();

@@ -1,0 +1,209 @@
+/** `relet config` as a user runs it: exit codes, formats, standard input, colours. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { relet } from './run-relet.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'relet-cli-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+function file(name: string, text: string): string {
+  writeFileSync(join(dir, name), text);
+  return name;
+}
+
+const run = (args: string[], stdin?: string) => relet(args, { cwd: dir, ...(stdin === undefined ? {} : { stdin }) });
+const good = file('good.yaml', `${header}maxPods: 60\n`);
+const bad = file('bad.yaml', `${header}maxPods: -1\n`);
+
+describe('relet', () => {
+  test('without a verb, and when asked, it tells its verbs', () => {
+    expect(run([])).toEqual(run(['--help']));
+    expect(run(['--help']).stdout).toMatch(/^ {2}config {2}/m);
+    expect(run(['help', 'config']).stdout).toContain('Usage: relet config');
+  });
+
+  test('an unknown verb ends with 2 and a suggestion', () => {
+    expect(run(['confg'])).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: "relet: there is no verb 'confg'; did you mean 'relet config'?\n",
+    });
+  });
+
+  test('its help fits 80 columns', () => {
+    for (const verb of [[], ['config'], ['config', 'validate']])
+      for (const line of run([...verb, '--help']).stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+});
+
+describe('relet config validate', () => {
+  test('a good file ends with 0', () => {
+    expect(run(['config', 'validate', good, '--kubelet-version', '1.32'])).toEqual({
+      status: 0,
+      stdout: 'good.yaml: fine for kubelet 1.32\n',
+      stderr: '',
+    });
+  });
+
+  test('a bad file ends with 1, and the finding says where', () => {
+    const { status, stdout } = run(['config', 'validate', good, bad, '--kubelet-version', '1.32']);
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^bad\.yaml:3:\d+ {2}error {2}maxPods$/m);
+    expect(stdout).toContain('bad.yaml: kubelet 1.32 would refuse it (validate-error)');
+  });
+
+  test('the newest known kubelet is the default, and it says so', () => {
+    const { stdout, stderr } = run(['config', 'validate', good]);
+    expect(stdout).toMatch(/fine for kubelet 1\.\d+/);
+    expect(stderr).toMatch(/the newest relet knows; --kubelet-version chooses another/);
+  });
+
+  test('a kubelet newer than relet knows is read as the newest, and it says so', () => {
+    const { status, stderr } = run(['config', 'validate', good, '--kubelet-version', '1.99']);
+    expect(status).toBe(0);
+    expect(stderr).toMatch(/1\.99 is newer than relet knows/);
+  });
+
+  test('JSON has one object a file, with exactly the promised keys', () => {
+    const { status, stdout, stderr } = run([
+      'config',
+      'validate',
+      good,
+      bad,
+      '-o',
+      'json',
+      '--kubelet-version',
+      'v1.32.1',
+    ]);
+    expect(status).toBe(1);
+    expect(stderr).toBe('');
+    const [first, second] = JSON.parse(stdout);
+    expect(first).toEqual({
+      file: 'good.yaml',
+      kubeletVersion: '1.32',
+      verdict: 'accepted',
+      startup: 'ok',
+      findings: [],
+    });
+    expect(second).toEqual({
+      file: 'bad.yaml',
+      kubeletVersion: '1.32',
+      verdict: 'validate-error',
+      startup: 'fails',
+      findings: [
+        {
+          severity: 'error',
+          source: 'kubelet',
+          path: 'maxPods',
+          line: 3,
+          column: expect.any(Number),
+          message: 'invalid configuration: maxPods (--max-pods) -1 must not be a negative number',
+        },
+      ],
+    });
+  });
+
+  test('GitHub gets an annotation', () => {
+    const { stdout } = run(['config', 'validate', bad, '-o', 'github', '--kubelet-version', '1.32']);
+    expect(stdout).toMatch(/^::error file=bad\.yaml,line=3,col=\d+,title=maxPods::invalid configuration/);
+  });
+
+  test('standard input is read as -', () => {
+    expect(run(['config', 'validate', '-', '--kubelet-version', '1.32'], `${header}maxPods: 7\n`).status).toBe(0);
+    expect(run(['config', 'validate', '-', '--kubelet-version', '1.32'], `${header}maxPods: -7\n`).status).toBe(1);
+  });
+
+  test('a flag is laid over the file, as on the node', () => {
+    const over = (value: string) =>
+      run(['config', 'validate', good, '--flag', `max-pods=${value}`, '--kubelet-version', '1.32']);
+    expect(over('61').status).toBe(0);
+    expect(over('-1').status).toBe(1);
+  });
+
+  test('an unknown field is an error with a suggestion; --lenient makes it a warning, as the kubelet does', () => {
+    const typo = file('typo.yaml', `${header}maxPodz: 60\n`);
+    const strict = run(['config', 'validate', typo, '--kubelet-version', '1.32']);
+    expect(strict.status).toBe(1);
+    expect(strict.stdout).toMatch(/typo\.yaml:3:1 {2}error.*maxPodz/);
+    expect(strict.stdout).toContain('maxPods');
+    const lenient = run(['config', 'validate', typo, '--lenient', '--kubelet-version', '1.32']);
+    expect(lenient.status).toBe(0);
+    expect(lenient.stdout).toMatch(/typo\.yaml:3:1 {2}warning/);
+  });
+
+  test('findings in a ConfigMap point into the manifest', () => {
+    const manifest = file(
+      'map.yaml',
+      `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: node\ndata:\n  kubelet: |\n    ${header.trimEnd().replace('\n', '\n    ')}\n    maxPods: -1\n`,
+    );
+    const { stdout } = run(['config', 'validate', manifest, '-o', 'json', '--kubelet-version', '1.32']);
+    const [report] = JSON.parse(stdout);
+    expect(report.file).toBe('map.yaml');
+    expect(report.findings).toHaveLength(1);
+    expect(report.findings[0]).toMatchObject({ path: 'maxPods', line: 9 });
+    expect(report.findings[0].column).toBeGreaterThanOrEqual(5);
+  });
+
+  test.each([
+    ['a file that is not there', ['validate', 'absent.yaml'], /absent\.yaml: there is no such file/],
+    ['no file at all', ['validate'], /missing required argument 'FILE'/],
+    ['a version that is none', ['validate', good, '--kubelet-version', 'new'], /Write it as 1\.32 or v1\.32\.1/],
+    ['an unknown format', ['validate', good, '-o', 'xml'], /Allowed choices are text, json, github/],
+    ['a host description that is none', ['validate', good, '--host', good], /--host good\.yaml: /],
+    ['an unknown subcommand', ['valdiate'], /Did you mean validate/],
+  ])('%s ends with 2', (_name, args, message) => {
+    const { status, stdout, stderr } = run(['config', ...args]);
+    expect(status).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(message);
+  });
+
+  test('text is 80 columns wide and has no colours when it is not for a terminal', () => {
+    const { stdout } = run(['config', 'validate', bad, '--kubelet-version', '1.32']);
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    expect(stdout).not.toContain('\u001b');
+  });
+});
+
+describe('relet config explain', () => {
+  test.each([['maxPods'], ['MAXPODS'], ['max-pods'], ['KubeletConfiguration.maxPods']])('%s is one field', (field) => {
+    expect(run(['config', 'explain', field]).stdout).toMatch(/^FIELD {5}maxPods <int32>\nDEFAULT {3}110\n/);
+  });
+
+  test('part of a name lists the fields that have it', () => {
+    const { stdout } = run(['config', 'explain', 'evictionSoft']);
+    expect(stdout).toMatch(/^FIELD {5}evictionSoft /);
+    expect(run(['config', 'explain', 'grace']).stdout).toMatch(/^\d+ fields for 'grace':/);
+  });
+
+  test('a default is the one of the version asked for', () => {
+    const of = (version: string) => run(['config', 'explain', 'kubeAPIQPS', '--kubelet-version', version]).stdout;
+    expect(of('1.26')).toContain('DEFAULT   5\n');
+    expect(of('1.27')).toContain('DEFAULT   50\n');
+    expect(run(['config', 'explain', 'seccompDefault', '--kubelet-version', '1.20']).stdout).toContain('not in 1.20');
+  });
+
+  test('a mistyped field ends with 2 and a suggestion', () => {
+    const { status, stderr } = run(['config', 'explain', 'maxPdos']);
+    expect(status).toBe(2);
+    expect(stderr).toContain("did you mean 'maxPods'?");
+  });
+
+  test('all fields fit 80 columns', () => {
+    for (const line of run(['config', 'explain']).stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+});
+
+describe('relet config defaults', () => {
+  test('the defaults of a version are a config it accepts', () => {
+    const { stdout } = run(['config', 'defaults', '--kubelet-version', '1.23']);
+    expect(stdout).toMatch(/^apiVersion: kubelet\.config\.k8s\.io\/v1beta1\nkind: KubeletConfiguration\n/);
+    expect(stdout).toMatch(/^maxPods: 110$/m);
+    expect(run(['config', 'validate', '-', '--kubelet-version', '1.23'], stdout)).toMatchObject({ status: 0 });
+    expect(JSON.parse(run(['config', 'defaults', '-o', 'json']).stdout)).toMatchObject({ maxPods: 110 });
+  });
+});
