@@ -10,7 +10,8 @@ import { sourceOf } from '../agent/transitions.js';
 import { realFiles } from '../atomic-file.js';
 import { systemClock } from '../clock.js';
 import { createLog } from '../log.js';
-import { CannotRun, oneOf, runVerb, verb } from './command-line.js';
+import { CannotRun } from './cannot-run.js';
+import { oneOf, runVerb, verb } from './command-line.js';
 
 interface DirOption {
   dynamicConfigDir: string;
