@@ -1,5 +1,4 @@
 /** Durations as Go reads and prints them: "1h30m", "1.5s", "100ms". Nanoseconds, exact. */
-import { goQuote } from './go-quote.js';
 
 /** Go's wording, `time: unknown unit "d" in duration "1d"`. */
 export class DurationError extends Error {
@@ -21,7 +20,7 @@ const most = 2n ** 63n - 1n;
 /** Nanoseconds. Throws DurationError where Go's time.ParseDuration fails. */
 export function parseDuration(text: string): bigint {
   const fail = (problem: string): never => {
-    throw new DurationError(`time: ${problem} ${goQuote(text)}`);
+    throw new DurationError(`time: ${problem} ${quote(text)}`);
   };
   const sign = /^[-+]/.exec(text)?.[0] ?? '';
   let rest = text.slice(sign.length);
@@ -34,7 +33,7 @@ export function parseDuration(text: string): bigint {
     rest = rest.slice(whole.length + dot.length + fraction.length);
     const name = /^[^.0-9]*/.exec(rest)![0];
     if (name === '') fail('missing unit in duration');
-    const unit = units.get(name) ?? fail(`unknown unit ${goQuote(name)} in duration`);
+    const unit = units.get(name) ?? fail(`unknown unit ${quote(name)} in duration`);
     rest = rest.slice(name.length);
     total += BigInt(whole || '0') * unit + fractionOf(fraction, unit);
     if (total > most + 1n) fail('invalid duration');
@@ -42,6 +41,17 @@ export function parseDuration(text: string): bigint {
   if (sign === '-') return -total;
   if (total > most) fail('invalid duration');
   return total;
+}
+
+/** As Go's time package quotes: byte by byte, whatever is not printable ASCII. */
+function quote(text: string): string {
+  let quoted = '';
+  for (const byte of new TextEncoder().encode(text)) {
+    const char = String.fromCharCode(byte);
+    if (char === '"' || char === '\\') quoted += `\\${char}`;
+    else quoted += byte < 0x20 || byte >= 0x80 ? `\\x${byte.toString(16).padStart(2, '0')}` : char;
+  }
+  return `"${quoted}"`;
 }
 
 /** Go works this out in float64, digit by digit as far as they fit an int64; what is below a nanosecond is dropped. */

@@ -4,7 +4,7 @@
  */
 import { DurationError, formatDuration, parseDuration } from '../api/duration.js';
 import { goQuote } from '../api/go-quote.js';
-import { canonicalQuantity, quantityProblem } from '../api/quantity.js';
+import { canonicalQuantity, quantityProblem, quantityRule } from '../api/quantity.js';
 import { childPath, type Finding, type KubeletConfig, type Minor, type Position } from './model.js';
 import type { ScalarShape, Shape, StructShape } from './shape.js';
 import type { Entry, Value } from './value.js';
@@ -173,7 +173,8 @@ class FieldDecoder {
   private quantity(value: Value, path: string): unknown {
     if (value.kind === 'null') return '0';
     const text = value.kind === 'string' ? value.value : value.kind === 'number' ? value.text : jsonKind(value);
-    const problem = quantityProblem(text.trim());
+    const isRaw = value.kind === 'string' && value.escaped === true;
+    const problem = isRaw ? quantityRule : quantityProblem(text.trim());
     if (problem !== undefined) return this.end(problem, path, value.at);
     return canonicalQuantity(text.trim());
   }

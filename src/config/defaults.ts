@@ -40,7 +40,7 @@ function defaultedFields(minor: Minor): Field[] {
 function isUnset(value: unknown, field: Field, minor: Minor): boolean {
   if (value === null || value === undefined) return true;
   if (field.pointer && !(field.path === 'resolvConf' && minor < 23)) return false;
-  return value === '' || value === 0 || value === false || value === '0s';
+  return field.goType === 'Duration' ? value === '0s' || value === 0 : value === '' || value === 0 || value === false;
 }
 
 /** Two defaults stand behind a gate, as the document's own featureGates set it. */

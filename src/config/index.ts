@@ -5,6 +5,8 @@
 export { type CheckOptions, type CheckResult, check } from './check.js';
 export { type Decoded, DecodeError, type DecodeOptions, decode } from './decode.js';
 export { setDefaults } from './defaults.js';
+export { apply, type Change, diff } from './diff.js';
+export { encode } from './encode.js';
 export { existsIn, type Field, fieldAt, fields, fieldsOf } from './fields.js';
 export { applyFlags, FlagError, flagAt, parseCommandLine } from './flags.js';
 export {
@@ -21,3 +23,4 @@ export {
   type Positions,
   parseMinor,
 } from './model.js';
+export { type JsonSchema, jsonSchema } from './schema.js';

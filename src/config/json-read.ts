@@ -69,7 +69,7 @@ class Reader {
       case '[':
         return { kind: 'array', items: this.items(depth), at };
       case '"':
-        return { kind: 'string', value: this.string(), at };
+        return this.stringValue(at);
       case 't':
         this.literal('true');
         return { kind: 'bool', value: true, at };
@@ -82,6 +82,13 @@ class Reader {
     }
     if (char !== undefined && /[-0-9]/.test(char)) return { kind: 'number', text: this.number(), at };
     return this.fail('looking for beginning of value');
+  }
+
+  private stringValue(at: Position): Value {
+    const start = this.index;
+    const value = this.string();
+    const escaped = this.text.slice(start, this.index).includes('\\');
+    return { kind: 'string', value, ...(escaped && { escaped }), at };
   }
 
   private entries(depth: number): Entry[] {
@@ -123,7 +130,8 @@ class Reader {
       const code = this.text.charCodeAt(this.index);
       if (code === 0x22) {
         value += this.text.slice(start, this.index++);
-        return value;
+        // Half of a pair is no character.
+        return value.replace(/\p{Surrogate}/gu, '\ufffd');
       }
       if (this.atEnd() || code < 0x20) this.fail('in string literal');
       if (code !== 0x5c) {

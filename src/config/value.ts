@@ -12,7 +12,8 @@ export type Value =
   | { kind: 'bool'; value: boolean; at: Position }
   /** As JSON text: the kubelet's messages quote it, and int64 does not fit a double. */
   | { kind: 'number'; text: string; at: Position }
-  | { kind: 'string'; value: string; at: Position }
+  /** `escaped`: JSON text that held a backslash; quantities are read before it is undone. */
+  | { kind: 'string'; value: string; escaped?: boolean; at: Position }
   | { kind: 'array'; items: Value[]; at: Position }
   /** From YAML sorted by key without duplicates, as Go hands it on; from JSON as written. */
   | { kind: 'object'; entries: Entry[]; at: Position };

@@ -28,7 +28,11 @@ export function readYaml(text: string): YamlDocument {
   const root = parseYaml(text);
   if (root === undefined) return { value: undefined, duplicates: [] };
   const composer = new Composer();
-  return { value: composer.value(root), duplicates: composer.duplicates };
+  const value = composer.value(root);
+  // What JSON cannot hold is found only on the way to it, when all of the YAML was read.
+  if (composer.badKey !== undefined) throw composer.badKey;
+  if (composer.hasInfinity) refuseInfinity(value);
+  return { value, duplicates: composer.duplicates };
 }
 
 /** Entries by typed key: the integer 1 and the text "1" are two keys until they become JSON. */
@@ -36,6 +40,8 @@ type Entries = Map<string, Entry>;
 
 class Composer {
   readonly duplicates: Duplicate[] = [];
+  badKey: YamlError | undefined;
+  hasInfinity = false;
   private readonly path: string[] = [];
   private readonly open = new Set<AliasNode>();
   private decoded = 0;
@@ -48,7 +54,7 @@ class Composer {
       case 'alias':
         return this.within(node, () => this.value(node.target));
       case 'scalar':
-        return scalarValue(node);
+        return this.scalar(node);
       case 'sequence':
         return {
           kind: 'array',
@@ -60,6 +66,24 @@ class Composer {
         this.pairs(node, entries);
         return { kind: 'object', entries: toJsonEntries(entries), at: position(node) };
       }
+    }
+  }
+
+  private scalar(node: ScalarNode): Value {
+    const at = position(node);
+    const resolved = resolveAt(node);
+    switch (resolved.type) {
+      case 'null':
+        return { kind: 'null', at };
+      case 'bool':
+        return { kind: 'bool', value: resolved.value, at };
+      case 'int':
+        return { kind: 'number', text: resolved.text, at };
+      case 'float':
+        if (!Number.isFinite(resolved.value)) this.hasInfinity = true;
+        return { kind: 'number', text: goFloat(resolved.value), at };
+      case 'str':
+        return { kind: 'string', value: resolved.value, at };
     }
   }
 
@@ -92,12 +116,14 @@ class Composer {
       case 'bool':
         return { typed: `b${key.value}`, text: String(key.value), shown: String(key.value) };
       case 'int':
-        if (BigInt(key.text) >= 2n ** 63n) throw unsupportedKey(node, 'uint64', `0x${BigInt(key.text).toString(16)}`);
+        if (BigInt(key.text) >= 2n ** 63n)
+          this.badKey ??= unsupportedKey(node, 'uint64', `0x${BigInt(key.text).toString(16)}`);
         return { typed: `i${key.text}`, text: key.text, shown: key.text };
       case 'float':
         return { typed: `f${key.value}`, text: floatKey(key.value), shown: String(key.value) };
       case 'null':
-        throw unsupportedKey(node, '%!s(<nil>)', '<nil>');
+        this.badKey ??= unsupportedKey(node, '%!s(<nil>)', '<nil>');
+        return { typed: 'n', text: '', shown: 'interface {}(nil)' };
     }
   }
 
@@ -147,25 +173,6 @@ function isMerge(node: Node): boolean {
   return node.kind === 'scalar' && node.text === '<<' && (node.implicit || node.tag === 'tag:yaml.org,2002:merge');
 }
 
-function scalarValue(node: ScalarNode): Value {
-  const at = position(node);
-  const resolved = resolveAt(node);
-  switch (resolved.type) {
-    case 'null':
-      return { kind: 'null', at };
-    case 'bool':
-      return { kind: 'bool', value: resolved.value, at };
-    case 'int':
-      return { kind: 'number', text: resolved.text, at };
-    case 'float':
-      if (!Number.isFinite(resolved.value))
-        throw new YamlError(`json: unsupported value: ${goFloat(resolved.value)}`, node.line, node.column);
-      return { kind: 'number', text: Object.is(resolved.value, -0) ? '-0' : String(resolved.value), at };
-    case 'str':
-      return { kind: 'string', value: resolved.value, at };
-  }
-}
-
 function resolveAt(node: ScalarNode): ReturnType<typeof resolveScalar> {
   if (node.tag === '' && !node.implicit) return { type: 'str', value: node.text };
   try {
@@ -182,14 +189,30 @@ function toJsonEntries(entries: Entries): Entry[] {
   return [...byText.values()].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
 }
 
+/** Float keys are written as float32, as short as that allows, with an exponent from a million on. */
 function floatKey(value: number): string {
-  if (Number.isNaN(value)) return '.nan';
-  if (!Number.isFinite(value)) return value > 0 ? '.inf' : '-.inf';
-  return String(Number(value.toPrecision(8)));
+  const single = Math.fround(value);
+  if (Number.isNaN(single)) return '.nan';
+  if (!Number.isFinite(single)) return single > 0 ? '.inf' : '-.inf';
+  let digits = 1;
+  while (Math.fround(Number(single.toPrecision(digits))) !== single) digits++;
+  const short = Number(single.toPrecision(digits));
+  const size = Math.abs(short);
+  if (short === 0 || (size >= 1e-4 && size < 1e6)) return Object.is(short, -0) ? '-0' : String(short);
+  return short.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
+/** As Go writes a float64 into JSON, which is as JavaScript does but for -0; and the three that JSON cannot hold. */
 function goFloat(value: number): string {
-  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
+  if (Object.is(value, -0)) return '-0';
+  return value === Infinity ? '+Inf' : value === -Infinity ? '-Inf' : String(value);
+}
+
+function refuseInfinity(value: Value): void {
+  if (value.kind === 'number' && /^(NaN|[+-]Inf)$/.test(value.text))
+    throw new YamlError(`json: unsupported value: ${value.text}`, value.at.line - 1, value.at.column - 1);
+  if (value.kind === 'array') value.items.forEach(refuseInfinity);
+  if (value.kind === 'object') for (const entry of value.entries) refuseInfinity(entry.value);
 }
 
 /** Go adds the value; it is left out here. */

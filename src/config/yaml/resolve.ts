@@ -52,8 +52,8 @@ function resolvePlain(text: string): Resolved {
   const first = text.charCodeAt(0);
   const isDigit = first >= 48 && first <= 57;
   if (first === 0x2e) {
-    const value = Number(text);
-    if (/^\.\d+([eE][-+]?\d+)?$/.test(text) && Number.isFinite(value)) return { type: 'float', value };
+    const value = Number(text.replaceAll('_', ''));
+    if (/^\.\d+(_\d+)*([eE][-+]?\d+(_\d+)*)?$/.test(text) && Number.isFinite(value)) return { type: 'float', value };
   } else if (isDigit || first === 0x2b || first === 0x2d) {
     return resolveNumber(text.replaceAll('_', '')) ?? { type: 'str', value: text };
   }

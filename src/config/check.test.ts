@@ -1,0 +1,68 @@
+/** The whole judgement: order of the steps, messages by version, places of findings. */
+import { describe, expect, test } from 'vitest';
+import { check } from './check.js';
+
+const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+describe('check', () => {
+  test('accepts what is right and shows what the kubelet would run with', () => {
+    const result = check(`${header}maxPods: 50\n`, { minor: 32, flags: ['--cert-dir=/certs'] });
+    expect(result).toMatchObject({ verdict: 'accepted', message: '', startup: 'ok', findings: [] });
+    expect(result.effective).toMatchObject({ maxPods: 50, syncFrequency: '1m0s', tlsCertFile: '/certs/kubelet.crt' });
+  });
+
+  test('a bad flag comes before a bad document', () => {
+    const result = check('{{{', { minor: 32, flags: ['--max-pods=x'] });
+    expect(result).toMatchObject({ verdict: 'validate-error', startup: 'fails', findings: [{ path: '--max-pods' }] });
+    expect(result.message).toMatch(/^failed to parse kubelet flag: invalid argument/);
+    expect(check('{{{', { minor: 23, flags: ['--max-pods=x'] }).message).toMatch(/^invalid argument/);
+  });
+
+  test.each([
+    [16, 'failed to load Kubelet config file /f, error failed to decode, error: '],
+    [23, 'failed to load Kubelet config file /f, error failed to decode: '],
+    [24, 'failed to load kubelet config file, error: failed to load Kubelet config file /f, error failed to decode: '],
+    [
+      32,
+      'failed to load kubelet config file, path: /f, error: failed to load Kubelet config file /f, error failed to decode: ',
+    ],
+  ])('1.%i wraps a decode error in its own words', (minor, start) => {
+    const { verdict, message } = check(`${header}maxPods: x\n`, { minor, file: '/f' });
+    expect(verdict).toBe('decode-error');
+    expect(message.startsWith(start)).toBe(true);
+  });
+
+  test('a rule that is broken points at the line', () => {
+    const result = check(`${header}port: 10250\nmaxPods: -1\n`, { minor: 32 });
+    expect(result).toMatchObject({ verdict: 'validate-error', findings: [{ path: 'maxPods', line: 4, column: 10 }] });
+  });
+
+  test('unknown fields do not change the verdict, strict or lenient', () => {
+    const text = `${header}bogus: 1\n`;
+    expect(check(text, { minor: 32 })).toMatchObject({ verdict: 'accepted', findings: [{ severity: 'error' }] });
+    expect(check(text, { minor: 32, lenient: true })).toMatchObject({
+      verdict: 'accepted',
+      findings: [{ severity: 'warning' }],
+    });
+  });
+
+  test('a field pinned by a flag is pointed out where the document sets it otherwise', () => {
+    const pinned = check(`${header}maxPods: 50\n`, { minor: 32, flags: ['--max-pods=60'] });
+    expect(pinned.effective).toMatchObject({ maxPods: 60 });
+    expect(pinned.findings).toMatchObject([{ severity: 'warning', source: 'relet', path: 'maxPods', line: 3 }]);
+    expect(check(`${header}syncFrequency: 60s\n`, { minor: 32, flags: ['--sync-frequency=1m'] }).findings).toEqual([]);
+  });
+
+  test('relative paths count from the file', () => {
+    const text = `${header}staticPodPath: ../manifests\nvolumePluginDir: plugins\n`;
+    expect(check(text, { minor: 32, file: '/etc/kubernetes/kubelet.yaml' }).effective).toMatchObject({
+      staticPodPath: '/etc/manifests',
+      volumePluginDir: '/etc/kubernetes/plugins',
+    });
+  });
+
+  test('versions beyond the tables are judged by the nearest', () => {
+    expect(check(header, { minor: 99 }).effective).toEqual(check(header, { minor: 36 }).effective);
+    expect(check(header, { minor: 1 }).effective).toEqual(check(header, { minor: 11 }).effective);
+  });
+});

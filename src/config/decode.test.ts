@@ -1,0 +1,238 @@
+/** Decoding: where findings point, what they say, what hostile documents do. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { DecodeError, decode } from './decode.js';
+import { newestMinor, oldestMinor } from './model.js';
+
+const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+const jsonHeader = '"apiVersion":"kubelet.config.k8s.io/v1beta1","kind":"KubeletConfiguration"';
+
+function findingsOf(text: string, minor = 32, strict = true) {
+  try {
+    return decode(text, { minor, strict }).findings;
+  } catch (error) {
+    if (error instanceof DecodeError) return error.findings;
+    throw error;
+  }
+}
+
+describe('every finding carries its place', () => {
+  test.each([
+    ['an unknown field', 'maxPod: 5\n', 'maxPod', 3, 1, 'unknown field "maxPod": did you mean "maxPods"?'],
+    ['the Go name of a field', 'MaxPods: 5\n', 'MaxPods', 3, 1, 'unknown field "MaxPods": did you mean "maxPods"?'],
+    ['nothing near', 'frobnicate: 5\n', 'frobnicate', 3, 1, 'unknown field "frobnicate"'],
+    [
+      'a nested one',
+      'authentication:\n  webhook:\n    enable: true\n',
+      'authentication.webhook.enable',
+      5,
+      5,
+      'unknown field "enable": did you mean "enabled"?',
+    ],
+    [
+      'one in a list',
+      'registerWithTaints:\n- {key: a, effect: NoSchedule}\n- {kye: b}\n',
+      'registerWithTaints[1].kye',
+      5,
+      4,
+      'unknown field "kye": did you mean "key"?',
+    ],
+    [
+      'a field of a newer kubelet',
+      'userNamespaces: {}\n',
+      'userNamespaces',
+      3,
+      1,
+      'unknown field "userNamespaces": it came with 1.33',
+    ],
+    [
+      'a field of an older kubelet',
+      'logging: {sanitization: true}\n',
+      'logging.sanitization',
+      3,
+      11,
+      'unknown field "sanitization": it went after 1.23',
+    ],
+    ['a duplicate key', 'maxPods: 5\nmaxPods: 6\n', 'maxPods', 4, 1, 'duplicate field "maxPods": the last one counts'],
+    [
+      'a wrong type',
+      'maxPods: many\n',
+      'maxPods',
+      3,
+      10,
+      'json: cannot unmarshal string into Go struct field KubeletConfiguration.maxPods of type int32',
+    ],
+    ['a bad duration', 'syncFrequency: 1d\n', 'syncFrequency', 3, 16, 'time: unknown unit "d" in duration "1d"'],
+    [
+      'a bad quantity',
+      'reservedMemory:\n- limits: {memory: lots}\n',
+      'reservedMemory[0].limits[memory]',
+      4,
+      20,
+      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+    ],
+    ['broken YAML', 'a: b: c\n', '', 3, 5, 'yaml: line 3: mapping values are not allowed in this context'],
+  ])('%s', (_name, body, path, line, column, message) => {
+    const source = 'kubelet';
+    expect(findingsOf(header + body)).toEqual([{ severity: 'error', source, path, line, column, message }]);
+  });
+
+  test('in JSON too', () => {
+    const text = `{${jsonHeader},\n  "maxPods": 5, "maxPods": "6",\n  "bogus": 1}`;
+    expect(findingsOf(text)).toMatchObject([{ path: 'maxPods', line: 2, column: 28 }]);
+    expect(findingsOf(text.replace('"6"', '6'))).toMatchObject([
+      { path: 'maxPods', line: 2, column: 17, message: 'duplicate field "maxPods": the last one counts' },
+      { path: 'bogus', line: 3, column: 3 },
+    ]);
+    expect(findingsOf('{"kind": tru}')).toMatchObject([{ path: '', line: 1, column: 13 }]);
+  });
+
+  test('all wrong types are listed, the kubelet names one', () => {
+    const text = `${header}port: abc\naddress: 5\nsyncFrequency: 1x\n`;
+    expect(findingsOf(text).map(({ path }) => path)).toEqual(['address', 'port', 'syncFrequency']);
+    expect(() => decode(text, { minor: 32 })).toThrow('failed to decode: time: unknown unit "x" in duration "1x"');
+  });
+
+  test('positions name every path the document sets', () => {
+    const { positions } = decode(`${header}evictionHard:\n  memory.available: 1Gi\nclusterDNS: [10.0.0.10]\n`, {
+      minor: 32,
+    });
+    expect(Object.fromEntries(positions)).toEqual({
+      clusterDNS: { line: 5, column: 1 },
+      'clusterDNS[0]': { line: 5, column: 14 },
+      evictionHard: { line: 3, column: 1 },
+      'evictionHard[memory.available]': { line: 4, column: 21 },
+    });
+  });
+});
+
+describe('strict and lenient', () => {
+  test('what the kubelet forgives is a warning when asked for', () => {
+    expect(findingsOf(`${header}bogus: 1\n`, 32, false)).toMatchObject([{ severity: 'warning', source: 'kubelet' }]);
+  });
+
+  test('before 1.17 the kubelet says nothing, so relet does', () => {
+    expect(findingsOf(`${header}bogus: 1\n`, 16)).toMatchObject([{ source: 'relet' }]);
+    expect(decode(`${header}bogus: 1\n`, { minor: 16 }).lenientReason).toBe('');
+    expect(decode(`${header}bogus: 1\n`, { minor: 17 }).lenientReason).toBe(
+      'strict decoding error: unknown field "bogus"',
+    );
+  });
+
+  test('a repeated map in JSON is filled further, in YAML replaced', () => {
+    const json = `{${jsonHeader},"evictionHard":{"a":"1"},"evictionHard":{"b":"2"}}`;
+    expect(decode(json, { minor: 32 }).config).toEqual({ evictionHard: { a: '1', b: '2' } });
+    const yaml = `${header}evictionHard: {a: "1"}\nevictionHard: {b: "2"}\n`;
+    expect(decode(yaml, { minor: 32 }).config).toEqual({ evictionHard: { b: '2' } });
+  });
+
+  test('what is read is what Go holds', () => {
+    const text = `${header}maxOpenFiles: 9223372036854775807\nsyncFrequency: 90s\nregisterWithTaints: [{key: a}]\nreservedMemory: [{limits: {memory: 1.5Gi}}]\n`;
+    expect(decode(text, { minor: 32 }).config).toEqual({
+      maxOpenFiles: 9223372036854775807n,
+      registerWithTaints: [{ key: 'a', effect: '' }],
+      reservedMemory: [{ numaNode: 0, limits: { memory: '1536Mi' } }],
+      syncFrequency: '1m30s',
+    });
+  });
+});
+
+describe('kinds', () => {
+  test.each([
+    ['apiVersion: a/b/c\nkind: X\n', 'unexpected GroupVersion string: a/b/c'],
+    ['apiVersion: v1\nkind: ConfigMap\n', 'no kind "ConfigMap" is registered for version "v1"'],
+    ['- a\n', "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value"],
+    ['kind: KubeletConfiguration\n', "Object 'apiVersion' is missing in 'kind: KubeletConfiguration\n'"],
+    [
+      'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: SerializedNodeConfigSource\n',
+      'failed to cast object to KubeletConfiguration, unexpected type: kubelet.config.k8s.io/v1beta1, Kind=SerializedNodeConfigSource',
+    ],
+  ])('%j is refused', (text, message) => {
+    expect(() => decode(text, { minor: 32 })).toThrow(message);
+  });
+
+  test('an empty file has its own words', () => {
+    expect(() => decode('', { minor: 32, file: 'x' })).toThrow('kubelet config file "x" was empty');
+  });
+});
+
+describe('hostile documents', () => {
+  test('a megabyte is too much', () => {
+    expect(() => decode(`${header}#${'x'.repeat(1024 * 1024)}`, { minor: 32 })).toThrow(DecodeError);
+    const almost = `${header}${'a: 1\n'.repeat(200_000)}`;
+    expect(decode(almost, { minor: 32 }).findings.length).toBe(200_000);
+  });
+
+  test('an alias bomb and deep nesting end in an error', () => {
+    let bomb = `${header}a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n`;
+    for (let i = 1; i < 12; i++)
+      bomb += `a${i}: &a${i} [${Array(10)
+        .fill(`*a${i - 1}`)
+        .join(', ')}]\n`;
+    expect(() => decode(bomb, { minor: 32 })).toThrow('excessive aliasing');
+    expect(() => decode(`${header}a: ${'['.repeat(400_000)}`, { minor: 32 })).toThrow('exceeded max depth');
+    expect(() => decode(`{${jsonHeader},"a":${'['.repeat(400_000)}`, { minor: 32 })).toThrow('exceeded max depth');
+  });
+
+  test('keys of Object.prototype are keys like others', () => {
+    const text = `${header}evictionHard: {__proto__: "1", constructor: "2"}\n__proto__: {maxPods: 5}\ntoString: 1\n`;
+    const { config, findings } = decode(text, { minor: 32 });
+    expect(Object.entries(config.evictionHard as object)).toEqual([
+      ['__proto__', '1'],
+      ['constructor', '2'],
+    ]);
+    expect(config.maxPods).toBeUndefined();
+    expect(findings.map(({ path }) => path)).toEqual(['__proto__', 'toString']);
+  });
+
+  const pieces = fc.constantFrom(
+    header,
+    'maxPods',
+    ': ',
+    '\n',
+    '  ',
+    '- ',
+    '[',
+    ']',
+    '{',
+    '}',
+    ',',
+    '"',
+    "'",
+    '&a ',
+    '*a',
+    '!!int ',
+    '|',
+    '>',
+    '#',
+    '\t',
+    '<<: ',
+    '5',
+    '1h',
+    'yes',
+    'logging',
+    'registerWithTaints',
+    'evictionHard',
+    'authentication',
+    '%',
+    '---\n',
+    '\u0000',
+    '\\',
+  );
+  test('decode throws nothing but its typed error', () => {
+    const document = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.json(),
+      fc.array(pieces, { maxLength: 30 }).map((parts) => header + parts.join('')),
+    );
+    fc.assert(
+      fc.property(document, fc.integer({ min: oldestMinor, max: newestMinor }), (text, minor) => {
+        for (const finding of findingsOf(text, minor)) {
+          expect(finding.line).toBeGreaterThan(0);
+          expect(finding.column).toBeGreaterThan(0);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

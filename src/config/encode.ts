@@ -1,0 +1,23 @@
+/** Writes a config as a document that any kubelet from 1.11 on reads: JSON, which is YAML too. */
+import type { KubeletConfig } from './model.js';
+
+/** Nil values are left out: the kubelet takes null for some types only. */
+export function encode(config: KubeletConfig): string {
+  const document = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', ...config };
+  return `${write(document, '')}\n`;
+}
+
+/** By hand, because JSON.stringify cannot write an int64. */
+function write(value: unknown, indent: string): string {
+  const deeper = `${indent}  `;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => deeper + write(item, deeper));
+    return items.length === 0 ? '[]' : `[\n${items.join(',\n')}\n${indent}]`;
+  }
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).filter(([, child]) => child !== null && child !== undefined);
+    const lines = entries.map(([key, child]) => `${deeper}${JSON.stringify(key)}: ${write(child, deeper)}`);
+    return lines.length === 0 ? '{}' : `{\n${lines.join(',\n')}\n${indent}}`;
+  }
+  return typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
+}
