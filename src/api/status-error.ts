@@ -68,7 +68,11 @@ export function qualified({ group, resource }: GroupResource): string {
 }
 
 function about({ group, resource }: GroupResource, name = ''): StatusDetails {
-  return { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind: resource };
+  return {
+    ...(name === '' ? {} : { name }),
+    ...(group === '' ? {} : { group }),
+    ...(resource === '' ? {} : { kind: resource }),
+  };
 }
 
 export function notFound(resource: GroupResource, name: string): ApiError {

@@ -87,7 +87,7 @@ function parseBody(body: Buffer, format: 'json' | 'yaml', resource: Resource): P
 /** YAML 1.1 is what Go's reader takes; keys that stand twice are reported, the last one counts. */
 export function readYaml(text: string): ParsedJson {
   const duplicates: string[] = [];
-  const options = { version: '1.1', merge: true, maxAliasCount: 100, logLevel: 'silent' } as const;
+  const options = { version: '1.1', merge: true, maxAliasCount: 100, logLevel: 'error' } as const;
   try {
     return { value: parseYaml(text, { ...options, uniqueKeys: true }), duplicates };
   } catch (error) {
@@ -130,6 +130,9 @@ function checkType(value: unknown, body: Buffer, resource: Resource): FoundType 
     throw unrecognized(resource, `couldn't get version/kind; json parse error: ${why}`, body);
   }
   const { kind, apiVersion } = value as { kind?: unknown; apiVersion?: unknown };
+  // Kinds of CRDs have no types of their own to fall back on.
+  if (resource.typedItems === true && (typeof kind !== 'string' || kind === ''))
+    throw unrecognized(resource, `Object 'Kind' is missing in '${body.toString('utf8').trimEnd()}'`, body);
   const given = { kind: typeof kind === 'string' && kind !== '' ? kind : resource.kind, apiVersion };
   const expected = apiVersionOf(resource);
   const full = typeof apiVersion === 'string' && apiVersion !== '' ? apiVersion : expected;

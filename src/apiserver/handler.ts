@@ -13,6 +13,7 @@ import {
   forbidden,
   methodNotAllowed,
   noSuchResource,
+  notFound,
   unauthorized,
 } from '../api/status-error.js';
 import type { Clock } from '../clock.js';
@@ -179,7 +180,10 @@ function findVerb(method: string, info: RequestInfo, resource: Resource): Verb {
     const subresource = Object.hasOwn(resource.subresources, info.subresource)
       ? resource.subresources[info.subresource]
       : undefined;
-    if (subresource === undefined) throw noSuchResource();
+    if (subresource === undefined)
+      throw resource.typedItems === true
+        ? notFound({ group: info.apiGroup, resource: info.resource }, info.name)
+        : noSuchResource();
     allowed = subresource.verbs;
   }
   // A collection has no PUT and no PATCH, an object no POST.

@@ -37,7 +37,11 @@ export function generateName(prefix: string): string {
 
 /** On create. The kind's own rule for names applies. */
 export function validateNewMeta(object: KubeObject, resource: Resource): FieldError[] {
-  return validateMeta(object.metadata, resource.namespaced, resource.nameRule);
+  return [
+    ...validateMeta(object.metadata, resource.namespaced, resource.nameRule),
+    // Custom resources may have finalizers of any name.
+    ...(resource.typedItems === true ? [] : validateBareFinalizers(object.metadata.finalizers ?? [])),
+  ];
 }
 
 /** On update, the way Kubernetes does it: the common check, then the kind's own, which repeats the second half. */
@@ -133,6 +137,18 @@ function validateFinalizers(finalizers: string[]): FieldError[] {
     errors.push(invalidField('metadata.finalizers', finalizers, why));
   }
   return errors;
+}
+
+const standardFinalizers: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
+
+/** A name without a domain must be one that Kubernetes itself uses. */
+function validateBareFinalizers(finalizers: string[]): FieldError[] {
+  const why = 'name is neither a standard finalizer name nor is it fully qualified';
+  return finalizers.flatMap((name, index) =>
+    name.includes('/') || standardFinalizers.has(name)
+      ? []
+      : [invalidField(`metadata.finalizers[${index}]`, name, why)],
+  );
 }
 
 function validateChange(metadata: ObjectMeta, old: ObjectMeta): FieldError[] {

@@ -40,6 +40,7 @@ export const pods = builtIn({
     'status.podIP': (pod) => podStatus(pod).podIPs?.[0]?.ip ?? '',
     'status.nominatedNodeName': (pod) => podStatus(pod).nominatedNodeName ?? '',
   },
+  returnsDeleted: true,
   setDefaults: setPodDefaults,
   prepareForCreate(pod) {
     pod.status = { phase: 'Pending', qosClass: qosClass(podSpec(pod)) };

@@ -7,7 +7,14 @@ import { applyJsonPatch, JsonPatchError, readJsonPatch } from '../../api/patch/j
 import { applyMergePatch } from '../../api/patch/merge-patch.js';
 import { type JsonObject, StrategicMergeError } from '../../api/patch/strategic-directives.js';
 import { applyStrategicMergePatch, type PatchSchema } from '../../api/patch/strategic-merge-patch.js';
-import { ApiError, badRequest, invalid, plainInternal, requestEntityTooLarge } from '../../api/status-error.js';
+import {
+  ApiError,
+  badRequest,
+  invalid,
+  plainInternal,
+  requestEntityTooLarge,
+  unsupportedMediaType,
+} from '../../api/status-error.js';
 import { maxBodyBytes, normaliseType, report } from '../body.js';
 import { mediaType } from '../negotiate.js';
 import { type WriteOptions, writeOptions } from '../options.js';
@@ -28,8 +35,9 @@ const kinds: Record<string, 'json' | 'merge' | 'strategic' | 'apply'> = {
 export async function patch(request: VerbRequest): Promise<void> {
   const { exchange, resource, parts } = request;
   const kind = kinds[mediaType(exchange.header('content-type'))];
-  const isUnknown = kind === undefined || (kind === 'strategic' && resource.strategicMergePatch === false);
-  if (isUnknown || (kind === 'apply' && parts.apply === undefined)) {
+  if (kind === 'strategic' && resource.strategicMergePatch === false)
+    throw unsupportedMediaType(Object.keys(kinds).filter((type) => kinds[type] !== 'strategic'));
+  if (kind === undefined || (kind === 'apply' && parts.apply === undefined)) {
     throw new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
   }
   const options = writeOptions(exchange.query, 'PatchOptions', kind === 'apply');

@@ -1,0 +1,71 @@
+/** What a real kube-apiserver answered is answered the same here: every interaction of two records, share by share. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { evidencePath, readRecord } from './replay/record.js';
+import { type Result, replay, type Share, shares } from './replay/replay.js';
+import { type ReplayServer, startReplayServer } from './replay/server.js';
+
+const dynamicConfig = 'api-v1.23-dkc.jsonl';
+const everything = 'api-v1.32.jsonl';
+/** Server-side apply and CEL rules are yet to come; their share is printed with the others and asked for nothing. */
+const later: ReadonlySet<string> = new Set(['apply', 'crd-cel']);
+
+function print(title: string, results: Result[]): void {
+  const percent = (part: number, total: number) => `${((100 * part) / total).toFixed(1)} %`.padStart(8);
+  const line = ({ area, total, statuses, answers }: Share) =>
+    `${area.padEnd(18)}${`${total}`.padStart(4)}  codes ${percent(statuses, total)}  answers ${percent(answers, total)}`;
+  console.log([title, ...shares(results).map(line)].join('\n'));
+  if (process.env.RELET_REPLAY_VERBOSE === undefined) return;
+  for (const { id, difference } of results) if (difference !== undefined) console.log(`${id}\n    ${difference}`);
+}
+
+function shareOf(results: Result[], area: string): { codes: number; answers: number } {
+  const { total, statuses, answers } = shares(results).find((share) => share.area === area)!;
+  return { codes: statuses / total, answers: answers / total };
+}
+
+describe.skipIf(evidencePath(dynamicConfig) === undefined)(
+  `replay of ${dynamicConfig} (skipped where the records are not beside the checkout)`,
+  () => {
+    let server: ReplayServer;
+    let results: Result[];
+    beforeAll(async () => {
+      server = await startReplayServer();
+      results = await replay(readRecord(dynamicConfig), server);
+      print(dynamicConfig, results);
+    }, 60_000);
+    afterAll(() => server.close());
+
+    test('every status code is the same', () => {
+      expect(results.filter(({ sameStatus }) => !sameStatus)).toEqual([]);
+    });
+
+    test('at least 95 % of the answers are the same', () => {
+      expect(shareOf(results, 'all').answers).toBeGreaterThanOrEqual(0.95);
+    });
+  },
+);
+
+describe.skipIf(evidencePath(everything) === undefined)(
+  `replay of ${everything} (skipped where the records are not beside the checkout)`,
+  () => {
+    let server: ReplayServer;
+    let results: Result[];
+    beforeAll(async () => {
+      // The recorded server was one that drops dynamic configuration.
+      server = await startReplayServer({ dynamicKubeletConfig: false });
+      results = await replay(readRecord(everything), server);
+      print(everything, results);
+    }, 120_000);
+    afterAll(() => server.close());
+
+    const delivered = () => results.filter(({ area }) => !later.has(area));
+
+    test('at least 97 % of the status codes are the same', () => {
+      expect(shareOf(delivered(), 'all').codes).toBeGreaterThanOrEqual(0.97);
+    });
+
+    test('at least 90 % of the answers are the same', () => {
+      expect(shareOf(delivered(), 'all').answers).toBeGreaterThanOrEqual(0.9);
+    });
+  },
+);
