@@ -3,12 +3,13 @@ import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../api/go-json.js';
 import { goQuote } from '../api/go-quote.js';
 import type { KubeObject } from '../api/object.js';
-import { badRequest } from '../api/status-error.js';
+import { badRequest, unsupportedMediaType } from '../api/status-error.js';
 import { apiVersionOf } from './codec.js';
 import type { Exchange } from './exchange.js';
-import { bodyFormat } from './negotiate.js';
+import { type BodyFormat, bodyFormat } from './negotiate.js';
 import type { FieldValidation } from './options.js';
 import { DecodeError, type Resource } from './resource.js';
+import { decodeProtobuf, openEnvelope } from './schema/protobuf.js';
 
 /** Kubernetes' limit for any object. */
 export const maxBodyBytes = 3 << 20;
@@ -73,15 +74,24 @@ export function normaliseType(object: KubeObject, resource: Resource): void {
   object.metadata ??= { name: '' };
 }
 
-function parseBody(body: Buffer, format: 'json' | 'yaml', resource: Resource): ParsedJson {
-  const text = body.toString('utf8');
+function parseBody(body: Buffer, format: BodyFormat, resource: Resource): ParsedJson {
+  const text = format === 'protobuf' ? '' : body.toString('utf8');
   try {
+    if (format === 'protobuf') return readProtobuf(body, resource.shape);
     return format === 'json' ? parseGoJson(text) : readYaml(text);
   } catch (error) {
+    if (error instanceof DecodeError) throw unrecognized(resource, error.message, body);
     if (!(error instanceof JsonSyntaxError)) throw error;
     const why = format === 'json' ? `couldn't get version/kind; json parse error: ${error.message}` : error.message;
     throw unrecognized(resource, why, body);
   }
+}
+
+/** Kinds without a shape of ours, such as custom ones, have no protobuf form. */
+export function readProtobuf(body: Buffer, shape: string | undefined): ParsedJson {
+  if (shape === undefined) throw unsupportedMediaType(['application/json', 'application/yaml']);
+  const { apiVersion, kind, raw } = openEnvelope(body);
+  return { value: { kind, apiVersion, ...decodeProtobuf(shape, raw) }, duplicates: [] };
 }
 
 /** YAML 1.1 is what Go's reader takes; keys that stand twice are reported, the last one counts. */

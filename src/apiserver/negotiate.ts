@@ -2,7 +2,7 @@
 import { ApiError, notAcceptable, unsupportedMediaType } from '../api/status-error.js';
 import type { OutputForm } from './presenter.js';
 
-/** Kubernetes lists protobuf too. We answer a wish for it with JSON, which every such client reads; bodies in it are refused. */
+/** A wish for protobuf is answered with JSON, which every such client reads as well. */
 const mediaTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
 export interface Output {
@@ -87,9 +87,12 @@ export function mediaType(contentType: string | undefined): string {
   return (contentType ?? '').split(';')[0]!.trim().toLowerCase();
 }
 
-export function bodyFormat(contentType: string | undefined): 'json' | 'yaml' {
+export type BodyFormat = 'json' | 'yaml' | 'protobuf';
+
+export function bodyFormat(contentType: string | undefined): BodyFormat {
   const type = mediaType(contentType);
   if (type === '' || type === 'application/json') return 'json';
   if (type === 'application/yaml') return 'yaml';
+  if (type === 'application/vnd.kubernetes.protobuf') return 'protobuf';
   throw unsupportedMediaType(mediaTypes);
 }

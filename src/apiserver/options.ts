@@ -10,9 +10,10 @@ import {
 import { JsonSyntaxError, parseGoJson } from '../api/go-json.js';
 import { goQuote } from '../api/go-quote.js';
 import { badRequest, invalid } from '../api/status-error.js';
-import { maxBodyBytes, readYaml } from './body.js';
+import { maxBodyBytes, readProtobuf, readYaml } from './body.js';
 import type { Exchange } from './exchange.js';
 import { bodyFormat } from './negotiate.js';
+import { DecodeError } from './resource.js';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
@@ -107,12 +108,12 @@ export async function deleteOptions(exchange: Exchange): Promise<DeleteOptions> 
 
 function optionsFromBody(exchange: Exchange, body: Buffer): RawDeleteOptions {
   const format = bodyFormat(exchange.header('content-type'));
-  const text = body.toString('utf8');
   let value: unknown;
   try {
-    value = format === 'json' ? parseGoJson(text).value : readYaml(text).value;
+    if (format === 'protobuf') value = readProtobuf(body, 'meta.v1.DeleteOptions').value;
+    else value = (format === 'json' ? parseGoJson : readYaml)(body.toString('utf8')).value;
   } catch (error) {
-    if (error instanceof JsonSyntaxError) {
+    if (error instanceof JsonSyntaxError || error instanceof DecodeError) {
       throw badRequest(`couldn't get version/kind; json parse error: ${error.message}`);
     }
     throw error;

@@ -1,0 +1,202 @@
+/**
+ * The embedded control plane, put together: store, kinds, access, and the handler that every request goes through. With a
+ * socket (startApiServer) or without one (createControlPlane), for tests and for what runs in the same process.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Clock, systemClock } from '../clock.js';
+import { type Log, silentLog } from '../log.js';
+import { type Access, type AccessOptions, createAccess } from './access/access.js';
+import { customResourceDefinitions } from './crd/definitions.js';
+import { serveDefinedKinds } from './crd/served-kinds.js';
+import { discoveryRoutes } from './discovery/routes.js';
+import { expireEvents } from './event-expiry.js';
+import { createHandler, type Handle, type Parts } from './handler.js';
+import { healthRoutes } from './health.js';
+import { createMetrics } from './metrics.js';
+import { ensureSystemNamespaces, startNamespaceController } from './namespace-controller.js';
+import { openApiRoutes } from './openapi/routes.js';
+import { serverUrl, writeKubeconfig } from './pki/admin-kubeconfig.js';
+import { openPki, type Pki } from './pki/pki.js';
+import { podConnectors } from './pod-subresources.js';
+import { Registry } from './registry.js';
+import { builtInResources } from './resources/built-in.js';
+import { type ServerLimits, startServer } from './server.js';
+import { memoryJournal } from './store/journal.js';
+import { openLmdbJournal } from './store/lmdb-journal.js';
+import { type HistoryLimits, RevisionStore } from './store/revision-store.js';
+import type { Store } from './store/store.js';
+import { tablePresenter } from './table.js';
+import { versionRoute } from './version.js';
+import { WatchClock } from './watch-clock.js';
+
+type AccessChoices = Pick<AccessOptions, 'modes' | 'nodeConfigAccess' | 'anonymous' | 'tokens' | 'kubeletCa'>;
+
+export interface ControlPlaneOptions extends AccessChoices {
+  /** Where the store is; absent: in memory. */
+  storeDirectory?: string;
+  /** The feature gate that keeps Node.spec.configSource and Node.status.config alive. Default true. */
+  dynamicKubeletConfig?: boolean;
+  history?: HistoryLimits;
+  /** What /version tells of relet. */
+  version?: string;
+  clock?: Clock;
+  log?: Log;
+}
+
+export interface ControlPlane {
+  handle: Handle;
+  store: Store;
+  registry: Registry;
+  /** Ends watches, lets writes finish, lets go of the disk. */
+  close(): Promise<void>;
+}
+
+/** What only a server with a socket has. */
+interface Identity extends Pick<AccessOptions, 'serviceAccountKey' | 'kubeletClient' | 'ownPort'> {
+  /** host:port, told to clients that ask /api. */
+  address(): string;
+}
+
+export async function createControlPlane(options: ControlPlaneOptions & Identity): Promise<ControlPlane> {
+  const { clock = systemClock, log = silentLog } = options;
+  const journal =
+    options.storeDirectory === undefined ? memoryJournal() : await openLmdbJournal(options.storeDirectory);
+  const store = new RevisionStore(journal, clock, options.history);
+  try {
+    return await assemble({ ...options, clock, log }, store);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function assemble(
+  options: ControlPlaneOptions & Identity & { clock: Clock; log: Log },
+  store: Store,
+): Promise<ControlPlane> {
+  const { clock, log } = options;
+  const access = createAccess({ ...options, store });
+  const registry = new Registry([
+    ...builtInResources({ dynamicKubeletConfig: options.dynamicKubeletConfig ?? true }),
+    ...access.resources,
+  ]);
+  registry.replace([], [customResourceDefinitions({ registry, clock })]);
+  const ended = new AbortController();
+  const stops = [
+    serveDefinedKinds(store, registry),
+    () => access.stop(),
+    () => ended.abort(new Error('the server is closing')),
+  ];
+  await ensureSystemNamespaces({ store, registry, clock, log });
+  await access.start();
+  stops.push(startNamespaceController({ store, registry, clock, log }));
+  void expireEvents(store, clock, log, ended.signal);
+
+  const parts = partsOf(options, store, registry, access);
+  return {
+    handle: createHandler(parts),
+    store,
+    registry,
+    async close() {
+      parts.watches.close();
+      for (const stop of stops) stop();
+      await store.close();
+    },
+  };
+}
+
+function partsOf(
+  options: ControlPlaneOptions & Identity & { clock: Clock; log: Log },
+  store: Store,
+  registry: Registry,
+  access: Access,
+): Parts {
+  const { clock, log } = options;
+  const metrics = createMetrics(registry, store);
+  const health = healthRoutes([{ name: 'store', check: () => void store.revision }]);
+  const openApi = openApiRoutes(registry);
+  const version = versionRoute(options.version ?? '0.0.0');
+  const others = [...health, ...openApi, version, metrics.route, ...access.routes];
+  const otherPaths = others.map(({ path }) => path).filter((path) => !path.endsWith('/'));
+  const parts: Parts = {
+    store,
+    registry,
+    clock,
+    log,
+    authenticator: access.authenticator,
+    impersonate: access.impersonate,
+    authorizer: access.authorizer,
+    admission: access.admission,
+    presenter: tablePresenter(() => new Date(clock.now())),
+    routes: [...others, ...discoveryRoutes({ registry, serverAddress: options.address(), otherPaths })],
+    connectors: [...access.connectors, ...podConnectors(() => parts)],
+    watches: new WatchClock(clock),
+    observe: metrics.observe,
+  };
+  return parts;
+}
+
+export interface ApiServerOptions extends ControlPlaneOptions {
+  /** Certificates, kubeconfig and store live here; absent: in memory, with certificates in a directory that goes with the server. */
+  dataDir?: string;
+  /** Where objects are kept. Default disk, or memory where there is no dataDir. */
+  storage?: 'disk' | 'memory';
+  /** Default 127.0.0.1. */
+  bindAddress?: string;
+  /** Default 0: any that is free. */
+  port?: number;
+  limits?: Partial<ServerLimits>;
+}
+
+export interface ApiServer extends ControlPlane {
+  url: string;
+  port: number;
+  pki: Pki;
+  /** The administrator's way in. */
+  kubeconfig: string;
+  caFile: string;
+}
+
+export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
+  const { bindAddress = '127.0.0.1', log = silentLog } = options;
+  const directory = options.dataDir ?? mkdtempSync(join(tmpdir(), 'relet-apiserver-'));
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const isOnDisk = options.dataDir !== undefined && options.storage !== 'memory';
+  const pki = await openPki({ dir: join(directory, 'pki'), bindAddress, log });
+  let port = options.port ?? 0;
+  const plane = await createControlPlane({
+    ...options,
+    ...(isOnDisk ? { storeDirectory: join(directory, 'store') } : {}),
+    serviceAccountKey: pki.serviceAccountKey,
+    kubeletClient: pki.kubeletClient,
+    ownPort: () => port || undefined,
+    address: () => `${bindAddress}:${port}`,
+  });
+  const { key, cert } = pki.apiserver;
+  const serving = { handle: plane.handle, log, key, cert, clientCa: pki.ca, host: bindAddress, port };
+  const server = await startServer(
+    options.limits === undefined ? serving : { ...serving, limits: options.limits },
+  ).catch(async (error: unknown) => {
+    await plane.close();
+    throw error;
+  });
+  port = server.port;
+  const url = serverUrl(bindAddress, port);
+  const kubeconfig = join(directory, 'admin.kubeconfig');
+  writeKubeconfig(kubeconfig, { server: url, ca: pki.ca, user: 'kubernetes-admin', client: pki.admin });
+  return {
+    ...plane,
+    url,
+    port,
+    pki,
+    kubeconfig,
+    caFile: join(directory, 'pki', 'ca.crt'),
+    async close() {
+      // Watches first: they would hold the connections open.
+      await Promise.all([plane.close(), server.close()]);
+      if (options.dataDir === undefined) rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/** POST to a pod's eviction (as `kubectl drain` does) and binding (as a scheduler does). */
+import type { KubeObject } from '../api/object.js';
+import { badRequest, conflict, methodNotAllowed, notFound, type Status } from '../api/status-error.js';
+import { readObject } from './body.js';
+import { keyOf } from './codec.js';
+import type { Exchange } from './exchange.js';
+import type { Connector, Parts } from './handler.js';
+import { negotiateOutput } from './negotiate.js';
+import { type DeleteOptions, writeOptions } from './options.js';
+import { changeOwn } from './own-objects.js';
+import type { RequestInfo } from './request-info.js';
+import type { Resource } from './resource.js';
+import { builtIn } from './resources/define.js';
+import { deleteObject } from './verbs/delete.js';
+import { admissionRequest, type VerbRequest } from './verbs/verb.js';
+
+const pods = { group: '', resource: 'pods' };
+const evictions = builtIn({
+  group: 'policy',
+  kind: 'Eviction',
+  plural: 'evictions',
+  shape: 'policy.v1.Eviction',
+  namespaced: true,
+});
+const bindings = builtIn({ kind: 'Binding', plural: 'bindings', shape: 'core.v1.Binding', namespaced: true });
+
+/** `parts` is asked for late: the connectors are one of them. */
+export function podConnectors(parts: () => Parts): Connector[] {
+  const connector = (
+    subresource: string,
+    kind: Resource,
+    act: (request: VerbRequest, body: KubeObject, dryRun: boolean) => Promise<void>,
+  ): Connector => ({
+    ...pods,
+    subresource,
+    async handle(exchange, info, resource) {
+      if (exchange.method !== 'POST') throw methodNotAllowed();
+      const request = requestOf(exchange, info, resource, parts());
+      const { dryRun } = writeOptions(exchange.query, 'CreateOptions');
+      const body = await readBody(exchange, info, kind);
+      await parts().admission.mutate(
+        admissionRequest(request, 'CREATE', { object: body, dryRun, options: { dryRun } }),
+      );
+      await act(request, body, dryRun);
+      exchange.respond(201, { 'content-type': 'application/json' }, JSON.stringify(success));
+    },
+  });
+  return [connector('eviction', evictions, evict), connector('binding', bindings, bind)];
+}
+
+const success: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+
+function requestOf(exchange: Exchange, info: RequestInfo, resource: Resource, parts: Parts): VerbRequest {
+  const output = negotiateOutput(exchange.header('accept'), exchange.query, exchange.header('user-agent'));
+  return { exchange, info, resource, output, parts };
+}
+
+async function readBody(exchange: Exchange, info: RequestInfo, kind: Resource): Promise<KubeObject> {
+  const object = await readObject(exchange, kind, 'Ignore');
+  const name = object.metadata.name ?? '';
+  if (name !== '' && name !== info.name) throw badRequest(`name in URL does not match name in ${kind.kind} object`);
+  return object;
+}
+
+async function evict(request: VerbRequest, body: KubeObject, dryRun: boolean): Promise<void> {
+  const given = (body.deleteOptions ?? {}) as Partial<DeleteOptions>;
+  await deleteObject(request, request.info.name, { ...given, dryRun: dryRun || given.dryRun === true });
+}
+
+async function bind({ info, resource, parts }: VerbRequest, body: KubeObject, dryRun: boolean): Promise<void> {
+  const { target } = body as { target?: { name?: string; kind?: string } };
+  const node = target?.name ?? '';
+  if (node === '') throw badRequest('target.name: Required value');
+  const key = keyOf(resource, info.namespace, info.name);
+  if (parts.store.latest(key) === undefined) throw notFound(pods, info.name);
+  await changeOwn(parts.store, key, (pod) => {
+    const spec = pod.spec as { nodeName?: string };
+    if (pod.metadata.deletionTimestamp !== undefined) {
+      throw conflict(pods, info.name, `pod ${info.name} is being deleted, cannot be assigned to a host`);
+    }
+    if (spec.nodeName)
+      throw conflict(pods, info.name, `pod ${info.name} is already assigned to node "${spec.nodeName}"`);
+    return dryRun ? undefined : { ...pod, spec: { ...spec, nodeName: node } };
+  });
+}

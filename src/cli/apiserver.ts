@@ -1,0 +1,130 @@
+/** `relet apiserver`: the embedded control plane as a process of its own. */
+import { readFileSync } from 'node:fs';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import pkg from '../../package.json' with { type: 'json' };
+import { parseModes } from '../apiserver/access/access.js';
+import { readTokenFile } from '../apiserver/access/token-file.js';
+import { type ApiServerOptions, startApiServer } from '../apiserver/apiserver.js';
+import { createLog, type Log } from '../log.js';
+
+interface Flags {
+  dataDir: string;
+  storage: 'disk' | 'memory';
+  bindAddress: string;
+  port: number;
+  tokenAuthFile?: string;
+  anonymousAuth: boolean;
+  authorizationMode: string;
+  nodeConfigAccess: 'automatic' | 'manual';
+  kubeletCertificateAuthority?: string;
+  featureGates: { dynamicKubeletConfig: boolean };
+  logFormat: 'text' | 'json';
+}
+
+const command = new Command('relet apiserver')
+  .description(
+    'A small Kubernetes API server in one process, for laptops, tests and CI. Stores everything in --data-dir.',
+  )
+  .version(pkg.version)
+  .requiredOption('--data-dir <dir>', 'certificates, admin.kubeconfig and the store live here; made when missing')
+  .option('--bind-address <address>', 'where to listen', '127.0.0.1')
+  .option('--port <number>', 'where to listen; 0 picks a free port', parsePort, 6443)
+  .addOption(
+    new Option('--storage <kind>', 'disk keeps what was acknowledged; memory forgets at exit')
+      .choices(['disk', 'memory'])
+      .default('disk'),
+  )
+  .option('--token-auth-file <file>', 'static tokens: CSV of token,user,uid,"group1,group2"')
+  .option('--anonymous-auth [bool]', 'let requests without credentials in as system:anonymous', parseBoolean, false)
+  .option('--authorization-mode <modes>', 'asked in this order: Node, RBAC, AlwaysAllow', 'Node,RBAC')
+  .addOption(
+    new Option(
+      '--node-config-access <how>',
+      'automatic: a node may read the ConfigMap assigned to it; manual: grant it with RBAC',
+    )
+      .choices(['automatic', 'manual'])
+      .default('automatic'),
+  )
+  .option('--kubelet-certificate-authority <file>', "check kubelets' certificates against this authority")
+  .option('--feature-gates <gates>', 'DynamicKubeletConfig=true|false', parseGates, { dynamicKubeletConfig: true })
+  .addOption(new Option('--log-format <format>', 'how to log to stderr').choices(['text', 'json']).default('text'))
+  .configureHelp({ showGlobalOptions: true })
+  .showHelpAfterError("(run 'relet apiserver --help' for the flags)");
+
+void main();
+
+async function main(): Promise<void> {
+  // The first word picked this program; bin/relet.cjs leaves it in place.
+  const words = process.argv.slice(2);
+  command.parse(words[0] === 'apiserver' ? words.slice(1) : words, { from: 'user' });
+  const flags = command.opts<Flags>();
+  const log = createLog({ format: flags.logFormat, write: (line) => void process.stderr.write(line) });
+  try {
+    await run(flags, log);
+  } catch (error) {
+    log.error('relet apiserver cannot start', { error });
+    process.exit(1);
+  }
+}
+
+async function run(flags: Flags, log: Log): Promise<void> {
+  const stopping = new Promise<NodeJS.Signals>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve);
+  });
+  const server = await startApiServer(serverOptions(flags, log));
+  process.stdout.write(`url: ${server.url}\nkubeconfig: ${server.kubeconfig}\nca: ${server.caFile}\nready\n`);
+  log.info('serving', { url: server.url, dataDir: flags.dataDir, storage: flags.storage });
+  const signal = await stopping;
+  log.info('closing', { signal });
+  await server.close();
+  process.exit(0);
+}
+
+function serverOptions(flags: Flags, log: Log): ApiServerOptions {
+  const { tokenAuthFile, kubeletCertificateAuthority } = flags;
+  return {
+    dataDir: flags.dataDir,
+    storage: flags.storage,
+    bindAddress: flags.bindAddress,
+    port: flags.port,
+    anonymous: flags.anonymousAuth,
+    modes: parseModes(flags.authorizationMode),
+    nodeConfigAccess: flags.nodeConfigAccess,
+    dynamicKubeletConfig: flags.featureGates.dynamicKubeletConfig,
+    version: pkg.version,
+    log,
+    ...(tokenAuthFile === undefined ? {} : { tokens: [readTokens(tokenAuthFile, log)] }),
+    ...(kubeletCertificateAuthority === undefined
+      ? {}
+      : { kubeletCa: readFileSync(kubeletCertificateAuthority, 'utf8') }),
+  };
+}
+
+function readTokens(file: string, log: Log) {
+  const { tokens, warnings } = readTokenFile(readFileSync(file, 'utf8'), file);
+  for (const warning of warnings) log.warn('token file', { warning });
+  return tokens;
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('a port is a number from 0 to 65535.');
+  return port;
+}
+
+function parseBoolean(text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new InvalidArgumentError('true or false is expected.');
+}
+
+function parseGates(text: string): Flags['featureGates'] {
+  let dynamicKubeletConfig = true;
+  for (const gate of text.split(',')) {
+    const [name = '', value = ''] = gate.trim().split('=');
+    if (name !== 'DynamicKubeletConfig') {
+      throw new InvalidArgumentError(`there is no feature gate '${name}'; there is DynamicKubeletConfig.`);
+    }
+    dynamicKubeletConfig = parseBoolean(value);
+  }
+  return { dynamicKubeletConfig };
+}
