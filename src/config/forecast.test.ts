@@ -51,7 +51,9 @@ describe('flags change the forecast', () => {
   test('a burst of zero stops a kubelet that has an API to talk to', () => {
     const kubeconfig: [string, string[]] = ['kubeconfig', ['/etc/kubernetes/kubelet.conf']];
     expect(paths(32, { kubeAPIBurst: 0 }, [kubeconfig])).toEqual(['kubeAPIBurst']);
-    expect(paths(32, { kubeAPIBurst: 0 }, [])).toEqual([]);
+    expect(forecast(defaulted(32, { kubeAPIBurst: 0 }), { minor: 32, flags: none }).map((f) => f.severity)).toEqual([
+      'warning',
+    ]);
     expect(paths(32, { kubeAPIBurst: 0, kubeAPIQPS: 0 }, [kubeconfig])).toEqual([]);
     expect(paths(15, { kubeAPIBurst: 0 }, [kubeconfig])).toEqual([]);
   });

@@ -1,11 +1,13 @@
 /** What passes the kubelet's validation and still stops it at start. Findings are relet's own. */
+import { foreseeCPUManager } from './forecast/cpu-manager.js';
 import { foreseeEviction } from './forecast/eviction.js';
 import { foreseeHost } from './forecast/host.js';
 import { foreseeLimits } from './forecast/limits.js';
-import { foreseeManagers } from './forecast/managers.js';
+import { foreseeMemoryManager } from './forecast/memory-manager.js';
 import { Outlook } from './forecast/outlook.js';
 import { foreseeReservations } from './forecast/reservations.js';
 import { foreseeServing } from './forecast/serving.js';
+import { foreseeTopologyManager } from './forecast/topology-manager.js';
 import { gatesIn, isOn, settle } from './gates.js';
 import type { Finding, JudgeContext, KubeletConfig } from './model.js';
 import { gatesOfFlags } from './rules/command-line.js';
@@ -14,7 +16,9 @@ import { Judged } from './rules/judged.js';
 const themes: readonly ((outlook: Outlook) => void)[] = [
   foreseeEviction,
   foreseeReservations,
-  foreseeManagers,
+  foreseeTopologyManager,
+  foreseeCPUManager,
+  foreseeMemoryManager,
   foreseeServing,
   foreseeLimits,
   foreseeHost,

@@ -48,6 +48,21 @@ function ceilDivide(value: bigint, by: bigint): bigint {
   return (value + by - 1n) / by;
 }
 
+/**
+ * Whether the kubelet can read the text as a whole number of 64 bits. Not a question of value: `1.5Gi` and `1Pi` go through its
+ * slow path, which never gives one, and neither does any fraction.
+ */
+export function isWholeNumber(text: string): boolean {
+  const match = /^[+-]?0*(\d*)(\.\d*)?([eEinumkKMGTP]*[-+]?\d*)$/.exec(text);
+  const scaled = match === null || text === '' ? undefined : scaleOf(match[3]!);
+  if (scaled === undefined) return false;
+  const digits = match![1] || '0';
+  const decimals = Math.max((match![2] ?? '').length - 1, 0);
+  if (scaled.binary) return match![2] === undefined && 14 - digits.length - Math.trunc((scaled.exponent * 3) / 10) >= 0;
+  const scale = scaled.exponent - decimals;
+  return scale >= 0 && digits.length + decimals <= 18 && BigInt(digits + '0'.repeat(scale)) <= maxInt64;
+}
+
 /** The canonical text, as the kubelet prints it: `1536Mi` for `1.5Gi`, `100m` for `0.1`. */
 export function formatQuantity({ nanos, format }: Quantity): string {
   if (nanos === 0n) return '0';

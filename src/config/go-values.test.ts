@@ -1,7 +1,7 @@
 /** Durations and quantities, read and written as Go does. */
 import { describe, expect, test } from 'vitest';
 import { formatDuration, parseDuration } from './go-duration.js';
-import { formatQuantity, parseQuantity, quantityErrors } from './go-quantity.js';
+import { formatQuantity, isWholeNumber, parseQuantity, quantityErrors } from './go-quantity.js';
 
 describe('durations', () => {
   test.each([
@@ -58,5 +58,25 @@ describe('quantities', () => {
     ['1e', quantityErrors.suffix],
   ])('%j is refused', (text, message) => {
     expect(parseQuantity(text)).toBe(message);
+  });
+
+  test.each([
+    ['0', true],
+    ['10Mi', true],
+    ['-10Mi', true],
+    ['12e6', true],
+    ['99999Gi', true],
+    ['100000Gi', false],
+    ['99Ti', true],
+    ['1Pi', false],
+    ['1.5Gi', false],
+    ['1.0', false],
+    ['1000m', false],
+    ['9E', true],
+    ['10E', false],
+    ['1e400', false],
+    ['', false],
+  ])('%s is a whole number to the kubelet: %s', (text, whole) => {
+    expect(isWholeNumber(text)).toBe(whole);
   });
 });

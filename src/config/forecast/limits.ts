@@ -1,12 +1,9 @@
 /** Single values that validation lets through and the kubelet refuses when it uses them. */
-import { parseQuantity } from '../go-quantity.js';
+import { isWholeNumber } from '../go-quantity.js';
 import { print } from '../rules/bounds.js';
 import { quote } from '../rules/go-text.js';
 import type { Outlook } from './outlook.js';
 import { foreseeSysctls } from './sysctls.js';
-
-const giga = 1_000_000_000n;
-const maxInt64 = 2n ** 63n - 1n;
 
 export function foreseeLimits(outlook: Outlook): void {
   foreseeFrequencies(outlook);
@@ -26,6 +23,12 @@ function foreseeFrequencies(outlook: Outlook): void {
       why: `${judged.text('syncFrequency') || '0s'} is not more than nothing`,
       says: `invalid sync frequency ${sync}`,
       remedy: 'write a positive duration; the default is 1m',
+    });
+  if (judged.minor >= 16 && judged.duration('runtimeRequestTimeout') <= 0n)
+    outlook.stops('runtimeRequestTimeout', {
+      why: `the first call to the container runtime is given up after ${judged.text('runtimeRequestTimeout') || '0s'}`,
+      says: 'context deadline exceeded',
+      remedy: 'write a positive duration; the default is 2m',
     });
   if (judged.text('staticPodPath') !== '' && judged.duration('fileCheckFrequency') <= 0n)
     outlook.stops('fileCheckFrequency', {
@@ -47,17 +50,14 @@ function foreseeContainerLogs(outlook: Outlook): void {
       remedy: 'write 2 or more; the default is 5',
     });
   const text = judged.text('containerLogMaxSize');
-  const size = parseQuantity(text);
-  const isBytes = typeof size !== 'string' && size.nanos % giga === 0n && abs(size.nanos) / giga <= maxInt64;
-  if (!isBytes || (judged.minor <= 21 && size.nanos < 0n))
+  // Until 1.21 a negative size did not yet mean: no rotation.
+  if (!isWholeNumber(text) || (judged.minor <= 21 && text.startsWith('-')))
     outlook.stops('containerLogMaxSize', {
-      why: `${quote(text)} is no size in whole bytes`,
+      why: `${quote(text)} is no whole number of bytes to the kubelet`,
       says: `failed to parse container log max size ${quote(text)}`,
-      remedy: 'write one such as 10Mi',
+      remedy: 'write digits and Ki, Mi or Gi, such as 10Mi',
     });
 }
-
-const abs = (value: bigint) => (value < 0n ? -value : value);
 
 function foreseeIptables(outlook: Outlook): void {
   const { judged } = outlook;
@@ -120,14 +120,17 @@ function foreseeChoices(outlook: Outlook): void {
     );
 }
 
-/** Only flags can set the burst to zero: a zero in the document is read as the default. */
+/** Only flags can set the burst to zero: a zero in the document is read as the default. A kubelet without an API does not mind. */
 function foreseeClient(outlook: Outlook): void {
   const { judged } = outlook;
-  const hasClient = judged.context.flags.has('kubeconfig') || judged.context.flags.has('bootstrap-kubeconfig');
-  if (judged.minor >= 16 && hasClient && judged.number('kubeAPIQPS') > 0 && judged.number('kubeAPIBurst') === 0)
+  if (judged.minor < 16 || judged.number('kubeAPIQPS') <= 0 || judged.number('kubeAPIBurst') !== 0) return;
+  const why = 'a burst of 0 leaves no request to kubeAPIQPS';
+  const remedy = 'write 1 or more';
+  if (judged.context.flags.has('kubeconfig') || judged.context.flags.has('bootstrap-kubeconfig'))
     outlook.stops('kubeAPIBurst', {
-      why: 'a burst of 0 leaves no request to kubeAPIQPS',
+      why,
       says: 'burst is required to be greater than 0 when RateLimiter is not set and QPS is set to greater than 0',
-      remedy: 'write 1 or more',
+      remedy,
     });
+  else outlook.warn('kubeAPIBurst', `${why}: a kubelet with a kubeconfig exits at start; ${remedy}`);
 }

@@ -1,0 +1,97 @@
+/** The CPU manager: its policy and options are looked at only when the kubelet creates it. */
+import type { Minor } from '../model.js';
+import { quote } from '../rules/go-text.js';
+import { foreseeOptions, type Option } from './manager-options.js';
+import { entryPath, type Outlook } from './outlook.js';
+import { reservation } from './reservations.js';
+
+const giga = 1_000_000_000n;
+
+const cpuOptions: Record<string, Option> = {
+  'full-pcpus-only': { stages: [22, 23, 33], kind: 'bool' },
+  'distribute-cpus-across-numa': { stages: [23, 33, Infinity], kind: 'bool' },
+  'align-by-socket': { stages: [25, Infinity, Infinity], kind: 'bool' },
+  'distribute-cpus-across-cores': { stages: [31, Infinity, Infinity], kind: 'bool' },
+  'strict-cpu-reservation': { stages: [32, 33, 35], kind: 'bool' },
+  'prefer-align-cpus-by-uncorecache': { stages: [32, 34, 36], kind: 'bool' },
+};
+
+export function foreseeCPUManager(outlook: Outlook): void {
+  const { judged } = outlook;
+  if (judged.minor <= 25 && !judged.gate('CPUManager')) return;
+  const policy = judged.text('cpuManagerPolicy');
+  const options = Object.keys(judged.map('cpuManagerPolicyOptions'));
+  if (
+    judged.minor >= 22 &&
+    judged.minor <= 32 &&
+    judged.isSet('cpuManagerPolicyOptions') &&
+    !judged.gate('CPUManagerPolicyOptions')
+  ) {
+    outlook.stops('cpuManagerPolicyOptions', {
+      why: 'options of the CPU manager need the feature gate CPUManagerPolicyOptions',
+      remedy: 'turn the gate on, or remove the options',
+    });
+    return;
+  }
+  if (policy === 'none' && judged.minor >= 22 && options.length > 0)
+    outlook.stops('cpuManagerPolicyOptions', {
+      why: 'the CPU manager policy none takes no options',
+      says: `None policy: received unsupported options=map[${options
+        .map((name) => `${name}:${judged.map('cpuManagerPolicyOptions')[name]}`)
+        .sort()
+        .join(' ')}]`,
+      remedy: 'set cpuManagerPolicy to static, or remove the options',
+    });
+  // Until 1.15 an unknown policy was logged and read as none.
+  else if (policy !== 'none' && policy !== 'static' && judged.minor >= 16)
+    outlook.stops('cpuManagerPolicy', {
+      why: `${quote(policy)} is no CPU manager policy`,
+      says: `unknown policy: "${policy}"`,
+      remedy: 'use none or static, in lower case',
+    });
+  else if (policy === 'static') foreseeStaticCPUs(outlook);
+}
+
+function foreseeStaticCPUs(outlook: Outlook): void {
+  const { judged } = outlook;
+  const reserved = reservation(judged, 'cpu');
+  const { cpus } = judged.host;
+  if (reserved === 0n)
+    outlook.stops('cpuManagerPolicy', {
+      why: 'the static CPU manager needs CPU that is kept for the system',
+      says: '[cpumanager] unable to determine reserved CPU resources for static policy',
+      remedy: 'set kubeReserved.cpu, systemReserved.cpu or reservedSystemCPUs',
+    });
+  else if (reserved !== undefined && cpus !== undefined && (reserved + giga - 1n) / giga > BigInt(cpus))
+    outlook.stops('cpuManagerPolicy', {
+      why: `the static CPU manager cannot reserve more than the ${cpus} CPUs of this host`,
+      remedy: 'reserve fewer CPUs',
+    });
+  if (judged.minor >= 22) foreseeStaticOptions(outlook);
+}
+
+const exclusive: readonly [Minor, string, string][] = [
+  [31, 'full-pcpus-only', 'distribute-cpus-across-cores'],
+  [31, 'distribute-cpus-across-numa', 'distribute-cpus-across-cores'],
+  [32, 'prefer-align-cpus-by-uncorecache', 'distribute-cpus-across-cores'],
+  [32, 'prefer-align-cpus-by-uncorecache', 'distribute-cpus-across-numa'],
+];
+
+function foreseeStaticOptions(outlook: Outlook): void {
+  const { judged } = outlook;
+  const path = 'cpuManagerPolicyOptions';
+  foreseeOptions(outlook, path, cpuOptions, 'CPUManager');
+  const isOn = (name: string) => /^[1tT]/.test(String(judged.map(path)[name] ?? ''));
+  for (const [since, one, other] of exclusive)
+    if (judged.minor >= since && isOn(one) && isOn(other))
+      outlook.stops(entryPath(path, one), {
+        why: `${one} and ${other} exclude each other`,
+        says: `static policy options ${one} and ${other} can not be used at the same time`,
+        remedy: 'keep one of them',
+      });
+  if (judged.minor >= 25 && isOn('align-by-socket') && judged.text('topologyManagerPolicy') === 'single-numa-node')
+    outlook.stops(entryPath(path, 'align-by-socket'), {
+      why: 'align-by-socket does not go with the topology manager policy single-numa-node',
+      remedy: 'drop the option or choose another topologyManagerPolicy',
+    });
+}

@@ -1,0 +1,68 @@
+/** The memory manager: its policy, and the sum that reservedMemory has to make. */
+import { formatQuantity, parseQuantity } from '../go-quantity.js';
+import { quote } from '../rules/go-text.js';
+import type { Outlook } from './outlook.js';
+import { reservation } from './reservations.js';
+
+export function foreseeMemoryManager(outlook: Outlook): void {
+  const { judged } = outlook;
+  if (judged.minor < 21 || (judged.minor <= 31 && !judged.gate('MemoryManager'))) return;
+  const policy = judged.text('memoryManagerPolicy');
+  if (policy === 'Static') foreseeStaticMemory(outlook);
+  else if (policy !== 'None')
+    outlook.stops('memoryManagerPolicy', {
+      why: `${quote(policy)} is no memory manager policy of a Linux node`,
+      says:
+        judged.minor >= 32 && policy === 'BestEffort'
+          ? 'policy "BestEffort" is not available for platform "linux"'
+          : `unknown policy: ${quote(policy)}`,
+      remedy: 'use None or Static, with a capital letter',
+    });
+}
+
+/** What reservedMemory adds up to must equal what is held back from pods, for memory and for each size of huge pages. */
+function foreseeStaticMemory(outlook: Outlook): void {
+  const { judged } = outlook;
+  const totals = reservedByNode(outlook);
+  const heldBack = reservation(judged, 'memory');
+  if (totals === undefined || heldBack === undefined) return;
+  const names = new Set(['memory', ...totals.keys()]);
+  for (const name of names) {
+    const wanted = name === 'memory' ? heldBack : 0n;
+    const total = totals.get(name) ?? 0n;
+    if (total === wanted) continue;
+    const [has, needs] = [total, wanted].map((nanos) => formatQuantity({ nanos, format: 'binary' }));
+    outlook.stops('reservedMemory', {
+      why: `the static memory manager needs reservedMemory to add up to ${needs} of ${name}, what kubeReserved, systemReserved and evictionHard hold back, and it adds up to ${has}`,
+      says: `the total amount "${has}" of type "${name}" is not equal to the value "${needs}" determined by Node Allocatable feature`,
+      remedy: `reserve ${needs} of ${name} over the NUMA nodes`,
+    });
+  }
+  if (heldBack === 0n && (totals.get('memory') ?? 0n) === 0n)
+    outlook.stops('reservedMemory', {
+      why: 'the static memory manager needs memory that is kept for the system',
+      says: '[memorymanager] you should specify the system reserved memory',
+      remedy: 'set kubeReserved.memory or systemReserved.memory, and reservedMemory to match',
+    });
+}
+
+function reservedByNode(outlook: Outlook): Map<string, bigint> | undefined {
+  const { judged } = outlook;
+  const totals = new Map<string, bigint>();
+  const nodes = judged.host.numaNodes;
+  for (const [index, entry] of judged.list('reservedMemory').entries()) {
+    const { numaNode = 0, limits } = (entry ?? {}) as { numaNode?: number; limits?: Record<string, unknown> };
+    if (nodes !== undefined && (numaNode < 0 || numaNode >= nodes))
+      outlook.stops(`reservedMemory[${index}].numaNode`, {
+        why: `this host has no NUMA node ${numaNode}`,
+        says: `the reserved memory configuration references a NUMA node ${numaNode} that does not exist on this machine`,
+        remedy: `use 0 to ${nodes - 1}`,
+      });
+    for (const [name, value] of Object.entries(limits ?? {})) {
+      const quantity = parseQuantity(String(value));
+      if (typeof quantity === 'string') return undefined;
+      totals.set(name, (totals.get(name) ?? 0n) + quantity.nanos);
+    }
+  }
+  return totals;
+}

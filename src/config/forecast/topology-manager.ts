@@ -1,0 +1,48 @@
+/** The topology manager: its policy until 1.19, its options, and how many NUMA nodes it can serve. */
+import { quote } from '../rules/go-text.js';
+import { foreseeOptions, type Option } from './manager-options.js';
+import type { Outlook } from './outlook.js';
+
+const topologyOptions: Record<string, Option> = {
+  'prefer-closest-numa-nodes': { stages: [26, 28, 32], kind: 'bool' },
+  'max-allowable-numa-nodes': { stages: [31, 31, 35], kind: 'numa-count' },
+};
+
+export function foreseeTopologyManager(outlook: Outlook): void {
+  const { judged } = outlook;
+  if (judged.minor < 16 || (judged.minor <= 26 && !judged.gate('TopologyManager'))) return;
+  const policy = judged.text('topologyManagerPolicy');
+  // From 1.20 on validation knows the policies.
+  if (judged.minor <= 19 && !['none', 'best-effort', 'restricted', 'single-numa-node'].includes(policy))
+    outlook.stops('topologyManagerPolicy', {
+      why: `${quote(policy)} is no topology manager policy`,
+      says: `unknown policy: "${policy}"`,
+      remedy: 'use none, best-effort, restricted or single-numa-node',
+    });
+  if (judged.minor >= 26) foreseeTopologyOptions(outlook, policy);
+  const nodes = judged.host.numaNodes ?? 0;
+  const given = judged.map('topologyManagerPolicyOptions')['max-allowable-numa-nodes'];
+  const most = judged.minor >= 31 ? Number(given ?? 8) : 8;
+  if (policy !== 'none' && nodes > most)
+    outlook.stops('topologyManagerPolicy', {
+      why: `the topology manager serves at most ${most} NUMA nodes and this host has ${nodes}`,
+      says: `unsupported on machines with more than ${most} NUMA Nodes`,
+      remedy:
+        judged.minor >= 31 ? 'set the option max-allowable-numa-nodes, or the policy none' : 'set the policy none',
+    });
+}
+
+function foreseeTopologyOptions(outlook: Outlook, policy: string): void {
+  const { judged } = outlook;
+  const field = 'topologyManagerPolicyOptions';
+  if (!judged.gate('TopologyManagerPolicyOptions')) {
+    if (judged.isSet(field))
+      outlook.stops(field, {
+        why: 'options of the topology manager need the feature gate TopologyManagerPolicyOptions',
+        remedy: 'turn the gate on, or remove the options',
+      });
+    return;
+  }
+  // Since 1.28 nobody looks at them under the policy none.
+  if (policy !== 'none' || judged.minor <= 27) foreseeOptions(outlook, field, topologyOptions, 'TopologyManager');
+}
