@@ -4,10 +4,10 @@
  */
 import { asCommandLine, type Flag, splitCommandLine } from '../config/command-line.js';
 import type { CommandLine } from '../config/model.js';
-import { type AgentOptions, isOwnFlag, ownBooleans, readOptions } from './options.js';
+import { type NodeOptions, isOwnFlag, ownBooleans, readOptions } from './options.js';
 
 export interface DividedCommandLine {
-  options: AgentOptions;
+  options: NodeOptions;
   /** The kubelet's flags, without relet's own and without the gate. */
   kubelet: Flag[];
   /** The same by name, as the kubelet will see them. */

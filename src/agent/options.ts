@@ -4,7 +4,7 @@
  */
 import { parseDuration } from '../config/go-duration.js';
 
-export interface AgentOptions {
+export interface NodeOptions {
   dynamicConfigDir: string | undefined;
   kubeletBinary: string;
   onChange: 'restart' | 'exit';
@@ -98,7 +98,7 @@ export function isOwnFlag(name: string): name is OwnFlagName {
 }
 
 /** Throws an Error that names the flag, what is wrong with its value and what would be right. */
-export function readOptions(given: ReadonlyMap<string, readonly string[]>): AgentOptions {
+export function readOptions(given: ReadonlyMap<string, readonly string[]>): NodeOptions {
   const text = (name: OwnFlagName) => given.get(name)?.at(-1) ?? ownFlags[name].default;
   const optional = (name: OwnFlagName) => text(name) || undefined;
   return {

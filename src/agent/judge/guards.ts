@@ -1,0 +1,38 @@
+/** Changes that would cut this node off. Pure: the facts about the host are handed in. */
+import { getField, type KubeletConfig } from '../../config/model.js';
+import type { Objection } from './field-policy.js';
+
+export interface NodeFacts {
+  /** Whether the local config's static pod directory holds manifests. */
+  hasStaticPods: boolean;
+  /** Node.spec.providerID as last seen; undefined while unknown. */
+  providerID?: string;
+}
+
+export function cutOffs(candidate: KubeletConfig, local: KubeletConfig, facts: NodeFacts): Objection[] {
+  return [...staticPods(candidate, local, facts), ...foreignProvider(candidate, local, facts)];
+}
+
+function staticPods(candidate: KubeletConfig, local: KubeletConfig, { hasStaticPods }: NodeFacts): Objection[] {
+  const [before, after] = [getField(local, 'staticPodPath') || '', getField(candidate, 'staticPodPath') || ''];
+  if (!hasStaticPods || before === after) return [];
+  return [
+    {
+      field: 'staticPodPath',
+      message: `staticPodPath: ${JSON.stringify(after)} would stop the static pods in ${before}, on a control-plane node the API server itself`,
+    },
+  ];
+}
+
+/** A providerID names one machine, so a shared config that sets it gives several nodes the same identity. */
+function foreignProvider(candidate: KubeletConfig, local: KubeletConfig, { providerID }: NodeFacts): Objection[] {
+  const wanted = getField(candidate, 'providerID') || '';
+  const own = providerID || getField(local, 'providerID') || '';
+  if (wanted === '' || wanted === own) return [];
+  return [
+    {
+      field: 'providerID',
+      message: `providerID: ${JSON.stringify(wanted)} is not this machine's (${own === '' ? 'none is known' : own}); two nodes with one providerID are taken for one`,
+    },
+  ];
+}
