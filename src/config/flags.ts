@@ -91,6 +91,7 @@ function unknownFlag(word: string): FlagError {
 /** A new config with the flags laid over; the argument is not changed. Flags without a field in that minor change nothing. */
 export function applyFlags(config: KubeletConfig, flags: CommandLine, minor: Minor): KubeletConfig {
   const whole = structuredClone(config);
+  forgetSplitStreams(whole);
   for (const [name, values] of flags) {
     const path = flagAt(name, minor)?.field;
     const field = path === undefined ? undefined : fieldAt(path);
@@ -106,4 +107,14 @@ export function applyFlags(config: KubeletConfig, flags: CommandLine, minor: Min
     else parent[last] = value;
   }
   return whole;
+}
+
+/**
+ * Kubelets declare the two split-stream flags with false for a default, not with the config's value as all others: reading
+ * the command line over the config takes away what the document said, even when neither flag is on it.
+ */
+function forgetSplitStreams(config: KubeletConfig): void {
+  const options = (config.logging as { options?: Record<string, { splitStream?: unknown } | null> } | null)?.options;
+  for (const format of [options?.json, options?.text])
+    if (format?.splitStream !== undefined) format.splitStream = false;
 }

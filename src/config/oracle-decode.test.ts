@@ -101,8 +101,7 @@ const unseen = {
     'logging.verbosity',
     'clusterDNS',
   ],
-  // The object that 1.32 logs does not show what is inlined into the options of a format.
-  'v1.32': ['logging.verbosity', 'logging.options.json.splitStream'],
+  'v1.32': ['logging.verbosity'],
 };
 
 function isEmpty(value: unknown): boolean {

@@ -60,9 +60,9 @@ export const loggingAndGates: Entries = {
   },
   'logging.options.json.splitStream': {
     what: 'Whether errors go to stderr and the rest to stdout.',
-    needs: 'restart',
-    why: logger,
-    risk: 'Order between the two streams is lost.',
+    needs: 'none',
+    why: 'Every kubelet so far overwrites what the file says with its flag, --log-json-split-stream, even when that is not given.',
+    risk: 'None from the file. By flag, the order between the two streams is lost.',
   },
   'logging.options.json.infoBufferSize': {
     what: 'Bytes kept back before informational lines are written; 0 for none.',
@@ -78,9 +78,9 @@ export const loggingAndGates: Entries = {
   },
   'logging.options.text.splitStream': {
     what: 'Whether errors go to stderr and the rest to stdout.',
-    needs: 'restart',
-    why: logger,
-    risk: 'Order between the two streams is lost.',
+    needs: 'none',
+    why: 'Every kubelet so far overwrites what the file says with its flag, --log-text-split-stream, even when that is not given.',
+    risk: 'None from the file. By flag, the order between the two streams is lost.',
   },
   'logging.options.text.infoBufferSize': {
     what: 'Bytes kept back before informational lines are written; 0 for none.',

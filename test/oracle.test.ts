@@ -1,0 +1,226 @@
+/**
+ * What real kubelets 1.23.17 and 1.32.1 did with 368 documents, against what relet says of them. The record stands beside
+ * the repository and is not part of it; without it these tests are skipped.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type CheckResult, check } from '../src/config/check.js';
+import { fieldAt } from '../src/config/fields.js';
+import type { Host, KubeletConfig } from '../src/config/model.js';
+import { relet } from './run-relet.js';
+
+const record = join(import.meta.dirname, '..', '..', 'shared', 'evidence', 'oracle.jsonl');
+
+interface Answer {
+  verdict: 'accepted' | 'decode-error' | 'validate-error' | 'other';
+  stage: string;
+  message: string;
+  messageVariants?: string[];
+  startup?: 'started' | 'failed';
+  effective?: Record<string, unknown>;
+}
+
+interface Case {
+  id: string;
+  payload: string;
+  flags: string[];
+  hostDependent?: boolean;
+  'v1.23': Answer;
+  'v1.32': Answer;
+}
+
+const there = existsSync(record);
+const cases: Case[] = there
+  ? readFileSync(record, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+  : [];
+const minors = [23, 32] as const;
+type OracleMinor = (typeof minors)[number];
+
+/** The machine the record was made on. */
+const host: Host = {
+  cgroupVersion: 1,
+  cpus: 2,
+  memoryBytes: 24 * 2 ** 30,
+  swap: false,
+  systemd: false,
+  numaNodes: 1,
+  files: { '/oracle/case/ca.crt': false, '/oracle/case/a.crt': false, '/oracle/case/a.key': false },
+};
+
+const file = '/oracle/case/kubelet.yaml';
+const answerOf = (one: Case, minor: OracleMinor): Answer => one[`v1.${minor}`];
+const judge = (one: Case, minor: OracleMinor): CheckResult =>
+  check(one.payload, { minor, flags: one.flags, lenient: true, file, ...(one.hostDependent ? { host } : {}) });
+
+/** Each case with both answers; those that failed are shown by id, with what was said on either side. */
+const pairs = minors.flatMap((minor) =>
+  cases.map((one) => ({
+    id: `${one.id} (1.${minor})`,
+    one,
+    minor,
+    real: answerOf(one, minor),
+    ours: judge(one, minor),
+  })),
+);
+type Pair = (typeof pairs)[number];
+
+const settled = pairs.filter(({ one }) => one.hostDependent !== true);
+const share = (good: Pair[], all: Pair[]) => good.length / all.length;
+const ids = (list: Pair[]) => list.map(({ id }) => id);
+
+describe.skipIf(!there)(`real kubelets${there ? '' : ' (skipped: no record of them beside the repository)'}`, () => {
+  test('the record is whole', () => {
+    expect(cases).toHaveLength(368);
+  });
+
+  test('the verdict is the one of the kubelet in every case that does not depend on the host', () => {
+    const judged = settled.filter(({ real }) => real.verdict !== 'other');
+    const wrong = judged.filter(({ real, ours }) => real.verdict !== ours.verdict);
+    expect(wrong.map(({ id, real, ours }) => `${id}: ${real.verdict}, relet: ${ours.verdict}`)).toEqual([]);
+    expect(judged.length).toBeGreaterThan(650);
+  });
+
+  test('what stops the kubelet in flags, TLS set-up or by a panic is refused as well', () => {
+    const others = pairs.filter(({ real }) => real.verdict === 'other');
+    expect(ids(others.filter(({ ours }) => ours.verdict !== 'validate-error'))).toEqual([]);
+    expect(others.length).toBeGreaterThan(30);
+  });
+
+  test('a description of the host settles what depends on it', () => {
+    const dependent = pairs.filter(({ one, real }) => one.hostDependent === true && real.verdict !== 'other');
+    expect(ids(dependent.filter(({ real, ours }) => real.verdict !== ours.verdict))).toEqual([]);
+    expect(dependent.length).toBeGreaterThan(10);
+  });
+
+  test('the message is the one of the kubelet in at least 95 % of the refused cases', () => {
+    const refused = settled.filter(({ real }) => real.verdict === 'decode-error' || real.verdict === 'validate-error');
+    const same = refused.filter(sameMessage);
+    const different = refused.filter((pair) => !same.includes(pair));
+    expect(share(same, refused), `different: ${ids(different).join(', ')}`).toBeGreaterThanOrEqual(0.95);
+  });
+
+  test('the effective config is the recorded one', () => {
+    const shown = settled.filter(({ real }) => real.effective !== undefined);
+    const wrong = shown.filter((pair) => difference(pair) !== undefined);
+    expect(wrong.map((pair) => `${pair.id}: ${difference(pair)}`)).toEqual([]);
+    expect(shown.length).toBeGreaterThan(350);
+  });
+
+  test('the forecast is right for at least 95 % of accepted cases, and never calls a document deadly that starts', () => {
+    const started = settled.filter(({ real }) => real.startup !== undefined);
+    const right = started.filter(({ real, ours }) => (real.startup === 'started') === (ours.startup === 'ok'));
+    const missed = started.filter((pair) => !right.includes(pair));
+    expect(ids(missed.filter(({ real }) => real.startup === 'started'))).toEqual([]);
+    expect(share(right, started), `missed: ${ids(missed).join(', ')}`).toBeGreaterThanOrEqual(0.95);
+  });
+
+  test('every refusal has an error with a message, and what is accepted has none of the kubelet', () => {
+    const silent = settled.filter(({ ours }) => {
+      const errors = ours.findings.filter(({ severity }) => severity === 'error');
+      return ours.verdict === 'accepted' ? errors.some(({ source }) => source === 'kubelet') : errors.length === 0;
+    });
+    expect(ids(silent)).toEqual([]);
+  });
+
+  test('the command line says the same as the library', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'relet-oracle-'));
+    try {
+      const sample = settled.filter((_, index) => index % 41 === 0);
+      for (const { id, one, minor, ours } of sample) {
+        const path = join(dir, 'kubelet.yaml');
+        writeFileSync(path, one.payload);
+        const flags = one.flags.flatMap((flag) => ['--flag', flag]);
+        const version = ['--kubelet-version', `1.${minor}`];
+        const { stdout, status } = relet(['config', 'validate', path, '--lenient', '-o', 'json', ...version, ...flags]);
+        const [report] = JSON.parse(stdout);
+        expect({ id, verdict: report.verdict, startup: report.startup }).toEqual({
+          id,
+          verdict: ours.verdict,
+          startup: ours.startup,
+        });
+        expect(status).toBe(ours.findings.some(({ severity }) => severity === 'error') ? 1 : 0);
+      }
+      expect(sample.length).toBeGreaterThan(15);
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+});
+
+/** The record has placeholders for paths, and the end of `in scheme` depends on how the kubelet was built. */
+function sameMessage({ real, ours }: Pair): boolean {
+  const said = normal(
+    ours.message.replaceAll(file, '<FILE>').replaceAll('/oracle/case', '<DIR>').replaceAll('/oracle', '<BASE>'),
+  );
+  return [real.message, ...(real.messageVariants ?? [])].some((message) => normal(message) === said);
+}
+
+const normal = (message: string): string => message.replace(/in scheme ".*$/m, 'in scheme').trim();
+
+/** Fields that the recording itself set for 1.23, and those the kubelet does not show. */
+const notShown: Record<OracleMinor, string[]> = {
+  23: [
+    'authentication.anonymous.enabled',
+    'authorization.mode',
+    'cgroupsPerQOS',
+    'enforceNodeAllocatable',
+    'failSwapOn',
+    'tlsCertFile',
+    'tlsPrivateKeyFile',
+    'logging.verbosity',
+  ],
+  32: ['logging.verbosity'],
+};
+
+const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+function difference({ minor, real, ours }: Pair): string | undefined {
+  const plain = check(header, { minor, lenient: true, file });
+  const before = flatten(plain.effective ?? {});
+  const changed = new Map<string, unknown>();
+  for (const [path, value] of flatten(ours.effective ?? {})) {
+    if (notShown[minor].includes(path) && !(path in real.effective!)) continue;
+    if (text(value) !== text(before.get(path))) changed.set(path, value);
+  }
+  // 1.23 shows its object without what is empty.
+  const got = text(Object.fromEntries([...changed].filter(([, value]) => !(minor === 23 && isEmpty(value)))));
+  const want = text(real.effective!);
+  return got === want ? undefined : `${want}, relet: ${got}`;
+}
+
+const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
+
+/** Objects are taken apart down to fields; maps and lists are values. */
+function flatten(config: KubeletConfig, parent = '', into = new Map<string, unknown>()): Map<string, unknown> {
+  for (const [name, value] of Object.entries(config)) {
+    const path = parent === '' ? name : `${parent}.${name}`;
+    const isStruct = fieldAt(path)?.goType === '{}';
+    if (isStruct && value !== null) flatten(value as KubeletConfig, path, into);
+    else into.set(path, value);
+  }
+  return into;
+}
+
+/** Comparable text: keys in order, 1.23's null is empty, big numbers as they are, paths with their placeholders. */
+function text(value: unknown): string {
+  const plain = (_key: string, part: unknown) =>
+    part === null ? undefined : typeof part === 'bigint' ? Number(part) : part;
+  return (JSON.stringify(sorted(value), plain) ?? 'none')
+    .replaceAll('/oracle/case', '<DIR>')
+    .replaceAll('/oracle', '<BASE>');
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([k, v]) => [k, sorted(v)]),
+  );
+}
