@@ -2,7 +2,7 @@
  * relet's own flags on the node: each with a sentence, a default and a range. Everything else on the command line is the
  * kubelet's. docs/node-flags.md is checked against this list.
  */
-import { parseDuration } from '../config/go-duration.js';
+import { tryParseDuration } from '../api/duration.js';
 
 export interface NodeOptions {
   dynamicConfigDir: string | undefined;
@@ -136,7 +136,7 @@ function positive(name: OwnFlagName, value: string): number {
 }
 
 function duration(name: OwnFlagName, value: string): number {
-  const nanoseconds = parseDuration(value);
+  const nanoseconds = tryParseDuration(value);
   if (nanoseconds === undefined || nanoseconds < 0n)
     invalid(name, value, 'must be a duration such as 90s, 10m or 1h30m');
   return Number(nanoseconds! / 1_000_000n);

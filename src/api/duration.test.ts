@@ -1,11 +1,13 @@
 /** Durations: what Go reads, how it prints, what it says of the rest. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatDuration, parseDuration } from './duration.js';
+import { formatDuration, parseDuration, tryParseDuration } from './duration.js';
 
 describe('durations', () => {
   test.each([
     ['1m', '1m0s'],
+    ['1s1h', '1h0m1s'],
+    ['9223372036s', '2562047h47m16s'],
     ['90s', '1m30s'],
     ['1.5h', '1h30m0s'],
     ['.5s', '500ms'],
@@ -42,6 +44,7 @@ describe('durations', () => {
     ['1m30', 'time: missing unit in duration "1m30"'],
   ])('%j: %s', (text, message) => {
     expect(() => parseDuration(text)).toThrow(message);
+    expect(tryParseDuration(text)).toBeUndefined();
   });
 
   test('what is printed is read back', () => {

@@ -43,6 +43,16 @@ export function parseDuration(text: string): bigint {
   return total;
 }
 
+/** Undefined where Go's time.ParseDuration fails. */
+export function tryParseDuration(text: string): bigint | undefined {
+  try {
+    return parseDuration(text);
+  } catch (error) {
+    if (error instanceof DurationError) return undefined;
+    throw error;
+  }
+}
+
 /** As Go's time package quotes: byte by byte, whatever is not printable ASCII. */
 function quote(text: string): string {
   let quoted = '';

@@ -4,6 +4,7 @@ import {
   canonicalQuantity,
   compareQuantities,
   formatQuantity,
+  isWholeNumber,
   parseQuantity,
   quantityProblem,
   quantityRule,
@@ -35,9 +36,12 @@ describe('quantities', () => {
     expect(formatQuantity(parseQuantity(text)!)).toBe(printed);
   });
 
-  test.each(['', 'lots', '1 Gi', '1gi', '1.2.3', '--1', '1mm', '1e', '1e9999', '0x10'])('%j is no quantity', (text) => {
-    expect(parseQuantity(text)).toBeUndefined();
-  });
+  test.each(['', 'lots', '1 Gi', '1gi', '1.2.3', '--1', '1mm', '1e', '0x10', '100MI', '1K'])(
+    '%j is no quantity',
+    (text) => {
+      expect(parseQuantity(text)).toBeUndefined();
+    },
+  );
 
   test('compare by value, not by form', () => {
     const [a, b] = [parseQuantity('1Gi')!, parseQuantity('1G')!];
@@ -57,6 +61,7 @@ describe('as read and shown again', () => {
     ['16Ei', '9223372036854775807'],
     ['12000e3', '12e6'],
     ['0.1Gi', '107374182400m'],
+    ['1e9999999999', '1e9999999999'],
     ['Gi', '0'],
     ['.', '0'],
     ['-', '0'],
@@ -75,5 +80,27 @@ describe('as read and shown again', () => {
   ])('%j: %s', (text, problem) => {
     expect(quantityProblem(text)).toBe(problem);
     expect(canonicalQuantity(text)).toBeUndefined();
+  });
+});
+
+describe('whole numbers of 64 bits', () => {
+  test.each([
+    ['0', true],
+    ['10Mi', true],
+    ['-10Mi', true],
+    ['12e6', true],
+    ['99999Gi', true],
+    ['100000Gi', false],
+    ['99Ti', true],
+    ['1Pi', false],
+    ['1.5Gi', false],
+    ['1.0', false],
+    ['1000m', false],
+    ['9E', true],
+    ['10E', false],
+    ['1e400', false],
+    ['', false],
+  ])('%s is a whole number to the kubelet: %s', (text, whole) => {
+    expect(isWholeNumber(text)).toBe(whole);
   });
 });

@@ -1,6 +1,6 @@
 /** Eviction thresholds: validation takes any text, the kubelet reads it only when it starts. */
-import { parseDuration } from '../go-duration.js';
-import { formatQuantity, parseQuantity } from '../go-quantity.js';
+import { tryParseDuration } from '../../api/duration.js';
+import { formatQuantity, readQuantity } from '../../api/quantity.js';
 import type { Minor } from '../model.js';
 import { quote } from '../rules/go-text.js';
 import { parseFloat32 } from './go-float.js';
@@ -54,14 +54,14 @@ function foreseeThreshold(outlook: Outlook, path: string, signal: string, value:
     foreseePercentage(outlook, path, signal, value);
     return;
   }
-  const quantity = parseQuantity(value);
+  const quantity = readQuantity(value);
   if (typeof quantity === 'string')
     outlook.stops(path, {
       why: `${quote(value)} is no quantity`,
       says: quantity,
       remedy: 'write one such as 100Mi, or a percentage such as 5%',
     });
-  else if (quantity.nanos <= 0n)
+  else if (quantity.nano <= 0n)
     outlook.stops(path, {
       why: `${value} is not more than nothing`,
       says: `eviction threshold ${signal} must be positive: ${formatQuantity(quantity)}`,
@@ -91,7 +91,7 @@ function foreseePercentage(outlook: Outlook, path: string, signal: string, value
 
 function foreseeGracePeriod(outlook: Outlook, signal: string, value: string): void {
   const path = entryPath('evictionSoftGracePeriod', signal);
-  const period = parseDuration(value);
+  const period = tryParseDuration(value);
   if (period === undefined)
     outlook.stops(path, { why: `${quote(value)} is no duration`, remedy: 'write one such as 1m30s' });
   else if (period < 0n)
@@ -119,14 +119,14 @@ function foreseeReclaim(outlook: Outlook, signal: string, value: string): void {
       });
     return;
   }
-  const quantity = parseQuantity(value);
+  const quantity = readQuantity(value);
   if (typeof quantity === 'string')
     outlook.stops(path, {
       why: `${quote(value)} is no quantity`,
       says: quantity,
       remedy: 'write one such as 500Mi, or a percentage such as 5%',
     });
-  else if (quantity.nanos < 0n)
+  else if (quantity.nano < 0n)
     outlook.stops(path, {
       why: `${value} is less than nothing`,
       says: `negative eviction minimum reclaim specified for ${signal}`,

@@ -1,5 +1,5 @@
 /** The memory manager: its policy, and the sum that reservedMemory has to make. */
-import { formatQuantity, parseQuantity } from '../go-quantity.js';
+import { formatQuantity, readQuantity } from '../../api/quantity.js';
 import { quote } from '../rules/go-text.js';
 import type { Outlook } from './outlook.js';
 import { reservation } from './reservations.js';
@@ -31,7 +31,7 @@ function foreseeStaticMemory(outlook: Outlook): void {
     const wanted = name === 'memory' ? heldBack : 0n;
     const total = totals.get(name) ?? 0n;
     if (total === wanted) continue;
-    const [has, needs] = [total, wanted].map((nanos) => formatQuantity({ nanos, format: 'binary' }));
+    const [has, needs] = [total, wanted].map((nano) => formatQuantity({ nano, format: 'BinarySI' }));
     outlook.stops('reservedMemory', {
       why: `the static memory manager needs reservedMemory to add up to ${needs} of ${name}, what kubeReserved, systemReserved and evictionHard hold back, and it adds up to ${has}`,
       says: `the total amount "${has}" of type "${name}" is not equal to the value "${needs}" determined by Node Allocatable feature`,
@@ -59,9 +59,9 @@ function reservedByNode(outlook: Outlook): Map<string, bigint> | undefined {
         remedy: `use 0 to ${nodes - 1}`,
       });
     for (const [name, value] of Object.entries(limits ?? {})) {
-      const quantity = parseQuantity(String(value));
+      const quantity = readQuantity(String(value));
       if (typeof quantity === 'string') return undefined;
-      totals.set(name, (totals.get(name) ?? 0n) + quantity.nanos);
+      totals.set(name, (totals.get(name) ?? 0n) + quantity.nano);
     }
   }
   return totals;

@@ -1,5 +1,5 @@
 /** What is reserved from the node: the texts the kubelet reads at start, and whether the host has that much. */
-import { parseQuantity } from '../go-quantity.js';
+import { readQuantity } from '../../api/quantity.js';
 import { quote } from '../rules/go-text.js';
 import type { Judged } from '../rules/judged.js';
 import { parseFloat32 } from './go-float.js';
@@ -34,14 +34,14 @@ function foreseeReserved(outlook: Outlook, map: string, name: string, value: str
     });
     return;
   }
-  const quantity = parseQuantity(value);
+  const quantity = readQuantity(value);
   if (typeof quantity === 'string')
     outlook.stops(path, {
       why: `${quote(value)} is no quantity`,
       says: quantity,
       remedy: 'write one such as 500m or 1Gi',
     });
-  else if (quantity.nanos < 0n)
+  else if (quantity.nano < 0n)
     outlook.stops(path, {
       why: `${value} is less than nothing`,
       says: `resource quantity for ${quote(name)} cannot be negative: ${value}`,
@@ -93,9 +93,9 @@ export function reservation(judged: Judged, name: 'cpu' | 'memory'): bigint | un
   if (name === 'cpu' && ranges.length > 0) return BigInt(countCPUs(ranges)) * giga;
   let total = name === 'memory' ? evictionReserve(judged) : 0n;
   for (const map of ['kubeReserved', 'systemReserved']) {
-    const quantity = parseQuantity(String(judged.map(map)[name] ?? '0'));
+    const quantity = readQuantity(String(judged.map(map)[name] ?? '0'));
     if (total === undefined || typeof quantity === 'string') return undefined;
-    total += quantity.nanos;
+    total += quantity.nano;
   }
   return total;
 }
@@ -112,8 +112,8 @@ function evictionReserve(judged: Judged): bigint | undefined {
     if (percent === undefined || memory === undefined) return undefined;
     return BigInt(Math.trunc(memory * Math.fround(percent / 100))) * giga;
   }
-  const quantity = parseQuantity(text);
-  return typeof quantity === 'string' ? undefined : quantity.nanos;
+  const quantity = readQuantity(text);
+  return typeof quantity === 'string' ? undefined : quantity.nano;
 }
 
 function foreseeCapacity(outlook: Outlook): void {

@@ -1,5 +1,5 @@
 /** What every rule looks at: the config read as Go would, the minor, the gates and the host; and where it reports. */
-import { parseDuration } from '../go-duration.js';
+import { tryParseDuration } from '../../api/duration.js';
 import { getField, type Host, type JudgeContext, type KubeletConfig, type Minor } from '../model.js';
 
 export interface RuleError {
@@ -71,5 +71,5 @@ export class Judged {
 export function toNanoseconds(value: unknown): bigint {
   if (typeof value === 'bigint') return value;
   if (typeof value === 'number') return BigInt(Math.trunc(value));
-  return (typeof value === 'string' ? parseDuration(value) : undefined) ?? 0n;
+  return (typeof value === 'string' ? tryParseDuration(value) : undefined) ?? 0n;
 }
