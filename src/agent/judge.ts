@@ -33,7 +33,7 @@ export interface JudgeParts {
   forecast: boolean;
   nodeFacts(local: KubeletConfig): NodeFacts;
   /** The local config as one document, drop-ins merged; '' when there is none. */
-  localText(): string;
+  localText(minor: Minor): string;
   /** The local file to start with when it is not the kubelet's own --config; undefined otherwise. */
   localFile: string | undefined;
   /** Writes a document that this kubelet can read in place of one it cannot, and gives its path. */
@@ -161,7 +161,7 @@ class Case {
   }
 
   #localConfig(): { document: KubeletConfig; effective: KubeletConfig } {
-    const text = this.#parts.localText() || emptyDocument;
+    const text = this.#parts.localText(this.#minor) || emptyDocument;
     const { commandLine, host } = this.#parts;
     const flags = commandLine.kubelet.flatMap(({ words }) => words);
     const { effective } = check(text, { minor: this.#minor, flags, host, lenient: true });
@@ -182,7 +182,9 @@ class Case {
 
   #text(): string {
     const { checkpoint } = this.#candidate;
-    return checkpoint === undefined ? this.#parts.localText() || emptyDocument : checkpoint.config.toString('utf8');
+    return checkpoint === undefined
+      ? this.#parts.localText(this.#minor) || emptyDocument
+      : checkpoint.config.toString('utf8');
   }
 
   get #ownFile(): string | undefined {

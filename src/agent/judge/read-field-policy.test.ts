@@ -27,6 +27,8 @@ describe('a field policy file', () => {
     ['a bound of another name', `${header}bounds: {maxPods: {maximum: 5}}\n`, 'bounds.maxPods: must be {min, max}'],
     ['a word for openingAccess', `${header}openingAccess: no\n`, 'openingAccess: must be refuse or allow'],
   ])('%s is refused with its place', (_name, text, message) => {
-    expect(() => readFieldPolicy(text, '/etc/relet/policy.yaml')).toThrow(`field policy /etc/relet/policy.yaml: ${message}`);
+    expect(() => readFieldPolicy(text, '/etc/relet/policy.yaml')).toThrow(
+      `field policy /etc/relet/policy.yaml: ${message}`,
+    );
   });
 });
