@@ -7,7 +7,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { parse } from 'yaml';
 import { Agent } from '../src/agent/agent.js';
 import type { AgentParts, FlowOptions } from '../src/agent/agent-parts.js';
 import type { Connected } from '../src/agent/api-side.js';
@@ -22,6 +21,8 @@ import { configOk, statusConfig } from '../src/agent/report.js';
 import { Reporter } from '../src/agent/reporter.js';
 import type { ExactSource } from '../src/agent/source.js';
 import { defaultTrialLimits } from '../src/agent/trial.js';
+import { check } from '../src/config/check.js';
+import { parseMinor } from '../src/config/model.js';
 import { createLog } from '../src/log.js';
 import { FlowingClock } from './flowing-clock.js';
 
@@ -206,33 +207,26 @@ export async function freePort(): Promise<number> {
 export const noApi = (signal: AbortSignal): Promise<Connected> =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
-/** Enough judgement for tests of the flow: YAML or not, a negative number or not. */
+/** Enough judgement for tests of the flow: relet's own knowledge of the kubelet, without asking a real one. */
 export function simpleJudge(healthzPort: number): Judge {
   return {
-    async judge({ checkpoint }) {
+    async judge({ checkpoint, kubeletVersion }) {
+      const healthz = { host: '127.0.0.1', port: healthzPort };
       const accepted = {
         kind: 'accepted' as const,
         warnings: [],
         configFile: checkpoint?.configFile,
-        healthz: { host: '127.0.0.1', port: healthzPort },
+        healthz,
         staticPodPath: undefined,
       };
       if (checkpoint === undefined) return accepted;
-      let config: { kubeAPIQPS?: number };
-      try {
-        config = parse(checkpoint.config.toString('utf8'));
-        if (typeof config !== 'object') throw new Error('not an object');
-      } catch (cause) {
-        return { kind: 'refused', reason: 'parse', cause: cause as Error, warnings: [] };
-      }
-      if ((config.kubeAPIQPS ?? 0) < 0)
-        return {
-          kind: 'refused',
-          reason: 'validate',
-          cause: new Error('kubeAPIQPS must not be negative'),
-          warnings: [],
-        };
-      return accepted;
+      const { verdict, message } = check(checkpoint.config.toString('utf8'), {
+        minor: parseMinor(kubeletVersion)!,
+        lenient: true,
+      });
+      if (verdict === 'accepted') return accepted;
+      const reason = verdict === 'decode-error' ? 'parse' : 'validate';
+      return { kind: 'refused', reason, cause: new Error(message), warnings: [] };
     },
   };
 }

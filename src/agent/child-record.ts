@@ -4,7 +4,7 @@
  * pid. A crash between the two leaves the token to search for.
  */
 import { isObject } from './json-record.js';
-import type { ExactSource } from './source.js';
+import { type ExactSource, isExactSource } from './source.js';
 
 export interface ProcessIdentity {
   pid: number;
@@ -18,6 +18,8 @@ export interface ChildRecord {
   process?: ProcessIdentity;
   /** What it was started with; undefined is local. Its checkpoint is not deleted while it runs. */
   source?: ExactSource;
+  /** The file it was started with, where that is not the checkpoint's own. */
+  converted?: string;
 }
 
 /** The variable in the child's environment that carries the token. */
@@ -28,7 +30,9 @@ export function isChildRecord(value: unknown): value is ChildRecord {
     isObject(value) &&
     typeof value.token === 'string' &&
     typeof value.bootId === 'string' &&
-    (value.process === undefined || isProcessIdentity(value.process))
+    (value.process === undefined || isProcessIdentity(value.process)) &&
+    (value.source === undefined || isExactSource(value.source)) &&
+    (value.converted === undefined || typeof value.converted === 'string')
   );
 }
 

@@ -9,6 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
+import type { ChildRecord } from './child-record.js';
 import { type Child, type Exit, type Host, stopProcess } from './host.js';
 import type { Memory } from './memory.js';
 import type { SourceOrLocal } from './source.js';
@@ -52,11 +53,12 @@ export class KubeletProcess {
     memory.child.remove();
   }
 
-  start(command: string[], source: SourceOrLocal): Promise<Exit> {
+  start(command: string[], runs: Pick<ChildRecord, 'converted'> & { source: SourceOrLocal }): Promise<Exit> {
     const { host, memory, log } = this.#options;
     if (this.#child !== undefined) throw new Error('start the kubelet: one is running');
     const token = randomUUID();
-    const record = { token, bootId: host.bootId(), ...(source && { source }) };
+    const { source, converted } = runs;
+    const record = { token, bootId: host.bootId(), ...(source && { source }), ...(converted && { converted }) };
     // First the token, then the process: whoever comes after a crash here knows what to search for.
     memory.child.write(record);
     this.#told = false;

@@ -24,17 +24,26 @@ export interface VersionQuestionOptions {
   command: string[];
   host: Pick<Host, 'ask' | 'fingerprint'>;
   memory: { kubelet: JsonRecord<KnownBinary> };
+  onAnswer?(version: string): void;
 }
 
 const timeoutMs = 10_000;
 
 /** Throws when the binary is missing or is no kubelet. */
-export function createVersionQuestion({ command, host, memory }: VersionQuestionOptions): () => Promise<string> {
+export function createVersionQuestion({
+  command,
+  host,
+  memory,
+  onAnswer,
+}: VersionQuestionOptions): () => Promise<string> {
   const path = command.join(' ');
   return async () => {
     const fingerprint = host.fingerprint(command[0]!) ?? '';
     const known = memory.kubelet.read();
-    if (known?.path === path && known.fingerprint === fingerprint) return known.version;
+    if (known?.path === path && known.fingerprint === fingerprint) {
+      onAnswer?.(known.version);
+      return known.version;
+    }
     const { code, stdout, stderr } = await host.ask([...command, '--version'], timeoutMs);
     const version = parseVersion(stdout);
     if (version === undefined)
@@ -42,6 +51,7 @@ export function createVersionQuestion({ command, host, memory }: VersionQuestion
         `${path} --version: expected 'Kubernetes v1.…', got exit code ${code} and ${JSON.stringify((stdout || stderr).slice(0, 200))}`,
       );
     memory.kubelet.write({ path, fingerprint, version });
+    onAnswer?.(version);
     return version;
   };
 }

@@ -72,7 +72,11 @@ export class Run {
     const over = new AbortController();
     this.#startedMs = clock.monotonic();
     counters.kubeletStarts++;
-    const ended = kubelet.start([...commandLine.command, ...commandLine.args(accepted.configFile)], source);
+    const { configFile } = accepted;
+    const ended = kubelet.start([...commandLine.command, ...commandLine.args(configFile)], {
+      source,
+      ...(configFile && { converted: configFile }),
+    });
     const watched = this.#watch(listener, over.signal);
     const exit = await ended;
     over.abort();

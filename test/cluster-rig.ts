@@ -1,0 +1,174 @@
+/** A node in a cluster, for tests: the embedded API server on a real socket, an administrator, and an agent with a node's own certificate. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { NodeConnection } from '../src/agent/connect.js';
+import type { NodeConfigSource, NodeConfigStatus } from '../src/api/node-config-source.js';
+import type { KubeObject } from '../src/api/object.js';
+import { type ApiServer, type ApiServerOptions, startApiServer } from '../src/apiserver/apiserver.js';
+import { kubeconfigText } from '../src/apiserver/pki/admin-kubeconfig.js';
+import { systemClock } from '../src/clock.js';
+import { createClient, type KubeClient } from '../src/kube/client.js';
+import { follow } from '../src/kube/follow.js';
+import { kubeconfigSource } from '../src/kube/identity-source.js';
+import { configMaps, events, nodes } from '../src/kube/resource-type.js';
+import { createLog, silentLog } from '../src/log.js';
+import { createRig, type Rig, type RigOptions } from './agent-rig.js';
+
+export interface NodeObject extends KubeObject {
+  spec: { configSource?: NodeConfigSource };
+  status: {
+    config?: NodeConfigStatus;
+    conditions?: { type: string; status: string; reason: string; message: string }[];
+  };
+}
+
+export interface EventObject extends KubeObject {
+  type: string;
+  reason: string;
+  message: string;
+}
+
+export class ClusterRig {
+  readonly server: ApiServer;
+  readonly admin: KubeClient;
+  readonly nodeKubeconfig: string;
+  readonly node: Rig;
+  /** The Node as last heard. */
+  seen: NodeObject | undefined;
+  readonly #heard = new Set<() => void>();
+
+  constructor(server: ApiServer, admin: KubeClient, node: Rig, nodeKubeconfig: string, signal: AbortSignal) {
+    this.server = server;
+    this.admin = admin;
+    this.node = node;
+    this.nodeKubeconfig = nodeKubeconfig;
+    const hear = (object: NodeObject | undefined) => {
+      this.seen = object;
+      for (const heard of this.#heard) heard();
+    };
+    void follow<NodeObject>(admin, {
+      type: nodes,
+      name: nodeName,
+      signal,
+      onList: ([object]) => hear(object),
+      onChange: (type, object) => hear(type === 'DELETED' ? undefined : object),
+      onFailure: () => {},
+    });
+  }
+
+  get config(): NodeConfigStatus | undefined {
+    return this.seen?.status?.config;
+  }
+
+  get condition() {
+    return this.seen?.status?.conditions?.find(({ type }) => type === 'ConfigOK');
+  }
+
+  /** Resolves when the Node, as an administrator sees it, satisfies this. */
+  async until(what: string, satisfied: () => boolean): Promise<void> {
+    if (satisfied()) return;
+    await new Promise<void>((resolve, reject) => {
+      const end = (finish: () => void) => {
+        clearTimeout(timer);
+        clearInterval(often);
+        this.#heard.delete(check);
+        finish();
+      };
+      const check = () => satisfied() && end(resolve);
+      this.#heard.add(check);
+      const often = setInterval(check, 25);
+      const story = () => `never came true: ${what}\n${JSON.stringify(this.seen?.status)}\n${this.node.log()}`;
+      const timer = setTimeout(() => end(() => reject(new Error(story()))), 20_000);
+    });
+  }
+
+  createConfigMap(name: string, data: Record<string, string>, more: object = {}): Promise<KubeObject> {
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'kube-system' }, data, ...more };
+    return this.admin.create(configMaps, { namespace: 'kube-system' }, object);
+  }
+
+  patchConfigMap(name: string, patch: object): Promise<KubeObject> {
+    return this.admin.patch(configMaps, { namespace: 'kube-system', name }, patch, { as: 'merge' });
+  }
+
+  deleteConfigMap(name: string): Promise<unknown> {
+    return this.admin.delete(configMaps, { namespace: 'kube-system', name });
+  }
+
+  /** Sets spec.configSource; null removes it. */
+  assign(configSource: object | null): Promise<NodeObject> {
+    // A merge keeps fields of the form before, so the field is replaced whole.
+    const patch =
+      configSource === null
+        ? { spec: { configSource: null } }
+        : [{ op: 'add', path: '/spec/configSource', value: configSource }];
+    return this.admin.patch<NodeObject>(nodes, { name: nodeName }, patch, {
+      as: configSource === null ? 'merge' : 'json',
+    });
+  }
+
+  point(name: string, kubeletConfigKey = 'kubelet'): Promise<NodeObject> {
+    return this.assign({ configMap: { namespace: 'kube-system', name, kubeletConfigKey } });
+  }
+
+  async events(): Promise<EventObject[]> {
+    const { items } = await this.admin.list<EventObject>(events, { namespace: 'default' });
+    return items;
+  }
+}
+
+export const nodeName = 'node-a';
+
+export interface ClusterRigOptions {
+  server?: ApiServerOptions;
+  node?: RigOptions;
+  /** Default true: the agent runs when this returns. */
+  boot?: boolean;
+}
+
+export async function createClusterRig(options: ClusterRigOptions = {}): Promise<ClusterRig> {
+  const stop = new AbortController();
+  const serverLog = process.env.DEBUG_SERVER
+    ? createLog({ format: 'text', level: 'debug', write: (line) => process.stderr.write(line) })
+    : silentLog;
+  const server = await startApiServer({ log: serverLog, ...options.server });
+  onTestFinished(async () => {
+    stop.abort();
+    await server.close();
+  });
+  const admin = clientFor(server.kubeconfig);
+  await admin.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } });
+  const certificate = await server.pki.issueNodeClient(nodeName);
+  const text = kubeconfigText({
+    server: server.url,
+    ca: server.pki.ca,
+    user: `system:node:${nodeName}`,
+    client: certificate,
+  });
+  let connection: NodeConnection;
+  const node = await createRig({ ...options.node, connect: (signal) => connection.connect(signal) });
+  const nodeKubeconfig = join(node.dir, '..', 'kubeconfig');
+  writeFileSync(nodeKubeconfig, text);
+  const log = createLog({ format: 'text', level: 'debug', write: (line) => node.logLines.push(line) });
+  connection = new NodeConnection({
+    kubeconfig: nodeKubeconfig,
+    hostnameOverride: undefined,
+    hostname: 'localhost',
+    userAgent: 'relet-test',
+    env: {},
+    clock: node.clock,
+    log,
+  });
+  const rig = new ClusterRig(server, admin, node, nodeKubeconfig, stop.signal);
+  if (options.boot ?? true) {
+    node.boot();
+    await rig.until('first status', () => rig.config !== undefined);
+  }
+  return rig;
+}
+
+export function clientFor(kubeconfig: string): KubeClient {
+  const source = kubeconfigSource({ paths: [kubeconfig], env: {}, clock: systemClock, log: silentLog });
+  return createClient({ source, clock: systemClock, userAgent: 'relet-test' });
+}
