@@ -4,7 +4,7 @@
  */
 import { asCommandLine, type Flag, splitCommandLine } from '../config/command-line.js';
 import type { CommandLine } from '../config/model.js';
-import { type NodeOptions, isOwnFlag, ownBooleans, readOptions } from './options.js';
+import { isOwnFlag, type NodeOptions, ownBooleans, readOptions } from './options.js';
 
 export interface DividedCommandLine {
   options: NodeOptions;
