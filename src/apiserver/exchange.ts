@@ -20,8 +20,8 @@ export interface Exchange {
   headerValues(name: string): string[];
   /** All request headers with lower-case names, for proxying. */
   headers(): Record<string, string | string[] | undefined>;
-  /** The client certificate, where one was sent and our CA signed it. */
-  clientCertificate(): X509Certificate | undefined;
+  /** The client certificate, where one was sent and our CA signed it; 'refused' for one that it did not sign. */
+  clientCertificate(): X509Certificate | 'refused' | undefined;
   readonly remoteAddress: string;
   /** The whole body, once. Throws 413 past `limitBytes` and 408-like errors for bodies that never end. */
   body(limitBytes: number): Promise<Buffer>;

@@ -66,7 +66,7 @@ export class HttpExchange implements Exchange {
     return Object.fromEntries(Object.entries(this.#request.headers).filter(([name]) => !name.startsWith(':')));
   }
 
-  clientCertificate(): X509Certificate | undefined {
+  clientCertificate(): X509Certificate | 'refused' | undefined {
     return certificateOf(this.#socket());
   }
 
@@ -185,11 +185,12 @@ export class HttpExchange implements Exchange {
 }
 
 /** Asked for with every request, decoded once per connection. */
-const certificates = new WeakMap<object, X509Certificate | undefined>();
+const certificates = new WeakMap<object, X509Certificate | 'refused' | undefined>();
 
-function certificateOf(socket: TLSSocket): X509Certificate | undefined {
+function certificateOf(socket: TLSSocket): X509Certificate | 'refused' | undefined {
   if (!certificates.has(socket)) {
-    certificates.set(socket, socket.authorized ? socket.getPeerX509Certificate() : undefined);
+    const certificate = socket.getPeerX509Certificate();
+    certificates.set(socket, certificate && !socket.authorized ? 'refused' : certificate);
   }
   return certificates.get(socket);
 }

@@ -11,7 +11,7 @@ export interface InMemoryRequest {
   path: string;
   headers?: Record<string, string | string[]>;
   body?: string | Buffer;
-  clientCertificate?: X509Certificate;
+  clientCertificate?: X509Certificate | 'refused';
 }
 
 export interface InMemoryResponse {
@@ -78,7 +78,7 @@ class InMemoryExchange implements Exchange {
     return { ...this.#headers };
   }
 
-  clientCertificate(): X509Certificate | undefined {
+  clientCertificate(): X509Certificate | 'refused' | undefined {
     return this.#request.clientCertificate;
   }
 

@@ -21,8 +21,12 @@ const known = new WeakMap<X509Certificate, Facts>();
  * Judges a certificate whose signature was already checked against our client CA. A connection may live longer than its
  * certificate, so the dates count at each request, not only at the handshake.
  */
-export function judgeCertificate(certificate: X509Certificate | undefined, nowMs: number): CertificateVerdict {
+export function judgeCertificate(
+  certificate: X509Certificate | 'refused' | undefined,
+  nowMs: number,
+): CertificateVerdict {
   if (certificate === undefined) return { kind: 'none' };
+  if (certificate === 'refused') return { kind: 'refused', cause: 'client certificate: another authority signed it' };
   const facts = known.get(certificate) ?? read(certificate);
   known.set(certificate, facts);
   const { validFrom, validTo } = certificate;

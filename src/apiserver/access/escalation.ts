@@ -50,7 +50,7 @@ function checkBinding(
   authorizer: Authorizer,
 ): void {
   const { oldObject, attributes } = request;
-  const roleRef = binding.roleRef as { kind: string; name: string };
+  const roleRef = (binding.roleRef ?? { kind: '', name: '' }) as { kind: string; name: string };
   const same = (field: string) => isDeepStrictEqual(binding[field] ?? [], oldObject?.[field] ?? []);
   if (oldObject !== undefined && same('subjects') && same('roleRef')) return;
   if (may(request, authorizer, 'bind', roleRef.kind === 'ClusterRole' ? 'clusterroles' : 'roles', roleRef.name)) return;
