@@ -5,6 +5,7 @@
 import { DurationError, formatDuration, parseDuration } from '../api/duration.js';
 import { goQuote } from '../api/go-quote.js';
 import { canonicalQuantity, quantityProblem, quantityRule } from '../api/quantity.js';
+import { setOwn } from './copy.js';
 import { childPath, type Finding, type KubeletConfig, type Minor, type Position } from './model.js';
 import type { ScalarShape, Shape, StructShape } from './shape.js';
 import type { Entry, Value } from './value.js';
@@ -221,13 +222,6 @@ function isContainer(value: Value): boolean {
 
 function asRecord(value: unknown): KubeletConfig {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as KubeletConfig) : {};
-}
-
-/** Keys come from hostile documents; `__proto__` is a key like any other. */
-export function setOwn(object: KubeletConfig, key: string, value: unknown): void {
-  if (key === '__proto__')
-    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
-  else object[key] = value;
 }
 
 function readNumber(text: string, type: ScalarShape['type']): number | bigint | undefined {

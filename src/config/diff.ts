@@ -2,7 +2,7 @@
  * What differs between two configs, by meaning: after defaults, durations and quantities as values, a missing list or map
  * like an empty one. Maps differ key by key, lists as a whole.
  */
-import { setOwn } from './decode-fields.js';
+import { copy, setOwn } from './copy.js';
 import { setDefaults } from './defaults.js';
 import { childPath, type KubeletConfig, knownMinor, type Minor } from './model.js';
 import { sameValue } from './same-value.js';
@@ -59,7 +59,7 @@ export function apply(config: KubeletConfig, changes: readonly Change[], minor: 
     const parts = match[1]!.split('.');
     const name = parts.pop()!;
     const parent = parts.reduce((object, part) => object[part] as KubeletConfig, whole);
-    if (match[2] === undefined) setOwn(parent, name, structuredClone(after));
+    if (match[2] === undefined) setOwn(parent, name, copy(after));
     else changeKey(parent, name, match[2], after);
   }
   return whole;
@@ -68,6 +68,6 @@ export function apply(config: KubeletConfig, changes: readonly Change[], minor: 
 function changeKey(parent: KubeletConfig, name: string, key: string, after: unknown): void {
   const map: KubeletConfig = { ...(parent[name] as KubeletConfig | null) };
   if (after === undefined) delete map[key];
-  else setOwn(map, key, structuredClone(after));
+  else setOwn(map, key, copy(after));
   parent[name] = map;
 }

@@ -1,4 +1,5 @@
 /** Questions about fields: which exist in a minor, of what type, with what default, pinned by which flag. */
+import { copy } from './copy.js';
 import { fieldRows } from './facts/field-rows.js';
 import { flagRows } from './facts/flag-rows.js';
 import type { Minor } from './model.js';
@@ -82,7 +83,7 @@ export function fieldsOf(minor: Minor): Field[] {
 export function defaultOf(field: Field, minor: Minor): unknown {
   for (let i = field.defaults.length - 1; i >= 0; i--) {
     const [from, value] = field.defaults[i]!;
-    if (from <= minor) return structuredClone(value);
+    if (from <= minor) return copy(value);
   }
   return zeroOf(field);
 }

@@ -4,7 +4,7 @@ import { formatDuration, parseDuration } from '../api/duration.js';
 import { goQuote } from '../api/go-quote.js';
 import { checkLabelValue, checkQualifiedName } from '../api/names.js';
 import { canonicalQuantity, quantityProblem } from '../api/quantity.js';
-import { setOwn } from './decode-fields.js';
+import { setOwn } from './copy.js';
 import type { FlagType } from './facts/flag-rows.js';
 import type { Minor } from './model.js';
 

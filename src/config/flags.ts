@@ -5,6 +5,7 @@
 import { parseDuration } from '../api/duration.js';
 import { goQuote } from '../api/go-quote.js';
 import { asCommandLine, type Flag, splitCommandLine } from './command-line.js';
+import { copy } from './copy.js';
 import { type FlagRow, type FlagType, flagRows } from './facts/flag-rows.js';
 import { otherFlags } from './facts/other-flags.js';
 import { existsIn, fieldAt } from './fields.js';
@@ -90,7 +91,7 @@ function unknownFlag(word: string): FlagError {
 
 /** A new config with the flags laid over; the argument is not changed. Flags without a field in that minor change nothing. */
 export function applyFlags(config: KubeletConfig, flags: CommandLine, minor: Minor): KubeletConfig {
-  const whole = structuredClone(config);
+  const whole = copy(config);
   forgetSplitStreams(whole);
   for (const [name, values] of flags) {
     const path = flagAt(name, minor)?.field;

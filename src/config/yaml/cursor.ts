@@ -6,6 +6,10 @@ const LF = 10;
 const CR = 13;
 const SPACE = 32;
 
+/** Letters, digits, `_` and `-`: what anchors, directives and tag handles are made of. */
+export const word = /[\w-]*/y;
+export const lineRest = /[^\r\n\x85\u2028\u2029]*/y;
+
 export class Cursor {
   readonly text: string;
   index = 0;
@@ -69,19 +73,20 @@ export class Cursor {
     return (code === 0x2d || code === 0x2e) && this.code(1) === code && this.code(2) === code && this.isBlankOrEnd(3);
   }
 
+  /** Reads what the pattern (sticky, and never over a line break) matches here. In bulk, since documents are mostly words. */
+  read(pattern: RegExp): string {
+    pattern.lastIndex = this.index;
+    const text = pattern.exec(this.text)?.[0] ?? '';
+    this.skip(text.length);
+    return text;
+  }
+
   skipBlanks(): void {
     while (this.isBlank()) this.skip();
   }
 
   skipComment(): void {
-    if (this.code() === 0x23) while (!this.isBreakOrEnd()) this.skip();
-  }
-
-  /** Reads while the pattern of single characters fits. */
-  readWhile(fits: (code: number) => boolean): string {
-    const start = this.index;
-    while (!this.isEnd() && fits(this.code())) this.skip();
-    return this.text.slice(start, this.index);
+    if (this.code() === 0x23) this.read(lineRest);
   }
 
   /** An error of the scanner. Go counts lines from 1 here, and names none for the first. */
@@ -89,15 +94,4 @@ export class Cursor {
     const where = this.line === 0 ? '' : `line ${this.line + 1}: `;
     throw new YamlError(`yaml: ${where}${problem}`, this.line, this.column);
   }
-}
-
-/** Letters, digits, `_` and `-`: what anchors, directives and tag handles are made of. */
-export function isWordCode(code: number): boolean {
-  return (
-    (code >= 48 && code <= 57) ||
-    (code >= 65 && code <= 90) ||
-    (code >= 97 && code <= 122) ||
-    code === 0x5f ||
-    code === 0x2d
-  );
 }

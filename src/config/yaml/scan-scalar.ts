@@ -1,5 +1,5 @@
 /** Reads the text of a scalar: plain, quoted or block, folded as YAML 1.1 says and Go does. */
-import type { Cursor } from './cursor.js';
+import { type Cursor, lineRest } from './cursor.js';
 
 /** Line breaks between two pieces of text: one becomes a space, more stay, less the first. */
 class Fold {
@@ -40,12 +40,8 @@ export function scanPlain(cursor: Cursor, indent: number, inFlow: boolean): { va
   for (;;) {
     if (cursor.isDocumentMark() || cursor.code() === 0x23) break;
     const start = cursor.index;
-    while (!cursor.isBlankOrEnd()) {
-      const code = cursor.code();
-      if (code === 0x3a && cursor.isBlankOrEnd(1)) break;
-      if (inFlow && endsPlainInFlow(code)) break;
-      cursor.skip();
-    }
+    do cursor.read(inFlow ? plainInFlow : plainInBlock);
+    while (cursor.code() === 0x3a && !cursor.isBlankOrEnd(1) && cursor.read(colon));
     if (cursor.index > start) value += fold.join() + cursor.text.slice(start, cursor.index);
     if (!cursor.isBlank() && !cursor.isBreak()) break;
     while (cursor.isBlank() || cursor.isBreak()) {
@@ -58,10 +54,12 @@ export function scanPlain(cursor: Cursor, indent: number, inFlow: boolean): { va
   return { value, endedOnNewLine: fold.onNewLine };
 }
 
-/** , ? [ ] { } */
-function endsPlainInFlow(code: number): boolean {
-  return code === 0x2c || code === 0x3f || code === 0x5b || code === 0x5d || code === 0x7b || code === 0x7d;
-}
+const plainInBlock = /[^ \t\r\n\x85\u2028\u2029:]*/y;
+const plainInFlow = /[^ \t\r\n\x85\u2028\u2029:,?[\]{}]*/y;
+const colon = /:/y;
+
+const doubleQuoted = /[^ \t\r\n\x85\u2028\u2029"\\]*/y;
+const singleQuoted = /[^ \t\r\n\x85\u2028\u2029']*/y;
 
 export function scanQuoted(cursor: Cursor, quote: '"' | "'"): string {
   const quoteCode = quote.charCodeAt(0);
@@ -87,8 +85,7 @@ export function scanQuoted(cursor: Cursor, quote: '"' | "'"): string {
         }
         value += scanEscape(cursor);
       } else {
-        value += cursor.char();
-        cursor.skip();
+        value += cursor.read(quote === '"' ? doubleQuoted : singleQuoted);
       }
     }
     if (cursor.code() === quoteCode && !cursor.isEnd()) break;
@@ -157,9 +154,7 @@ export function scanBlock(cursor: Cursor, parentIndent: number): string {
     else value += leadingBreak;
     value += trailingBreaks;
     afterBlank = startsBlank;
-    const start = cursor.index;
-    while (!cursor.isBreakOrEnd()) cursor.skip();
-    value += cursor.text.slice(start, cursor.index);
+    value += cursor.read(lineRest);
     leadingBreak = cursor.isEnd() ? '' : cursor.readBreak();
     trailingBreaks = scanBlockBreaks(cursor, indent, parentIndent).breaks;
   }

@@ -1,9 +1,9 @@
 /** Reads tags (`!!int`), anchors, aliases and directives. */
-import { type Cursor, isWordCode } from './cursor.js';
+import { type Cursor, word } from './cursor.js';
 
 export function scanAnchorName(cursor: Cursor): string {
   cursor.skip();
-  const name = cursor.readWhile(isWordCode);
+  const name = cursor.read(word);
   if (name === '' || !(cursor.isBlankOrEnd() || '?:,]}%@`'.includes(cursor.char())))
     cursor.fail('did not find expected alphabetic or numeric character');
   return name;
@@ -35,7 +35,7 @@ export function scanTag(cursor: Cursor): [handle: string, suffix: string] {
 function scanHandle(cursor: Cursor, inDirective: boolean): string {
   if (cursor.char() !== '!') cursor.fail("did not find expected '!'");
   cursor.skip();
-  let handle = `!${cursor.readWhile(isWordCode)}`;
+  let handle = `!${cursor.read(word)}`;
   if (cursor.char() === '!') {
     handle += '!';
     cursor.skip();
@@ -45,17 +45,16 @@ function scanHandle(cursor: Cursor, inDirective: boolean): string {
   return handle;
 }
 
+const uriPart = /[\w\-;/?:@&=+$,.!~*'()[\]]*/y;
+
 /** `head` is a handle that turned out to be the start of the suffix. */
 function scanUri(cursor: Cursor, head: string): string {
   let uri = head.slice(1);
   let isTag = head !== '';
-  while (!cursor.isEnd() && (isWordCode(cursor.code()) || ";/?:@&=+$,.!~*'()[]%".includes(cursor.char()))) {
-    if (cursor.char() === '%') {
-      uri += scanUriEscapes(cursor);
-    } else {
-      uri += cursor.char();
-      cursor.skip();
-    }
+  for (;;) {
+    const part = cursor.char() === '%' ? scanUriEscapes(cursor) : cursor.read(uriPart);
+    if (part === '') break;
+    uri += part;
     isTag = true;
   }
   if (!isTag) cursor.fail('did not find expected tag URI');
@@ -77,7 +76,7 @@ export type Directive = { name: 'YAML'; version: string } | { name: 'TAG'; handl
 
 export function scanDirective(cursor: Cursor): Directive {
   cursor.skip();
-  const name = cursor.readWhile(isWordCode);
+  const name = cursor.read(word);
   if (name === '') cursor.fail('could not find expected directive name');
   if (!cursor.isBlankOrEnd()) cursor.fail('found unexpected non-alphabetical character');
   let directive: Directive;
@@ -100,7 +99,7 @@ function scanVersion(cursor: Cursor): string {
 }
 
 function scanVersionNumber(cursor: Cursor): number {
-  const digits = cursor.readWhile((code) => code >= 48 && code <= 57);
+  const digits = cursor.read(/[0-9]*/y);
   if (digits.length > 2) cursor.fail('found extremely long version number');
   if (digits === '') cursor.fail('did not find expected version number');
   return Number(digits);

@@ -1,0 +1,16 @@
+/** Copies config values: plain objects, lists and scalars. Several times faster than structuredClone, which knows more. */
+
+export function copy<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copy) as T;
+  const target: Record<string, unknown> = {};
+  for (const [key, child] of Object.entries(value)) setOwn(target, key, copy(child));
+  return target as T;
+}
+
+/** Keys come from hostile documents; `__proto__` is a key like any other. */
+export function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__')
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  else object[key] = value;
+}
