@@ -8,7 +8,7 @@ const header = 'apiVersion: relet.dev/v1alpha1\nkind: FieldPolicy\n';
 describe('a field policy file', () => {
   test('the example in the documentation is read', () => {
     const page = readFileSync(new URL('../../../docs/field-policy.md', import.meta.url), 'utf8');
-    const example = /```yaml\n([^]*?)```/.exec(page)![1]!;
+    const example = /```yaml\n([\s\S]*?)```/.exec(page)![1]!;
     expect(readFieldPolicy(example, 'example')).toEqual({
       allow: ['maxPods', 'evictionHard', 'kubeReserved', 'systemReserved', 'imageGCHighThresholdPercent'],
       deny: ['authentication', 'authorization', 'evictionHard[nodefs.inodesFree]'],
