@@ -21,21 +21,31 @@ export function gatesIn(config: KubeletConfig): Gates {
 
 const stages = { A: 'Alpha', B: 'Beta', G: 'GA', D: 'Deprecated' } as const;
 
-/** Parsed once, on first use: most runs never ask. */
-let table: Map<string, Map<Minor, Gate>> | undefined;
+/** Parsed on first use, each gate by itself: a run asks for a few of them. */
+let rows: Map<string, string> | undefined;
+const parsed = new Map<string, ReadonlyMap<Minor, Gate>>();
 
-function gateTable(): Map<string, Map<Minor, Gate>> {
-  if (table !== undefined) return table;
-  table = new Map();
-  for (const [, name, ranges] of gateRows.matchAll(/(\w+):(\S+)/g)) {
-    const byMinor = new Map<Minor, Gate>();
-    for (const [, from, to = from, stage, sign, lock] of ranges!.matchAll(/(\d+)(?:-(\d+))?([ABGD])([+-])(!?)/g)) {
-      const gate = { stage: stages[stage as keyof typeof stages], default: sign === '+', locked: lock === '!' };
-      for (let minor = Number(from); minor <= Number(to); minor++) byMinor.set(minor, gate);
-    }
-    table.set(name!, byMinor);
+function gateNames(): Map<string, string> {
+  rows ??= new Map([...gateRows.matchAll(/(\w+):(\S+)/g)].map(([, name, ranges]) => [name!, ranges!]));
+  return rows;
+}
+
+function historyOf(name: string): ReadonlyMap<Minor, Gate> {
+  let byMinor = parsed.get(name);
+  if (byMinor === undefined) {
+    byMinor = parseRanges(gateNames().get(name) ?? '');
+    parsed.set(name, byMinor);
   }
-  return table;
+  return byMinor;
+}
+
+function parseRanges(ranges: string): Map<Minor, Gate> {
+  const byMinor = new Map<Minor, Gate>();
+  for (const [, from, to = from, stage, sign, lock] of ranges.matchAll(/(\d+)(?:-(\d+))?([ABGD])([+-])(!?)/g)) {
+    const gate = { stage: stages[stage as keyof typeof stages], default: sign === '+', locked: lock === '!' };
+    for (let minor = Number(from); minor <= Number(to); minor++) byMinor.set(minor, gate);
+  }
+  return byMinor;
 }
 
 /** The gate as that minor knows it; undefined when it does not. */
@@ -43,12 +53,12 @@ export function gateAt(name: string, minor: Minor): Gate | undefined {
   const known = knownMinor(minor);
   if (name === 'AllAlpha') return { stage: 'Alpha', default: false, locked: false };
   if (name === 'AllBeta') return known >= 17 ? { stage: 'Beta', default: false, locked: false } : undefined;
-  return gateTable().get(name)?.get(known);
+  return gateNames().has(name) ? historyOf(name).get(known) : undefined;
 }
 
 /** Every gate of that minor, in alphabetical order. */
 export function gatesOf(minor: Minor): string[] {
-  return [...gateTable().keys()].filter((name) => gateAt(name, minor) !== undefined);
+  return [...gateNames().keys()].filter((name) => gateAt(name, minor) !== undefined);
 }
 
 /** Whether a gate is on, given the chosen ones (AllAlpha and AllBeta included) and that minor's defaults. */
@@ -73,7 +83,7 @@ const isGroup = (name: string) => name === 'AllAlpha' || name === 'AllBeta';
 
 function settleGroup(group: string, value: boolean, settled: Map<string, boolean>, minor: Minor): void {
   const stage = group === 'AllAlpha' ? 'Alpha' : 'Beta';
-  for (const name of gateTable().keys())
+  for (const name of gateNames().keys())
     if (!settled.has(name) && gateAt(name, minor)?.stage === stage) settled.set(name, value);
 }
 
