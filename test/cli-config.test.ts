@@ -35,7 +35,7 @@ describe('relet', () => {
   });
 
   test('its help fits 80 columns', () => {
-    for (const verb of [[], ['config'], ['config', 'validate']])
+    for (const verb of [[], ['config'], ['config', 'validate'], ['config', 'diff']])
       for (const line of run([...verb, '--help']).stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 });
@@ -135,6 +135,15 @@ describe('relet config validate', () => {
     expect(lenient.stdout).toMatch(/typo\.yaml:3:1 {2}warning/);
   });
 
+  test('what the kubelet accepts and then dies of is an error of relet', () => {
+    const deadly = file('deadly.yaml', `${header}evictionHard: {memory.available: 100mb}\n`);
+    const { status, stdout } = run(['config', 'validate', deadly, '-o', 'json', '--kubelet-version', '1.32']);
+    expect(status).toBe(1);
+    const [report] = JSON.parse(stdout);
+    expect(report).toMatchObject({ verdict: 'accepted', startup: 'fails' });
+    expect(report.findings[0]).toMatchObject({ severity: 'error', source: 'relet', line: 3 });
+  });
+
   test('findings in a ConfigMap point into the manifest', () => {
     const manifest = file(
       'map.yaml',
@@ -198,12 +207,44 @@ describe('relet config explain', () => {
   });
 });
 
-describe('relet config defaults', () => {
+describe('relet config diff', () => {
+  test('equal in meaning ends with 0', () => {
+    const spelled = file('spelled.yaml', `${header}maxPods: 60\nsyncFrequency: 60s\nport: 10250\n`);
+    expect(run(['config', 'diff', good, spelled, '--kubelet-version', '1.32'])).toMatchObject({ status: 0 });
+  });
+
+  test('a difference ends with 1 and tells what it needs', () => {
+    const other = file('other.yaml', `${header}maxPods: 50\ncpuManagerPolicy: static\nkubeReserved: {cpu: 500m}\n`);
+    const { status, stdout } = run(['config', 'diff', good, other, '--kubelet-version', '1.32']);
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^maxPods {2}restart\n {4}- 60\n {4}[+] 50$/m);
+    expect(stdout).toMatch(/cpuManagerPolicy/);
+    expect(stdout).toContain('state-file');
+    const json = JSON.parse(run(['config', 'diff', good, other, '-o', 'json', '--kubelet-version', '1.32']).stdout);
+    expect(json).toContainEqual(expect.objectContaining({ path: 'maxPods', from: 60, to: 50, needs: 'restart' }));
+  });
+
+  test('a file that cannot be decoded ends with 2', () => {
+    const broken = file('broken.yaml', `${header}maxPods: many\n`);
+    const { status, stderr } = run(['config', 'diff', good, broken, '--kubelet-version', '1.32']);
+    expect(status).toBe(2);
+    expect(stderr).toContain('broken.yaml');
+  });
+});
+
+describe('relet config defaults and schema', () => {
   test('the defaults of a version are a config it accepts', () => {
     const { stdout } = run(['config', 'defaults', '--kubelet-version', '1.23']);
     expect(stdout).toMatch(/^apiVersion: kubelet\.config\.k8s\.io\/v1beta1\nkind: KubeletConfiguration\n/);
     expect(stdout).toMatch(/^maxPods: 110$/m);
     expect(run(['config', 'validate', '-', '--kubelet-version', '1.23'], stdout)).toMatchObject({ status: 0 });
     expect(JSON.parse(run(['config', 'defaults', '-o', 'json']).stdout)).toMatchObject({ maxPods: 110 });
+  });
+
+  test('the schema of a version has its fields and not those of others', () => {
+    const of = (version: string) => JSON.parse(run(['config', 'schema', '--kubelet-version', version]).stdout);
+    expect(of('1.32').properties).toHaveProperty('crashLoopBackOff');
+    expect(of('1.31').properties).not.toHaveProperty('crashLoopBackOff');
+    expect(of('1.32')).toHaveProperty('$schema');
   });
 });

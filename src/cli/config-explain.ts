@@ -1,11 +1,12 @@
 /** `relet config explain`: what a field is, and what changing it on a live node needs. */
-import { entryOf, impactOf, type Needs, needsMeaning, themes } from '../config/catalogue.js';
+import { entryOf, impactOf, needsMeaning, themes } from '../config/catalogue.js';
 import { defaultOf, existsIn, type Field, fieldAt, fields } from '../config/fields.js';
 import { type Minor, newestMinor } from '../config/model.js';
 import { nearest } from '../config/suggest.js';
 import { CannotRun } from './cannot-run.js';
 import type { KubeletVersion } from './kubelet-version.js';
-import { openTerminal, type Paint, type Terminal, wrap } from './terminal.js';
+import { paintNeeds } from './needs-color.js';
+import { openTerminal, type Terminal, wrap } from './terminal.js';
 
 export function explain(wanted: string | undefined, { kubeletVersion }: { kubeletVersion: KubeletVersion }): void {
   const terminal = openTerminal();
@@ -109,9 +110,4 @@ function defaultText(field: Field, minor: Minor): string {
   const value = defaultOf(field, minor);
   const text = value === null ? 'none' : typeof value === 'string' && value !== '' ? value : JSON.stringify(value);
   return field.computedDefault === undefined ? text : `${text} (${field.computedDefault})`;
-}
-
-function paintNeeds(needs: Needs, paint: Paint): string {
-  if (needs === 'none' || needs === 'restart') return paint.green(needs);
-  return needs === 'never' || needs === 'reboot' ? paint.red(needs) : paint.yellow(needs);
 }

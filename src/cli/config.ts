@@ -29,11 +29,27 @@ function configVerb(): Command {
     .action(async (field, options) => (await import('./config-explain.js')).explain(field, options));
 
   config
+    .command('diff')
+    .description('Compare two configs by meaning, defaults included, and tell what the change needs')
+    .argument('<A>', "file; '-' is standard input")
+    .argument('<B>', 'file')
+    .addOption(kubeletVersionOption())
+    .addOption(oneOf('-o, --output <FORMAT>', 'how the difference is written', ['text', 'json']))
+    .addHelpText('after', '\nEnds with 0 when both mean the same, 1 when they differ, 2 if it cannot tell.')
+    .action(async (a, b, options) => (await import('./config-diff.js')).diffFiles(a, b, options));
+
+  config
     .command('defaults')
     .description('Print the config of a kubelet that is given none')
     .addOption(kubeletVersionOption())
     .addOption(oneOf('-o, --output <FORMAT>', 'format', ['yaml', 'json']))
     .action(async (options) => (await import('./config-defaults.js')).printDefaults(options));
+
+  config
+    .command('schema')
+    .description('Print a JSON Schema, so that editors complete and check the file')
+    .addOption(kubeletVersionOption())
+    .action(async (options) => (await import('./config-schema.js')).printSchema(options));
 
   return config;
 }
