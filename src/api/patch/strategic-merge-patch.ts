@@ -152,6 +152,7 @@ function strategyOf(schema: PatchSchema): string {
 }
 
 function kindOf(value: unknown): string {
+  if (value === null) return 'null';
   return Array.isArray(value) ? 'list' : typeof value;
 }
 

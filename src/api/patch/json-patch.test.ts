@@ -1,0 +1,94 @@
+/** JSON patch against the RFC, an independent implementation, and hostile input. */
+import fc from 'fast-check';
+import { createPatch, applyPatch as oracleApply } from 'rfc6902';
+import { describe, expect, test } from 'vitest';
+import { applyJsonPatch, JsonPatchError, type JsonPatchOperation, readJsonPatch } from './json-patch.js';
+
+const json = fc.jsonValue({ maxDepth: 3 });
+const patch = (document: unknown, ...operations: JsonPatchOperation[]) => applyJsonPatch(document, operations);
+
+describe('JSON patch', () => {
+  test('any document becomes any other by the patch between them', () => {
+    fc.assert(
+      fc.property(json, json, (before, after) => {
+        const copy = structuredClone(before);
+        expect(applyJsonPatch(before, createPatch(before, after) as JsonPatchOperation[])).toEqual(after);
+        expect(before).toEqual(copy);
+      }),
+    );
+  });
+
+  test('random operations end as the other implementation says, or are refused', () => {
+    const pointer = fc.array(fc.constantFrom('a', 'b', '0', '1', '-', 'x~1y', ''), { maxLength: 3 });
+    const path = pointer.map((parts) => parts.map((part) => `/${part}`).join(''));
+    const operation = fc.oneof(
+      fc.record({
+        op: fc.constantFrom('add' as const, 'replace' as const),
+        path,
+        value: fc.jsonValue({ maxDepth: 1 }),
+      }),
+      fc.record({ op: fc.constant('remove' as const), path }),
+      fc.record({ op: fc.constantFrom('copy' as const, 'move' as const), from: path, path }),
+    );
+    const document = fc.record({
+      a: fc.array(json, { maxLength: 2 }),
+      b: fc.dictionary(fc.constantFrom('a', 'b'), json),
+    });
+    fc.assert(
+      fc.property(document, operation, (before, change) => {
+        const expected = structuredClone(before);
+        const [error] = oracleApply(expected, [change as never]);
+        // The other one replaces no root, moves into its own child, and reads '' as an index.
+        fc.pre(change.path !== '' && !change.path.endsWith('/') && !('from' in change && change.from === ''));
+        fc.pre(!('from' in change && (change.from.endsWith('/') || change.path.startsWith(change.from))));
+        fc.pre(!(change.op === 'replace' && change.path.endsWith('/-')));
+        try {
+          const ours = applyJsonPatch(before, [change as JsonPatchOperation]);
+          expect(error).toBeNull();
+          expect(ours).toEqual(expected);
+        } catch (problem) {
+          // The other one is more patient: it sets properties of arrays.
+          expect(problem).toBeInstanceOf(JsonPatchError);
+        }
+      }),
+    );
+  });
+
+  test.each([
+    ['add to an array', [1, 3], { op: 'add', path: '/1', value: 2 }, [1, 2, 3]],
+    ['add to the end', [1], { op: 'add', path: '/-', value: 2 }, [1, 2]],
+    ['escaped keys', { 'a/b': { 'm~n': 1 } }, { op: 'remove', path: '/a~1b/m~0n' }, { 'a/b': {} }],
+    ['the whole document', { a: 1 }, { op: 'replace', path: '', value: [] }, []],
+    ['from the end', [1, 2, 3], { op: 'remove', path: '/-1' }, [1, 2]],
+    ['test for null on nothing', {}, { op: 'test', path: '/a', value: null }, {}],
+  ] as [string, unknown, JsonPatchOperation, unknown][])('%s', (_name, document, operation, expected) => {
+    expect(patch(document, operation)).toEqual(expected);
+  });
+
+  test.each([
+    [{ op: 'remove', path: '/missing' }],
+    [{ op: 'replace', path: '/missing', value: 1 }],
+    [{ op: 'add', path: '/missing/child', value: 1 }],
+    [{ op: 'add', path: '/list/9', value: 1 }],
+    [{ op: 'test', path: '/a', value: 2 }],
+    [{ op: 'add', path: '/a' }],
+    [{ op: 'nonsense', path: '/a' }],
+    [{ op: 'add', path: 'a', value: 1 }],
+    [{ op: 'move', path: '/b' }],
+    [{ op: 'remove', path: '' }],
+  ] as unknown as [JsonPatchOperation][])('%j is refused', (operation) => {
+    expect(() => patch({ a: 1, list: [] }, operation)).toThrow(JsonPatchError);
+  });
+
+  test('hostile keys stay plain keys', () => {
+    const document = patch({}, { op: 'add', path: '/__proto__', value: { polluted: true } });
+    expect(Object.keys(document as object)).toEqual(['__proto__']);
+    expect(() => patch({}, { op: 'add', path: '/constructor/prototype/polluted', value: 1 })).toThrow(JsonPatchError);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+
+  test('what is no patch is refused', () => {
+    expect(() => readJsonPatch({})).toThrow('cannot unmarshal object');
+    expect(() => readJsonPatch([1])).toThrow(JsonPatchError);
+  });
+});
