@@ -1,0 +1,201 @@
+/** A client for API tests that speaks to the same server in three ways: in this process, over HTTP/1.1 and over HTTP/2. */
+
+import { X509Certificate } from 'node:crypto';
+import { connect } from 'node:http2';
+import { Agent, request as httpsRequest } from 'node:https';
+import type { ApiServer } from '../../src/apiserver/apiserver.js';
+import { callInMemory } from '../../src/apiserver/in-memory.js';
+
+export type Carrier = 'memory' | 'http1' | 'http2';
+export const carriers: Carrier[] = ['memory', 'http1', 'http2'];
+
+export interface Call {
+  method?: string;
+  path: string;
+  headers?: Record<string, string>;
+  body?: unknown;
+  /** Sent as it is. */
+  raw?: string | Buffer;
+}
+
+export interface Reply {
+  code: number;
+  headers: Record<string, string | string[] | undefined>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  json: any;
+  text: string;
+}
+
+/** Lines of a watch, as they come. */
+export interface Stream {
+  code: number;
+  /** The next event; undefined when the stream ended. */
+  next(): Promise<
+    | {
+        type: string;
+        object: { metadata: { name: string; resourceVersion: string; [key: string]: unknown }; [key: string]: unknown };
+      }
+    | undefined
+  >;
+  close(): void;
+}
+
+export interface Client {
+  call(call: Call): Promise<Reply>;
+  watch(path: string): Promise<Stream>;
+  close(): Promise<void>;
+}
+
+export function clientOf(server: ApiServer, carrier: Carrier): Client {
+  if (carrier === 'memory') return memoryClient(server);
+  return carrier === 'http1' ? http1Client(server) : http2Client(server);
+}
+
+function prepared({ method = 'GET', path, headers = {}, body, raw }: Call) {
+  const bytes = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+  const contentType = bytes === undefined ? {} : { 'content-type': 'application/json' };
+  const all: Record<string, string> = { accept: 'application/json', ...contentType, ...headers };
+  return { method, path, headers: all, bytes };
+}
+
+function reply(code: number, headers: Reply['headers'], text: string): Reply {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {}
+  return { code, headers, json, text };
+}
+
+/** Cuts text into lines and hands them out one by one. */
+class Lines {
+  #rest = '';
+  #events: unknown[] = [];
+  #waiting: ((event: never) => void)[] = [];
+  #ended = false;
+
+  add(chunk: string): void {
+    const lines = (this.#rest + chunk).split('\n');
+    this.#rest = lines.pop()!;
+    for (const line of lines) {
+      const event = JSON.parse(line) as never;
+      const waiting = this.#waiting.shift();
+      if (waiting === undefined) this.#events.push(event);
+      else waiting(event);
+    }
+  }
+
+  end(): void {
+    this.#ended = true;
+    for (const waiting of this.#waiting) waiting(undefined as never);
+  }
+
+  next(): ReturnType<Stream['next']> {
+    if (this.#events.length > 0) return Promise.resolve(this.#events.shift() as never);
+    if (this.#ended) return Promise.resolve(undefined);
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}
+
+function memoryClient(server: ApiServer): Client {
+  const clientCertificate = new X509Certificate(server.pki.admin.cert);
+  const begin = (call: Call) => {
+    const { method, path, headers, bytes } = prepared(call);
+    const body = bytes === undefined ? {} : { body: bytes };
+    return callInMemory(server.handle, { method, path, headers, clientCertificate, ...body });
+  };
+  return {
+    async call(call) {
+      const response = await begin(call);
+      await response.ended;
+      return reply(response.code, response.headers, response.text());
+    },
+    async watch(path) {
+      const response = await begin({ path });
+      const lines = new Lines();
+      let seen = 0;
+      const more = async (): Promise<void> => {
+        const text = await response.until((all) => all.length > seen);
+        if (text.length === seen) return lines.end();
+        const from = seen;
+        seen = text.length;
+        lines.add(text.slice(from));
+        return more();
+      };
+      void more();
+      return { code: response.code, next: () => lines.next(), close: () => response.abort() };
+    },
+    async close() {},
+  };
+}
+
+function http1Client(server: ApiServer): Client {
+  const agent = new Agent({ keepAlive: true, ca: server.pki.ca, ...server.pki.admin });
+  const begin = (call: Call) => {
+    const { method, path, headers, bytes } = prepared(call);
+    const length = bytes === undefined ? {} : { 'content-length': String(Buffer.byteLength(bytes)) };
+    const request = httpsRequest({ agent, port: server.port, method, path, headers: { ...headers, ...length } });
+    request.end(bytes);
+    return request;
+  };
+  return {
+    call: (call) =>
+      new Promise((resolve, reject) => {
+        begin(call)
+          .on('error', reject)
+          .on('response', (response) => {
+            let text = '';
+            response.on('data', (chunk) => (text += chunk));
+            response.on('end', () => resolve(reply(response.statusCode!, response.headers, text)));
+          });
+      }),
+    watch: (path) =>
+      new Promise((resolve, reject) => {
+        const request = begin({ path });
+        request.on('error', reject).on('response', (response) => {
+          const lines = new Lines();
+          response.on('data', (chunk) => lines.add(String(chunk)));
+          response.on('close', () => lines.end());
+          resolve({ code: response.statusCode!, next: () => lines.next(), close: () => request.destroy() });
+        });
+      }),
+    async close() {
+      agent.destroy();
+    },
+  };
+}
+
+function http2Client(server: ApiServer): Client {
+  const session = connect(server.url, { ca: server.pki.ca, ...server.pki.admin });
+  session.on('error', () => {});
+  const begin = (call: Call) => {
+    const { method, path, headers, bytes } = prepared(call);
+    const stream = session.request(
+      { ':method': method, ':path': path, ...headers },
+      { endStream: bytes === undefined },
+    );
+    if (bytes !== undefined) stream.end(bytes);
+    return stream;
+  };
+  return {
+    call: (call) =>
+      new Promise((resolve, reject) => {
+        const stream = begin(call);
+        let text = '';
+        stream.on('error', reject).on('response', (headers) => {
+          stream.on('data', (chunk) => (text += chunk));
+          stream.on('end', () => resolve(reply(headers[':status']!, headers, text)));
+        });
+      }),
+    watch: (path) =>
+      new Promise((resolve, reject) => {
+        const stream = begin({ path });
+        stream.on('error', reject).on('response', (headers) => {
+          const lines = new Lines();
+          stream.on('data', (chunk) => lines.add(String(chunk)));
+          stream.on('close', () => lines.end());
+          resolve({ code: headers[':status']!, next: () => lines.next(), close: () => stream.close() });
+        });
+      }),
+    close: () => new Promise((resolve) => session.close(resolve)),
+  };
+}
