@@ -27,8 +27,6 @@ export interface Admission {
   validate(request: AdmissionRequest): void | Promise<void>;
 }
 
-export const admitAll: Admission = { mutate() {}, validate() {} };
-
 /** Asks each in turn; the first refusal ends it. Waits only for those that need time, so that others stay in one step. */
 export function inTurn(parts: Admission[]): Admission {
   const ask = (step: 'mutate' | 'validate', request: AdmissionRequest, from = 0): void | Promise<void> => {

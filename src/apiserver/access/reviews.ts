@@ -4,6 +4,7 @@ import type { KubeObject } from '../../api/object.js';
 import { type ApiError, badRequest, invalid } from '../../api/status-error.js';
 import type { Clock } from '../../clock.js';
 import type { Attributes, Authorizer, User } from '../attributes.js';
+import { timestamp } from '../object-meta.js';
 import type { Resource } from '../resource.js';
 import { builtIn } from '../resources/define.js';
 import type { TokenIdentity } from './authenticate.js';
@@ -176,7 +177,7 @@ function reviewToken(object: KubeObject, { authenticateToken }: ReviewOptions): 
 }
 
 function reviewSelf(object: KubeObject, user: User, nowMs: number): KubeObject {
-  const creationTimestamp = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  const creationTimestamp = timestamp(nowMs);
   return { ...object, metadata: { ...object.metadata, creationTimestamp }, status: { userInfo: userInfo(user) } };
 }
 

@@ -4,6 +4,7 @@ import { goQuote } from '../../api/go-quote.js';
 import type { KubeObject } from '../../api/object.js';
 import { badRequest, conflict, invalid, notFound } from '../../api/status-error.js';
 import type { Objects } from '../admission/refusal.js';
+import { timestamp } from '../object-meta.js';
 import type { Grant, ServiceAccountTokens } from './service-account-tokens.js';
 
 interface BoundRef {
@@ -58,7 +59,7 @@ export function completeRequest(request: KubeObject, account: KubeObject, issuer
   const errors = checkSeconds(expirationSeconds);
   if (errors.length > 0) throw invalid(tokenRequestKind, '', errors);
   const { name, namespace } = account.metadata;
-  const creationTimestamp = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  const creationTimestamp = timestamp(nowMs);
   return {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
@@ -88,8 +89,8 @@ export function answerRequest(request: KubeObject, account: KubeObject, options:
     seconds: extends_ ? extendedSeconds : spec.expirationSeconds,
     ...(extends_ ? { warnAfterSeconds: spec.expirationSeconds } : {}),
   });
-  const expires = new Date(nowMs + spec.expirationSeconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
-  return { ...request, status: { token, expirationTimestamp: expires } };
+  const expirationTimestamp = timestamp(nowMs + spec.expirationSeconds * 1000);
+  return { ...request, status: { token, expirationTimestamp } };
 }
 
 function checkSeconds(seconds: number): FieldError[] {

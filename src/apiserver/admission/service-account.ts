@@ -1,9 +1,9 @@
 /** ServiceAccount: every pod runs as one, and gets its token mounted unless pod or account say no. */
-import { randomInt } from 'node:crypto';
 import { goQuote } from '../../api/go-quote.js';
 import type { KubeObject } from '../../api/object.js';
 import { isMirrorPod, podReferences } from '../access/pod-references.js';
 import type { Admission, AdmissionRequest } from '../admission.js';
+import { generateName } from '../object-meta.js';
 import { isAbout, type Objects, refuse } from './refusal.js';
 
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -73,7 +73,7 @@ function checkMirror(request: AdmissionRequest, pod: KubeObject): void {
 
 function mountToken(spec: PodSpec): void {
   const existing = spec.volumes?.find((volume) => volume.name?.startsWith(volumePrefix));
-  const name = existing?.name ?? `${volumePrefix}${randomSuffix()}`;
+  const name = existing?.name ?? generateName(volumePrefix);
   const containers = [...asList(spec.initContainers), ...asList(spec.containers)];
   const without = containers.filter(
     ({ volumeMounts }) => !volumeMounts?.some((mount) => mount.mountPath === mountPath),
@@ -97,10 +97,4 @@ function tokenSources() {
       { downwardAPI: { items: [{ fieldRef, path: 'namespace' }] } },
     ],
   };
-}
-
-/** Letters that spell no words, as Kubernetes uses them in generated names. */
-function randomSuffix(): string {
-  const letters = 'bcdfghjklmnpqrstvwxz2456789';
-  return Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
 }

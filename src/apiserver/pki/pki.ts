@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { isMissing, realFiles, replaceFile } from '../../atomic-file.js';
 import type { Log } from '../../log.js';
 import { newSigningKey } from '../access/json-web-token.js';
+import { mastersGroup, nodesGroup, nodeUserName } from '../access/well-known.js';
 import { createAuthority, issue, type KeyPair, type Leaf } from './issue.js';
 
 const dayMs = 86_400_000;
@@ -67,13 +68,13 @@ export async function openPki(options: PkiOptions): Promise<Pki> {
     admin: forAdmin,
     serviceAccountKey: openSigningKey(dir),
     issueNodeClient: (nodeName) =>
-      fresh({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'], usage: 'client' }),
+      fresh({ commonName: nodeUserName(nodeName), organizations: [nodesGroup], usage: 'client' }),
     issueKubeletServing: (nodeName, hosts) =>
-      fresh({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'], usage: 'server', hosts }),
+      fresh({ commonName: nodeUserName(nodeName), organizations: [nodesGroup], usage: 'server', hosts }),
   };
 }
 
-const admin: Leaf = { commonName: 'kubernetes-admin', organizations: ['system:masters'], usage: 'client' };
+const admin: Leaf = { commonName: 'kubernetes-admin', organizations: [mastersGroup], usage: 'client' };
 
 /** In no group: a node that made the server call some other server must gain nothing. RBAC lets it use kubelets. */
 const kubeletClient: Leaf = { commonName: 'kube-apiserver-kubelet-client', usage: 'client' };
