@@ -122,19 +122,23 @@ function strictFindings(
       const message = `duplicate field ${goQuote(name)}: the last one counts`;
       return { severity, source, path, ...at, message };
     }),
-    ...fields.unknown.map((note): Finding => {
-      return { severity, source, path: note.path, ...note.at, message: unknownField(note, minor) };
+    ...fields.unknown.map((note, index): Finding => {
+      const message = unknownField(note, minor, index < maxGuesses);
+      return { severity, source, path: note.path, ...note.at, message };
     }),
   ];
 }
 
-function unknownField({ path, name, within }: StrictNote, minor: Minor): string {
+/** A guess costs a look at every field; a document of unknown fields alone must not cost minutes. */
+const maxGuesses = 50;
+
+function unknownField({ path, name, within }: StrictNote, minor: Minor, mayGuess: boolean): string {
   const known = fieldAt(path.replace(/\[\d+\]/g, '[]'));
   const unknown = `unknown field ${goQuote(name)}`;
   if (known !== undefined && known.first > minor) return `${unknown}: it came with 1.${known.first}`;
   if (known !== undefined) return `${unknown}: it went after 1.${known.last}`;
-  const guess = within && nearest(name, within.fields.keys());
-  return guess === undefined ? unknown : `${unknown}: did you mean ${goQuote(guess)}?`;
+  const guess = mayGuess && within && nearest(name, within.fields.keys());
+  return !guess ? unknown : `${unknown}: did you mean ${goQuote(guess)}?`;
 }
 
 function problem(path: string, at: { line: number; column: number }, message: string): Finding {

@@ -2,6 +2,7 @@
  * `relet/config`: what a KubeletConfiguration is, for every kubelet from 1.11 to 1.36. Pure; reads no file and no
  * environment. Start with check().
  */
+export { entryOf, type Impact, impactOf, type Needs } from './catalogue.js';
 export { type CheckOptions, type CheckResult, check } from './check.js';
 export { type Decoded, DecodeError, type DecodeOptions, decode } from './decode.js';
 export { setDefaults } from './defaults.js';
@@ -9,6 +10,8 @@ export { apply, type Change, diff } from './diff.js';
 export { encode } from './encode.js';
 export { existsIn, type Field, fieldAt, fields, fieldsOf } from './fields.js';
 export { applyFlags, FlagError, flagAt, parseCommandLine } from './flags.js';
+export { forecast } from './forecast.js';
+export { type Gate, gateAt, gatesOf, isGateOn } from './gates.js';
 export {
   type CommandLine,
   type Finding,
@@ -24,3 +27,4 @@ export {
   parseMinor,
 } from './model.js';
 export { type JsonSchema, jsonSchema } from './schema.js';
+export { type Stage, type Validation, validate, validateCommandLine } from './validate.js';
