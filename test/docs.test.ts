@@ -26,7 +26,7 @@ const pages = [
 
 const has = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 
-/** A directory for one page, with `relet` on the path as an installation would put it there. */
+/** A directory for one page, with `relet` on the path and among the modules, as an installation would put it there. */
 function workplace(): { dir: string; run(command: Command): void } {
   const dir = mkdtempSync(join(tmpdir(), 'relet-docs-'));
   const bin = join(dir, '.bin');
@@ -36,6 +36,8 @@ function workplace(): { dir: string; run(command: Command): void } {
     chmodSync(join(bin, name), 0o755);
   }
   symlinkSync(join(root, 'examples'), join(dir, 'examples'));
+  mkdirSync(join(dir, 'node_modules'));
+  symlinkSync(root, join(dir, 'node_modules', 'relet'));
   const env = { PATH: `${bin}:${process.env.PATH}`, HOME: dir };
   return {
     dir,

@@ -29,7 +29,7 @@ describe('text', () => {
       'a.yaml:3:10  error  maxPods',
       '    invalid configuration: maxPods (--max-pods) -1 must not',
       '    be a negative number',
-      'a.yaml  warning (foreseen by relet)',
+      'a.yaml  warning (found by relet)',
       '    as a whole',
       'a.yaml: kubelet 1.32 would refuse it (validate-error), 1 warning',
     ]);

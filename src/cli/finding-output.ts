@@ -29,7 +29,7 @@ function block(file: string, finding: Finding, { columns, paint }: Terminal): st
   const { severity, source, path, line, column, message } = finding;
   const place = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
   const word = severity === 'error' ? paint.red('error') : paint.yellow('warning');
-  const who = source === 'relet' ? paint.dim(' (foreseen by relet)') : '';
+  const who = source === 'relet' ? paint.dim(' (found by relet)') : '';
   return `${`${paint.bold(place)}  ${word}${who}  ${path}`.trimEnd()}\n${wrap(message, columns, '    ')}`;
 }
 

@@ -37,6 +37,12 @@ describe('check', () => {
     expect(result).toMatchObject({ verdict: 'validate-error', findings: [{ path: 'maxPods', line: 4, column: 10 }] });
   });
 
+  test('a rule that a default breaks points at the field the document does set', () => {
+    expect(check(`${header}imageGCHighThresholdPercent: 70\n`, { minor: 32 }).findings).toMatchObject([
+      { path: 'imageGCLowThresholdPercent', line: 3 },
+    ]);
+  });
+
   test('unknown fields do not change the verdict, strict or lenient', () => {
     const text = `${header}bogus: 1\n`;
     expect(check(text, { minor: 32 })).toMatchObject({ verdict: 'accepted', findings: [{ severity: 'error' }] });

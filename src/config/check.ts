@@ -19,6 +19,7 @@ import {
   type KubeletConfig,
   knownMinor,
   type Minor,
+  type Position,
   type Positions,
 } from './model.js';
 import { sameValue } from './same-value.js';
@@ -123,14 +124,28 @@ function pinned(document: KubeletConfig, config: KubeletConfig, flags: CommandLi
   return findings;
 }
 
-/** Line and column of the path, or of the nearest parent the document names. */
+/** Line and column of the path, else of the nearest parent the document names, else of a field that the message speaks of. */
 function place(findings: Finding[], positions: Positions): Finding[] {
   return findings.map((finding) => {
     if (finding.line !== undefined) return finding;
-    for (let path = finding.path; path !== ''; path = path.replace(/(^|\.)[^.[\]]+$|\[[^\]]*\]$/, '')) {
-      const at = positions.get(path);
-      if (at !== undefined) return { ...finding, ...at };
-    }
-    return finding;
+    const at = nearestPosition(finding.path, positions) ?? mentionedPosition(finding.message, positions);
+    return at === undefined ? finding : { ...finding, ...at };
   });
+}
+
+function nearestPosition(from: string, positions: Positions): Position | undefined {
+  for (let path = from; path !== ''; path = path.replace(/(^|\.)[^.[\]]+$|\[[^\]]*\]$/, '')) {
+    const at = positions.get(path);
+    if (at !== undefined) return at;
+  }
+  return undefined;
+}
+
+/** A default may be what is wrong with a field the document does set: the low threshold, 80, above a high one of 70. */
+function mentionedPosition(message: string, positions: Positions): Position | undefined {
+  for (const [word] of message.matchAll(/\b[a-z]+[A-Z][A-Za-z.]*\b/g)) {
+    const at = positions.get(word);
+    if (at !== undefined) return at;
+  }
+  return undefined;
 }
