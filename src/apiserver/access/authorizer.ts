@@ -48,4 +48,4 @@ function deniedSentence({
 }
 
 /** Errors must not look like HTML to a browser; quotes are fine. */
-const escapeHtml = (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+export const escapeHtml = (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');

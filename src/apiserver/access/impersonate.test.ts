@@ -7,6 +7,7 @@ const root: User = { name: 'root', groups: ['system:masters'] };
 const eve: User = { name: 'eve', groups: ['system:authenticated'] };
 
 const asked: string[] = [];
+const answers: string[] = [];
 const impersonate = impersonation({
   authorize(request: Attributes) {
     const { resource, subresource, namespace, name } = request;
@@ -25,6 +26,9 @@ function as(user: User, headers: Record<string, string | string[]>): User {
     header: (name: string) => [headers[name] ?? []].flat().join(', ') || undefined,
     headerValues: (name: string) => [headers[name] ?? []].flat(),
     headers: () => headers,
+    path: '/api/v1/nodes',
+    search: 'limit=1',
+    respond: (code: number, _headers: object, text: string) => answers.push(`${code} ${text}`),
   } as unknown as Parameters<typeof impersonate>[1]) as User;
 }
 
@@ -86,5 +90,8 @@ describe('impersonation', () => {
 
   test('a group without a user makes no sense', () => {
     expect(() => as(root, { 'impersonate-group': ['a'] })).toThrow('without impersonating a user');
+    expect(answers).toEqual([
+      '500 Internal Server Error: "/api/v1/nodes?limit=1": requested [{Group  a    }] without impersonating a user\n',
+    ]);
   });
 });

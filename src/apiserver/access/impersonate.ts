@@ -1,9 +1,10 @@
 /** Acting as somebody else: each of user, group, uid and extra value in Impersonate-* headers must be allowed by the verb `impersonate`. */
-import { ApiError, forbidden } from '../../api/status-error.js';
+import { goQuote } from '../../api/go-quote.js';
+import { type ApiError, forbidden, plainInternal } from '../../api/status-error.js';
 import type { Attributes, Authorizer, User } from '../attributes.js';
 import type { Exchange } from '../exchange.js';
 import type { Impersonate } from '../handler.js';
-import { forbiddenMessage } from './authorizer.js';
+import { escapeHtml, forbiddenMessage } from './authorizer.js';
 import {
   anonymousUser,
   authenticatedGroup,
@@ -12,7 +13,7 @@ import {
   unauthenticatedGroup,
 } from './well-known.js';
 
-type Headers = Pick<Exchange, 'header' | 'headerValues' | 'headers'>;
+type Headers = Pick<Exchange, 'header' | 'headerValues' | 'headers' | 'path' | 'search' | 'respond'>;
 
 const extraPrefix = 'impersonate-extra-';
 
@@ -31,7 +32,8 @@ export function impersonation(authorizer: Authorizer): Impersonate {
     const uid = exchange.header('impersonate-uid') ?? '';
     const extra = extraOf(exchange);
     if (name === '') {
-      if (groups.length > 0 || uid !== '' || Object.keys(extra).length > 0) throw withoutUser(groups);
+      const orphans = wishes('', groups, uid, extra).slice(1);
+      if (orphans.length > 0) throw withoutUser(exchange, orphans);
       return user;
     }
     for (const wish of wishes(name, groups, uid, extra)) checkMay(authorizer, user, wish);
@@ -91,9 +93,20 @@ function decode(key: string): string {
   }
 }
 
-const withoutUser = (groups: string[]) =>
-  new ApiError(
+/** Kubernetes answers this one in plain text, with its own structs inside; what is thrown finds the answer given. */
+function withoutUser(exchange: Headers, orphans: Wish[]): ApiError {
+  const kinds: Record<string, string> = { groups: 'Group', userextras: 'UserExtra', uids: 'UID' };
+  const shown = orphans.map(({ apiGroup, resource, subresource = '', name }) => {
+    const version = apiGroup === undefined ? '' : `${apiGroup}/v1`;
+    return `{${kinds[resource]}  ${name}  ${version}  ${subresource}}`;
+  });
+  const uri = goQuote(exchange.search === '' ? exchange.path : `${exchange.path}?${exchange.search}`);
+  const why = `requested [${shown.join(' ')}] without impersonating a user`;
+  const text = escapeHtml(`Internal Server Error: ${uri}: ${why}`);
+  exchange.respond(
     500,
-    'InternalError',
-    `Internal error occurred: requested ${groups.length > 0 ? `groups [${groups.join(' ')}]` : 'uid or extra'} without impersonating a user`,
+    { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
+    `${text}\n`,
   );
+  return plainInternal(text);
+}
