@@ -15,6 +15,7 @@ import { writeKubeconfig } from '../../src/apiserver/pki/admin-kubeconfig.js';
 import { openPki } from '../../src/apiserver/pki/pki.js';
 import { Registry } from '../../src/apiserver/registry.js';
 import { builtInResources } from '../../src/apiserver/resources/built-in.js';
+import { podConnectors } from '../../src/apiserver/resources/pod-connectors.js';
 import { startServer } from '../../src/apiserver/server.js';
 import { memoryJournal } from '../../src/apiserver/store/journal.js';
 import { RevisionStore } from '../../src/apiserver/store/revision-store.js';
@@ -71,7 +72,7 @@ export async function startReplayServer({ dynamicKubeletConfig = true } = {}): P
     ...access,
     presenter: tablePresenter(() => new Date(clock.now())),
     routes: [...routes, ...discoveryRoutes({ registry, serverAddress: '127.0.0.1:0', otherPaths })],
-    connectors: access.connectors,
+    connectors: [...access.connectors, ...podConnectors],
     watches,
     observe: metrics.observe,
   });

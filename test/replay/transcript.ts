@@ -51,8 +51,9 @@ function normalise(text: string, { command }: Transcript): string {
     .replace(/(Resource Version:\s+)\d+/g, '$1<rv>')
     .replace(/\/tmp\/(LIVE|MERGED)-\d+/g, '/tmp/$1-<n>')
     .replace(/^[EIW]\d{4} [\d:.]+\s+\d+ (\S+?\.go):\d+\]/gm, '<log> $1]')
-    .replace(/^(WARNING: version difference|Warning: v\d).*\n/gm, '')
-    .replace(/(?<=\S) {2,}/g, '  ');
+    .replace(/^(WARNING: version difference|WARNING: This version information is deprecated|Warning: v\d).*\n/gm, '')
+    .replace(/(?<=\S) {2,}/g, '  ')
+    .replace(/\n{3,}/g, '\n\n');
   if (/\bkubectl version\b/.test(command)) result = result.replace(/(Version: ).*/g, '$1<version>');
   if (/ explain configmap/.test(command)) result = headings(result);
   return withAges(result);
@@ -63,9 +64,7 @@ function withAges(text: string): string {
   return text
     .split('\n')
     .map((line) =>
-      line
-        .replace(/(?<= {2})(<unknown>|(\d+[smhdy]){1,2})(?= {2}|$)/g, '<age>')
-        .replace(/^(\d+[smhdy]){1,2}(?= {2})/, '<age>'),
+      line.replace(/(?<= {2})(\d+[smhdy]){1,2}(?= {2}|$)/g, '<age>').replace(/^(\d+[smhdy]){1,2}(?= {2})/, '<age>'),
     )
     .join('\n');
 }
