@@ -62,7 +62,7 @@ export interface Connector {
   group: string;
   resource: string;
   subresource: string;
-  handle(exchange: Exchange, info: RequestInfo, resource: Resource, parts: Parts): void | Promise<void>;
+  handle(exchange: Exchange, info: RequestInfo, resource: Resource): void | Promise<void>;
 }
 
 /** Server-side apply: how an apply patch changes an object. */
@@ -150,7 +150,7 @@ async function dispatch(exchange: Exchange, info: RequestInfo, parts: Parts, rou
   const resource = parts.registry.find(info.apiGroup, info.apiVersion, info.resource);
   if (resource === undefined || !fitsScope(resource, info)) throw noSuchResource();
   const connector = findConnector(parts, info);
-  if (connector !== undefined) return connector.handle(exchange, info, resource, parts);
+  if (connector !== undefined) return connector.handle(exchange, info, resource);
   const verb = findVerb(exchange.method, info, resource);
   const output = negotiateOutput(exchange.header('accept'), exchange.query, exchange.header('user-agent'));
   await verb({ exchange, info, resource, output, parts });

@@ -63,8 +63,10 @@ async function readBody(exchange: Exchange, info: RequestInfo, kind: Resource): 
 }
 
 async function evict(request: VerbRequest, body: KubeObject, dryRun: boolean): Promise<void> {
-  const given = (body.deleteOptions ?? {}) as Partial<DeleteOptions>;
-  await deleteObject(request, request.info.name, { ...given, dryRun: dryRun || given.dryRun === true });
+  const { dryRun: stages = [], ...given } = (body.deleteOptions ?? {}) as Omit<DeleteOptions, 'dryRun'> & {
+    dryRun?: string[];
+  };
+  await deleteObject(request, request.info.name, { ...given, dryRun: dryRun || stages.length > 0 });
 }
 
 async function bind({ info, resource, parts }: VerbRequest, body: KubeObject, dryRun: boolean): Promise<void> {

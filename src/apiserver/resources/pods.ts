@@ -45,10 +45,7 @@ export const pods = builtIn({
   prepareForCreate(pod) {
     pod.status = { phase: 'Pending', qosClass: qosClass(podSpec(pod)) };
   },
-  prepareForUpdate(pod, old, subresource) {
-    // A binding sets the node in spec and says so in status.
-    if (subresource !== 'binding') keepOtherPart(pod, old, subresource);
-  },
+  prepareForUpdate: keepOtherPart,
   validateCreate: validate,
   validateUpdate: (pod, old, subresource) =>
     subresource === '' ? [...validate(pod), ...validateSpecUpdate(podSpec(pod), podSpec(old))] : [],

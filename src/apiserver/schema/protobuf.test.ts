@@ -1,6 +1,6 @@
 /** Bodies in protobuf: what newer clients send is read as the JSON it stands for. */
 import { describe, expect, test } from 'vitest';
-import { openEnvelope, decodeProtobuf } from './protobuf.js';
+import { decodeProtobuf, openEnvelope } from './protobuf.js';
 
 /** Writes a message: numbers with texts, integers or messages. */
 function message(...fields: [number, string | number | Buffer][]): Buffer {
