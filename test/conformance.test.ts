@@ -1,0 +1,327 @@
+/**
+ * The conformance list, end to end: E1–E9 and A1–A3, with the agent, the embedded API server over TLS and a real child
+ * process. Where relet repairs a weakness of upstream the repaired behaviour is expected: what is refused or has equal
+ * bytes restarts nothing and sends no KubeletConfigChanged.
+ */
+import { describe, expect, test } from 'vitest';
+import type { ExactSource } from '../src/agent/source.js';
+import type { KubeObject } from '../src/api/object.js';
+import { ApiError } from '../src/kube/api-error.js';
+import { type ClusterRig, createClusterRig } from './cluster-rig.js';
+
+const load = 'failed to load config, see Kubelet log for details';
+const validate = 'failed to validate config, see Kubelet log for details';
+const download = 'failed to sync: failed to download config, see Kubelet log for details';
+const unparsable = '{0xdeadbeef}';
+const invalid = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nkubeAPIQPS: -1\n';
+
+const exact = ({ metadata }: KubeObject, kubeletConfigKey = 'kubelet'): ExactSource => ({
+  namespace: 'kube-system',
+  name: metadata.name,
+  uid: metadata.uid!,
+  resourceVersion: metadata.resourceVersion!,
+  kubeletConfigKey,
+});
+
+interface Expected {
+  assigned?: ExactSource | undefined;
+  active?: ExactSource | undefined;
+  lastKnownGood?: ExactSource | undefined;
+  error?: string | undefined;
+}
+
+/** Waits until the Node says exactly this, and checks everything that must agree with it. */
+async function expectState(rig: ClusterRig, expected: Expected): Promise<void> {
+  const wanted: Record<string, unknown> = {};
+  for (const name of ['assigned', 'active', 'lastKnownGood'] as const)
+    if (expected[name]) wanted[name] = { configMap: expected[name] };
+  if (expected.error) wanted.error = expected.error;
+  const text = canonical(wanted);
+  await rig.until(`status ${text}`, () => rig.config !== undefined && canonical(rig.config) === text);
+  const start = rig.node.starts().at(-1)!;
+  if (expected.active) expect(start.config).toBe(rig.node.memory.checkpoints.load(expected.active).config.toString());
+  else expect(start.configFile).toBeUndefined();
+  if (expected.error) expect(rig.node.log()).toContain(expected.error);
+}
+
+/** Keys in order, so that objects compare as text. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+
+async function lastChange(rig: ClusterRig): Promise<string | undefined> {
+  const changes = (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigChanged');
+  return changes.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)).at(-1)?.message;
+}
+
+interface State {
+  id: string;
+  apply(): Promise<void>;
+}
+
+/** Every unordered pair of states, both ways: there and back from each. */
+async function walkBothWays(states: State[]): Promise<void> {
+  for (let first = 0; first < states.length; first++) {
+    await states[first]!.apply();
+    for (const other of states.slice(first + 1)) {
+      await other.apply();
+      await states[first]!.apply();
+    }
+  }
+}
+
+/** Refused by the API server: nothing changes, whatever was before. */
+function refusedByServer(rig: ClusterRig, id: string, configSource: object, message: string): State {
+  return {
+    id,
+    async apply() {
+      const before = { starts: rig.node.starts().length, config: canonical(rig.config) };
+      const error = await rig.assign(configSource).catch((error: unknown) => error);
+      expect((error as ApiError).message, id).toContain(message);
+      expect(error, id).toBeInstanceOf(ApiError);
+      expect({ starts: rig.node.starts().length, config: canonical(rig.config) }, id).toEqual(before);
+    },
+  };
+}
+
+describe('E1 state transitions by editing the Node', () => {
+  test('13 states, all pairs, both ways', { timeout: 240_000 }, async () => {
+    const rig = await createClusterRig();
+    const good = exact(await rig.createConfigMap('good', { kubelet: rig.node.config('eventRecordQPS: 7') }));
+    const bad = exact(await rig.createConfigMap('unparsable', { kubelet: unparsable }));
+    const wrong = exact(await rig.createConfigMap('invalid', { kubelet: invalid }));
+    const source = { namespace: 'kube-system', name: 'good', kubeletConfigKey: 'kubelet' };
+    const without = (field: keyof typeof source) => ({ configMap: { ...source, [field]: undefined } });
+    const place = 'spec.configSource.configMap';
+    const states: State[] = [
+      {
+        id: 'E1.1',
+        async apply() {
+          await rig.assign(null);
+          await expectState(rig, {});
+        },
+      },
+      refusedByServer(rig, 'E1.2', {}, 'exactly one reference subfield must be non-nil'),
+      refusedByServer(rig, 'E1.3', without('namespace'), `${place}.namespace: Required value: namespace must be set`),
+      refusedByServer(rig, 'E1.4', without('name'), `${place}.name: Required value: name must be set`),
+      refusedByServer(
+        rig,
+        'E1.5',
+        without('kubeletConfigKey'),
+        `${place}.kubeletConfigKey: Required value: kubeletConfigKey must be set`,
+      ),
+      refusedByServer(
+        rig,
+        'E1.6',
+        { configMap: { ...source, uid: 'foo' } },
+        `${place}.uid: Forbidden: uid must not be set in spec`,
+      ),
+      refusedByServer(
+        rig,
+        'E1.7',
+        { configMap: { ...source, resourceVersion: '1' } },
+        `${place}.resourceVersion: Forbidden: resourceVersion must not be set in spec`,
+      ),
+      refusedByServer(
+        rig,
+        'E1.8',
+        { configMap: { ...source, namespace: '../baz' } },
+        `${place}.namespace: Invalid value`,
+      ),
+      refusedByServer(rig, 'E1.9', { configMap: { ...source, name: '../bar' } }, `${place}.name: Invalid value`),
+      refusedByServer(
+        rig,
+        'E1.10',
+        { configMap: { ...source, kubeletConfigKey: '../qux' } },
+        `${place}.kubeletConfigKey: Invalid value`,
+      ),
+      {
+        id: 'E1.11',
+        async apply() {
+          await rig.point('good');
+          await expectState(rig, { assigned: good, active: good });
+          expect(rig.condition).toMatchObject({
+            status: 'True',
+            message: `using current (UID: "${good.uid}")`,
+            reason: 'passing all checks',
+          });
+        },
+      },
+      {
+        id: 'E1.12',
+        async apply() {
+          await rig.point('unparsable');
+          await expectState(rig, { assigned: bad, error: load });
+          expect(rig.condition).toMatchObject({
+            status: 'False',
+            message: 'using last-known-good (default)',
+            reason: `failed to parse current (UID: "${bad.uid}")`,
+          });
+        },
+      },
+      {
+        id: 'E1.13',
+        async apply() {
+          await rig.point('invalid');
+          await expectState(rig, { assigned: wrong, error: validate });
+        },
+      },
+    ];
+    await walkBothWays(states);
+    expect(await lastChange(rig)).toBe('Kubelet restarting to use local config');
+  });
+});
+
+describe('last known good', () => {
+  test('E2 recover to the last known good ConfigMap', async () => {
+    const rig = await createClusterRig();
+    const a = exact(await rig.createConfigMap('a', { kubelet: rig.node.config('eventRecordQPS: 1') }));
+    const b = exact(await rig.createConfigMap('b', { kubelet: unparsable }));
+    await rig.point('a');
+    await expectState(rig, { assigned: a, active: a });
+    await rig.node.passTrial();
+    await expectState(rig, { assigned: a, active: a, lastKnownGood: a });
+    const starts = rig.node.starts().length;
+    await rig.point('b');
+    await expectState(rig, { assigned: b, active: a, lastKnownGood: a, error: load });
+    await rig.point('a');
+    await expectState(rig, { assigned: a, active: a, lastKnownGood: a });
+    // Repaired: the last known good ran all the time, so nothing was restarted.
+    expect(rig.node.starts()).toHaveLength(starts);
+  });
+
+  test('E3 recover to the last known good key of one ConfigMap', async () => {
+    const rig = await createClusterRig();
+    const both = await rig.createConfigMap('both', { good: rig.node.config('eventRecordQPS: 1'), bad: unparsable });
+    const [good, bad] = [exact(both, 'good'), exact(both, 'bad')];
+    await rig.point('both', 'good');
+    await expectState(rig, { assigned: good, active: good });
+    await rig.node.passTrial();
+    await expectState(rig, { assigned: good, active: good, lastKnownGood: good });
+    await rig.point('both', 'bad');
+    await expectState(rig, { assigned: bad, active: good, lastKnownGood: good, error: load });
+    await rig.point('both', 'good');
+    await expectState(rig, { assigned: good, active: good, lastKnownGood: good });
+  });
+
+  test('E4 the last known good moves from one ConfigMap to another', async () => {
+    const rig = await createClusterRig();
+    let lastKnownGood: ExactSource | undefined;
+    for (const name of ['a', 'b', 'a']) {
+      const source = exact(
+        lastKnownGood && name === 'a'
+          ? await rig.patchConfigMap('a', {})
+          : await rig.createConfigMap(name, { kubelet: rig.node.config(`# config ${name}`) }),
+      );
+      await rig.point(name);
+      await expectState(rig, { assigned: source, active: source, lastKnownGood });
+      await rig.node.passTrial();
+      lastKnownGood = source;
+      await expectState(rig, { assigned: source, active: source, lastKnownGood });
+    }
+    const graduations = (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigGraduated');
+    expect(graduations).toHaveLength(3);
+  });
+});
+
+describe('edits in place', () => {
+  const contents = (rig: ClusterRig) => [
+    { text: rig.node.config('eventRecordQPS: 1') },
+    { text: unparsable, error: load },
+    { text: invalid, error: validate },
+  ];
+
+  test('E6 good, unparsable, invalid, all pairs both ways', { timeout: 60_000 }, async () => {
+    const rig = await createClusterRig();
+    await rig.createConfigMap('shared', { kubelet: rig.node.config() });
+    await rig.point('shared');
+    await walkBothWays(
+      contents(rig).map(({ text, error }, index) => ({
+        id: `E6.${index}`,
+        async apply() {
+          const source = exact(await rig.patchConfigMap('shared', { data: { kubelet: text } }));
+          await expectState(rig, error ? { assigned: source, error } : { assigned: source, active: source });
+        },
+      })),
+    );
+  });
+
+  test('E7 recover to the last known good version; a write that changes nothing does nothing', async () => {
+    const rig = await createClusterRig();
+    const good = exact(await rig.createConfigMap('shared', { kubelet: rig.node.config('eventRecordQPS: 1') }));
+    await rig.point('shared');
+    await expectState(rig, { assigned: good, active: good });
+    await rig.node.passTrial();
+    await expectState(rig, { assigned: good, active: good, lastKnownGood: good });
+    const starts = rig.node.starts().length;
+    await rig.patchConfigMap('shared', {});
+    const bad = exact(await rig.patchConfigMap('shared', { data: { kubelet: unparsable } }));
+    await expectState(rig, { assigned: bad, active: good, lastKnownGood: good, error: load });
+    expect(rig.node.starts()).toHaveLength(starts);
+    const mended = exact(
+      await rig.patchConfigMap('shared', { data: { kubelet: rig.node.config('eventRecordQPS: 1') } }),
+    );
+    await expectState(rig, { assigned: mended, active: mended, lastKnownGood: mended });
+    expect(rig.node.starts()).toHaveLength(starts);
+  });
+
+  test('E8 deleted and created again with other content, all pairs both ways', { timeout: 60_000 }, async () => {
+    const rig = await createClusterRig();
+    await rig.createConfigMap('shared', { kubelet: rig.node.config() });
+    await rig.point('shared');
+    await walkBothWays(
+      contents(rig).map(({ text, error }, index) => ({
+        id: `E8.${index}`,
+        async apply() {
+          await rig.deleteConfigMap('shared');
+          const source = exact(await rig.createConfigMap('shared', { kubelet: text }));
+          await expectState(rig, error ? { assigned: source, error } : { assigned: source, active: source });
+        },
+      })),
+    );
+  });
+
+  test('E9 an absent ConfigMap changes nothing, and is followed when it comes back', async () => {
+    const rig = await createClusterRig();
+    const first = exact(await rig.createConfigMap('gone', { kubelet: rig.node.config() }));
+    await rig.point('gone');
+    await expectState(rig, { assigned: first, active: first });
+    const starts = rig.node.starts().length;
+    await rig.deleteConfigMap('gone');
+    await expectState(rig, { assigned: first, active: first, error: download });
+    expect(rig.condition).toMatchObject({
+      status: 'False',
+      message: `using current (UID: "${first.uid}")`,
+      reason: 'failed to sync, reason: failed to download ConfigMap with name "gone" from namespace "kube-system"',
+    });
+    const second = exact(await rig.createConfigMap('gone', { kubelet: rig.node.config() }));
+    await expectState(rig, { assigned: second, active: second });
+    // Repaired: equal bytes under a new uid move the record, not the kubelet.
+    expect(rig.node.starts()).toHaveLength(starts);
+  });
+});
+
+describe('stress', () => {
+  test('E5 150 changes in a row, good and bad mixed: none stuck, none lost', { timeout: 300_000 }, async () => {
+    const rig = await createClusterRig();
+    const good = new Map<string, ExactSource>();
+    for (const name of ['a', 'b'])
+      good.set(name, exact(await rig.createConfigMap(name, { kubelet: rig.node.config(`# config ${name}`) })));
+    const bad = new Map([
+      ['c', { error: load, source: exact(await rig.createConfigMap('c', { kubelet: unparsable })) }],
+      ['d', { error: validate, source: exact(await rig.createConfigMap('d', { kubelet: invalid })) }],
+    ]);
+    const order = ['a', 'b', 'a', 'c', 'b', 'd'];
+    for (let change = 0; change < 150; change++) {
+      const name = order[change % order.length]!;
+      await rig.point(name);
+      const refused = bad.get(name);
+      if (refused) await expectState(rig, { assigned: refused.source, error: refused.error });
+      else await expectState(rig, { assigned: good.get(name), active: good.get(name) });
+    }
+    expect(rig.node.memory.trial.read()?.deaths ?? 0).toBe(0);
+  });
+});
