@@ -1,5 +1,6 @@
 /** With the kubelet's own credential, and under the name it will register: the connection of a node to its cluster. */
 import { X509Certificate } from 'node:crypto';
+import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
 import { createClient } from '../kube/client.js';
 import { type IdentitySource, waitForKubeconfig } from '../kube/identity-source.js';
@@ -22,6 +23,8 @@ export interface ConnectOptions {
 export class NodeConnection {
   readonly #options: ConnectOptions;
   #source: IdentitySource | undefined;
+  /** Node.spec.providerID as last seen. */
+  providerID: string | undefined;
 
   constructor(options: ConnectOptions) {
     this.#options = options;
@@ -42,7 +45,10 @@ export class NodeConnection {
     });
     signal.addEventListener('abort', () => client.close(), { once: true });
     log.info('connected', { node: nodeName, server: source().connection.server });
-    return { client, nodeName, reference: new NodeReference({ client, name: nodeName, clock, log }) };
+    const onNode = ({ spec }: KubeObject) => {
+      this.providerID = (spec as { providerID?: string } | undefined)?.providerID;
+    };
+    return { client, nodeName, reference: new NodeReference({ client, name: nodeName, clock, log, onNode }) };
   }
 
   /** True when the client certificate is past its end; then a kubelet exits, whatever its config says. */

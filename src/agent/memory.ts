@@ -2,10 +2,10 @@
  * What one node remembers: a few record files under DIR/meta, each replaced whole. It is the only thing that crosses a
  * restart. `assigned` and `last-known-good` have upstream's form; the rest is ours and may be lost without harm.
  */
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type Files, isMissing, realFiles, removeTree, replaceFile, temporaryPrefix } from '../atomic-file.js';
 import type { Log } from '../log.js';
-import { Checkpoints, isDigests, sha256 } from './checkpoints.js';
+import { Checkpoints, isDigests } from './checkpoints.js';
 import { type ChildRecord, isChildRecord } from './child-record.js';
 import { type Hold, isHold } from './hold.js';
 import { JsonRecord } from './json-record.js';
@@ -32,12 +32,13 @@ export class Memory {
   /** What a reset to local replaced, kept until local was healthy once. */
   readonly wayBack: JsonRecord<ExactSource>;
   readonly #meta: string;
-  readonly #converted: string;
+  /** Copies that the kubelet can read of configs that it cannot. */
+  readonly convertedDir: string;
   readonly #files: Files;
 
   constructor(dir: string, log: Log, files: Files = realFiles) {
     this.#meta = join(dir, 'meta');
-    this.#converted = join(dir, 'converted');
+    this.convertedDir = join(dir, 'converted');
     this.#files = files;
     const record = <T>(name: string, is: (value: unknown) => value is T) =>
       new JsonRecord<T>({ meta: this.#meta, name, files, log, is });
@@ -70,18 +71,6 @@ export class Memory {
     this.#write('last-known-good', source);
   }
 
-  /** Keeps a copy that the kubelet can read of a config that it cannot, and gives its path. */
-  convert(text: string): string {
-    const path = join(this.#converted, sha256(text));
-    if (this.#files.stat(this.#converted) === undefined) {
-      this.#files.makeDir(this.#converted, 0o700);
-      this.#files.sync(dirname(this.#converted));
-    }
-    // Written each time: a copy is cheap, and one that rotted would be trusted.
-    replaceFile(path, text, { files: this.#files });
-    return path;
-  }
-
   /** Deletes checkpoints that no record names and no kubelet runs with, and what a crash left half-written. */
   collect(): void {
     const recorded = [this.assigned(), this.lastKnownGood()];
@@ -93,8 +82,8 @@ export class Memory {
     for (const name of this.#files.list(this.#meta))
       if (name.startsWith(temporaryPrefix)) removeTree(join(this.#meta, name), this.#files);
     const inUse = this.child.read()?.converted;
-    for (const name of this.#files.list(this.#converted))
-      if (join(this.#converted, name) !== inUse) removeTree(join(this.#converted, name), this.#files);
+    for (const name of this.#files.list(this.convertedDir))
+      if (join(this.convertedDir, name) !== inUse) removeTree(join(this.convertedDir, name), this.#files);
   }
 
   #read(name: string): Recorded {

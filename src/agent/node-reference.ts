@@ -31,6 +31,8 @@ export interface NodeReferenceOptions {
   name: string;
   clock: Clock;
   log: Log;
+  /** Shown each Node that is read, for what else it tells. */
+  onNode?(node: KubeObject): void;
 }
 
 export class NodeReference implements Reference {
@@ -64,6 +66,7 @@ export class NodeReference implements Reference {
     const { client, name } = this.#options;
     try {
       const node = await client.get<Node>(nodes, { name }, { signal });
+      this.#options.onNode?.(node);
       const configSource = node.spec?.configSource;
       return configSource ? { kind: 'source', configSource } : { kind: 'local' };
     } catch (error) {

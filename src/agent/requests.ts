@@ -20,20 +20,22 @@ export type Request =
 /** Changes what is remembered. Whether another config should run now is for the caller to find out. */
 export function obey(memory: Memory, request: Request, now: Date): void {
   switch (request.verb) {
-    case 'use-local': {
+    case 'use-local':
       // Held first: otherwise the next look at the API would assign it again.
       memory.hold.write({ since: now.toISOString(), why: 'use-local was asked for on the host' });
       assign(memory, undefined, sourceOf(memory.lastKnownGood()));
-      return;
-    }
+      break;
     case 'clear-verdict':
-      return memory.verdicts.write(withoutFailures(memory.verdicts.read()));
+      memory.verdicts.write(withoutFailures(memory.verdicts.read()));
+      break;
     case 'hold':
-      return memory.hold.write({ since: now.toISOString(), why: request.why });
+      memory.hold.write({ since: now.toISOString(), why: request.why });
+      break;
     case 'release':
-      return memory.hold.remove();
+      memory.hold.remove();
+      break;
     default:
-      return request satisfies never;
+      request satisfies never;
   }
 }
 

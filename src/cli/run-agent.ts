@@ -1,0 +1,163 @@
+/** Puts the agent together from real parts and runs it: signals in, exit code out. */
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import pkg from '../../package.json' with { type: 'json' };
+import { Agent } from '../agent/agent.js';
+import type { AgentParts } from '../agent/agent-parts.js';
+import { choose } from '../agent/choose.js';
+import { NodeConnection } from '../agent/connect.js';
+import { openDirectory } from '../agent/directory.js';
+import { type DividedCommandLine, kubeletArgs } from '../agent/flags.js';
+import { createHost, protectFromOom } from '../agent/host.js';
+import { localFiles } from '../agent/judge/local-config.js';
+import { judgeOnHost } from '../agent/judge/on-host.js';
+import { readFieldPolicy } from '../agent/judge/read-field-policy.js';
+import { KubeletProcess } from '../agent/kubelet-process.js';
+import { createVersionQuestion } from '../agent/kubelet-version.js';
+import { Memory } from '../agent/memory.js';
+import { newCounters, serveMetrics } from '../agent/metrics.js';
+import { Reporter } from '../agent/reporter.js';
+import { restartComplaint } from '../agent/service-manager.js';
+import { describe } from '../agent/source.js';
+import { type Files, realFiles } from '../atomic-file.js';
+import { systemClock } from '../clock.js';
+import { createLog, type Log } from '../log.js';
+import { kubeletCommand } from './kubelet-command.js';
+
+/** For `--check`: looks and changes nothing, even beside a relet that runs. */
+const lookingFiles: Files = { ...realFiles, makeDir() {}, create() {}, sync() {}, rename() {}, remove() {} };
+const stopGraceMs = 30_000;
+const settleMs = 500;
+/** Ends the kubelet, and then relet. */
+const ending: NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
+/** The kubelet's own business. */
+const passedOn: NodeJS.Signals[] = ['SIGQUIT', 'SIGUSR1', 'SIGUSR2'];
+
+export async function runAgent(divided: DividedCommandLine): Promise<number> {
+  const { options } = divided;
+  const log = createLog({ format: options.logFormat, write: (line) => process.stderr.write(line) });
+  const dir = resolve(options.dynamicConfigDir ?? '');
+  if (options.check) return tell(assemble(divided, new Memory(dir, log, lookingFiles), log, lookingFiles));
+  const host = createHost(process.env);
+  const directory = openDirectory({ dir, host, log });
+  try {
+    const parts = assemble(divided, directory.memory, log, realFiles);
+    if (options.onChange === 'exit') {
+      const complaint = await restartComplaint(host);
+      if (complaint !== undefined) log.warn(complaint);
+    }
+    if (!protectFromOom()) log.debug('relet is not protected from the OOM killer; that needs root');
+    return await live(parts, options.metricsAddress);
+  } finally {
+    directory.lock.release();
+  }
+}
+
+async function live(parts: AgentParts, metrics: { host: string; port: number } | undefined): Promise<number> {
+  const { log, memory, reporter, counters, kubelet } = parts;
+  const agent = new Agent(parts);
+  const stop = new AbortController();
+  for (const signal of ending) process.on(signal, () => stop.abort(signal));
+  for (const signal of passedOn) process.on(signal, () => kubelet.forward(signal));
+  process.on('SIGHUP', () => void agent.heed().catch((error) => log.error('request failed', { error })));
+  const state = () => {
+    const trial = memory.trial.read();
+    const trialSeconds = trial && trial.healthyMs / 1000;
+    return { report: reporter.report, counters, trialSeconds, held: memory.hold.read() !== undefined };
+  };
+  const serving = new AbortController();
+  if (metrics) void serveMetrics({ ...metrics, state, log, signal: serving.signal });
+  try {
+    return await agent.run(stop.signal);
+  } finally {
+    serving.abort();
+  }
+}
+
+function assemble(divided: DividedCommandLine, memory: Memory, log: Log, files: Files): AgentParts {
+  const { options, values } = divided;
+  const clock = systemClock;
+  const host = createHost(process.env);
+  const command = kubeletCommand(options.kubeletBinary);
+  const commandLine = {
+    command,
+    args: (file: string | undefined) => kubeletArgs(divided, file),
+    localFiles: () => localFiles(values, options.initConfigDir),
+  };
+  const kubeconfig = values.get('kubeconfig')?.at(-1);
+  const connection = new NodeConnection({
+    kubeconfig: kubeconfig ? resolve(kubeconfig) : '',
+    hostnameOverride: values.get('hostname-override')?.at(-1),
+    hostname: hostname(),
+    userAgent: `relet/${pkg.version} (node)`,
+    env: process.env,
+    clock,
+    log,
+  });
+  if (!kubeconfig) log.info('no --kubeconfig: the kubelet stands alone, and nothing can be assigned to it');
+  const reporter = new Reporter({ memory, clock, log, initConfig: options.initConfigDir !== undefined });
+  return {
+    options: {
+      trial: {
+        durationMs: options.trialMs,
+        healthDeadlineMs: options.trialHealthDeadlineMs,
+        failedStarts: options.trialFailedStarts,
+      },
+      onChange: options.onChange,
+      inPlaceJitterMs: options.inPlaceJitterMs,
+      settleMs,
+    },
+    memory,
+    judge: judgeOnHost({
+      commandLine: divided,
+      command,
+      host,
+      files,
+      convertedDir: memory.convertedDir,
+      policy: options.fieldPolicyFile
+        ? readFieldPolicy(readFileSync(options.fieldPolicyFile, 'utf8'), options.fieldPolicyFile)
+        : undefined,
+      providerID: () => connection.providerID,
+    }),
+    commandLine,
+    kubeletVersion: createVersionQuestion({
+      command,
+      host,
+      memory,
+      onAnswer: (version) => (reporter.kubeletVersion = version),
+    }),
+    host,
+    kubelet: new KubeletProcess({ host, memory, clock, log, stopGraceMs }),
+    reporter,
+    counters: newCounters(),
+    connect: (signal) => (kubeconfig ? connection.connect(signal) : never(signal)),
+    certificateExpired: () => connection.certificateExpired(),
+    clock,
+    log,
+  };
+}
+
+/** `--check`: what would be done, and nothing of it. */
+async function tell(parts: AgentParts): Promise<number> {
+  const { commandLine, kubeletVersion } = parts;
+  const choice = await choose(parts, new AbortController().signal);
+  const words = [...commandLine.command, ...commandLine.args(choice.accepted.configFile)];
+  const lines = [
+    `kubelet:  ${commandLine.command.join(' ')} (${await kubeletVersion()})`,
+    `config:   ${describe(choice.source)}`,
+    ...(choice.fault
+      ? [`error:    ${choice.fault.message}`, `cause:    ${(choice.fault.cause as Error | undefined)?.message ?? ''}`]
+      : []),
+    ...choice.accepted.warnings.map((warning) => `warning:  ${warning}`),
+    `would run: ${words.join(' ')}`,
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+  return choice.fault ? 1 : 0;
+}
+
+function never(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+  );
+}
