@@ -8,6 +8,7 @@ import type { KubeObject } from '../src/api/object.js';
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../src/apiserver/apiserver.js';
 import { kubeconfigText } from '../src/apiserver/pki/admin-kubeconfig.js';
 import { systemClock } from '../src/clock.js';
+import { readPlain } from '../src/config/plain-document.js';
 import { createClient, type KubeClient } from '../src/kube/client.js';
 import { follow } from '../src/kube/follow.js';
 import { kubeconfigSource } from '../src/kube/identity-source.js';
@@ -169,6 +170,12 @@ export async function createClusterRig(options: ClusterRigOptions = {}): Promise
 }
 
 export function clientFor(kubeconfig: string): KubeClient {
-  const source = kubeconfigSource({ paths: [kubeconfig], env: {}, clock: systemClock, log: silentLog });
+  const source = kubeconfigSource({
+    paths: [kubeconfig],
+    readYaml: readPlain,
+    env: {},
+    clock: systemClock,
+    log: silentLog,
+  });
   return createClient({ source, clock: systemClock, userAgent: 'relet-test' });
 }

@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
+import { readPlain } from '../config/plain-document.js';
 import { createClient } from '../kube/client.js';
 import { type IdentitySource, waitForKubeconfig } from '../kube/identity-source.js';
 import type { Log } from '../log.js';
@@ -33,7 +34,7 @@ export class NodeConnection {
   /** Waits for a usable kubeconfig, for as long as it takes; rejects when the signal fires. */
   async connect(signal: AbortSignal): Promise<Connected> {
     const { kubeconfig, hostnameOverride, hostname, userAgent, env, clock, log } = this.#options;
-    const source = await waitForKubeconfig({ paths: [kubeconfig], env, clock, log, signal });
+    const source = await waitForKubeconfig({ paths: [kubeconfig], readYaml: readPlain, env, clock, log, signal });
     this.#source = source;
     const nodeName = nodeNameFrom((await this.#certificate())?.subject, hostnameOverride, hostname);
     const client = createClient({

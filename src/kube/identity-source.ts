@@ -10,7 +10,7 @@ import {
 } from './connection.js';
 import { followFile } from './followed-file.js';
 import { createIdentity, type Identity } from './identity.js';
-import { loadKubeconfig } from './kubeconfig.js';
+import { loadKubeconfig, type ReadYaml } from './kubeconfig.js';
 
 /** The identity to use for the next request. */
 export type IdentitySource = () => Identity;
@@ -21,6 +21,7 @@ export interface KubeconfigSourceOptions {
   /** A missing file is an error instead of empty. Default false. */
   mustExist?: boolean;
   flags?: ConnectionFlags;
+  readYaml: ReadYaml;
   /** The environment of exec plugins, and where a Pod finds its server. */
   env: Record<string, string | undefined>;
   clock: Clock;
@@ -60,8 +61,8 @@ export function connectionSource(options: {
 }
 
 function load(options: KubeconfigSourceOptions): Identity {
-  const { paths, mustExist = false, flags = {}, env, clock, interactive = false } = options;
-  const config = loadKubeconfig(paths, { mustExist });
+  const { paths, mustExist = false, flags = {}, env, clock, readYaml, interactive = false } = options;
+  const config = loadKubeconfig(paths, { mustExist, readYaml });
   const inCluster = saysNothing(config, flags) ? inClusterConnection(env) : undefined;
   const connection = inCluster ?? resolveConnection(config, flags);
   return createIdentity({ connection, env, clock, interactive });

@@ -19,6 +19,7 @@ import {
   startScriptedServer,
 } from '../../test/scripted-server.js';
 import { systemClock } from '../clock.js';
+import { readPlain } from '../config/plain-document.js';
 import { createLog, silentLog } from '../log.js';
 import { createClient, type KubeClient } from './client.js';
 import { kubeconfigSource, waitForKubeconfig } from './identity-source.js';
@@ -84,7 +85,14 @@ const execCredential = (status: object, version = 'v1') =>
   JSON.stringify({ apiVersion: `client.authentication.k8s.io/${version}`, kind: 'ExecCredential', status });
 
 function ourClient(path: string, env: Record<string, string | undefined> = process.env): KubeClient {
-  const source = kubeconfigSource({ paths: [path], mustExist: true, env, clock: systemClock, log: silentLog });
+  const source = kubeconfigSource({
+    paths: [path],
+    mustExist: true,
+    env,
+    readYaml: readPlain,
+    clock: systemClock,
+    log: silentLog,
+  });
   return createClient({ source, clock: systemClock, userAgent: 'test' });
 }
 
@@ -270,7 +278,7 @@ describe('files are followed while we run', () => {
     const lines: string[] = [];
     const path = kubeconfig({ token: 'one' });
     const log = createLog({ format: 'text', write: (line) => lines.push(line) });
-    const source = kubeconfigSource({ paths: [path], env: {}, clock: systemClock, log });
+    const source = kubeconfigSource({ paths: [path], env: {}, readYaml: readPlain, clock: systemClock, log });
     const client = createClient({ source, clock: systemClock, userAgent: 'test' });
     await client.get(nodes, { name: 'a' });
     kubeconfig({ token: 'second' });
@@ -295,7 +303,7 @@ describe('files are followed while we run', () => {
     ];
     const clock = { ...systemClock, sleep: async () => void steps.shift()!() };
     const log = createLog({ format: 'text', write: (line) => waits.push(line) });
-    const source = await waitForKubeconfig({ paths: [path], env: {}, clock, log });
+    const source = await waitForKubeconfig({ paths: [path], env: {}, readYaml: readPlain, clock, log });
     const client = createClient({ source, clock: systemClock, userAgent: 'test' });
     await client.get(nodes, { name: 'a' });
     expect(server.asked[0]!.clientName).toBe('alice');
@@ -310,6 +318,7 @@ describe('files are followed while we run', () => {
     const waiting = waitForKubeconfig({
       paths: ['/nowhere'],
       env: {},
+      readYaml: readPlain,
       clock: systemClock,
       log: silentLog,
       signal: stop.signal,

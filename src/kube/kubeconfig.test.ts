@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import { readPlain } from '../config/plain-document.js';
 import { inClusterConnection, resolveConnection } from './connection.js';
 import { type Kubeconfig, kubeconfigPaths, loadKubeconfig } from './kubeconfig.js';
 
@@ -39,7 +40,7 @@ describe('which kubeconfig files', () => {
 
 describe('a kubeconfig', () => {
   test('gives server, user and namespace of its current context', () => {
-    const connection = resolveConnection(loadKubeconfig([write(simple)]));
+    const connection = resolveConnection(loadKubeconfig([write(simple)], { readYaml: readPlain }));
     expect(connection).toMatchObject({ server: 'https://k.example:6443', userName: 'u', namespace: 'n' });
     expect(connection.user.token).toBe('t');
   });
@@ -56,7 +57,7 @@ describe('a kubeconfig', () => {
       },
       'sub/config',
     );
-    const { clusters, users } = loadKubeconfig([path]);
+    const { clusters, users } = loadKubeconfig([path], { readYaml: readPlain });
     expect(clusters.get('k')).toEqual({ 'certificate-authority': join(dir, 'sub/ca.crt') });
     expect(users.get('a')).toMatchObject({ 'client-certificate': join(dir, 'c.pem'), tokenFile: '/abs' });
     expect(users.get('a')!.exec!.command).toBe(join(dir, 'sub/plugin'));
@@ -64,11 +65,14 @@ describe('a kubeconfig', () => {
   });
 
   test('may be JSON, and may name things like members of Object', () => {
-    const config = loadKubeconfig([
-      write(
-        '{"current-context":"__proto__","contexts":[{"name":"__proto__","context":{"cluster":"constructor"}}],"clusters":[{"name":"constructor","cluster":{"server":"http://h"}}]}',
-      ),
-    ]);
+    const config = loadKubeconfig(
+      [
+        write(
+          '{"current-context":"__proto__","contexts":[{"name":"__proto__","context":{"cluster":"constructor"}}],"clusters":[{"name":"constructor","cluster":{"server":"http://h"}}]}',
+        ),
+      ],
+      { readYaml: readPlain },
+    );
     expect(resolveConnection(config).server).toBe('http://h');
   });
 
@@ -78,20 +82,23 @@ describe('a kubeconfig', () => {
     ['token', { token: 'x' }, { user: { token: 'x' } }],
     ['as', { as: 'jane', 'as-groups': ['g'] }, { user: { as: 'jane', 'as-groups': ['g'] } }],
   ])('is overridden by the flag --%s', (_name, flags, expected) => {
-    expect(resolveConnection(loadKubeconfig([write(simple)]), flags)).toMatchObject(expected);
+    expect(resolveConnection(loadKubeconfig([write(simple)], { readYaml: readPlain }), flags)).toMatchObject(expected);
   });
 
   test('whose exec plugin would answer is not asked when the command line says who', () => {
     const path = write({ ...simple, users: [{ name: 'u', user: { exec: { command: 'x', apiVersion: 'y' } } }] });
-    expect(resolveConnection(loadKubeconfig([path]), { token: 'x' }).user).toEqual({ token: 'x' });
+    expect(resolveConnection(loadKubeconfig([path], { readYaml: readPlain }), { token: 'x' }).user).toEqual({
+      token: 'x',
+    });
   });
 });
 
 describe('a wrong kubeconfig is refused by name, reason and remedy', () => {
-  const resolve = (text: string | object, flags = {}) => resolveConnection(loadKubeconfig([write(text, 'bad')]), flags);
+  const resolve = (text: string | object, flags = {}) =>
+    resolveConnection(loadKubeconfig([write(text, 'bad')], { readYaml: readPlain }), flags);
   const bad = join(dir, 'bad');
   test.each<[string, string | object, object, string]>([
-    ['not YAML', 'a: [b', {}, `read kubeconfig ${bad}: Flow sequence in block collection must be`],
+    ['not YAML', 'a: [b', {}, `read kubeconfig ${bad}: yaml: line 1: did not find expected ',' or ']'`],
     ['a list', '- a', {}, `read kubeconfig ${bad}: not a mapping of clusters, users and contexts`],
     [
       'an unquoted number',
@@ -149,13 +156,13 @@ describe('a wrong kubeconfig is refused by name, reason and remedy', () => {
   });
 
   test('one that must exist and does not', () => {
-    expect(() => loadKubeconfig(['/nowhere/config'], { mustExist: true })).toThrow(
+    expect(() => loadKubeconfig(['/nowhere/config'], { mustExist: true, readYaml: readPlain })).toThrow(
       'read kubeconfig /nowhere/config: no such file',
     );
   });
 
   test('none at all', () => {
-    expect(() => resolveConnection(loadKubeconfig(['/nowhere/config']))).toThrow(
+    expect(() => resolveConnection(loadKubeconfig(['/nowhere/config'], { readYaml: readPlain }))).toThrow(
       'kubeconfig /nowhere/config does not exist: point KUBECONFIG or --kubeconfig at one, or pass --server',
     );
   });
@@ -214,7 +221,7 @@ describe.skipIf(!hasKubectl)(`merging as kubectl does${hasKubectl ? '' : ' (skip
         });
         expect(stderr).toBe('');
         expect(status).toBe(0);
-        expect(comparable(loadKubeconfig(paths))).toEqual(fromKubectl(JSON.parse(stdout)));
+        expect(comparable(loadKubeconfig(paths, { readYaml: readPlain }))).toEqual(fromKubectl(JSON.parse(stdout)));
       }),
       { numRuns: 12 },
     );

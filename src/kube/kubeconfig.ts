@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import { parse } from 'yaml';
 
 export interface ClusterEntry {
   server?: string;
@@ -60,6 +59,9 @@ export interface Kubeconfig {
   missing: string[];
 }
 
+/** Reads YAML (and JSON) as Go does: undefined or null for nothing. Handed in, since a node already has a reader. */
+export type ReadYaml = (text: string) => unknown;
+
 /** A kubeconfig that cannot be used. The message names the file or entry, the reason and what to do. */
 export class KubeconfigError extends Error {
   override name = 'KubeconfigError';
@@ -80,7 +82,7 @@ export function kubeconfigPaths(options: {
   return { paths: listed.length > 0 ? [...new Set(listed)] : [join(home, '.kube', 'config')], mustExist: false };
 }
 
-export function loadKubeconfig(paths: string[], options: { mustExist?: boolean } = {}): Kubeconfig {
+export function loadKubeconfig(paths: string[], options: { readYaml: ReadYaml; mustExist?: boolean }): Kubeconfig {
   const merged: Kubeconfig = {
     currentContext: '',
     clusters: new Map(),
@@ -92,14 +94,14 @@ export function loadKubeconfig(paths: string[], options: { mustExist?: boolean }
   for (const path of paths) {
     const text = readOrSkip(path, options.mustExist ?? false);
     if (text === undefined) merged.missing.push(path);
-    else mergeInto(merged, parseKubeconfig(text, path));
+    else mergeInto(merged, parseKubeconfig(text, path, options.readYaml));
   }
   return merged;
 }
 
 /** `path` is for messages and as the base of relative paths. */
-export function parseKubeconfig(text: string, path: string): Kubeconfig {
-  const document = parseDocument(text, path);
+export function parseKubeconfig(text: string, path: string, readYaml: ReadYaml): Kubeconfig {
+  const document = parseDocument(text, path, readYaml);
   const base = dirname(path);
   const clusters = entries<ClusterEntry>(document, 'clusters', 'cluster', path);
   const users = entries<UserEntry>(document, 'users', 'user', path);
@@ -131,10 +133,10 @@ function readOrSkip(path: string, mustExist: boolean): string | undefined {
   }
 }
 
-function parseDocument(text: string, path: string): Record<string, unknown> {
+function parseDocument(text: string, path: string, readYaml: ReadYaml): Record<string, unknown> {
   let document: unknown;
   try {
-    document = parse(text, { version: '1.1', maxAliasCount: 100, logLevel: 'error' });
+    document = readYaml(text);
   } catch (cause) {
     throw new KubeconfigError(`read kubeconfig ${path}: ${(cause as Error).message.split('\n')[0]}`, { cause });
   }

@@ -10,6 +10,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { Clock } from '../../clock.js';
 import type { CheckOptions, CheckResult } from '../../config/check.js';
 import { getField, type KubeletConfig, parseMinor } from '../../config/model.js';
+import { readPlain } from '../../config/plain-document.js';
 import { createClient } from '../../kube/client.js';
 import { kubeconfigSource } from '../../kube/identity-source.js';
 import type { Log } from '../../log.js';
@@ -220,7 +221,7 @@ async function live(
   const source =
     options.kubeconfig === undefined
       ? undefined
-      : kubeconfigSource({ paths: [options.kubeconfig], mustExist: true, env, clock, log });
+      : kubeconfigSource({ paths: [options.kubeconfig], mustExist: true, readYaml: readPlain, env, clock, log });
   const client =
     source &&
     createClient({

@@ -2,7 +2,7 @@
  * Ways to fail on demand, for tests and demos: always (--hollow-fail), or only under a config that has a given value
  * (--hollow-fail-if), so that one config among many can be the killer.
  */
-import { parseDuration } from '../../config/go-duration.js';
+import { parseDuration } from '../../api/duration.js';
 
 export type Misbehaviour =
   /** Exits with 1 after validation, before it serves anything: as a value that only start-up refuses. */
@@ -33,9 +33,12 @@ export function parseMisbehaviour(text: string, flag = '--hollow-fail'): Misbeha
   if (kind === 'exit-at-start' || kind === 'never-healthy') return duration === undefined ? { kind } : refuse();
   if (kind === 'lose-api' && duration === undefined) return { kind, ms: 0 };
   if (kind !== 'die-after' && kind !== 'lose-api' && kind !== 'slow-start') return refuse();
-  const nanoseconds = parseDuration(duration ?? '');
-  if (nanoseconds === undefined || nanoseconds < 0n) return refuse();
-  return { kind, ms: Number(nanoseconds / 1_000_000n) };
+  try {
+    const ms = Number(parseDuration(duration ?? '') / 1_000_000n);
+    return ms < 0 ? refuse() : { kind, ms };
+  } catch {
+    return refuse();
+  }
 }
 
 /** `maxPods=66:exit-at-start` */

@@ -96,12 +96,16 @@ export function resources(config: KubeletConfig, machine: Machine) {
     const signal = { memory: 'memory.available', 'ephemeral-storage': 'nodefs.available' }[name];
     const threshold = signal === undefined ? 0n : thresholdNano(evicts[signal], all.nano);
     const nano = all.nano - reserved(config.kubeReserved, name) - reserved(config.systemReserved, name) - threshold;
-    return [name, formatQuantity({ ...all, nano: nano > 0n ? nano : 0n })];
+    return [name, formatQuantity({ ...all, nano: nano > 0n ? wholeBytes(nano, name) : 0n })];
   });
   return {
     capacity: { ...Object.fromEntries(Object.entries(has).map(([name, all]) => [name, formatQuantity(all)])), pods },
     allocatable: { ...Object.fromEntries(left), pods },
   };
+}
+
+function wholeBytes(nano: bigint, name: string): bigint {
+  return name === 'cpu' ? nano : nano - (nano % 1_000_000_000n);
 }
 
 function quantity(text: string): Quantity {

@@ -1,7 +1,7 @@
 /** The hollow kubelet's life in the API: it makes its Node, keeps its status fresh and renews its Lease. */
+import { parseDuration } from '../../api/duration.js';
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
-import { parseDuration } from '../../config/go-duration.js';
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/api-error.js';
 import { backoffMs } from '../../kube/backoff.js';
 import type { KubeClient } from '../../kube/client.js';
@@ -160,7 +160,8 @@ function iso(clock: Clock): string {
   return `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
 }
 
+/** A config that passed validation has readable durations; zero or less means the kubelet's own default. */
 function durationMs(text: unknown, fallbackMs: number): number {
-  const nanoseconds = typeof text === 'string' ? parseDuration(text) : undefined;
-  return nanoseconds === undefined || nanoseconds <= 0n ? fallbackMs : Number(nanoseconds / 1_000_000n);
+  const ms = typeof text === 'string' ? Number(parseDuration(text) / 1_000_000n) : 0;
+  return ms > 0 ? ms : fallbackMs;
 }
