@@ -1,11 +1,11 @@
 /** The values of kubelet flags: how each type is read, and what the kubelet says of one it cannot read. */
-import { isIP } from 'node:net';
 import { formatDuration, parseDuration } from '../api/duration.js';
 import { goQuote } from '../api/go-quote.js';
 import { checkLabelValue, checkQualifiedName } from '../api/names.js';
 import { canonicalQuantity, quantityProblem } from '../api/quantity.js';
 import { setOwn } from './copy.js';
 import type { FlagType } from './facts/flag-rows.js';
+import { isGoIp } from './go-ip.js';
 import type { Minor } from './model.js';
 
 /** Go's words for a value that cannot be read. */
@@ -93,10 +93,9 @@ function parseLevel(text: string, minor: Minor): number {
   return Number(text);
 }
 
-/** Leading zeros in IPv4 are let through, as the kubelet does. Empty text leaves the address as it is. */
+/** Empty text leaves the address as it is. */
 function parseIp(text: string): string {
-  if (text !== '' && isIP(text.replace(/\b0+(?=\d)/g, (zeros) => (text.includes(':') ? zeros : ''))) === 0)
-    fail(`${goQuote(text)} is not a valid IP address`);
+  if (text !== '' && !isGoIp(text)) fail(`${goQuote(text)} is not a valid IP address`);
   return text;
 }
 

@@ -1,0 +1,31 @@
+/** What the built executables carry: a node loads only what a node needs, and a verb what the verb needs. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { entryOf } from '../src/config/catalogue.js';
+
+const dist = join(import.meta.dirname, '..', 'dist');
+const text = (name: string) => readFileSync(join(dist, name), 'utf8');
+const catalogueText = entryOf('maxPods')!.what;
+
+describe('bundles', () => {
+  test('the texts for people are where people ask for them', () => {
+    expect(text('config-explain.cjs')).toContain(catalogueText);
+    expect(text('config-validate.cjs')).not.toContain(catalogueText);
+  });
+
+  const node = existsSync(join(dist, 'node.cjs'));
+  test.skipIf(!node)(`the node side does not carry them${node ? '' : ' (skipped: no node bundle is built)'}`, () => {
+    expect(text('node.cjs')).not.toContain(catalogueText);
+  });
+
+  test('the table of verbs is small and knows nothing of them', () => {
+    expect(text('cli.cjs').length).toBeLessThan(20_000);
+  });
+
+  test('the published library needs no other package', () => {
+    const imports = [...text('config.js').matchAll(/\bfrom\s*"([^"]+)"|\bimport\s*"([^"]+)"|\brequire\("([^"]+)"\)/g)];
+    const packages = imports.map((match) => (match[1] ?? match[2] ?? match[3])!);
+    expect(packages.filter((name) => !name.startsWith('node:'))).toEqual([]);
+  });
+});
