@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
 import { type Log, silentLog } from '../log.js';
 import { type Access, type AccessOptions, createAccess } from './access/access.js';
+import { startDefinitionCleanup } from './crd/cleanup.js';
 import { customResourceDefinitions } from './crd/definitions.js';
 import { serveDefinedKinds } from './crd/served-kinds.js';
 import { discoveryRoutes } from './discovery/routes.js';
@@ -91,7 +92,7 @@ async function assemble(
   ];
   await ensureSystemNamespaces({ store, registry, clock, log });
   await access.start();
-  stops.push(startNamespaceController({ store, registry, clock, log }));
+  stops.push(startNamespaceController({ store, registry, clock, log }), startDefinitionCleanup({ store, clock, log }));
   void expireEvents(store, clock, log, ended.signal);
 
   const parts = partsOf(options, store, registry, access);

@@ -8,8 +8,7 @@ import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import { collectionOf } from './codec.js';
-import { timestamp } from './object-meta.js';
-import { changeOwn, ensureObject } from './own-objects.js';
+import { changeOwn, ensureObject, goOrWait } from './own-objects.js';
 import type { Registry } from './registry.js';
 import type { Key, Store } from './store/store.js';
 
@@ -80,7 +79,7 @@ function watchContent(
 
 async function empty({ store, registry, clock }: NamespaceControllerOptions, namespace: string): Promise<void> {
   const content = contentCollections(registry).flatMap((collection) => store.list({ ...collection, namespace }).items);
-  await Promise.all(content.map(({ key }) => changeOwn(store, key, (object) => deleted(object, clock.now()))));
+  await Promise.all(content.map(({ key }) => changeOwn(store, key, (object) => goOrWait(object, clock.now()))));
   const isEmpty = contentCollections(registry).every((collection) => store.count({ ...collection, namespace }) === 0);
   if (!isEmpty) return;
   await changeOwn(store, { ...namespaces, namespace: '', name: namespace }, (object) => {
@@ -91,15 +90,6 @@ async function empty({ store, registry, clock }: NamespaceControllerOptions, nam
     object.spec = left.length === 0 ? {} : { ...spec, finalizers: left };
     return object;
   });
-}
-
-/** Gone at once, or marked where finalizers hold it. */
-function deleted(object: KubeObject, now: number): KubeObject | 'delete' | undefined {
-  if ((object.metadata.finalizers ?? []).length === 0) return 'delete';
-  if (object.metadata.deletionTimestamp !== undefined) return undefined;
-  object.metadata.deletionTimestamp = timestamp(now);
-  object.metadata.deletionGracePeriodSeconds = 0;
-  return object;
 }
 
 /** Every collection that has objects in namespaces, once. */

@@ -2,7 +2,7 @@
 import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
 import { encodeObject, keyOf } from './codec.js';
-import { fillSystemFields } from './object-meta.js';
+import { fillSystemFields, timestamp } from './object-meta.js';
 import type { Resource } from './resource.js';
 import { type Key, RevisionConflict, type Store } from './store/store.js';
 
@@ -47,6 +47,15 @@ export async function changeOwn(store: Store, key: Key, change: OwnChange): Prom
       if (!(error instanceof RevisionConflict)) throw error;
     }
   }
+}
+
+/** A deletion: gone at once, or marked where finalizers hold it. */
+export function goOrWait(object: KubeObject, now: number): KubeObject | 'delete' | undefined {
+  if ((object.metadata.finalizers ?? []).length === 0) return 'delete';
+  if (object.metadata.deletionTimestamp !== undefined) return undefined;
+  object.metadata.deletionTimestamp = timestamp(now);
+  object.metadata.deletionGracePeriodSeconds = 0;
+  return object;
 }
 
 /** An object that is already in its stored form. */

@@ -71,6 +71,8 @@ export interface Resource {
   rowsMayBeNull?: boolean;
   /** DELETE answers with the object that was deleted, as for pods, instead of a Status. Default false. */
   returnsDeleted?: boolean;
+  /** What begins when its deletion is asked for: the server's own finalizers, a phase. Changes the marked object in place. */
+  beginDeletion?(object: KubeObject): void;
   /** Whether an object is gone at once (0) or marked and left to its node, as pods are; seconds. Default 0. */
   gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number;
   /** Served in this version, stored in another (or as another kind, as events.k8s.io is). */

@@ -36,7 +36,8 @@ function customResource(crd: KubeObject, version: Version): Resource {
     namespaced: scope === 'Namespaced',
     // Never read: the schema comes from the CRD.
     shape: '',
-    verbs,
+    // While its definition goes, no object may come.
+    verbs: crd.metadata.deletionTimestamp === undefined ? verbs : verbs.filter((verb) => verb !== 'create'),
     subresources: hasStatus ? { status: { kind, verbs: ['get', 'patch', 'update'] } } : {},
     columns: [nameColumn, ...columnsOf(version)],
     hasGeneration: true,

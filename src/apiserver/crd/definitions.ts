@@ -1,16 +1,19 @@
 /** CustomResourceDefinitions as a resource. Its status is settled in the same write: who sees the definition can use its kind. */
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
+import { timestamp } from '../object-meta.js';
 import type { Registry } from '../registry.js';
 import type { Resource } from '../resource.js';
 import { createdAtColumn, nameColumn } from '../resources/columns.js';
 import { builtIn } from '../resources/define.js';
-import { type CrdStatus, crdSpec, crdStatus } from './definition.js';
+import { type CrdCondition, type CrdStatus, crdSpec, crdStatus } from './definition.js';
 import { namedStatus } from './naming.js';
 import { validateDefinition, validateDefinitionUpdate } from './validate-definition.js';
 
 export const crdGroup = 'apiextensions.k8s.io';
 export const crdPlural = 'customresourcedefinitions';
+/** Holds a definition until all objects of its kind are gone. */
+export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
 export interface DefinitionsOptions {
   /** Where taken names are looked up. */
@@ -21,8 +24,7 @@ export interface DefinitionsOptions {
 export function customResourceDefinitions({ registry, clock }: DefinitionsOptions): Resource {
   const settle = (crd: KubeObject) => {
     addStoredVersion(crd);
-    const now = `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
-    crd.status = namedStatus(crd, registry, now);
+    crd.status = namedStatus(crd, registry, timestamp(clock.now()));
   };
   return builtIn({
     group: crdGroup,
@@ -54,6 +56,17 @@ export function customResourceDefinitions({ registry, clock }: DefinitionsOption
       crd.status = structuredClone(old.status);
       settle(crd);
     },
+    beginDeletion(crd) {
+      const { finalizers = [] } = crd.metadata;
+      if (!finalizers.includes(cleanupFinalizer)) crd.metadata.finalizers = [...finalizers, cleanupFinalizer];
+      crd.status = withCondition(crdStatus(crd) as CrdStatus, {
+        type: 'Terminating',
+        status: 'True',
+        lastTransitionTime: timestamp(clock.now()),
+        reason: 'InstanceDeletionPending',
+        message: 'CustomResource deletion is pending',
+      });
+    },
     validateCreate: validateDefinition,
     validateUpdate: (crd, old, subresource) => (subresource === '' ? validateDefinitionUpdate(crd, old) : []),
   });
@@ -65,4 +78,9 @@ function addStoredVersion(crd: KubeObject): void {
   const status = crdStatus(crd) as CrdStatus;
   const known = status.storedVersions ?? [];
   if (storage !== undefined && !known.includes(storage)) status.storedVersions = [...known, storage];
+}
+
+function withCondition(status: CrdStatus, condition: CrdCondition): CrdStatus {
+  const others = (status.conditions ?? []).filter(({ type }) => type !== condition.type);
+  return { ...status, conditions: [...others, condition] };
 }

@@ -25,6 +25,7 @@ export function namedStatus(crd: KubeObject, registry: Registry, now: string): C
       isAccepted || wasEstablished
         ? condition('Established', true, 'InitialNamesAccepted', 'the initial names have been accepted')
         : condition('Established', false, 'NotAccepted', 'not all names are accepted'),
+      ...(before.conditions ?? []).filter(({ type }) => type === 'Terminating'),
     ],
     acceptedNames: isAccepted ? structuredClone(names) : (before.acceptedNames ?? { kind: '', plural: '' }),
     storedVersions: before.storedVersions ?? null,

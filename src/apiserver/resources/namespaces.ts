@@ -51,6 +51,9 @@ export const namespaces = builtIn({
     keepOtherPart(object, old, subresource);
     object.spec = structuredClone(old.spec);
   },
+  beginDeletion(object) {
+    object.status = { ...(object.status as NamespaceStatus), phase: 'Terminating' };
+  },
   validateCreate: validateFinalizers,
   validateUpdate(object, _old, subresource) {
     if (subresource === 'finalize') return validateFinalizers(object);

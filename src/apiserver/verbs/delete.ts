@@ -115,9 +115,7 @@ export function markDeleted(
     metadata.deletionTimestamp = timestamp(started + grace * 1000);
     metadata.deletionGracePeriodSeconds = grace;
   }
-  if (resource.group === '' && resource.plural === 'namespaces') {
-    object.status = { ...(object.status as object), phase: 'Terminating' };
-  }
+  resource.beginDeletion?.(object);
   return object;
 }
 
