@@ -1,9 +1,10 @@
 /** `relet config` as a user runs it: exit codes, formats, standard input, colours. */
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { relet } from './run-relet.js';
+import { executable, relet } from './run-relet.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'relet-cli-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -107,7 +108,8 @@ describe('relet config validate', () => {
     });
   });
 
-  test('GitHub gets an annotation', () => {
+  test('GitHub gets an annotation, or nothing when all is well', () => {
+    expect(run(['config', 'validate', good, '-o', 'github', '--kubelet-version', '1.32']).stdout).toBe('');
     const { stdout } = run(['config', 'validate', bad, '-o', 'github', '--kubelet-version', '1.32']);
     expect(stdout).toMatch(/^::error file=bad\.yaml,line=3,col=\d+,title=maxPods::invalid configuration/);
   });
@@ -175,6 +177,31 @@ describe('relet config validate', () => {
     const { stdout } = run(['config', 'validate', bad, '--kubelet-version', '1.32']);
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
     expect(stdout).not.toContain('\u001b');
+  });
+});
+
+const hasScript = spawnSync('script', ['--version']).status === 0;
+
+describe.skipIf(!hasScript)(`on a terminal${hasScript ? '' : ' (skipped: no program script to make one)'}`, () => {
+  const onTerminal = (env: Record<string, string>) =>
+    spawnSync(
+      'script',
+      ['-qec', `'${process.execPath}' '${executable}' config validate bad.yaml --kubelet-version 1.32`, '/dev/null'],
+      {
+        cwd: dir,
+        env: { PATH: process.env.PATH, TERM: 'xterm', ...env },
+        encoding: 'utf8',
+      },
+    );
+
+  test('errors are red, and the exit code is the same', () => {
+    const { stdout, status } = onTerminal({});
+    expect(stdout).toContain('\u001b[31merror');
+    expect(status).toBe(1);
+  });
+
+  test('NO_COLOR and dumb terminals get plain text', () => {
+    for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) expect(onTerminal(env).stdout).not.toContain('\u001b');
   });
 });
 

@@ -91,6 +91,7 @@ describe('documents of a file', async () => {
   test('a file that is not there is an error with its name', async () => {
     await expect(readConfigDocuments(join(dir, 'absent.yaml'))).rejects.toThrow(/absent.yaml: there is no such file/);
     await expect(readConfigDocuments(dir)).rejects.toThrow(/it is a directory/);
+    await expect(readConfigDocuments('/dev/zero')).rejects.toThrow(/larger than 8 MiB/);
   });
 
   test('where one config is wanted, several are an error', async () => {

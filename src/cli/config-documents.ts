@@ -2,8 +2,8 @@
  * Finds the KubeletConfigurations in a file: the file itself, or the payloads of the ConfigMap manifests in it. Lines and
  * columns of a payload are led back to the file, so that findings point to where a person has to change something.
  */
-import { readFileSync } from 'node:fs';
 import { CannotRun } from './cannot-run.js';
+import { readAtMost } from './read-at-most.js';
 
 export interface ConfigDocument {
   /** The file, or `file#name/key` where it holds several. */
@@ -15,7 +15,7 @@ export interface ConfigDocument {
   locate(line: number, column: number): { line: number; column: number };
 }
 
-/** Far beyond what etcd stores in one object; a guard against reading a disk image by mistake. */
+/** Far beyond what etcd stores in one object. */
 const mostBytes = 8 * 1024 * 1024;
 
 const asIs = (line: number, column: number) => ({ line, column });
@@ -44,14 +44,12 @@ export async function readConfigDocument(file: string): Promise<ConfigDocument> 
 }
 
 function readText(file: string): string {
-  let bytes: Buffer;
+  const name = file === '-' ? 'standard input' : file;
   try {
-    bytes = readFileSync(file === '-' ? 0 : file);
+    return readAtMost(file, mostBytes).toString('utf8');
   } catch (error) {
-    throw new CannotRun(`cannot read ${file === '-' ? 'standard input' : file}: ${reason(error)}`);
+    throw new CannotRun(`cannot read ${name}: ${reason(error)}`);
   }
-  if (bytes.length > mostBytes) throw new CannotRun(`${file}: ${bytes.length} bytes is no kubelet configuration`);
-  return bytes.toString('utf8');
 }
 
 function reason(error: unknown): string {

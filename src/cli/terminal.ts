@@ -17,7 +17,7 @@ export function openTerminal(): Terminal {
   return {
     columns: seen ? Math.min(Math.max(process.stdout.columns || 80, 40), 100) : 80,
     paint: createColors(seen && !env.NO_COLOR && env.TERM !== 'dumb'),
-    print: (text) => writeOut(text.endsWith('\n') ? text : `${text}\n`),
+    print: (text) => writeOut(text === '' || text.endsWith('\n') ? text : `${text}\n`),
   };
 }
 
