@@ -58,7 +58,7 @@ export function decode(text: string, { minor, file = 'kubelet.yaml', strict = tr
 }
 
 function decodeText(text: string, minor: Minor, strict: boolean, prefix: string): Decoded {
-  const { value: document, duplicates } = readDocument(text);
+  const { value: document, duplicates } = readDocument(text, minor);
   const identity = identify(document, text);
   const alpha = isAlpha(identity.group, identity.version) && identity.kind === 'KubeletConfiguration';
   const internal = identity.group === kubeletGroup && identity.version === '__internal';

@@ -1,9 +1,10 @@
 /** Reads the text of a document: JSON when it starts like it, YAML otherwise; and what it says it is. */
 import { goQuote } from '../api/go-quote.js';
 import { JsonError, readJson } from './json-read.js';
-import type { Position } from './model.js';
+import { type Minor, newestMinor, type Position } from './model.js';
 import type { Value } from './value.js';
 import { type Duplicate, readYaml } from './yaml/compose.js';
+import { dialectOf } from './yaml/dialect.js';
 import { YamlError } from './yaml/tokens.js';
 
 export interface Document {
@@ -26,7 +27,7 @@ export class DocumentError extends Error {
 export const maxBytes = 1024 * 1024;
 const start: Position = { line: 1, column: 1 };
 
-export function readDocument(text: string): Document {
+export function readDocument(text: string, minor: Minor = newestMinor): Document {
   if (text.length >= maxBytes || Buffer.byteLength(text) >= maxBytes)
     throw new DocumentError(
       'the document is 1 MiB or more; a ConfigMap holds less, and no kubelet needs as much',
@@ -34,7 +35,7 @@ export function readDocument(text: string): Document {
     );
   try {
     if (/^\s*\{/.test(text) && text.charCodeAt(0) !== 0xfeff) return { value: readJson(text), duplicates: [] };
-    const { value, duplicates } = readYaml(text);
+    const { value, duplicates } = readYaml(text, dialectOf(minor));
     return { value: value ?? { kind: 'null', at: start }, duplicates };
   } catch (error) {
     if (error instanceof JsonError)

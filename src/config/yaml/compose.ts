@@ -4,6 +4,7 @@
  */
 import type { Position } from '../model.js';
 import type { Entry, Value } from '../value.js';
+import { type Dialect, newestDialect } from './dialect.js';
 import { type AliasNode, type MappingNode, type Node, parseYaml, type ScalarNode } from './parser.js';
 import { resolveScalar, TagError } from './resolve.js';
 import { YamlError } from './tokens.js';
@@ -24,10 +25,11 @@ export interface YamlDocument {
   duplicates: Duplicate[];
 }
 
-export function readYaml(text: string): YamlDocument {
-  const root = parseYaml(text);
+/** `dialect`: the library changed a little with the kubelet that brought it. */
+export function readYaml(text: string, dialect: Dialect = newestDialect): YamlDocument {
+  const root = parseYaml(text, dialect);
   if (root === undefined) return { value: undefined, duplicates: [] };
-  const composer = new Composer();
+  const composer = new Composer(dialect);
   const value = composer.value(root);
   // What JSON cannot hold is found only on the way to it, when all of the YAML was read.
   if (composer.badKey !== undefined) throw composer.badKey;
@@ -47,6 +49,11 @@ class Composer {
   private decoded = 0;
   private decodedInAliases = 0;
   private aliasDepth = 0;
+  private readonly dialect: Dialect;
+
+  constructor(dialect: Dialect) {
+    this.dialect = dialect;
+  }
 
   value(node: Node): Value {
     this.count(node);
@@ -71,7 +78,7 @@ class Composer {
 
   private scalar(node: ScalarNode): Value {
     const at = position(node);
-    const resolved = resolveAt(node);
+    const resolved = resolveAt(node, this.dialect);
     switch (resolved.type) {
       case 'null':
         return { kind: 'null', at };
@@ -109,7 +116,7 @@ class Composer {
     if (node.kind === 'alias') this.count(node);
     this.count(target);
     if (target.kind !== 'scalar') throw failAt(node, 'invalid map key: a map or a list cannot be a key');
-    const key = resolveAt(target);
+    const key = resolveAt(target, this.dialect);
     switch (key.type) {
       case 'str':
         return { typed: `s${key.value}`, text: key.value, shown: JSON.stringify(key.value) };
@@ -173,10 +180,10 @@ function isMerge(node: Node): boolean {
   return node.kind === 'scalar' && node.text === '<<' && (node.implicit || node.tag === 'tag:yaml.org,2002:merge');
 }
 
-function resolveAt(node: ScalarNode): ReturnType<typeof resolveScalar> {
+function resolveAt(node: ScalarNode, dialect: Dialect): ReturnType<typeof resolveScalar> {
   if (node.tag === '' && !node.implicit) return { type: 'str', value: node.text };
   try {
-    return resolveScalar(node.text, node.tag);
+    return resolveScalar(node.text, node.tag, dialect);
   } catch (error) {
     if (error instanceof TagError) throw failAt(node, error.message);
     throw error;

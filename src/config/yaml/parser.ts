@@ -2,6 +2,7 @@
  * Builds nodes from tokens: the first document of a stream, which is all the kubelet reads. What follows it is
  * not looked at, as in Go.
  */
+import type { Dialect } from './dialect.js';
 import { Scanner } from './scanner.js';
 import { type Token, type TokenType, YamlError } from './tokens.js';
 
@@ -36,10 +37,10 @@ export type Node = ScalarNode | SequenceNode | MappingNode | AliasNode;
 export const maxDepth = 1000;
 
 /** Undefined for a stream without a document. */
-export function parseYaml(text: string): Node | undefined {
+export function parseYaml(text: string, dialect: Dialect): Node | undefined {
   const control = /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ud800-\udfff\ue000-\ufffd]/.exec(text);
   if (control !== null) throw controlCharacter(text, control.index);
-  return new Parser(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text).document();
+  return new Parser(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text, dialect).document();
 }
 
 function controlCharacter(text: string, index: number): YamlError {
@@ -53,12 +54,14 @@ function controlCharacter(text: string, index: number): YamlError {
 
 class Parser {
   private readonly scanner: Scanner;
+  private readonly dialect: Dialect;
   private readonly anchors = new Map<string, Exclude<Node, AliasNode>>();
   private readonly tagPrefixes = new Map<string, string>();
   private depth = 0;
 
-  constructor(text: string) {
-    this.scanner = new Scanner(text);
+  constructor(text: string, dialect: Dialect) {
+    this.scanner = new Scanner(text, dialect);
+    this.dialect = dialect;
   }
 
   document(): Node | undefined {
@@ -75,7 +78,13 @@ class Parser {
     const empty = ['version-directive', 'tag-directive', 'document-start', 'document-end', 'stream-end'];
     const root = explicit && empty.includes(next.type) ? emptyScalar(next) : this.node(true, false);
     // Go looks one token further before it is satisfied; what cannot be read there is an error.
-    this.scanner.peek();
+    let end = this.scanner.peek();
+    if (this.dialect.endsWithDocument) return root;
+    while (end.type === 'document-end') {
+      this.scanner.take();
+      end = this.scanner.peek();
+    }
+    if (!empty.includes(end.type)) this.fail('did not find expected <document start>', end);
     return root;
   }
 

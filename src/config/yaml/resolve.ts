@@ -1,5 +1,7 @@
 /** The type of a scalar, as Go's YAML 1.1 finds it: yes is true, 0144 is 100, 1_000 is 1000, 1:30 stays text. */
 
+import type { Dialect } from './dialect.js';
+
 export type Resolved =
   | { type: 'null' }
   | { type: 'bool'; value: boolean }
@@ -32,10 +34,10 @@ const resolvable = new Set(
 export class TagError extends Error {}
 
 /** `tag` in its long form, '' for none. */
-export function resolveScalar(text: string, tag: string): Resolved {
+export function resolveScalar(text: string, tag: string, dialect: Dialect): Resolved {
   if (tag === `${prefix}binary`) return { type: 'str', value: decodeBinary(text) };
   if (!resolvable.has(tag) || tag === `${prefix}str`) return { type: 'str', value: text };
-  const found = resolvePlain(text);
+  const found = resolvePlain(text, dialect);
   if (tag === '') return found;
   const wanted = tag.slice(prefix.length);
   if (wanted === found.type) return found;
@@ -46,7 +48,7 @@ export function resolveScalar(text: string, tag: string): Resolved {
   throw new TagError(`cannot decode !!${found.type} \`${text}\` as a !!${wanted}`);
 }
 
-function resolvePlain(text: string): Resolved {
+function resolvePlain(text: string, dialect: Dialect): Resolved {
   const word = words.get(text);
   if (word !== undefined) return word;
   const first = text.charCodeAt(0);
@@ -55,15 +57,18 @@ function resolvePlain(text: string): Resolved {
     const value = Number(text.replaceAll('_', ''));
     if (/^\.\d+(_\d+)*([eE][-+]?\d+(_\d+)*)?$/.test(text) && Number.isFinite(value)) return { type: 'float', value };
   } else if (isDigit || first === 0x2b || first === 0x2d) {
-    return resolveNumber(text.replaceAll('_', '')) ?? { type: 'str', value: text };
+    return resolveNumber(text.replaceAll('_', ''), dialect) ?? { type: 'str', value: text };
   }
   return { type: 'str', value: text };
 }
 
-function resolveNumber(plain: string): Resolved | undefined {
+const float = /^[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$/;
+const olderFloat = /^[-+]?\d*\.?\d+([eE][-+]\d+)?$/;
+
+function resolveNumber(plain: string, dialect: Dialect): Resolved | undefined {
   const int = parseInteger(plain);
   if (int !== undefined) return { type: 'int', text: int.toString() };
-  if (/^[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$/.test(plain)) {
+  if ((dialect.allowsBareExponent ? float : olderFloat).test(plain)) {
     const value = Number(plain);
     if (Number.isFinite(value)) return { type: 'float', value };
   }

@@ -1,5 +1,6 @@
 /** Reads the text of a scalar: plain, quoted or block, folded as YAML 1.1 says and Go does. */
 import { type Cursor, lineRest } from './cursor.js';
+import type { Dialect } from './dialect.js';
 
 /** Line breaks between two pieces of text: one becomes a space, more stay, less the first. */
 class Fold {
@@ -34,7 +35,12 @@ class Fold {
 }
 
 /** Returns the text and whether it ended on a new line (where a key may start). */
-export function scanPlain(cursor: Cursor, indent: number, inFlow: boolean): { value: string; endedOnNewLine: boolean } {
+export function scanPlain(
+  cursor: Cursor,
+  indent: number,
+  inFlow: boolean,
+  dialect: Dialect,
+): { value: string; endedOnNewLine: boolean } {
   const fold = new Fold();
   let value = '';
   for (;;) {
@@ -42,6 +48,8 @@ export function scanPlain(cursor: Cursor, indent: number, inFlow: boolean): { va
     const start = cursor.index;
     do cursor.read(inFlow ? plainInFlow : plainInBlock);
     while (cursor.code() === 0x3a && !cursor.isBlankOrEnd(1) && cursor.read(colon));
+    if (inFlow && !dialect.allowsColonInFlow && cursor.text.slice(start, cursor.index).includes(':'))
+      cursor.fail("found unexpected ':'");
     if (cursor.index > start) value += fold.join() + cursor.text.slice(start, cursor.index);
     if (!cursor.isBlank() && !cursor.isBreak()) break;
     while (cursor.isBlank() || cursor.isBreak()) {

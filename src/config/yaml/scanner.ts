@@ -4,6 +4,7 @@
  * only when its colon is met, so its tokens wait in a queue until then.
  */
 import { Cursor } from './cursor.js';
+import type { Dialect } from './dialect.js';
 import { scanBlock, scanPlain, scanQuoted } from './scan-scalar.js';
 import { scanAnchorName, scanDirective, scanTag } from './scan-tag.js';
 import type { Token, TokenType } from './tokens.js';
@@ -24,6 +25,7 @@ const maxKeyLength = 1024;
 
 export class Scanner {
   private readonly cursor: Cursor;
+  private readonly dialect: Dialect;
   private queue: Token[] = [];
   private head = 0;
   private taken = 0;
@@ -35,8 +37,9 @@ export class Scanner {
   private readonly keyByToken = new Map<number, SimpleKey>();
   private ended = false;
 
-  constructor(text: string) {
+  constructor(text: string, dialect: Dialect) {
     this.cursor = new Cursor(text);
+    this.dialect = dialect;
   }
 
   peek(): Token {
@@ -300,7 +303,7 @@ export class Scanner {
   private fetchPlain(): void {
     let endedOnNewLine = false;
     this.fetchScalar(() => {
-      const plain = scanPlain(this.cursor, this.indent + 1, this.flowLevel > 0);
+      const plain = scanPlain(this.cursor, this.indent + 1, this.flowLevel > 0, this.dialect);
       endedOnNewLine = plain.endedOnNewLine;
       return plain.value;
     }, true);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Value } from '../value.js';
 import { readYaml } from './compose.js';
+import { dialectOf } from './dialect.js';
 import { YamlError } from './tokens.js';
 
 /** As Go turns it into JSON. */
@@ -109,6 +110,24 @@ describe('what Go refuses, in its words', () => {
     }
     expect(caught).toBeInstanceOf(YamlError);
     expect(caught).toMatchObject({ message, line, column });
+  });
+});
+
+describe('older kubelets', () => {
+  test('read 1e3 as text until 1.16', () => {
+    expect(toJson(readYaml('a: 1e3\nb: 1e+3\n', dialectOf(16)).value)).toBe('{"a":"1e3","b":1000}');
+    expect(toJson(readYaml('a: 1e3\n', dialectOf(17)).value)).toBe('{"a":1000}');
+  });
+
+  test('refused what is no document after the first until 1.12', () => {
+    expect(() => readYaml(' a: 1\nb: 2\n', dialectOf(12))).toThrow('did not find expected <document start>');
+    expect(toJson(readYaml(' a: 1\nb: 2\n', dialectOf(13)).value)).toBe('{"a":1}');
+    expect(toJson(readYaml('a: 1\n---\n{{{\n', dialectOf(12)).value)).toBe('{"a":1}');
+  });
+
+  test('refused a colon inside a word in flow until 1.12', () => {
+    expect(() => readYaml('a: {b:c}\n', dialectOf(12))).toThrow("found unexpected ':'");
+    expect(toJson(readYaml('a: {b:c}\n', dialectOf(13)).value)).toBe('{"a":{"b:c":null}}');
   });
 });
 

@@ -1,0 +1,17 @@
+/** How Go's YAML library differed in older kubelets. */
+import type { Minor } from '../model.js';
+
+export interface Dialect {
+  /** Until 1.12 `{a:b}` was an error, since then it is a key `a:b`. */
+  allowsColonInFlow: boolean;
+  /** Until 1.12 something that is no new document after the first was an error; since then it is not looked at. */
+  endsWithDocument: boolean;
+  /** Until 1.16 `1e3` was text, and only `1e+3` a number. */
+  allowsBareExponent: boolean;
+}
+
+export function dialectOf(minor: Minor): Dialect {
+  return { allowsColonInFlow: minor >= 13, endsWithDocument: minor >= 13, allowsBareExponent: minor >= 17 };
+}
+
+export const newestDialect: Dialect = { allowsColonInFlow: true, endsWithDocument: true, allowsBareExponent: true };
