@@ -7,6 +7,7 @@ import {
   type ServerHttp2Session,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { Log } from '../log.js';
 import type { Handle } from './handler.js';
@@ -94,7 +95,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 function limitHttp1(server: Http2SecureServer, limits: ServerLimits): void {
   Object.assign(server, {
     headersTimeout: limits.headersMs,
-    requestTimeout: Math.max(limits.headersMs, limits.bodyTimeoutMs),
+    // Whoever reads the body gives up first, and says so; this is for bodies that nobody reads.
+    requestTimeout: limits.headersMs + 2 * limits.bodyTimeoutMs,
     connectionsCheckingInterval: Math.min(5_000, limits.headersMs),
     keepAliveTimeout: limits.idleMs,
   });
@@ -144,9 +146,24 @@ function trackConnections(server: Http2SecureServer, limits: ServerLimits, log: 
     closeWhenIdle(session, limits.idleMs);
   });
   server.on('tlsClientError', () => {});
-  server.on('clientError', (_error, socket) => socket.destroy());
+  server.on('clientError', refuseClient);
   server.on('error', (error) => log.error('server error', { error }));
   return connections;
+}
+
+const refusals: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+/** What is not even HTTP gets an answer where there is one, and no second chance. */
+function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = refusals[error.code ?? ''] ?? '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
 }
 
 /** An open stream, such as a quiet watch, is no idleness. */

@@ -1,0 +1,201 @@
+/** kill -9 under concurrent writes: what was acknowledged is there, revisions never go back, watches resume without gap or repetition. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type ClientHttp2Session, connect } from 'node:http2';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const rounds = 20;
+const writers = 8;
+const maps = '/api/v1/namespaces/default/configmaps';
+const relet = join(import.meta.dirname, '..', '..', 'bin', 'relet.cjs');
+
+let directory: string;
+let server: ChildProcess | undefined;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'relet-kill-'));
+});
+afterAll(() => {
+  server?.kill('SIGKILL');
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Starts the server and resolves with its address once it says that it is ready. */
+async function start(): Promise<string> {
+  const child = spawn(process.execPath, [relet, 'apiserver', '--data-dir', directory, '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  server = child;
+  let url = '';
+  let problem = '';
+  child.stderr.on('data', (chunk) => {
+    problem += chunk;
+  });
+  for await (const line of createInterface(child.stdout)) {
+    if (line.startsWith('url: ')) url = line.slice(5);
+    if (line === 'ready') return url;
+  }
+  throw new Error(`the server did not get ready: ${problem}`);
+}
+
+function connection(url: string): ClientHttp2Session {
+  const pki = (file: string) => readFileSync(join(directory, 'pki', file));
+  const session = connect(url, { ca: pki('ca.crt'), cert: pki('admin.crt'), key: pki('admin.key') });
+  session.on('error', () => {});
+  return session;
+}
+
+interface Answer {
+  code: number;
+  // biome-ignore lint/suspicious/noExplicitAny: answers of several kinds
+  json: any;
+}
+
+/** Rejects when the connection breaks before the whole answer is there: then nothing was acknowledged. */
+function call(session: ClientHttp2Session, method: string, path: string, body?: unknown): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const stream = session.request({ ':method': method, ':path': path, 'content-type': type });
+    let code = 0;
+    let text = '';
+    let isWhole = false;
+    stream.on('response', (headers) => {
+      code = headers[':status'] ?? 0;
+    });
+    stream.on('data', (chunk) => {
+      text += chunk;
+    });
+    stream.on('end', () => {
+      isWhole = true;
+    });
+    stream.on('error', reject);
+    stream.on('close', () => {
+      try {
+        if (isWhole && code !== 0) resolve({ code, json: JSON.parse(text) });
+        else reject(new Error('the connection broke'));
+      } catch (error) {
+        reject(error);
+      }
+    });
+    stream.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+interface Seen {
+  type: string;
+  name: string;
+  version: number;
+}
+
+/** Collects events until the connection breaks or `stop` is called. */
+function follow(session: ClientHttp2Session, from: number): { events: Seen[]; stop(): void } {
+  const events: Seen[] = [];
+  const stream = session.request({ ':path': `${maps}?watch=true&resourceVersion=${from}` });
+  let rest = '';
+  stream.on('error', () => {});
+  stream.on('data', (chunk) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) {
+      const { type, object } = JSON.parse(line);
+      events.push({ type, name: object.metadata?.name, version: Number(object.metadata?.resourceVersion) });
+    }
+  });
+  return { events, stop: () => stream.close() };
+}
+
+/** What each writer knows to be stored: the highest value that was acknowledged. */
+const acknowledged = new Map<string, number>();
+/** What each writer may have stored: the highest value it sent. */
+const sent = new Map<string, number>();
+let highestVersion = 0;
+
+/** Writes as fast as it can until the connection breaks. */
+async function write(session: ClientHttp2Session, name: string): Promise<void> {
+  for (;;) {
+    const value = (sent.get(name) ?? 0) + 1;
+    sent.set(name, value);
+    const isNew = !acknowledged.has(name);
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { value: String(value) } };
+    const answer = isNew
+      ? await call(session, 'POST', maps, object)
+      : await call(session, 'PATCH', `${maps}/${name}`, { data: { value: String(value) } });
+    // A creation whose answer was lost is there already; the next write changes it.
+    if (isNew && answer.code === 409) acknowledged.set(name, 0);
+    else {
+      expect([200, 201]).toContain(answer.code);
+      expect(answer.json.data.value).toBe(String(value));
+      acknowledged.set(name, value);
+      highestVersion = Math.max(highestVersion, Number(answer.json.metadata.resourceVersion));
+    }
+  }
+}
+
+describe('kill -9', () => {
+  test(`${rounds} rounds of it lose nothing`, { timeout: 240_000 }, async () => {
+    const history: Seen[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const url = await start();
+      const session = connection(url);
+      const { json } = await call(session, 'GET', maps);
+      const present = new Map<string, number>(
+        json.items.map((item: { metadata: { name: string }; data?: { value: string } }) => [
+          item.metadata.name,
+          Number(item.data?.value ?? 0),
+        ]),
+      );
+      for (const [name, value] of acknowledged) {
+        expect(present.get(name), `${name} in round ${round}`).toBeGreaterThanOrEqual(value);
+        expect(present.get(name)).toBeLessThanOrEqual(sent.get(name)!);
+      }
+      expect(Number(json.metadata.resourceVersion)).toBeGreaterThanOrEqual(highestVersion);
+
+      const watch = follow(session, history.at(-1)?.version ?? Number(json.metadata.resourceVersion));
+      const writing = Array.from({ length: writers }, (_, at) => write(session, `w${at}`));
+      // Long enough for many writes; where exactly the kill falls is chance.
+      const enough = Math.ceil(Math.random() * 60);
+      const before = highestVersion;
+      while (highestVersion < before + enough) await new Promise((resolve) => setImmediate(resolve));
+      const gone = new Promise((resolve) => server!.once('exit', resolve));
+      server!.kill('SIGKILL');
+      await Promise.allSettled(writing);
+      await gone;
+      session.destroy();
+      history.push(...watch.events);
+    }
+    checkHistory(history);
+    await checkEnd(history);
+  });
+});
+
+/** Watched versions only ever rise: nothing twice, nothing out of order, no error events. */
+function checkHistory(history: Seen[]): void {
+  expect(history.length).toBeGreaterThan(rounds);
+  for (const [at, event] of history.entries()) {
+    expect(event.type).toMatch(/^(ADDED|MODIFIED)$/);
+    if (at > 0) expect(event.version).toBeGreaterThan(history[at - 1]!.version);
+  }
+}
+
+/** Everything after the first event is in the server's history: what the broken watches brought is exactly a part of it. */
+async function checkEnd(history: Seen[]): Promise<void> {
+  const url = await start();
+  const session = connection(url);
+  const first = history[0]!.version - 1;
+  const { json } = await call(session, 'GET', maps);
+  const replay = follow(session, first);
+  const newest = Math.max(
+    ...json.items.map((item: { metadata: { resourceVersion: string } }) => Number(item.metadata.resourceVersion)),
+  );
+  while ((replay.events.at(-1)?.version ?? 0) < newest) await new Promise((resolve) => setImmediate(resolve));
+  const upTo = history.at(-1)!.version;
+  expect(replay.events.filter(({ version }) => version <= upTo)).toEqual(history);
+  replay.stop();
+  session.destroy();
+  const gone = new Promise((resolve) => server!.once('exit', resolve));
+  server!.kill('SIGTERM');
+  expect(await gone).toBe(0);
+}

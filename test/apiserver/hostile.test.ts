@@ -1,0 +1,234 @@
+/** Malformed and hostile input: the right error, or the connection is cut off; the server stays well and its memory bounded. */
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import { type Client, clientOf } from './client.js';
+
+const maps = '/api/v1/namespaces/default/configmaps';
+const limits = { headersMs: 400, bodyTimeoutMs: 400, idleMs: 600, handshakeMs: 400 };
+
+let server: ApiServer;
+let client: Client;
+
+beforeAll(async () => {
+  server = await startApiServer({ limits });
+  client = clientOf(server, 'http1');
+});
+afterAll(async () => {
+  await client.close();
+  await server.close();
+});
+
+const post = (raw: string | Buffer, headers: Record<string, string> = {}) =>
+  client.call({ method: 'POST', path: maps, raw, headers });
+
+async function socket(): Promise<TLSSocket> {
+  const opened = connectTls({ port: server.port, ca: server.pki.ca, ...server.pki.admin, ALPNProtocols: ['http/1.1'] });
+  opened.on('error', () => {});
+  await once(opened, 'secureConnect');
+  return opened;
+}
+
+/** Everything the server sends until it closes the connection. */
+async function untilClosed(opened: TLSSocket): Promise<string> {
+  let text = '';
+  opened.on('data', (chunk) => {
+    text += chunk;
+  });
+  await new Promise<void>((resolve) => {
+    if (opened.closed) resolve();
+    else opened.once('close', () => resolve());
+  });
+  return text;
+}
+
+async function expectWell(): Promise<void> {
+  const { code, text } = await client.call({ path: '/readyz' });
+  expect([code, text]).toEqual([200, 'ok']);
+}
+
+describe('bodies that are no objects', () => {
+  test.each([
+    ['', "couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)"],
+    ['{"a"', 'unexpected end of JSON input ({"a")'],
+    ['nonsense', "invalid character 'o' in literal null (expecting 'u')"],
+    ['[]', 'cannot unmarshal array'],
+    ['"text"', 'cannot unmarshal string'],
+    [`${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'exceeded max depth'],
+  ])('%.20j', async (body, message) => {
+    const { code, json } = await post(body);
+    expect(code).toBe(400);
+    expect(json.message).toContain(message);
+  });
+
+  test('bytes that are no UTF-8', async () => {
+    const { code } = await post(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]));
+    expect(code).toBeGreaterThanOrEqual(400);
+    await expectWell();
+  });
+
+  test('a YAML bomb', async () => {
+    const lines = ['a: &a [x,x,x,x,x,x,x,x,x]'];
+    for (const [at, name] of [...'bcdefghi'].entries()) {
+      const before = 'abcdefghi'[at]!;
+      lines.push(`${name}: &${name} [${Array(9).fill(`*${before}`).join(',')}]`);
+    }
+    const { code } = await post(lines.join('\n'), { 'content-type': 'application/yaml' });
+    expect(code).toBe(400);
+    await expectWell();
+  });
+
+  test('broken protobuf', async () => {
+    const headers = { 'content-type': 'application/vnd.kubernetes.protobuf' };
+    expect((await post(Buffer.from('nonsense'), headers)).code).toBe(400);
+    expect((await post(Buffer.from('k8s\0\x12\xff\xff\xff\xff\x0f', 'latin1'), headers)).code).toBe(400);
+    expect((await post(Buffer.alloc(0), headers)).code).toBe(400);
+  });
+});
+
+describe('prototype keys', () => {
+  const polluted = () => ({}) as Record<string, unknown>;
+
+  test.each([
+    '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"p1"},"__proto__":{"polluted":1}}',
+    '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"p2","__proto__":{"polluted":1}},"data":{"k":"v"}}',
+    '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"p3"},"constructor":{"prototype":{"polluted":1}}}',
+  ])('%s', async (body) => {
+    expect((await post(body)).code).toBe(201);
+    expect(polluted().polluted).toBeUndefined();
+  });
+
+  test.each(['merge', 'strategic-merge', 'json'])('in a %s patch', async (type) => {
+    await post('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"victim"}}');
+    const raw =
+      type === 'json'
+        ? '[{"op":"add","path":"/__proto__/polluted","value":1},{"op":"add","path":"/constructor/prototype/polluted","value":1}]'
+        : '{"__proto__":{"polluted":1},"metadata":{"annotations":{"__proto__":"x"}},"data":{"__proto__":"y"}}';
+    await client.call({
+      method: 'PATCH',
+      path: `${maps}/victim`,
+      raw,
+      headers: { 'content-type': `application/${type}-patch+json` },
+    });
+    expect(polluted().polluted).toBeUndefined();
+    expect((await client.call({ path: `${maps}/victim` })).code).toBe(200);
+  });
+
+  test('as names of things', async () => {
+    for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+      expect((await client.call({ path: `${maps}/${name}` })).code).toBe(404);
+      expect((await client.call({ path: `/api/v1/namespaces/default/${name}` })).code).toBe(404);
+      expect((await client.call({ path: `${maps}/victim/${name}` })).code).toBe(404);
+      expect((await client.call({ path: `/apis/${name}/v1/x` })).code).toBe(404);
+      expect((await client.call({ path: `${maps}?fieldSelector=${name}%3Dx` })).code).toBe(400);
+    }
+  });
+});
+
+describe('paths', () => {
+  test.each([
+    ['/api/v1/namespaces/../../etc/passwd', 404],
+    ['/api/v1/namespaces/%2e%2e/configmaps/x', 404],
+    ['/api/v1/namespaces/default/configmaps/..%2f..%2fsecrets', 404],
+    ['/api/v1/namespaces/default/configmaps/%zz', 400],
+    ['/api/v1/namespaces/default/configmaps/%00', 404],
+    ['//api//v1//namespaces', 404],
+    [`/api/v1/namespaces/${'x'.repeat(5000)}/configmaps/a`, 404],
+  ])('%.60s', async (path, code) => {
+    expect((await client.call({ path })).code).toBe(code);
+  });
+
+  test('a name that cannot be one is refused', async () => {
+    for (const name of ['../x', 'a/b', '', 'A', 'x'.repeat(300)]) {
+      const { code } = await post(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }));
+      expect(code).toBe(422);
+    }
+  });
+});
+
+describe('sizes', () => {
+  test('a body that says it is too large is refused at once', async () => {
+    const { code, json } = await post(Buffer.alloc((3 << 20) + 1, ' '));
+    expect(code).toBe(413);
+    expect(json).toMatchObject({
+      reason: 'RequestEntityTooLarge',
+      message: 'Request entity too large: limit is 3145728',
+    });
+  });
+
+  test('a body that does not say is cut off where the limit is', async () => {
+    const opened = await socket();
+    opened.write(
+      `POST ${maps} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    const chunk = `${(1 << 20).toString(16)}\r\n${' '.repeat(1 << 20)}\r\n`;
+    for (let at = 0; at < 5 && !opened.destroyed; at++) opened.write(chunk);
+    expect(await untilClosed(opened)).toContain('413 Payload Too Large');
+    await expectWell();
+  });
+
+  test('headers without measure are refused', async () => {
+    const opened = await socket();
+    opened.write(`GET /readyz HTTP/1.1\r\nHost: x\r\nX-Big: ${'x'.repeat(200_000)}\r\n\r\n`);
+    const text = await untilClosed(opened);
+    expect(text === '' || text.startsWith('HTTP/1.1 431')).toBe(true);
+    await expectWell();
+  });
+
+  test('an object at the limit is stored and read', async () => {
+    const data = { big: 'x'.repeat(1_000_000) };
+    expect(
+      (await post(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'big' }, data }))).code,
+    ).toBe(201);
+    const { json } = await client.call({ path: `${maps}/big` });
+    expect(json.data.big).toHaveLength(1_000_000);
+  });
+});
+
+describe('clients that keep the server waiting', () => {
+  test('a connection without a request is closed', async () => {
+    await untilClosed(await socket());
+  });
+
+  test('headers that never end', async () => {
+    const opened = await socket();
+    opened.write('GET /readyz HTTP/1.1\r\nHost: x\r\n');
+    const text = await untilClosed(opened);
+    expect(text === '' || text.startsWith('HTTP/1.1 408')).toBe(true);
+  });
+
+  test('a body that never ends', async () => {
+    const opened = await socket();
+    opened.write(`POST ${maps} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`);
+    const text = await untilClosed(opened);
+    expect(text).toMatch(/^HTTP\/1\.1 (408|504)/);
+    await expectWell();
+  });
+
+  test('a body that never ends over HTTP/2', async () => {
+    const session = connectHttp2(server.url, { ca: server.pki.ca, ...server.pki.admin });
+    session.on('error', () => {});
+    const stream = session.request({ ':method': 'POST', ':path': maps, 'content-type': 'application/json' });
+    stream.on('error', () => {});
+    stream.write('{');
+    const [headers] = await once(stream, 'response');
+    expect(headers[':status']).toBe(504);
+    session.destroy();
+  });
+
+  test('an HTTP/2 connection on which nothing happens is closed; one with a watch is not', async () => {
+    const idle = connectHttp2(server.url, { ca: server.pki.ca, ...server.pki.admin });
+    const watching = connectHttp2(server.url, { ca: server.pki.ca, ...server.pki.admin });
+    for (const session of [idle, watching]) session.on('error', () => {});
+    const stream = watching.request({ ':path': `${maps}?watch=true&resourceVersion=${server.store.revision}` });
+    await once(stream, 'response');
+    await once(idle, 'close');
+    // The other is as old: its timer has run out too.
+    const event = once(stream, 'data');
+    await post('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"news"}}');
+    expect(String(await event)).toContain('"news"');
+    watching.destroy();
+  });
+});
