@@ -19,6 +19,7 @@ import type { Memory } from '../src/agent/memory.js';
 import { newCounters } from '../src/agent/metrics.js';
 import { configOk, statusConfig } from '../src/agent/report.js';
 import { Reporter } from '../src/agent/reporter.js';
+import type { Request } from '../src/agent/requests.js';
 import type { ExactSource } from '../src/agent/source.js';
 import { defaultTrialLimits } from '../src/agent/trial.js';
 import { check } from '../src/config/check.js';
@@ -57,6 +58,8 @@ export class Rig {
   memory!: Memory;
   #stop = new AbortController();
   #ended: Promise<number> = Promise.resolve(0);
+  #agent: Agent | undefined;
+  #localFile: string | undefined;
 
   constructor(options: RigOptions, dir: string, healthzPort: number) {
     this.#options = options;
@@ -78,13 +81,16 @@ export class Rig {
     const { clock, host } = this;
     this.reporter = new Reporter({ memory, clock, log, initConfig: options.initConfig ?? false });
     const fake = join(import.meta.dirname, 'fake-kubelet.mjs');
-    const agent = new Agent({
+    this.#agent = new Agent({
       options: { trial: defaultTrialLimits, onChange: 'restart', inPlaceJitterMs: 0, settleMs: 20, ...options.options },
       memory,
       judge: options.judge ?? simpleJudge(this.healthzPort),
       commandLine: {
         command: [fake],
-        args: (file) => [...(file === undefined ? [] : [`--config=${file}`]), `--healthz-port=${this.healthzPort}`],
+        args: (file = this.#localFile) => [
+          ...(file === undefined ? [] : [`--config=${file}`]),
+          `--healthz-port=${this.healthzPort}`,
+        ],
         localFiles: () => new Map(),
       },
       kubeletVersion: createVersionQuestion({ command: [fake], host, memory }),
@@ -98,7 +104,19 @@ export class Rig {
       log,
     });
     this.#stop = new AbortController();
-    this.#ended = agent.run(this.#stop.signal).finally(() => lock.release());
+    this.#ended = this.#agent.run(this.#stop.signal).finally(() => lock.release());
+  }
+
+  /** As a person on the host would. */
+  async ask(request: Request): Promise<void> {
+    this.memory.request.write(request);
+    await this.#agent!.heed();
+  }
+
+  /** From now on the local config is one with these orders. */
+  breakLocal(...orders: string[]): void {
+    this.#localFile = join(this.dir, '..', 'local');
+    writeFileSync(this.#localFile, this.config(...orders));
   }
 
   /** As SIGTERM to relet; the exit code. */

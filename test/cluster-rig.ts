@@ -113,6 +113,11 @@ export class ClusterRig {
     return this.assign({ configMap: { namespace: 'kube-system', name, kubeletConfigKey } });
   }
 
+  /** Puts the node's kubeconfig where it belongs, as TLS bootstrap would. */
+  async connect(): Promise<void> {
+    writeFileSync(this.nodeKubeconfig, await nodeKubeconfigText(this.server));
+  }
+
   async events(): Promise<EventObject[]> {
     const { items } = await this.admin.list<EventObject>(events, { namespace: 'default' });
     return items;
@@ -140,17 +145,10 @@ export async function createClusterRig(options: ClusterRigOptions = {}): Promise
   });
   const admin = clientFor(server.kubeconfig);
   await admin.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } });
-  const certificate = await server.pki.issueNodeClient(nodeName);
-  const text = kubeconfigText({
-    server: server.url,
-    ca: server.pki.ca,
-    user: `system:node:${nodeName}`,
-    client: certificate,
-  });
   let connection: NodeConnection;
   const node = await createRig({ ...options.node, connect: (signal) => connection.connect(signal) });
   const nodeKubeconfig = join(node.dir, '..', 'kubeconfig');
-  writeFileSync(nodeKubeconfig, text);
+  writeFileSync(nodeKubeconfig, await nodeKubeconfigText(server));
   const log = createLog({ format: 'text', level: 'debug', write: (line) => node.logLines.push(line) });
   connection = new NodeConnection({
     kubeconfig: nodeKubeconfig,
@@ -178,4 +176,9 @@ export function clientFor(kubeconfig: string): KubeClient {
     log: silentLog,
   });
   return createClient({ source, clock: systemClock, userAgent: 'relet-test' });
+}
+
+async function nodeKubeconfigText(server: ApiServer): Promise<string> {
+  const client = await server.pki.issueNodeClient(nodeName);
+  return kubeconfigText({ server: server.url, ca: server.pki.ca, user: `system:node:${nodeName}`, client });
 }

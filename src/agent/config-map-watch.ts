@@ -46,7 +46,8 @@ export class ConfigMapWatch {
     if (place === undefined || this.#options.signal.aborted) return;
     const stop = new AbortController();
     this.#following = { place, stop };
-    void this.#run(place, AbortSignal.any([stop.signal, this.#options.signal]));
+    const { namespace, name } = place;
+    void this.#run({ namespace, name }, AbortSignal.any([stop.signal, this.#options.signal]));
   }
 
   /** This version was read: hearing of it again is no news. */

@@ -1,0 +1,224 @@
+/** What upstream did not test, or did wrong: X1–X15 and the promises around them, each as relet repairs it. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { nodes } from '../src/kube/resource-type.js';
+import { clientFor, createClusterRig, nodeName } from './cluster-rig.js';
+
+const download = 'failed to sync: failed to download config, see Kubelet log for details';
+
+describe('status', () => {
+  test('X1 an error of following goes away when the reference does', async () => {
+    const rig = await createClusterRig();
+    await rig.point('nowhere');
+    await rig.until('error', () => rig.config?.error === download);
+    await rig.assign(null);
+    await rig.until('clean', () => rig.config !== undefined && Object.keys(rig.config).length === 0);
+    expect(rig.condition?.status).toBe('True');
+  });
+
+  test('X2 a status that the API did not take is written again', async () => {
+    const rig = await createClusterRig();
+    const { metadata } = await rig.createConfigMap('good', { kubelet: rig.node.config() });
+    await rig.point('good');
+    await rig.until('active', () => rig.config?.active !== undefined);
+    // Somebody wipes it: as good as a write that was lost.
+    await rig.admin.patch(
+      nodes,
+      { name: nodeName, subresource: 'status' },
+      { status: { config: null } },
+      { as: 'merge' },
+    );
+    await rig.until('mended', () => rig.config?.active?.configMap?.uid === metadata.uid);
+  });
+
+  test('a Node that is deleted and registers anew gets its status again, and nothing restarts', async () => {
+    const rig = await createClusterRig();
+    await rig.admin.delete(nodes, { name: nodeName });
+    await rig.until('gone', () => rig.seen === undefined);
+    await rig.admin.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } });
+    await rig.until('status again', () => rig.config !== undefined);
+    expect(rig.node.starts()).toHaveLength(1);
+  });
+});
+
+describe('equal bytes', () => {
+  test('X5 an edit of metadata moves the records, not the kubelet', async () => {
+    const rig = await createClusterRig();
+    await rig.createConfigMap('good', { kubelet: rig.node.config() });
+    await rig.point('good');
+    await rig.until('active', () => rig.config?.active !== undefined);
+    const starts = rig.node.starts().length;
+    const { metadata } = await rig.patchConfigMap('good', { metadata: { labels: { team: 'a' } } });
+    await rig.until('moved', () => rig.config?.active?.configMap?.resourceVersion === metadata.resourceVersion);
+    expect(rig.config?.assigned).toEqual(rig.config?.active);
+    expect(rig.node.starts()).toHaveLength(starts);
+    expect((await rig.events()).filter(({ reason }) => reason === 'KubeletConfigChanged')).toHaveLength(1);
+  });
+
+  test('the last known good follows bytes that proved themselves', async () => {
+    const rig = await createClusterRig();
+    await rig.createConfigMap('good', { kubelet: rig.node.config() });
+    await rig.point('good');
+    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.node.passTrial();
+    const { metadata } = await rig.patchConfigMap('good', { metadata: { labels: { team: 'a' } } });
+    await rig.until('moved', () => rig.config?.lastKnownGood?.configMap?.resourceVersion === metadata.resourceVersion);
+    expect(rig.config?.active).toEqual(rig.config?.lastKnownGood);
+  });
+});
+
+describe('the reference', () => {
+  test('X6 a key that lives only in binaryData is refused before anything is stopped', async () => {
+    const rig = await createClusterRig();
+    await rig.createConfigMap(
+      'binary',
+      {},
+      { binaryData: { kubelet: Buffer.from(rig.node.config()).toString('base64') } },
+    );
+    await rig.point('binary');
+    await rig.until('error', () => rig.config?.error !== undefined);
+    expect(rig.config?.error).toBe('failed to load config, see Kubelet log for details');
+    expect(rig.node.log()).toContain('only under binaryData');
+    expect(rig.node.starts()).toHaveLength(1);
+  });
+
+  test('X12 a Node created with a malformed reference is reported, and nothing restarts', async () => {
+    const rig = await createClusterRig();
+    await rig.admin.delete(nodes, { name: nodeName });
+    const malformed = { configMap: { namespace: 'kube-system' } };
+    await rig.admin.create(
+      nodes,
+      {},
+      { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName }, spec: { configSource: malformed } },
+    );
+    // The server takes no write to such a Node, not even of its status: the host and the log know nevertheless.
+    await rig.node.until('error', () => rig.node.status()?.error === download);
+    expect(rig.node.log()).toContain('spec.configSource.configMap.name must be set');
+    expect(rig.node.starts()).toHaveLength(1);
+  });
+
+  test('X13 a node may clear its own reference, and goes back to local', async () => {
+    const rig = await createClusterRig();
+    await rig.createConfigMap('good', { kubelet: rig.node.config() });
+    await rig.point('good');
+    await rig.until('active', () => rig.config?.active !== undefined);
+    await clientFor(rig.nodeKubeconfig).patch(
+      nodes,
+      { name: nodeName },
+      { spec: { configSource: null } },
+      { as: 'merge' },
+    );
+    await rig.until('local', () => rig.config !== undefined && Object.keys(rig.config).length === 0);
+    expect(rig.node.starts().at(-1)?.configFile).toBeUndefined();
+  });
+
+  test('X15 two references that differ only in their key share a checkpoint and run what they name', async () => {
+    const rig = await createClusterRig();
+    await rig.createConfigMap('both', { one: rig.node.config('# one'), two: rig.node.config('# two') });
+    for (const key of ['one', 'two', 'one']) {
+      await rig.point('both', key);
+      await rig.until(key, () => rig.config?.active?.configMap?.kubeletConfigKey === key);
+      expect(rig.node.starts().at(-1)?.config).toContain(`# ${key}`);
+    }
+  });
+
+  test('a lost checkpoint is downloaded again and used, without a person', async () => {
+    const rig = await createClusterRig();
+    const { metadata } = await rig.createConfigMap('good', { kubelet: rig.node.config() });
+    await rig.point('good');
+    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.node.stop();
+    writeFileSync(join(rig.node.dir, 'checkpoints', metadata.uid!, metadata.resourceVersion!, 'kubelet'), 'rot');
+    rig.node.boot();
+    await rig.until('used again', () => rig.node.starts().at(-1)?.config.includes('KubeletConfiguration') === true);
+    await rig.until(
+      'no error',
+      () => rig.config?.active?.configMap?.uid === metadata.uid && rig.config?.error === undefined,
+    );
+  });
+});
+
+describe('no instruction', () => {
+  test('a Node that is gone changes nothing', async () => {
+    const rig = await createClusterRig();
+    await rig.createConfigMap('good', { kubelet: rig.node.config() });
+    await rig.point('good');
+    await rig.until('active', () => rig.config?.active !== undefined);
+    const starts = rig.node.starts().length;
+    await rig.admin.delete(nodes, { name: nodeName });
+    await rig.node.until('noticed', () => rig.node.log().includes('Node deleted; nothing changes on this host'));
+    await rig.node.stop();
+    rig.node.boot();
+    await rig.node.until('no instruction', () => rig.node.log().includes('no instruction, nothing changes'));
+    await rig.node.until('started', () => rig.node.starts().length === starts + 1);
+    expect(rig.node.starts().at(-1)?.configFile).toContain('checkpoints');
+  });
+
+  test('a held node follows nothing until it is released', async () => {
+    const rig = await createClusterRig();
+    rig.node.memory.hold.write({ since: '', why: 'test' });
+    await rig.createConfigMap('good', { kubelet: rig.node.config() });
+    await rig.point('good');
+    await rig.node.ask({ verb: 'hold', why: 'still' });
+    expect(rig.config).toEqual({});
+    await rig.node.ask({ verb: 'release' });
+    await rig.until('active', () => rig.config?.active !== undefined);
+  });
+});
+
+describe('reset', () => {
+  test('local is tried with a way back, and both records are empty once it was healthy', async () => {
+    const rig = await createClusterRig();
+    await rig.createConfigMap('good', { kubelet: rig.node.config() });
+    await rig.point('good');
+    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.node.passTrial();
+    await rig.assign(null);
+    await rig.until('local', () => rig.config !== undefined && Object.keys(rig.config).length === 0);
+    expect(rig.node.memory.wayBack.read()).toBeUndefined();
+    expect(rig.node.memory.lastKnownGood()).toEqual({ source: undefined });
+  });
+
+  test('a local config that is not healthy is left for what ran before', async () => {
+    const rig = await createClusterRig();
+    const { metadata } = await rig.createConfigMap('good', { kubelet: rig.node.config() });
+    await rig.point('good');
+    await rig.until('active', () => rig.config?.active !== undefined);
+    rig.node.breakLocal('# exit 1');
+    await rig.assign(null);
+    await rig.until(
+      'way back',
+      () => rig.config?.error !== undefined && rig.config.active?.configMap?.uid === metadata.uid,
+    );
+    expect(rig.config?.assigned).toBeUndefined();
+    expect(rig.config?.error).toContain('rolled back a config under which the kubelet kept dying');
+  });
+
+  test('use-local on the host goes back and stays there, whatever the API says', async () => {
+    const rig = await createClusterRig();
+    await rig.createConfigMap('good', { kubelet: rig.node.config() });
+    await rig.point('good');
+    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.node.ask({ verb: 'use-local' });
+    await rig.until('local', () => rig.config !== undefined && rig.config.active === undefined);
+    expect(rig.node.memory.hold.read()?.why).toContain('use-local');
+    expect(rig.node.starts().at(-1)?.configFile).toBeUndefined();
+  });
+});
+
+describe('without the API', () => {
+  test('X14 start, restart and rollback work from disk, and when the API returns the status is right', async () => {
+    const rig = await createClusterRig({ boot: false });
+    rmSync(rig.nodeKubeconfig);
+    rig.node.remember('assigned', '1', rig.node.config('# exit 1'));
+    const good = rig.node.remember('last-known-good', '2', rig.node.config());
+    rig.node.boot();
+    await rig.node.until('rolled back', () => rig.node.status()?.active?.configMap?.uid === good.uid);
+    expect(rig.seen?.status.config).toBeUndefined();
+    await rig.connect();
+    rig.node.clock.advance(1000);
+    // The API says: local. That is an instruction, and it is followed.
+    await rig.until('local', () => rig.config !== undefined && Object.keys(rig.config).length === 0);
+  });
+});
