@@ -137,6 +137,27 @@ describe('strict and lenient', () => {
   });
 });
 
+describe('what follows the first document', () => {
+  test.each([
+    ['another document', `${header}---\nmaxPods: 5\n`, 4, 1],
+    ['a document that cannot be read', `${header}---\n{{{\n`, 4, 1],
+    [
+      'fields that are less indented',
+      '  apiVersion: kubelet.config.k8s.io/v1beta1\n  kind: KubeletConfiguration\nmaxPods: 5\n',
+      3,
+      1,
+    ],
+  ])('%s has no effect, and is pointed out', (_name, text, line, column) => {
+    const { config, findings } = decode(text, { minor: 32 });
+    expect(config).toEqual({});
+    expect(findings).toMatchObject([{ severity: 'warning', source: 'relet', line, column }]);
+  });
+
+  test.each([`${header}---\n`, `${header}...\n`, `${header}--- # end\n`])('%j is nothing', (text) => {
+    expect(decode(text, { minor: 32 }).findings).toEqual([]);
+  });
+});
+
 describe('kinds', () => {
   test.each([
     ['apiVersion: a/b/c\nkind: X\n', 'unexpected GroupVersion string: a/b/c'],

@@ -4,7 +4,7 @@ import { convertAlpha, isAlpha } from './alpha.js';
 import { decodeFields, type FieldsResult, type StrictNote } from './decode-fields.js';
 import { DocumentError, type Identity, identify, notRegistered, readDocument } from './document.js';
 import { fieldAt } from './fields.js';
-import { type Finding, type KubeletConfig, knownMinor, type Minor, type Positions } from './model.js';
+import { type Finding, type KubeletConfig, knownMinor, type Minor, type Position, type Positions } from './model.js';
 import { shapeOf } from './shape.js';
 import { nearest } from './suggest.js';
 import type { Duplicate } from './yaml/compose.js';
@@ -58,7 +58,7 @@ export function decode(text: string, { minor, file = 'kubelet.yaml', strict = tr
 }
 
 function decodeText(text: string, minor: Minor, strict: boolean, prefix: string): Decoded {
-  const { value: document, duplicates } = readDocument(text, minor);
+  const { value: document, duplicates, ignoredAt } = readDocument(text, minor);
   const identity = identify(document, text);
   const alpha = isAlpha(identity.group, identity.version) && identity.kind === 'KubeletConfiguration';
   const internal = identity.group === kubeletGroup && identity.version === '__internal';
@@ -69,6 +69,7 @@ function decodeText(text: string, minor: Minor, strict: boolean, prefix: string)
   const fields = decodeFields(converted.value, shape, minor);
   if (fields.message !== undefined) throw new DecodeError(prefix + fields.message, fields.errors);
   const findings = [...converted.findings, ...strictFindings(fields, duplicates, minor, strict)];
+  if (ignoredAt !== undefined) findings.push(ignored(ignoredAt));
   const { config, positions } = fields;
   const lenientReason = minor < 17 ? '' : strictError(fields, duplicates);
   return { config, findings, positions, lenientReason, isInternal: internal, isAlpha: alpha };
@@ -139,6 +140,11 @@ function unknownField({ path, name, within }: StrictNote, minor: Minor, mayGuess
   if (known !== undefined) return `${unknown}: it went after 1.${known.last}`;
   const guess = mayGuess && within && nearest(name, within.fields.keys());
   return !guess ? unknown : `${unknown}: did you mean ${goQuote(guess)}?`;
+}
+
+function ignored(at: Position): Finding {
+  const message = 'the kubelet reads the first document only; what begins here has no effect';
+  return { severity: 'warning', source: 'relet', path: '', ...at, message };
 }
 
 function problem(path: string, at: { line: number; column: number }, message: string): Finding {

@@ -11,6 +11,8 @@ export interface Document {
   value: Value;
   /** Repeated keys of a YAML document; JSON's are met while its fields are read. */
   duplicates: Duplicate[];
+  /** Where content begins that the kubelet does not look at. */
+  ignoredAt?: Position;
 }
 
 /** `message` as the kubelet puts it after `failed to decode: `. */
@@ -35,8 +37,8 @@ export function readDocument(text: string, minor: Minor = newestMinor): Document
     );
   try {
     if (/^\s*\{/.test(text) && text.charCodeAt(0) !== 0xfeff) return { value: readJson(text), duplicates: [] };
-    const { value, duplicates } = readYaml(text, dialectOf(minor));
-    return { value: value ?? { kind: 'null', at: start }, duplicates };
+    const { value, ...rest } = readYaml(text, dialectOf(minor));
+    return { value: value ?? { kind: 'null', at: start }, ...rest };
   } catch (error) {
     if (error instanceof JsonError)
       throw new DocumentError(`couldn't get version/kind; json parse error: ${error.message}`, error.at);

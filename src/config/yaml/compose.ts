@@ -23,18 +23,20 @@ export interface YamlDocument {
   /** Undefined for an empty stream, which Go takes for null. */
   value: Value | undefined;
   duplicates: Duplicate[];
+  /** Where content begins that Go does not look at. */
+  ignoredAt?: Position;
 }
 
 /** `dialect`: the library changed a little with the kubelet that brought it. */
 export function readYaml(text: string, dialect: Dialect = newestDialect): YamlDocument {
-  const root = parseYaml(text, dialect);
+  const { root, ignoredAt } = parseYaml(text, dialect);
   if (root === undefined) return { value: undefined, duplicates: [] };
   const composer = new Composer(dialect);
   const value = composer.value(root);
   // What JSON cannot hold is found only on the way to it, when all of the YAML was read.
   if (composer.badKey !== undefined) throw composer.badKey;
   if (composer.hasInfinity) refuseInfinity(value);
-  return { value, duplicates: composer.duplicates };
+  return { value, duplicates: composer.duplicates, ...(ignoredAt && { ignoredAt: position(ignoredAt) }) };
 }
 
 /** Entries by typed key: the integer 1 and the text "1" are two keys until they become JSON. */
@@ -231,6 +233,6 @@ function failAt(node: Node, problem: string): YamlError {
   return new YamlError(`yaml: ${problem}`, node.line, node.column);
 }
 
-function position(node: Node): Position {
-  return { line: node.line + 1, column: node.column + 1 };
+function position({ line, column }: { line: number; column: number }): Position {
+  return { line: line + 1, column: column + 1 };
 }

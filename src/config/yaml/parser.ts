@@ -36,11 +36,20 @@ export type Node = ScalarNode | SequenceNode | MappingNode | AliasNode;
 /** Go allows 10000; no config is ever so deep, and a thousand keeps our stack safe. */
 export const maxDepth = 1000;
 
-/** Undefined for a stream without a document. */
-export function parseYaml(text: string, dialect: Dialect): Node | undefined {
+export interface FirstDocument {
+  /** Undefined for a stream without a document. */
+  root: Node | undefined;
+  /** Where content begins that Go does not look at. */
+  ignoredAt?: Place;
+}
+
+export function parseYaml(text: string, dialect: Dialect): FirstDocument {
   const control = /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ud800-\udfff\ue000-\ufffd]/.exec(text);
   if (control !== null) throw controlCharacter(text, control.index);
-  return new Parser(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text, dialect).document();
+  const parser = new Parser(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text, dialect);
+  const root = parser.document();
+  const ignoredAt = root && parser.nextContent();
+  return { root, ...(ignoredAt && { ignoredAt }) };
 }
 
 function controlCharacter(text: string, index: number): YamlError {
@@ -86,6 +95,21 @@ class Parser {
     }
     if (!empty.includes(end.type)) this.fail('did not find expected <document start>', end);
     return root;
+  }
+
+  /** The first token of whatever follows the document; undefined when nothing does. What cannot be read is content too. */
+  nextContent(): Place | undefined {
+    try {
+      for (;;) {
+        const token = this.scanner.peek();
+        if (token.type === 'stream-end') return undefined;
+        if (token.type !== 'document-start' && token.type !== 'document-end') return token;
+        this.scanner.take();
+      }
+    } catch (error) {
+      if (error instanceof YamlError) return { line: error.line - 1, column: error.column - 1 };
+      throw error;
+    }
   }
 
   private directives(): void {
