@@ -121,6 +121,8 @@ function refusal(name: string, value: boolean, minor: Minor): string | undefined
 }
 
 function dependencyErrors(settled: ReadonlyMap<string, boolean>, minor: Minor): GateError[] {
+  // The defaults of a minor never contradict each other.
+  if (settled.size === 0) return [];
   const errors: GateError[] = [];
   const at = knownMinor(minor);
   for (const [, name, others, only] of gateDependencies.matchAll(/(\w+)<([\w+]+)(?:@(\d+))?/g)) {
