@@ -1,0 +1,38 @@
+/** How a kubelet gives up: one error line in the words of its version, and an exit code. */
+import { parseMinor } from '../../config/model.js';
+import type { Log } from '../../log.js';
+
+/** Ends the process with a code; the reason has been logged. */
+export class Exit extends Error {
+  readonly code: number;
+  constructor(code: number) {
+    super(`exit ${code}`);
+    this.code = code;
+  }
+}
+
+/** Kubelets before 1.24 had a headline for each step; later ones have one for all. */
+export function isBefore124(version: string): boolean {
+  return parseMinor(version)! < 24;
+}
+
+export type GiveUp = (headline: string, message: string) => Exit;
+
+export function giveUpAs(version: string, log: Log): GiveUp {
+  return (headline, message) => {
+    log.error(isBefore124(version) ? headline : 'command failed', { err: message });
+    return new Exit(1);
+  };
+}
+
+/** Why the file system refused, in Go's words. */
+export function goReason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const known: Record<string, string> = {
+    ENOENT: 'no such file or directory',
+    EACCES: 'permission denied',
+    EISDIR: 'is a directory',
+    ENOTDIR: 'not a directory',
+  };
+  return known[code ?? ''] ?? message;
+}

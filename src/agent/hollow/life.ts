@@ -1,0 +1,134 @@
+/** The second part: serve, register, beat, until told to stop or to die. Where misbehaviour on demand happens. */
+import type { Clock } from '../../clock.js';
+import { readPlain } from '../../config/plain-document.js';
+import { createClient, type KubeClient } from '../../kube/client.js';
+import { kubeconfigSource } from '../../kube/identity-source.js';
+import type { Log } from '../../log.js';
+import { createDoorkeeper } from './callers.js';
+import type { GiveUp } from './exit.js';
+import { startKubeletServers } from './kubelet-server.js';
+import { type Misbehaviour, misbehavioursFor } from './misbehaviour.js';
+import type { NodeFacts } from './node-object.js';
+import type { HollowOptions } from './options.js';
+import { keepRegistered } from './registration.js';
+import type { ServingCertificate } from './serving-certificate.js';
+
+export interface LifeParts {
+  facts: NodeFacts;
+  security: { certificate: ServingCertificate; clientCa: string | undefined };
+  clock: Clock;
+  log: Log;
+  giveUp: GiveUp;
+  env: Record<string, string | undefined>;
+  signal: AbortSignal;
+}
+
+/** Resolves with the exit code; throws Exit when a port is taken. */
+export async function live(options: HollowOptions, parts: LifeParts): Promise<number> {
+  const { facts, security, clock, log, giveUp, signal } = parts;
+  const failing = misbehavioursFor(facts.config, options.fail, options.failIf);
+  if (failing.length > 0) log.info('told to misbehave', { failing });
+  if (has(failing, 'exit-at-start'))
+    throw giveUp('Failed to run kubelet', 'failed to run Kubelet: told to exit at start');
+  await clock.sleep(has(failing, 'slow-start')?.ms ?? 0, signal).catch(() => {});
+  if (signal.aborted) return 0;
+
+  const isWell = has(failing, 'never-healthy') === undefined;
+  const client = connect(options, parts);
+  const startedMs = clock.now();
+  const close = await startKubeletServers({
+    config: facts.config,
+    ...security,
+    isHealthy: () => isWell,
+    refuse: createDoorkeeper(facts.config, facts.name, client),
+    metrics: () => metrics(options.version, facts.name, startedMs),
+    log,
+  }).catch((error: Error) => {
+    throw giveUp('Failed to listen and serve', error.message);
+  });
+  log.info('Started kubelet', { port: facts.config.port, node: facts.name });
+  const end = new AbortController();
+  const onAbort = () => end.abort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    const ways = [aborted(end.signal).then(() => 0), diesBy(failing, parts, end.signal)];
+    if (client) ways.push(serveApi(client, failing, options, parts, isWell, end.signal));
+    return await Promise.race(ways);
+  } finally {
+    end.abort();
+    signal.removeEventListener('abort', onAbort);
+    client?.close();
+    await close();
+  }
+}
+
+function has<K extends Misbehaviour['kind']>(failing: readonly Misbehaviour[], kind: K) {
+  return failing.find((one): one is Extract<Misbehaviour, { kind: K }> => one.kind === kind);
+}
+
+/** Undefined without --kubeconfig: then the kubelet runs alone. */
+function connect({ kubeconfig, version }: HollowOptions, { env, clock, log }: LifeParts): KubeClient | undefined {
+  if (kubeconfig === undefined) return undefined;
+  const source = kubeconfigSource({ paths: [kubeconfig], mustExist: true, readYaml: readPlain, env, clock, log });
+  const userAgent = `kubelet/v${version} (relet hollow)`;
+  return createClient({ source, clock, env, userAgent, maxResponseBytes: 8 * 1024 * 1024 });
+}
+
+function diesBy(failing: readonly Misbehaviour[], { clock, giveUp }: LifeParts, end: AbortSignal): Promise<number> {
+  const die = has(failing, 'die-after');
+  if (die === undefined) return aborted(end).then(() => 0);
+  return clock.sleep(die.ms, end).then(
+    () => giveUp('Failed to run kubelet', `failed to run Kubelet: told to die after ${die.ms} ms`).code,
+    () => 0,
+  );
+}
+
+/** Resolves with an exit code only when the API server is one that we must not speak to. */
+async function serveApi(
+  client: KubeClient,
+  failing: readonly Misbehaviour[],
+  { force }: HollowOptions,
+  { facts, clock, log, giveUp }: LifeParts,
+  isWell: boolean,
+  end: AbortSignal,
+): Promise<number> {
+  const lost = new AbortController();
+  end.addEventListener('abort', () => lost.abort(), { once: true });
+  const lose = has(failing, 'lose-api');
+  if (lose)
+    clock.sleep(lose.ms, end).then(
+      () => lost.abort(),
+      () => {},
+    );
+  if (lose?.ms === 0) lost.abort();
+  try {
+    await keepRegistered({ client, facts, isReady: () => isWell, clock, log, signal: lost.signal, force });
+  } catch (error) {
+    return giveUp('Failed to run kubelet', (error as Error).message).code;
+  }
+  return aborted(end).then(() => 0);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function metrics(version: string, node: string, startedMs: number): string {
+  return [
+    '# TYPE kubernetes_build_info gauge',
+    `kubernetes_build_info{git_version="v${version}",platform="hollow"} 1`,
+    '# TYPE kubelet_node_name gauge',
+    `kubelet_node_name{node="${node}"} 1`,
+    '# TYPE kubelet_running_pods gauge',
+    'kubelet_running_pods 0',
+    '# TYPE process_start_time_seconds gauge',
+    `process_start_time_seconds ${startedMs / 1000}`,
+    '# TYPE process_resident_memory_bytes gauge',
+    `process_resident_memory_bytes ${process.memoryUsage.rss()}`,
+    '',
+  ].join('\n');
+}

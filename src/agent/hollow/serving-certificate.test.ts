@@ -1,0 +1,59 @@
+/** The self-signed certificate, read back by Node's own X.509 and used in a real handshake. */
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, get } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { selfSigned, servingCertificate } from './serving-certificate.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'relet-cert-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+const options = { certFile: '', keyFile: '', certDir: join(dir, 'pki'), hostname: 'node-a', addresses: ['127.0.0.1'] };
+
+test('names the host and its addresses and is its own issuer', () => {
+  const { cert } = selfSigned('node-a', ['127.0.0.1', '10.1.2.3'], new Date());
+  const read = new X509Certificate(cert);
+  expect(read.subject).toBe('CN=node-a');
+  expect(read.subjectAltName).toBe('DNS:node-a, IP Address:127.0.0.1, IP Address:10.1.2.3');
+  expect(read.verify(read.publicKey)).toBe(true);
+  expect(Date.parse(read.validTo)).toBeGreaterThan(Date.now() + 300 * 86_400_000);
+});
+
+test('a client that trusts it is let through', async () => {
+  const certificate = selfSigned('node-a', ['127.0.0.1'], new Date());
+  const server = createServer(certificate, (_request, response) => response.end('ok'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const status = await new Promise((resolve, reject) => {
+    get({ host: '127.0.0.1', port, ca: certificate.cert, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).on('error', reject);
+  });
+  server.close();
+  expect(status).toBe(200);
+});
+
+test('is made once, kept for the next start, and readable by its owner alone', () => {
+  const first = servingCertificate(options);
+  expect(servingCertificate(options)).toEqual(first);
+  expect(statSync(join(dir, 'pki/kubelet.key')).mode & 0o777).toBe(0o600);
+});
+
+test('is made anew when what is kept is broken', () => {
+  const first = servingCertificate(options);
+  writeFileSync(join(dir, 'pki/kubelet.crt'), 'torn');
+  expect(servingCertificate(options).cert).not.toBe(first.cert);
+  expect(readFileSync(join(dir, 'pki/kubelet.crt'), 'utf8')).toContain('BEGIN CERTIFICATE');
+});
+
+test('files that the config names are used, and must be there', () => {
+  const { cert, key } = selfSigned('other', [], new Date());
+  const named = { ...options, certFile: join(dir, 'a.crt'), keyFile: join(dir, 'a.key') };
+  expect(() => servingCertificate(named)).toThrow('a.crt');
+  writeFileSync(named.certFile, cert);
+  writeFileSync(named.keyFile, key);
+  expect(servingCertificate(named)).toEqual({ cert, key });
+});

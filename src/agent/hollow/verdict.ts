@@ -1,0 +1,69 @@
+/** The first part of a start: read the config and judge it, as the kubelet of that version does and in its words. */
+import { readFileSync } from 'node:fs';
+import type { CheckOptions, CheckResult } from '../../config/check.js';
+import { type KubeletConfig, parseMinor } from '../../config/model.js';
+import type { Log } from '../../log.js';
+import { Exit, type GiveUp, goReason, isBefore124 } from './exit.js';
+import type { HollowOptions } from './options.js';
+
+export type Check = (text: string, options: CheckOptions) => CheckResult;
+
+export interface Verdict {
+  config: KubeletConfig;
+  /** What passes validation and stops a kubelet when it starts, in its words. */
+  fatal: string | undefined;
+}
+
+export interface VerdictParts {
+  check: Check;
+  log: Log;
+  print(text: string): void;
+  giveUp: GiveUp;
+}
+
+const emptyDocument = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+/** Throws Exit when the kubelet would not go on. */
+export function reachVerdict(options: HollowOptions, parts: VerdictParts): Verdict {
+  const { version, config: file } = options;
+  const result = parts.check(readConfig(file, version, parts.giveUp), {
+    minor: parseMinor(version)!,
+    flags: options.kubeletArgs,
+    lenient: true,
+    ...(file && { file }),
+  });
+  if (result.verdict !== 'accepted' || result.effective === undefined) throw refuse(result, options, parts);
+  for (const { message, path, severity, source } of result.findings)
+    if (source === 'kubelet' && severity === 'warning') parts.log.info(message, { path: path || undefined });
+  return { config: result.effective, fatal: result.findings.find(({ severity }) => severity === 'error')?.message };
+}
+
+function readConfig(file: string | undefined, version: string, giveUp: GiveUp): string {
+  if (file === undefined) return emptyDocument;
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const why = `failed to read kubelet config file "${file}", error: open ${file}: ${goReason(error)}`;
+    const load = `failed to load Kubelet config file ${file}, error ${why}`;
+    const message = isBefore124(version) ? load : `failed to load kubelet config file, path: ${file}, error: ${load}`;
+    throw giveUp('Failed to load kubelet config file', message);
+  }
+}
+
+function refuse(
+  { verdict, message }: CheckResult,
+  { config: file }: HollowOptions,
+  { giveUp, print }: VerdictParts,
+): Exit {
+  if (message.startsWith('panic: ')) {
+    print(`${message}\n\ngoroutine 1 [running]:\n`);
+    return new Exit(2);
+  }
+  if (verdict === 'decode-error') return giveUp('Failed to load kubelet config file', message);
+  if (message.includes('feature gate'))
+    return giveUp('Failed to set feature gates from initial flags-based config', message);
+  // The kubelet names the object it refused by a name it does not have.
+  const isWhole = message.startsWith('failed to validate kubelet configuration');
+  const object = isWhole && file ? ', path: &TypeMeta{Kind:,APIVersion:,}' : '';
+  return giveUp('Failed to validate kubelet configuration', `${message}${object}`);
+}
