@@ -26,6 +26,7 @@ export async function readObject(
   const body = await exchange.body(maxBodyBytes);
   const parsed = parseBody(body, format, resource);
   const { value } = parsed;
+  if (fieldValidation !== 'Ignore') warnOfOtherVersion(exchange, value, resource);
   const type = checkType(value, body, resource);
   const complain = (why: string) =>
     badRequest(`${type.kind} in version ${goQuote(type.version)} cannot be handled as a ${resource.kind}: ${why}`);
@@ -33,6 +34,14 @@ export async function readObject(
   const { object, complaints } = decodeValue(resource, value, parsed.duplicates, complain);
   report(exchange, fieldValidation, complaints, complain);
   return object;
+}
+
+/** A version that a CRD does not have has no fields; Kubernetes says so before it refuses the version itself. */
+function warnOfOtherVersion(exchange: Exchange, value: unknown, resource: Resource): void {
+  if (resource.typedItems !== true || typeof value !== 'object' || value === null) return;
+  const { apiVersion, kind, metadata: _, ...fields } = value as Record<string, unknown>;
+  if (typeof apiVersion !== 'string' || apiVersion === '' || apiVersion === apiVersionOf(resource) || !kind) return;
+  for (const field of Object.keys(fields).sort()) exchange.warn(`unknown field ${goQuote(field)}`);
 }
 
 /** Decodes what was already parsed, naming the fields that do not belong there. */

@@ -8,6 +8,9 @@ import { aggregatedDiscovery } from './aggregated.js';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupsOf } from './groups.js';
 
 const aggregatedVersions = ['v2', 'v2beta1'];
+const mediaTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+/** All are answered with JSON, which every client reads. */
+const knownTypes: ReadonlySet<string> = new Set([...mediaTypes, 'application/*', '*/*']);
 
 export interface DiscoveryOptions {
   registry: Registry;
@@ -71,26 +74,17 @@ function trimmed(exchange: Exchange): string {
 
 /** The first form in the Accept header that we have; undefined for the old form. */
 function aggregatedVersion(accept: string): string | undefined {
-  let offered = accept.trim() === '';
+  if (accept.trim() === '') return undefined;
   for (const entry of accept.split(',')) {
     const [type = '', ...parameters] = entry.split(';').map((part) => part.trim());
     const values = new Map(parameters.map((parameter) => parameter.split('=') as [string, string]));
-    if (!['application/json', 'application/*', '*/*'].includes(type)) {
-      offered ||= type === 'application/yaml' || type === 'application/vnd.kubernetes.protobuf';
-      continue;
-    }
+    if (!knownTypes.has(type)) continue;
     if (!values.has('as')) return undefined;
     const version = values.get('v') ?? '';
-    if (
-      values.get('as') === 'APIGroupDiscoveryList' &&
-      values.get('g') === 'apidiscovery.k8s.io' &&
-      aggregatedVersions.includes(version)
-    )
-      return version;
-    offered ||= false;
+    const isOurs = values.get('as') === 'APIGroupDiscoveryList' && values.get('g') === 'apidiscovery.k8s.io';
+    if (isOurs && aggregatedVersions.includes(version)) return version;
   }
-  if (offered) return undefined;
-  throw notAcceptable(['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']);
+  throw notAcceptable(mediaTypes);
 }
 
 function rootPaths(registry: Registry, otherPaths: string[]): string[] {

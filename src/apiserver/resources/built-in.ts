@@ -2,6 +2,7 @@
 import type { Resource } from '../resource.js';
 import { configMaps } from './configmaps.js';
 import { events } from './events.js';
+import { eventsView } from './events-view.js';
 import { leases, serviceAccounts } from './leases-and-accounts.js';
 import { namespaces } from './namespaces.js';
 import { type NodeOptions, nodes } from './nodes.js';
@@ -21,6 +22,7 @@ export function builtInResources(options: BuiltInOptions): Resource[] {
     secrets,
     serviceAccounts,
     leases,
+    eventsView,
     clusterRoleBindings,
     clusterRoles,
     roleBindings,

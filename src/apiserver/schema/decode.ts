@@ -129,7 +129,11 @@ function readBytes(text: string): string {
   if (bad !== null) throw new DecodeError(`illegal base64 data at input byte ${bad.index}`);
   const compact = text.replace(/[\r\n]/g, '');
   const isWellFormed = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(compact);
-  if (!isWellFormed) throw new DecodeError(`illegal base64 data at input byte ${compact.replace(/=+$/, '').length}`);
+  if (!isWellFormed) {
+    // Go points at the beginning of the four characters that are not whole.
+    const whole = Math.floor(compact.replace(/=+$/, '').length / 4) * 4;
+    throw new DecodeError(`illegal base64 data at input byte ${whole}`);
+  }
   return compact;
 }
 

@@ -60,7 +60,8 @@ interface Patch {
   duplicates: string[];
 }
 
-function planPatch({ exchange, resource }: VerbRequest, read: Patch, options: WriteOptions): ChangePlan {
+function planPatch(request: VerbRequest, read: Patch, options: WriteOptions): ChangePlan {
+  const { exchange, resource } = request;
   let isReported = false;
   return {
     options,
@@ -68,7 +69,7 @@ function planPatch({ exchange, resource }: VerbRequest, read: Patch, options: Wr
     produce(current) {
       const patched = read.apply(current!);
       const refuse = (why: string) => invalid(noKind, '', [invalidField('patch', read.shown(patched), why)]);
-      checkType(patched, resource, refuse);
+      checkType(patched, request, refuse);
       try {
         const { object, unknownFields } = resource.decode(patched, read.style);
         const complaints = [
@@ -150,11 +151,25 @@ function applyStrategic(current: KubeObject, change: JsonObject, schema: PatchSc
 }
 
 /** A patch may not turn an object into another kind. */
-function checkType(patched: unknown, resource: Resource, refuse: (why: string) => Error): void {
+function checkType(patched: unknown, { resource, parts }: VerbRequest, refuse: (why: string) => Error): void {
   const { kind, apiVersion } = (patched ?? {}) as { kind?: unknown; apiVersion?: unknown };
   const expected = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
   if (kind === resource.kind && apiVersion === expected) return;
+  // Kubernetes reads it as the kind it now says it is, and complains of what does not fit there.
+  const [version = '', group = ''] = String(apiVersion).split('/').reverse();
+  const other = parts.registry.findKind(group, version, String(kind));
+  if (other !== undefined) throw refuse(misfit(other, patched));
   throw refuse(
     `no kind "${String(kind)}" is registered for version "${String(apiVersion)}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
   );
+}
+
+function misfit(resource: Resource, value: unknown): string {
+  try {
+    resource.decode(value, 'json');
+    return `unable to convert the patched object to ${resource.kind}`;
+  } catch (error) {
+    if (error instanceof DecodeError) return error.message;
+    throw error;
+  }
 }
