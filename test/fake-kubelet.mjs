@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * A real process that behaves as its config tells it, for tests of the process in front of it. Comment lines of the config
- * file are orders: `# exit 1` (at start), `# die 200 1` (after 200 ms, with code 1), `# unhealthy`, `# ignore SIGTERM`.
+ * file are orders: `# exit 1` (at start), `# die 200 1` (after 200 ms, with code 1), `# unhealthy`, `# ignore SIGTERM`,
+ * `# refuse WORDS` (what it says when it is only asked, with its lock in a place that cannot be).
  * Each start is one line of JSON in the file FAKE_KUBELET_LOG.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -16,6 +17,16 @@ const flag = (name) => args.find((arg) => arg.startsWith(`--${name}=`))?.slice(n
 const configFile = flag('config');
 const config = configFile === undefined ? '' : readFileSync(configFile, 'utf8');
 const order = (name) => new RegExp(`^# ${name} ?(.*)$`, 'm').exec(config)?.[1]?.split(' ');
+
+const lock = flag('lock-file');
+if (lock !== undefined) {
+  const refusal = order('refuse')?.join(' ');
+  const complaint = refusal
+    ? `"Failed to validate kubelet configuration" err="${refusal}"`
+    : `"Failed to run kubelet" err="unable to acquire file lock on \\"${lock}\\": not a directory"`;
+  console.error(`E1115 20:19:54.250432 20375 server.go:302] ${complaint}`);
+  process.exit(1);
+}
 
 const say = (line) => appendFileSync(process.env.FAKE_KUBELET_LOG, `${JSON.stringify(line)}\n`);
 say({ pid: process.pid, args, configFile, config });
