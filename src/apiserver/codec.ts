@@ -34,6 +34,17 @@ export function encodeObject(resource: Resource, object: KubeObject, revision: n
   return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: meta, ...rest }));
 }
 
+/**
+ * The same object under another revision, without encoding it again. Metadata comes first, and inside a JSON string every
+ * quote has a backslash before it: the first match is metadata.resourceVersion.
+ */
+export function withRevision(bytes: Buffer, from: number, to: number): Buffer {
+  const at = bytes.indexOf(`"resourceVersion":"${from}"`) + revisionAt;
+  return Buffer.concat([bytes.subarray(0, at), Buffer.from(String(to)), bytes.subarray(at + String(from).length)]);
+}
+
+const revisionAt = '"resourceVersion":"'.length;
+
 /** As it is served: the stored bytes themselves wherever possible. */
 export function servedBytes(resource: Resource, stored: Stored): Buffer {
   if (resource.stored === undefined) return stored.bytes;

@@ -63,7 +63,10 @@ export class HttpExchange implements Exchange {
   }
 
   headers(): Record<string, string | string[] | undefined> {
-    return Object.fromEntries(Object.entries(this.#request.headers).filter(([name]) => !name.startsWith(':')));
+    const { headers } = this.#request;
+    // HTTP/2 has method and path among its headers.
+    if (!(':path' in headers)) return headers;
+    return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':')));
   }
 
   clientCertificate(): X509Certificate | 'refused' | undefined {

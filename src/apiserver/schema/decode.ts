@@ -100,10 +100,7 @@ function readScalar(scalar: Scalar, value: unknown, place: Place): unknown {
       return readBytes(expect('string', value, '[]uint8', place));
     case 'time':
     case 'microtime':
-      return formatTime(
-        parseTime(expect('string', value, scalar === 'time' ? 'v1.Time' : 'v1.MicroTime', place)),
-        scalar,
-      );
+      return readTime(scalar, value, place);
     case 'quantity':
       return readQuantity(value);
     case 'intorstring':
@@ -115,6 +112,14 @@ function readScalar(scalar: Scalar, value: unknown, place: Place): unknown {
     case 'any':
       return value;
   }
+}
+
+/** What is stored is in its one form already, and every write reads it again. */
+const storedTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
+
+function readTime(scalar: 'time' | 'microtime', value: unknown, place: Place): string {
+  const text = expect('string', value, scalar === 'time' ? 'v1.Time' : 'v1.MicroTime', place);
+  return scalar === 'time' && storedTime.test(text) ? text : formatTime(parseTime(text), scalar);
 }
 
 function readInteger(scalar: 'int32' | 'int64', value: unknown, place: Place): number {

@@ -4,7 +4,7 @@ import { invalidField } from '../../api/field-error.js';
 import { goQuote } from '../../api/go-quote.js';
 import type { KubeObject } from '../../api/object.js';
 import { badRequest, conflict, invalid, notFound, plainInternal } from '../../api/status-error.js';
-import { decodeStored, encodeObject, keyOf } from '../codec.js';
+import { decodeStored, encodeObject, keyOf, withRevision } from '../codec.js';
 import { validateChangedMeta } from '../object-meta.js';
 import type { WriteOptions } from '../options.js';
 import type { Resource } from '../resource.js';
@@ -165,13 +165,14 @@ async function write(
 ): Promise<Changed> {
   const key = keyOf(resource, info.namespace, info.name);
   const isLast = isReadyToGo(object, resource);
-  if (!isLast && isUnchanged(resource, object, current)) {
+  const bytes = encodeObject(resource, object, current.revision);
+  if (!isLast && isUnchanged(bytes, current.bytes)) {
     // What was read may still be on its way to disk; an answer must not come before it.
     if (store.get(key)?.revision !== current.revision) await store.settled();
     return { object, stored: current, isNew: false };
   }
   if (dryRun) return { object, isNew: false };
-  const encode = (revision: number) => encodeObject(resource, object, revision);
+  const encode = (revision: number) => withRevision(bytes, current.revision, revision);
   const stored = await store.write({ key, expected: current.revision, delete: isLast, encode });
   // The client gets what it wrote, with the version it had.
   return isLast ? { object, isNew: false } : { object, stored, isNew: false };
@@ -187,9 +188,7 @@ export function isReadyToGo(object: KubeObject, resource: Resource): boolean {
 }
 
 /** A write that changes nothing makes no revision. Bytes of equal length may still differ in the order of keys. */
-function isUnchanged(resource: Resource, object: KubeObject, current: Stored): boolean {
-  const before = current.bytes;
-  const after = encodeObject(resource, object, current.revision);
+function isUnchanged(after: Buffer, before: Buffer): boolean {
   if (after.length !== before.length) return false;
   return after.equals(before) || isDeepStrictEqual(JSON.parse(after.toString()), JSON.parse(before.toString()));
 }
