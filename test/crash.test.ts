@@ -114,7 +114,7 @@ const all: Record<string, Transition> = {
     given: proven(a),
     when(memory) {
       save(memory, b);
-      transitions.forgetFailures(memory, b);
+      transitions.forgetFailures(memory);
       transitions.assign(memory, b, a);
     },
     mayRun: [a, b],

@@ -17,20 +17,23 @@ import { backoffMs } from '../kube/backoff.js';
 import type { Ending } from '../kube/work-queue.js';
 import type { AgentParts } from './agent-parts.js';
 import { announce } from './announce.js';
-import { ApiSide } from './api-side.js';
+import { type ApiSide, talkToApi } from './api-side.js';
 import { type Choice, choose, chooseOrWait, consider } from './choose.js';
+import { Doubt } from './doubt.js';
 import * as events from './events.js';
 import { exitCode } from './host.js';
 import { InPlaceSpread } from './in-place.js';
 import { lookBack } from './look-back.js';
+import { Pause } from './pause.js';
 import { RememberedJudge } from './remembered-judge.js';
 import { causeOf } from './reporter.js';
-import { obey } from './requests.js';
+import { takeRequest } from './requests.js';
 import { targetOf } from './resolve.js';
 import { Run } from './run.js';
 import { describe, type SourceOrLocal, sameSource } from './source.js';
-import { assign, checkpoint, fail, forgetFailures, graduate, settleOn, sourceOf, tidy } from './transitions.js';
+import { assign, checkpoint, forgetFailures, isAnotherAssignment, settleOn, sourceOf, tidy } from './transitions.js';
 import type { NodeBefore, TrialEnd } from './trial.js';
+import { concludeTrial } from './trial-end.js';
 
 const crashBackoff = { initialMs: 1000, maxMs: 60_000, jitter: 0.1 };
 
@@ -42,13 +45,16 @@ export class Agent {
   #run: Run | undefined;
   /** Counts what may alter the choice, so that a boot under way notices. */
   #changes = 0;
-  #wake = new AbortController();
+  readonly #pause: Pause;
+  readonly #doubt: Doubt;
   #before: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
 
   constructor(parts: AgentParts) {
     this.#judge = new RememberedJudge(parts.judge);
     this.#parts = { ...parts, judge: this.#judge };
     this.#spread = new InPlaceSpread(parts.clock, parts.options.inPlaceJitterMs);
+    this.#pause = new Pause(parts.clock);
+    this.#doubt = new Doubt(parts.options.trial.failedStarts);
   }
 
   /** Until the signal fires; its reason may name the signal to end the kubelet with. Returns the exit code. */
@@ -56,14 +62,19 @@ export class Agent {
     const { kubelet } = this.#parts;
     await kubelet.stopOrphan();
     const talking = new AbortController();
-    const talk = this.#talk(talking.signal);
+    const talk = talkToApi(this.#parts, {
+      onConnected: (api) => (this.#api = api),
+      pass: (api) => this.#pass(api, talking.signal),
+      signal: talking.signal,
+    });
     const onStop = () => void kubelet.stop(signal.reason === 'SIGINT' ? 'SIGINT' : 'SIGTERM');
     signal.addEventListener('abort', onStop);
     try {
       return await this.#live(signal);
     } finally {
       signal.removeEventListener('abort', onStop);
-      await this.#api?.flush();
+      // After a change that ends relet, the API should know why; a stop does not wait.
+      if (!signal.aborted) await this.#api?.flush();
       talking.abort();
       await talk;
     }
@@ -91,46 +102,23 @@ export class Agent {
       if (signal.aborted) return exitCode(exit);
       if (kubelet.toldToStop && options.onChange === 'exit') return 0;
       if (kubelet.toldToStop) continue;
-      const end = await run.died(exit, signal);
+      const { blamed, end } = await run.died(exit, signal);
       if (end) await this.#endTrial(run, end);
+      if (blamed && this.#doubt.died(run)) this.#forgive();
       if (signal.aborted || options.onChange === 'exit') return exitCode(exit);
       this.#parts.reporter.publish();
       crashes = run.healthy ? 1 : crashes + 1;
-      if (changes === this.#changes) await this.#sleep(backoffMs(crashes, crashBackoff), signal);
+      if (changes === this.#changes) await this.#pause.sleep(backoffMs(crashes, crashBackoff), signal);
     }
   }
 
   async #endTrial(run: Run, end: TrialEnd): Promise<void> {
-    const { memory, clock, log, counters } = this.#parts;
-    const { source, rank } = run.choice;
-    run.trial = undefined;
-    counters[end.kind === 'graduate' ? 'graduations' : 'rollbacks']++;
-    if (end.kind === 'graduate') {
-      graduate(memory, run.choice);
-      log.info('config graduated', { config: describe(source), rank });
-      if (source && rank === 'assigned') this.#api?.tell(events.graduated(source));
-      return announce(this.#parts, this.#run);
-    }
-    fail(memory, run.choice, end, new Date(clock.now()));
-    const error = betaError(new Fault(end.reason, end.cause));
-    log.error('config rolled back', { config: describe(source), error, cause: end.cause });
-    this.#api?.tell(events.rolledBack(source, error, end.cause));
-    await this.#settle();
+    concludeTrial(this.#parts, this.#api, run, end);
+    if (end.kind === 'failed') await this.#settle();
+    else announce(this.#parts, this.#run);
   }
 
   // ── sync: watch, resolve, checkpoint, judge, assign, restart ──
-
-  async #talk(signal: AbortSignal): Promise<void> {
-    const { connect, reporter, clock, log } = this.#parts;
-    try {
-      const connected = await connect(signal);
-      reporter.node = connected.nodeName;
-      this.#api = new ApiSide({ ...connected, reporter, clock, log, signal, pass: (api) => this.#pass(api, signal) });
-      await this.#api.run();
-    } catch (error) {
-      if (!signal.aborted) log.error('cannot speak to the API', { error });
-    }
-  }
 
   /** Something may have changed. Run twice, it does nothing the second time. Throws a Fault when it cannot be followed. */
   async #pass(api: ApiSide, signal: AbortSignal): Promise<Ending> {
@@ -153,7 +141,7 @@ export class Agent {
   /** Judged before anything is stopped. What is refused is assigned all the same, and reported; it only never runs. */
   async #assign(source: SourceOrLocal, signal: AbortSignal): Promise<void> {
     const { memory, log, counters } = this.#parts;
-    forgetFailures(memory, source);
+    if (isAnotherAssignment(memory, source)) forgetFailures(memory);
     this.#judge.forget();
     await consider(this.#parts, 'assigned', { source }, signal).catch((error) => {
       if (!(error instanceof Fault)) throw error;
@@ -168,7 +156,7 @@ export class Agent {
   async #settle(): Promise<void> {
     const run = this.#run;
     this.#changes++;
-    this.#wake.abort();
+    this.#pause.wake();
     if (run === undefined) return;
     const next = await choose(this.#parts, new AbortController().signal);
     if (run !== this.#run) return;
@@ -196,21 +184,18 @@ export class Agent {
     announce(this.#parts, this.#run);
   }
 
-  /** A person on the host asked for something: it was put into the records, or waits in a file. */
+  /** What runs instead dies as well: whatever it is, it is not the config. Everything may be tried again. */
+  #forgive(): void {
+    forgetFailures(this.#parts.memory);
+    this.#changes++;
+    this.#parts.log.warn('the fallback dies too, so the config is not to blame: it will be tried again');
+  }
+
+  /** A person on the host asked for something. */
   async heed(): Promise<void> {
-    const { memory, clock, log } = this.#parts;
-    const request = memory.request.read();
-    if (request) obey(memory, request, new Date(clock.now()));
-    memory.request.remove();
-    log.info('asked on the host', { request: request?.verb ?? 'look again' });
+    takeRequest(this.#parts);
     this.#judge.forget();
     await this.#settle();
     this.#api?.syncSoon();
-  }
-
-  /** Woken early when another config should run. */
-  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
-    this.#wake = new AbortController();
-    await this.#parts.clock.sleep(ms, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
   }
 }

@@ -10,6 +10,7 @@ import { configMaps, events, leases, nodes, pods } from '../kube/resource-type.j
 import { ConnectionError } from '../kube/transport.js';
 import { type Ending, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
+import type { AgentParts } from './agent-parts.js';
 import { ConfigMapWatch } from './config-map-watch.js';
 import { type EventText, eventObject } from './events.js';
 import { isReady, type NodeView } from './health.js';
@@ -199,6 +200,26 @@ export class ApiSide {
       this.#events.shift();
     }
     return { kind: 'done' };
+  }
+}
+
+export interface Conversation {
+  onConnected(api: ApiSide): void;
+  pass: ApiSideOptions['pass'];
+  signal: AbortSignal;
+}
+
+/** Connects as soon as there is a kubeconfig, and works until the signal fires. Never fails: a node lives without it. */
+export async function talkToApi(parts: AgentParts, { onConnected, pass, signal }: Conversation): Promise<void> {
+  const { connect, reporter, clock, log } = parts;
+  try {
+    const connected = await connect(signal);
+    reporter.node = connected.nodeName;
+    const api = new ApiSide({ ...connected, reporter, clock, log, signal, pass });
+    onConnected(api);
+    await api.run();
+  } catch (error) {
+    if (!signal.aborted) log.error('cannot speak to the API', { error });
   }
 }
 

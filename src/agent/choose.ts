@@ -65,8 +65,7 @@ export async function chooseOrWait(
 ): Promise<Choice | undefined> {
   while (!signal.aborted) {
     try {
-      const choice = await choose(parts, signal);
-      return signal.aborted ? undefined : choice;
+      return await unlessAborted(choose(parts, signal), signal);
     } catch (error) {
       if (signal.aborted) return undefined;
       parts.log.error('no kubelet can be started', { error });
@@ -74,6 +73,20 @@ export async function chooseOrWait(
     }
   }
   return undefined;
+}
+
+/** Who is told to stop does not wait for a kubelet that is only being asked. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  let stop = () => {};
+  const aborted = new Promise<undefined>((resolve) => {
+    stop = () => resolve(undefined);
+    signal.addEventListener('abort', stop);
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 /** A record that names what an earlier one named adds nothing, unless it is local, where the list ends. */

@@ -2,10 +2,11 @@
  * What a person on the host asks of the node, without the API. A relet that runs finds the request in a file and is woken
  * by SIGHUP; where none runs, the records are changed directly, under the lock.
  */
+import type { Clock } from '../clock.js';
+import type { Log } from '../log.js';
 import { isObject } from './json-record.js';
 import type { Memory } from './memory.js';
-import { assign, sourceOf } from './transitions.js';
-import { withoutFailures } from './verdicts.js';
+import { assign, forgetFailures, sourceOf } from './transitions.js';
 
 export type Request =
   /** Back to the local config, and stay there. */
@@ -26,7 +27,7 @@ export function obey(memory: Memory, request: Request, now: Date): void {
       assign(memory, undefined, sourceOf(memory.lastKnownGood()));
       break;
     case 'clear-verdict':
-      memory.verdicts.write(withoutFailures(memory.verdicts.read()));
+      forgetFailures(memory);
       break;
     case 'hold':
       memory.hold.write({ since: now.toISOString(), why: request.why });
@@ -37,6 +38,14 @@ export function obey(memory: Memory, request: Request, now: Date): void {
     default:
       request satisfies never;
   }
+}
+
+/** Does what waits in the file, and takes the file away: that is the answer. */
+export function takeRequest({ memory, clock, log }: { memory: Memory; clock: Clock; log: Log }): void {
+  const request = memory.request.read();
+  if (request) obey(memory, request, new Date(clock.now()));
+  memory.request.remove();
+  log.info('asked on the host', { request: request?.verb ?? 'to look again' });
 }
 
 export function isRequest(value: unknown): value is Request {

@@ -104,18 +104,23 @@ export class Run {
     return source === undefined || this.#options.parts.memory.verdicts.read()?.[key]?.kind === 'proven';
   }
 
-  /** Judges a death, after a moment: a machine going down ends everything at once. */
-  async died(exit: Exit, signal: AbortSignal): Promise<TrialEnd | undefined> {
+  get onTrial(): boolean {
+    return this.trial !== undefined;
+  }
+
+  /** Judges a death, after a moment: a machine going down ends everything at once. `end` when it was one too many. */
+  async died(exit: Exit, signal: AbortSignal): Promise<{ blamed: boolean; end?: TrialEnd }> {
     const { clock, host, log, memory, options, certificateExpired, counters } = this.#options.parts;
     counters.kubeletDeaths++;
     await clock.sleep(options.settleMs, signal).catch(() => {});
     const stopping = signal.aborted || (await host.isStopping());
     const death = explain(exit, { told: false, stopping, certificateExpired: await certificateExpired() });
     log.warn('kubelet died', { why: death.why, blame: death.blame });
-    if (this.trial === undefined || death.blame === 'none') return undefined;
+    const blamed = death.blame === 'config';
+    if (this.trial === undefined || !blamed) return { blamed };
     const { trial, step } = afterDeath(this.trial, death.why, options.trial);
     memory.trial.write(trial);
-    return step.kind === 'go-on' ? undefined : step;
+    return step.kind === 'go-on' ? { blamed } : { blamed, end: step };
   }
 
   /** Looks until the kubelet ends, or all there is to learn is known. */

@@ -37,12 +37,16 @@ export function assign(memory: Memory, source: SourceOrLocal, replaces: SourceOr
   }
 }
 
-/** A new assignment is a new chance: what failed before may be tried again. An edit in place is no new assignment. */
-export function forgetFailures(memory: Memory, source: SourceOrLocal): void {
+/** An edit in place, or the same again, is no new assignment. */
+export function isAnotherAssignment(memory: Memory, source: SourceOrLocal): boolean {
   const present = sourceOf(memory.assigned());
-  const isEdit = source?.uid === present?.uid && source?.kubeletConfigKey === present?.kubeletConfigKey;
+  return source?.uid !== present?.uid || source?.kubeletConfigKey !== present?.kubeletConfigKey;
+}
+
+/** A new chance: what failed before may be tried again. */
+export function forgetFailures(memory: Memory): void {
   const verdicts = memory.verdicts.read();
-  if (verdicts !== undefined && !isEdit) memory.verdicts.write(withoutFailures(verdicts));
+  if (verdicts !== undefined) memory.verdicts.write(withoutFailures(verdicts));
 }
 
 /** The trial is over and all was well. What is assigned and runs becomes last known good. */

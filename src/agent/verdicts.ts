@@ -28,9 +28,8 @@ export function withVerdict(verdicts: Verdicts | undefined, key: string, verdict
   return Object.fromEntries([...others.slice(1 - mostVerdicts), [key, verdict]]);
 }
 
-export function withoutFailures(verdicts: Verdicts | undefined, keys?: string[]): Verdicts {
-  const forgotten = ([key, verdict]: [string, Verdict]) => verdict.kind === 'failed' && (keys?.includes(key) ?? true);
-  return Object.fromEntries(Object.entries(verdicts ?? {}).filter((entry) => !forgotten(entry)));
+export function withoutFailures(verdicts: Verdicts): Verdicts {
+  return Object.fromEntries(Object.entries(verdicts).filter(([, verdict]) => verdict.kind !== 'failed'));
 }
 
 export function isVerdicts(value: unknown): value is Verdicts {

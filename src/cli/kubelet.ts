@@ -14,10 +14,11 @@ async function main([word, ...args]: string[]): Promise<void> {
     return run(args);
   }
   try {
-    process.exitCode = await kubelet(args);
+    // Not left to the event loop: a kubelet that is only being asked must not hold up a stop.
+    process.exit(await kubelet(args));
   } catch (error) {
     process.stderr.write(`relet: ${withCauses(error as Error)}\n`);
-    process.exitCode = 1;
+    process.exit(1);
   }
 }
 
