@@ -2,7 +2,6 @@
  * Exec credential plugins (client.authentication.k8s.io): runs the command a kubeconfig names and keeps its answer until
  * it expires or the server refuses it.
  */
-import { spawn } from 'node:child_process';
 import type { Clock } from '../clock.js';
 import type { ClusterEntry, ExecEntry } from './kubeconfig.js';
 
@@ -136,8 +135,10 @@ function environment(options: ExecPluginOptions, interactive: boolean): Record<s
   return { ...env, ...added, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
 }
 
-function run(options: ExecPluginOptions, interactive: boolean, signal: AbortSignal): Promise<string> {
+async function run(options: ExecPluginOptions, interactive: boolean, signal: AbortSignal): Promise<string> {
   const { exec, userName, timeoutMs = 60_000 } = options;
+  // Loaded by the few who have a plugin: it costs most of a megabyte.
+  const { spawn } = await import('node:child_process');
   const failed = (why: string, cause?: unknown) =>
     new ExecPluginError(`user "${userName}": exec plugin "${exec.command}" ${why}`, { cause });
   return new Promise((resolve, reject) => {

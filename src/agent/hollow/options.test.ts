@@ -1,7 +1,9 @@
 /** The hollow kubelet's command line, and failing on demand. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { misbehavioursFor, parseConditional, parseMisbehaviour } from './misbehaviour.js';
-import { readHollowOptions } from './options.js';
+import { ownFlags, readHollowOptions } from './options.js';
 
 const read = (...args: string[]) => readHollowOptions(args, '1.32.1');
 
@@ -97,4 +99,22 @@ describe('failing on demand', () => {
   test.each(['maxPods', 'maxPods=66', 'exit-at-start:maxPods=66'])('%j is no condition', (text) =>
     expect(() => parseConditional(text)).toThrow('--hollow-fail-if='),
   );
+});
+
+describe('the page', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/hollow-kubelet.md'), 'utf8');
+  test('names every flag of the hollow kubelet, and no other', () => {
+    expect([...page.matchAll(/^\| `--(hollow-[a-z-]+)`/gm)].map(([, name]) => name).sort()).toEqual(
+      [...ownFlags].sort(),
+    );
+  });
+
+  test('names every way to fail', () => {
+    const named = [...page.matchAll(/^\| `([a-z][a-z-]*)(?:\[?=DURATION\]?)?` \|/gm)].map(([, kind]) => kind);
+    expect(named).toEqual(['exit-at-start', 'never-healthy', 'die-after', 'lose-api', 'slow-start']);
+    for (const kind of named) {
+      const waits = page.includes(`\`${kind}=DURATION\``);
+      expect(parseMisbehaviour(waits ? `${kind}=1s` : kind!).kind).toBe(kind);
+    }
+  });
 });

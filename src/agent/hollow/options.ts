@@ -29,7 +29,8 @@ export interface HollowOptions {
   kubeletArgs: string[];
 }
 
-const ownFlags = ['hollow-version', 'hollow-force', 'hollow-fail', 'hollow-fail-if'];
+/** docs/hollow-kubelet.md is checked against this list. */
+export const ownFlags = ['hollow-version', 'hollow-force', 'hollow-fail', 'hollow-fail-if'];
 
 /** Throws an Error with the kubelet's words for a command line it would not take, or ours for our own flags. */
 export function readHollowOptions(args: readonly string[], defaultVersion: string): HollowOptions {
