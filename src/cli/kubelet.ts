@@ -2,7 +2,7 @@
  * The node's executable: `relet kubelet …`, the process in front of the kubelet, and `relet node …`, which steers it. A bundle
  * of its own, since every megabyte of it is paid on every node.
  */
-
+import './small-process.js';
 import { type DividedCommandLine, divideCommandLine, kubeletArgs } from '../agent/flags.js';
 import { ownFlags } from '../agent/options.js';
 import { kubeletCommand } from './kubelet-command.js';
