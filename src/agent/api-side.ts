@@ -61,8 +61,9 @@ export class ApiSide {
       workers: 3,
       backoff,
       work: (key) => this.#work(key as 'sync' | 'status' | 'events'),
+      // Told when it begins and when it lasts; what comes between says nothing new.
       onRetry: (key, error, failures, waitMs) =>
-        log[failures === 1 ? 'info' : 'warn']('will be tried again', {
+        log[failures === 1 ? 'info' : failures % 10 === 0 ? 'warn' : 'debug']('will be tried again', {
           what: key,
           error,
           failures,

@@ -43,7 +43,11 @@ interface Ranked {
 
 export async function choose(parts: ChooseParts, signal: AbortSignal): Promise<Choice> {
   let fault: Fault | undefined;
-  for (const { rank, recorded } of candidates(parts.memory)) {
+  const list = candidates(parts.memory);
+  // Nothing but local: there is no choice to make, and the kubelet says itself what it dislikes.
+  if (list.every(({ recorded }) => 'source' in recorded && recorded.source === undefined))
+    return lastResort(parts, signal);
+  for (const { rank, recorded } of list) {
     try {
       const choice = await consider(parts, rank, recorded, signal);
       return fault ? { ...choice, fault } : choice;
@@ -136,7 +140,9 @@ async function lastResort(parts: ChooseParts, signal: AbortSignal): Promise<Choi
       ? judgement
       : { kind: 'accepted', warnings: [], configFile: undefined, healthz: undefined, staticPodPath: undefined };
   const key = verdictKey(digest, kubeletVersion, commandLine.args(undefined));
-  return { rank: 'local', source: undefined, accepted, digest, key };
+  const assigned = parts.memory.assigned();
+  const isAssigned = 'source' in assigned && assigned.source === undefined;
+  return { rank: isAssigned ? 'assigned' : 'local', source: undefined, accepted, digest, key };
 }
 
 function load(memory: Memory, source: ExactSource): Checkpoint {

@@ -78,7 +78,12 @@ export class NodeReference implements Reference {
 
   async write(report: Report, signal: AbortSignal): Promise<void> {
     const { client, name, clock } = this.#options;
-    const node = await client.get<Node>(nodes, { name }, { signal });
+    const node = await client.get<Node>(nodes, { name }, { signal }).catch((error) => {
+      // Not registered yet, or gone: when it appears, whoever follows it is told.
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+    if (node === undefined) return;
     const patch = statusPatch(node, report, new Date(clock.now()));
     if (patch !== undefined)
       await client.patch(nodes, { name, subresource: 'status' }, patch, { as: 'strategic', signal });
