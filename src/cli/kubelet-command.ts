@@ -26,6 +26,6 @@ function isExecutable(path: string): boolean {
 }
 
 /** What this very process was started with. */
-function reletExecutable(): string {
+export function reletExecutable(): string {
   return resolve(process.argv[1]!);
 }

@@ -14,6 +14,12 @@ interface Verb {
 
 const verbs: readonly Verb[] = [
   {
+    name: 'up',
+    summary: 'Run an API server and nodes on this machine: the whole system, no cluster needed',
+    load: () => import('./up.js'),
+  },
+  { name: 'down', summary: "Stop what 'relet up' runs", load: () => import('./down.js') },
+  {
     name: 'config',
     summary: 'Check, explain and compare kubelet configuration; needs no cluster',
     load: () => import('./config.js'),

@@ -1,0 +1,211 @@
+/** `relet up` and `relet down` as a person uses them: real processes, killed and started again. */
+import { spawn } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { nodes } from '../src/kube/resource-type.js';
+import { clientFor } from './cluster-rig.js';
+import { executable, type Outcome } from './run-relet.js';
+
+let home: string;
+let dir: string;
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'relet-up-'));
+  dir = join(home, '.relet');
+});
+afterEach(async () => {
+  await relet(['down']);
+  rmSync(home, { recursive: true, force: true });
+});
+
+const user: { uid?: number; gid?: number } = {};
+
+function start(args: string[]) {
+  return spawn(process.execPath, [executable, ...args], {
+    env: { PATH: process.env.PATH, HOME: home },
+    cwd: '/',
+    ...user,
+  });
+}
+
+function relet(args: string[]): Promise<Outcome> {
+  const child = start(args);
+  const said = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text) => (said.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text) => (said.stderr += text));
+  return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...said })));
+}
+
+/** All processes that belong to the system, by what `up` writes into their environment. */
+function processes(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`RELET_SYSTEM=${dir}\0`);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+const pidIn = (file: string) => Number(readFileSync(join(dir, file), 'utf8'));
+const supervisor = () => JSON.parse(readFileSync(join(dir, 'lock'), 'utf8')).process.pid as number;
+
+async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 25_000; !(await isSo()); await new Promise((resolve) => setTimeout(resolve, 25)))
+    if (Date.now() > end) throw new Error(`never came true: ${what}`);
+}
+
+async function nodeNames(): Promise<string[]> {
+  const admin = clientFor(join(dir, 'admin.kubeconfig'));
+  const { items } = await admin.list(nodes);
+  admin.close();
+  return items.map(({ metadata }) => metadata.name);
+}
+
+describe('relet up --detach', () => {
+  test('returns when all nodes are Ready, and relet down ends all of it', async () => {
+    const up = await relet(['up', '--detach', '--nodes', '2', '--port', '0']);
+    expect(up).toMatchObject({ status: 0, stderr: '' });
+    expect(up.stdout).toMatch(/API server {2}https:\/\/127\.0\.0\.1:\d+ {2}ready/);
+    expect(up.stdout).toMatch(/node-1 {6}Ready after/);
+    expect(up.stdout).toMatch(/node-2 {6}Ready after/);
+    expect(up.stdout).toContain(`export KUBECONFIG=${dir}/admin.kubeconfig`);
+    expect(await nodeNames()).toEqual(['node-1', 'node-2']);
+    expect(processes()).toHaveLength(5);
+    expect(existsSync(join(dir, 'nodes/node-1/dynamic-config/meta/assigned'))).toBe(true);
+    expect(readFileSync(join(dir, 'nodes/node-1/log'), 'utf8')).toContain('kubelet started');
+
+    const second = await relet(['up']);
+    expect(second.status).toBe(2);
+    expect(second.stderr).toContain(`relet is up in ${dir} already (pid ${supervisor()}): 'relet down' stops it`);
+
+    expect(await relet(['down'])).toMatchObject({ status: 0, stdout: `stopped what ran in ${dir}\n` });
+    expect(processes()).toEqual([]);
+    expect(await relet(['down'])).toMatchObject({ status: 0, stdout: `nothing runs in ${dir}\n` });
+  });
+
+  test('goes on where it was after kill -9, with one process of each kind', async () => {
+    await relet(['up', '--detach', '--nodes', '2', '--port', '0']);
+    const admin = clientFor(join(dir, 'admin.kubeconfig'));
+    await admin.patch(nodes, { name: 'node-2' }, { metadata: { labels: { kept: 'yes' } } }, { as: 'merge' });
+    admin.close();
+    const before = readFileSync(join(dir, 'admin.kubeconfig'), 'utf8');
+    const orphans = processes();
+    process.kill(supervisor(), 'SIGKILL');
+    // One of the relets in front of a kubelet goes too: its kubelet is an orphan twice over.
+    process.kill(pidIn('nodes/node-1/pid'), 'SIGKILL');
+
+    const again = await relet(['up', '--detach']);
+    expect(again).toMatchObject({ status: 0, stderr: '' });
+    expect(again.stdout).toMatch(/stopped \d+ processes that an earlier 'relet up' had left running/);
+    expect(again.stdout).toContain(`2 nodes go on in ${dir}`);
+    expect(processes().filter((pid) => orphans.includes(pid))).toEqual([]);
+    expect(processes()).toHaveLength(5);
+    expect(readFileSync(join(dir, 'admin.kubeconfig'), 'utf8')).toBe(before);
+    const client = clientFor(join(dir, 'admin.kubeconfig'));
+    expect((await client.get(nodes, { name: 'node-2' })).metadata.labels).toMatchObject({ kept: 'yes' });
+    client.close();
+  });
+
+  test('starts a node again that was killed, and one node leaves when fewer are wanted', async () => {
+    await relet(['up', '--detach', '--nodes', '2', '--port', '0']);
+    const killed = pidIn('nodes/node-1/pid');
+    process.kill(killed, 'SIGKILL');
+    await until(
+      'node-1 runs again',
+      () => existsSync(join(dir, 'nodes/node-1/pid')) && pidIn('nodes/node-1/pid') !== killed,
+    );
+    await until('its kubelet is the only one', () => processes().length === 5);
+    expect(readFileSync(join(dir, 'log'), 'utf8')).toContain('node-1 ended (SIGKILL), starting it again');
+
+    await relet(['down']);
+    await relet(['up', '--detach', '--nodes', '1']);
+    expect(await nodeNames()).toEqual(['node-1']);
+    await relet(['down']);
+    const fresh = await relet(['up', '--detach', '--fresh', '--nodes', '1', '--port', '0']);
+    expect(fresh.stdout).toContain(`1 node begin in ${dir}`);
+    expect(existsSync(join(dir, 'nodes/node-2'))).toBe(false);
+  });
+});
+
+test('relet up in a terminal ends everything with Ctrl-C', async () => {
+  const child = start(['up', '--nodes', '1', '--port', '0']);
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => (said += text));
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  await until('up', () => said.includes('Ctrl-C stops it'));
+  expect(processes()).toHaveLength(3);
+  child.kill('SIGINT');
+  expect(await ended).toBe(0);
+  expect(said).toMatch(/stopping …\nstopped; 'relet up' goes on where it was\n$/);
+  expect(processes()).toEqual([]);
+});
+
+test.skipIf(process.getuid?.() !== 0)(
+  'relet up works for an ordinary user (skipped: this is one already)',
+  async () => {
+    chownSync(home, 65534, 65534);
+    Object.assign(user, { uid: 65534, gid: 65534 });
+    try {
+      expect(await relet(['up', '--detach', '--nodes', '1', '--port', '0'])).toMatchObject({ status: 0, stderr: '' });
+      expect(await nodeNames()).toEqual(['node-1']);
+      expect(await relet(['down'])).toMatchObject({ status: 0 });
+      expect(processes()).toEqual([]);
+    } finally {
+      delete user.uid;
+      delete user.gid;
+    }
+  },
+);
+
+describe('relet up refuses', () => {
+  test('a port that is taken', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as { port: number };
+    const up = await relet(['up', '--port', String(port)]);
+    other.close();
+    expect(up).toMatchObject({ status: 2, stdout: '' });
+    expect(up.stderr).toBe(
+      `relet: port ${port} is taken by another program: stop that, or give another with --port (0: any)\n`,
+    );
+  });
+
+  test("a directory that is not relet's, also with --fresh", async () => {
+    writeFileSync(join(home, 'thesis.txt'), 'years of work');
+    const up = await relet(['up', '--fresh', '--data-dir', home]);
+    expect(up.status).toBe(2);
+    expect(up.stderr).toContain("has 'thesis.txt' in it, which is not relet's");
+    expect(readFileSync(join(home, 'thesis.txt'), 'utf8')).toBe('years of work');
+  });
+
+  test('damaged keys, and a server that cannot start with the end of its log', async () => {
+    await relet(['up', '--detach', '--nodes', '1', '--port', '0']);
+    await relet(['down']);
+    const key = readFileSync(join(dir, 'pki', 'sa.key'));
+    writeFileSync(join(dir, 'pki', 'sa.key'), 'no key\n');
+    expect(await relet(['up', '--detach'])).toMatchObject({ status: 2, stderr: expect.stringContaining('sa.key') });
+    writeFileSync(join(dir, 'pki', 'sa.key'), key);
+    rmSync(join(dir, 'store'), { recursive: true });
+    writeFileSync(join(dir, 'store'), 'no directory');
+    const up = await relet(['up', '--detach']);
+    expect(up.status).toBe(2);
+    expect(up.stderr).toMatch(
+      /the API server does not start \(exit code 1\); the end of .*apiserver\.log:\n[\s\S]*cannot start/,
+    );
+    expect(processes()).toEqual([]);
+  });
+
+  test('nonsense', async () => {
+    expect((await relet(['up', '--nodes', '0'])).stderr).toContain('A whole number from 1 to 500 is expected.');
+    expect((await relet(['up', '--trial-duration', '10'])).stderr).toContain('A duration such as 90s');
+    expect((await relet(['up', 'node-1'])).stderr).toContain("'node-1' is no flag");
+    expect((await relet(['down', '--data-dir', join(home, 'none')])).stderr).toContain('there is no system in');
+  });
+});
