@@ -135,7 +135,7 @@ function send(request: HttpRequest, agent: HttpAgent, proxy: URL | undefined): P
     sent.on('error', (error: NodeJS.ErrnoException) => {
       if (signal?.aborted) return reject(signal.reason);
       // A kept connection that the server had already closed: nothing was asked yet. Only reading is safe to repeat.
-      if (sent.reusedSocket && error.code === 'ECONNRESET' && method === 'GET')
+      if (sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE') && method === 'GET')
         return send(request, agent, proxy).then(resolve, reject);
       reject(new ConnectionError(`${method} ${url.origin}${url.pathname}`, error));
     });
