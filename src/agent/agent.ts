@@ -47,6 +47,8 @@ export class Agent {
   #changes = 0;
   readonly #pause: Pause;
   readonly #doubt: Doubt;
+  /** Its checkpoint is saved, and while it is judged no record names it yet. */
+  #arriving: SourceOrLocal;
   #before: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
 
   constructor(parts: AgentParts) {
@@ -131,9 +133,11 @@ export class Agent {
     const assigned = memory.assigned();
     const waitMs = this.#spread.waitMs(sourceOf(assigned), wanted?.source);
     if (waitMs > 0) return { kind: 'again', afterMs: waitMs };
+    this.#arriving = wanted?.source;
     const saved = wanted !== undefined && checkpoint(memory, wanted);
     const isNew = 'broken' in assigned || !sameSource(assigned.source, wanted?.source);
     if (isNew) await this.#assign(wanted?.source, signal);
+    this.#arriving = undefined;
     if (isNew || saved) await this.#settle();
     return { kind: 'done' };
   }
@@ -180,7 +184,7 @@ export class Agent {
   #keepRecords(run: Run): void {
     const { memory, log } = this.#parts;
     if (run.hasProven()) settleOn(memory, run.choice.source);
-    tidy(memory, log);
+    tidy(memory, log, { source: this.#arriving, converted: this.#judge.configFiles });
     announce(this.#parts, this.#run);
   }
 

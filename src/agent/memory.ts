@@ -20,6 +20,13 @@ import { isVerdicts, type Verdicts } from './verdicts.js';
 /** A record names a source, or local, or is broken: then boot reports it and goes on to the next candidate. */
 export type Recorded = { source: SourceOrLocal } | { broken: Error };
 
+/** What a change under way needs although no record names it yet. */
+export interface InHand {
+  source?: SourceOrLocal;
+  /** Copies that the kubelet is about to be started with. */
+  converted: string[];
+}
+
 export class Memory {
   readonly checkpoints: Checkpoints;
   readonly trial: JsonRecord<Trial>;
@@ -72,18 +79,21 @@ export class Memory {
   }
 
   /** Deletes checkpoints that no record names and no kubelet runs with, and what a crash left half-written. */
-  collect(): void {
+  collect(inHand: InHand = { converted: [] }): void {
     const recorded = [this.assigned(), this.lastKnownGood()];
     // While a record is unreadable nobody knows what it names: nothing is deleted.
     if (recorded.some((record) => 'broken' in record)) return;
     const named = recorded.map((record) => ('source' in record ? record.source : undefined));
-    const keep = [...named, this.wayBack.read(), this.child.read()?.source].filter((source) => source !== undefined);
+    const running = this.child.read();
+    const keep = [...named, inHand.source, this.wayBack.read(), running?.source].filter(
+      (source) => source !== undefined,
+    );
     this.checkpoints.collect(keep);
     for (const name of this.#files.list(this.#meta))
       if (name.startsWith(temporaryPrefix)) removeTree(join(this.#meta, name), this.#files);
-    const inUse = this.child.read()?.converted;
-    for (const name of this.#files.list(this.convertedDir))
-      if (join(this.convertedDir, name) !== inUse) removeTree(join(this.convertedDir, name), this.#files);
+    const inUse = new Set([running?.converted, ...inHand.converted]);
+    for (const path of this.#files.list(this.convertedDir).map((name) => join(this.convertedDir, name)))
+      if (!inUse.has(path)) removeTree(path, this.#files);
   }
 
   #read(name: string): Recorded {

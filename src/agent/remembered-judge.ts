@@ -22,6 +22,12 @@ export class RememberedJudge implements Judge {
     return judgement;
   }
 
+  /** The files that configs judged lately would be started with. */
+  get configFiles(): string[] {
+    const judgements = [...this.#last.values()];
+    return judgements.flatMap((judgement) => (judgement.kind === 'accepted' ? (judgement.configFile ?? []) : []));
+  }
+
   /** Something changed: ask again. */
   forget(): void {
     this.#last.clear();

@@ -5,7 +5,7 @@
 import { Fault } from '../api/faults.js';
 import type { Log } from '../log.js';
 import type { Choice } from './choose.js';
-import type { Memory, Recorded } from './memory.js';
+import type { InHand, Memory, Recorded } from './memory.js';
 import type { Resolved } from './resolve.js';
 import type { SourceOrLocal } from './source.js';
 import type { TrialFailure } from './trial.js';
@@ -69,9 +69,9 @@ export function fail(memory: Memory, choice: Choice, step: TrialFailure, at: Dat
 }
 
 /** Takes away what nothing names any more. Never fails a pass: what cannot go today goes next time. */
-export function tidy(memory: Memory, log: Log): void {
+export function tidy(memory: Memory, log: Log, inHand: InHand): void {
   try {
-    memory.collect();
+    memory.collect(inHand);
   } catch (cause) {
     log.warn('old checkpoints not deleted', { cause });
   }
