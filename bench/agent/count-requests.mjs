@@ -1,0 +1,34 @@
+/** Stands between relet and the API server and counts who asks for what. Shows the server's own certificate. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { Agent, createServer, request } from 'node:https';
+import { join } from 'node:path';
+import { atEnd } from './rig.mjs';
+
+export async function countRequests({ url, ca, pki }) {
+  const counted = new Map();
+  const agent = new Agent({ keepAlive: true, ca });
+  const read = (name) => readFileSync(join(pki, name));
+  const server = createServer({ cert: read('apiserver.crt'), key: read('apiserver.key') }, (asked, answer) => {
+    const isRelet = asked.headers['user-agent']?.startsWith('relet/') && asked.headers['user-agent'].includes('(node)');
+    const { pathname, searchParams } = new URL(asked.url, url);
+    const what = `${searchParams.has('watch') ? 'WATCH' : asked.method} ${pathname}`;
+    if (isRelet) counted.set(what, (counted.get(what) ?? 0) + 1);
+    const { method, headers } = asked;
+    const forwarded = request(url + asked.url, { method, headers, agent }, (response) => {
+      answer.writeHead(response.statusCode, response.headers);
+      answer.flushHeaders();
+      response.pipe(answer);
+    });
+    forwarded.on('error', () => answer.destroy());
+    asked.pipe(forwarded);
+    answer.on('close', () => forwarded.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  atEnd(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `https://127.0.0.1:${server.address().port}`, counted };
+}

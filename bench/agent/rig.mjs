@@ -1,0 +1,313 @@
+/** What the node benches stand on: `relet apiserver`, `relet kubelet` and an administrator, all as real processes. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { createInterface } from 'node:readline';
+
+export const relet = new URL('../../bin/relet.cjs', import.meta.url).pathname;
+export const nodeName = 'bench-node';
+export const now = () => performance.now();
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+export const median = (list) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)];
+
+// Node 20 reads all certificates of NODE_EXTRA_CA_CERTS at every start, which would be measured with relet's own work.
+const env = { ...process.env, NODE_EXTRA_CA_CERTS: undefined, NODE_OPTIONS: undefined };
+
+const ends = [];
+/** For the story that is told when something goes wrong. */
+const running = new Set();
+/** Undone in reverse order when the bench ends, however it ends. */
+export const atEnd = (end) => void ends.push(end);
+
+/** Runs a bench and cleans up behind it. */
+export async function bench(main) {
+  const clean = async () => {
+    for (let end = ends.pop(); end !== undefined; end = ends.pop()) await end();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void clean().then(() => process.exit(130)));
+  try {
+    await main();
+  } catch (error) {
+    process.exitCode = 1;
+    console.error(error);
+    for (const { args, lines } of running)
+      console.error(
+        args.join(' '),
+        lines
+          .slice(-20)
+          .map(({ text }) => text)
+          .join('\n'),
+      );
+  } finally {
+    await clean();
+  }
+}
+
+export function newDir() {
+  const dir = mkdtempSync(join(tmpdir(), 'relet-bench-'));
+  atEnd(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+export async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A process with its lines of output; `line(pattern)` resolves with the first that matches, and when it came. */
+export function start(command, args, more = {}) {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...env, ...more } });
+  const startedAt = now();
+  const lines = [];
+  const waiting = new Set();
+  for (const stream of [child.stdout, child.stderr])
+    createInterface({ input: stream }).on('line', (text) => {
+      lines.push({ text, at: now() });
+      if (lines.length > 2000) lines.splice(0, 1000);
+      for (const look of waiting) look();
+    });
+  const exited = once(child, 'exit');
+  const entry = { args, lines };
+  running.add(entry);
+  void exited.then(() => running.delete(entry));
+  const line = (pattern) =>
+    new Promise((resolve, reject) => {
+      const look = () => {
+        const found = lines.find(({ text }) => pattern.test(text));
+        if (found === undefined) return;
+        waiting.delete(look);
+        resolve(found);
+      };
+      waiting.add(look);
+      look();
+      void exited.then(() =>
+        reject(new Error(`ended before ${pattern}:\n${lines.map(({ text }) => text).join('\n')}`)),
+      );
+    });
+  const stop = async (signal = 'SIGTERM') => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    await exited;
+  };
+  atEnd(stop);
+  return { pid: child.pid, startedAt, lines, line, exited, stop };
+}
+
+/** The embedded API server, with an administrator and one node who show tokens. */
+export async function startServer(dir) {
+  mkdirSync(dir, { recursive: true });
+  const tokens = join(dir, 'tokens.csv');
+  writeFileSync(
+    tokens,
+    `admin-token,admin,admin,system:masters\nnode-token,system:node:${nodeName},${nodeName},system:nodes\n`,
+    { mode: 0o600 },
+  );
+  const dataDir = join(dir, 'apiserver');
+  const server = start(process.execPath, [
+    relet,
+    'apiserver',
+    `--data-dir=${dataDir}`,
+    '--port=0',
+    `--token-auth-file=${tokens}`,
+  ]);
+  const url = (await server.line(/^url: /)).text.slice(5);
+  await server.line(/^ready$/);
+  const pki = join(dataDir, 'pki');
+  return { url, pki, ca: readFileSync(join(pki, 'ca.crt'), 'utf8'), admin: administrator(url, join(pki, 'ca.crt')) };
+}
+
+export function writeKubeconfig(path, { server, caFile, token }) {
+  const entry = (name, kind, value) => [{ name, [kind]: value }];
+  const document = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: entry('bench', 'cluster', { server, 'certificate-authority': caFile }),
+    users: entry('bench', 'user', { token }),
+    contexts: entry('bench', 'context', { cluster: 'bench', user: 'bench' }),
+    'current-context': 'bench',
+  };
+  writeFileSync(path, JSON.stringify(document), { mode: 0o600 });
+  return path;
+}
+
+/** Asks the API, and hears each change of the Node at once. */
+export function administrator(url, caFile, token = 'admin-token', node = nodeName) {
+  const ca = readFileSync(caFile);
+  const agent = new Agent({ keepAlive: true, ca });
+  const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
+  const send = (method, path, body, contentType = 'application/json') =>
+    new Promise((resolve, reject) => {
+      const text = body === undefined ? undefined : JSON.stringify(body);
+      const more = text === undefined ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(text) };
+      const sent = httpsRequest(url + path, { method, agent, headers: { ...headers, ...more } }, async (response) => {
+        let answer = '';
+        for await (const chunk of response.setEncoding('utf8')) answer += chunk;
+        if (response.statusCode < 300) resolve(JSON.parse(answer));
+        else
+          reject(
+            Object.assign(new Error(`${method} ${path}: ${response.statusCode} ${answer}`), {
+              status: response.statusCode,
+            }),
+          );
+      });
+      sent.on('error', reject);
+      sent.end(text);
+    });
+  const path = `/api/v1/nodes/${node}`;
+  const configMaps = '/api/v1/namespaces/kube-system/configmaps';
+  return {
+    send,
+    node: () => send('GET', path),
+    configMap: (name, data, annotations = {}) =>
+      send('POST', configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, annotations }, data }),
+    patchConfigMap: (name, patch) => send('PATCH', `${configMaps}/${name}`, patch, 'application/merge-patch+json'),
+    deleteConfigMap: (name) => send('DELETE', `${configMaps}/${name}`),
+    /** Null for local. */
+    point: (name, kubeletConfigKey = 'kubelet') => {
+      const source = name && { configMap: { namespace: 'kube-system', name, kubeletConfigKey } };
+      const patch = [{ op: name ? 'add' : 'remove', path: '/spec/configSource', ...(name && { value: source }) }];
+      return send('PATCH', path, patch, 'application/json-patch+json');
+    },
+    watchNode: () => watchNode(url, headers, ca, node),
+  };
+}
+
+/** The Node as last heard; `until` resolves with the moment at which a test of it came true. */
+async function watchNode(url, headers, ca, node) {
+  const waiting = new Set();
+  const seen = { node: undefined };
+  const sent = httpsRequest(
+    `${url}/api/v1/nodes?watch=true&fieldSelector=metadata.name%3D${node}`,
+    { headers, agent: new Agent({ ca }) },
+    (response) => {
+      response.on('error', () => {});
+      const lines = createInterface({ input: response });
+      lines.on('error', () => {});
+      lines.on('line', (line) => {
+        seen.node = JSON.parse(line).object;
+        for (const look of waiting) look();
+      });
+    },
+  );
+  sent.on('error', () => {});
+  sent.end();
+  atEnd(() => sent.destroy());
+  return {
+    get config() {
+      return seen.node?.status?.config ?? {};
+    },
+    get node() {
+      return seen.node;
+    },
+    until: (what, satisfied, timeoutMs = 60_000) =>
+      new Promise((resolve, reject) => {
+        const end = (finish) => {
+          clearTimeout(timer);
+          waiting.delete(look);
+          finish();
+        };
+        const look = () => seen.node !== undefined && satisfied(seen.node) && end(() => resolve(now()));
+        const timer = setTimeout(
+          () => end(() => reject(new Error(`stuck: ${what}: ${JSON.stringify(seen.node?.status?.config)}`))),
+          timeoutMs,
+        );
+        waiting.add(look);
+        look();
+      }),
+  };
+}
+
+/** A node's directory, ports and local config. */
+export async function newNode(dir, kubeconfig) {
+  mkdirSync(dir, { recursive: true });
+  const [port, healthzPort] = [await freePort(), await freePort()];
+  const config = (...lines) =>
+    [
+      'apiVersion: kubelet.config.k8s.io/v1beta1',
+      'kind: KubeletConfiguration',
+      'address: 127.0.0.1',
+      `port: ${port}`,
+      `healthzPort: ${healthzPort}`,
+      'readOnlyPort: 0',
+      ...lines,
+      '',
+    ].join('\n');
+  const local = join(dir, 'local.yaml');
+  writeFileSync(local, config());
+  const kubeletFlags = [
+    `--config=${local}`,
+    `--kubeconfig=${kubeconfig}`,
+    `--hostname-override=${nodeName}`,
+    `--root-dir=${join(dir, 'kubelet')}`,
+    `--cert-dir=${join(dir, 'pki')}`,
+  ];
+  return { dir, dynamicDir: join(dir, 'dynamic'), config, healthzPort, kubeletFlags };
+}
+
+export function startRelet(node, ...flags) {
+  return start(process.execPath, [
+    relet,
+    'kubelet',
+    `--dynamic-config-dir=${node.dynamicDir}`,
+    '--kubelet-binary=hollow',
+    '--metrics-bind-address=0',
+    ...flags,
+    ...node.kubeletFlags,
+  ]);
+}
+
+/** Resolves when a kubelet answers on this port. */
+export async function healthy(port) {
+  for (;;) {
+    const answered = await new Promise((resolve) => {
+      const asked = get({ host: '127.0.0.1', port, path: '/healthz', agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      });
+      asked.once('error', () => resolve(false));
+    });
+    if (answered) return;
+    await sleep(2);
+  }
+}
+
+/** In MB, of one process without its children. */
+export function memory(pid) {
+  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const of = (field) => Number(new RegExp(`^${field}: +(\\d+) kB`, 'm').exec(rollup)[1]) / 1024;
+  return { resident: of('Rss'), proportional: of('Pss'), anonymous: of('Anonymous') };
+}
+
+/** User and system time so far, in ms. */
+export function cpuMs(pid) {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+export function descriptors(pid) {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+/** Processes below this one. */
+export function descendants(pid) {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  );
+  return children.flatMap((child) => [child, ...descendants(child)]);
+}
+
+export function filesBelow(dir) {
+  return readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
+}
+
+export const show = ({ resident, proportional, anonymous }) =>
+  `resident ${resident.toFixed(1)} MB, PSS ${proportional.toFixed(1)} MB, anonymous ${anonymous.toFixed(1)} MB`;

@@ -1,0 +1,147 @@
+/**
+ * What relet costs a node, and how long a change takes. Real processes: `relet apiserver`, `relet kubelet`, the hollow kubelet.
+ * Run `npm run build` first, then `node bench/agent/run.mjs [--changes=1000] [--idle-seconds=30] [--starts=11] [--patches=21]`.
+ */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { change, createStress } from './changes.mjs';
+import { countRequests } from './count-requests.mjs';
+import * as rig from './rig.mjs';
+
+const { values } = parseArgs({
+  options: {
+    changes: { type: 'string', default: '1000' },
+    'idle-seconds': { type: 'string', default: '30' },
+    starts: { type: 'string', default: '11' },
+    patches: { type: 'string', default: '21' },
+  },
+});
+const say = (text) => process.stdout.write(`${text}\n`);
+const ms = (list) =>
+  `${rig.median(list).toFixed(0)} ms (${Math.min(...list).toFixed(0)} to ${Math.max(...list).toFixed(0)})`;
+
+/** From the start of relet to its word that the kubelet is started; without an API, as at boot. */
+async function starts(dir, count) {
+  const first = [];
+  const again = [];
+  for (let i = 0; i < count; i++) {
+    const node = await rig.newNode(join(dir, `start-${i}`), '/nowhere/kubeconfig');
+    for (const list of [first, again]) {
+      const running = rig.startRelet(node);
+      list.push((await running.line(/kubelet started/)).at - running.startedAt);
+      await running.stop();
+    }
+  }
+  say(`start to child started: ${ms(again)} (want <= 150 ms); the first ever, which asks the kubelet: ${ms(first)}`);
+}
+
+async function idle(server, dir, seconds) {
+  const counter = await countRequests(server);
+  const kubeconfig = kubeconfigFor(join(dir, 'idle.kubeconfig'), server, counter.url);
+  const node = await rig.newNode(join(dir, 'idle'), kubeconfig);
+  const running = rig.startRelet(node, '--trial-duration=1s');
+  const seen = await server.admin.watchNode();
+  await seen.until('local active', isSettled);
+  await server.admin.configMap('idle', { kubelet: node.config('maxPods: 77') });
+  await server.admin.point('idle');
+  await seen.until('last known good', ({ status }) => status.config?.lastKnownGood?.configMap.name === 'idle');
+  await rig.sleep(5000);
+  counter.counted.clear();
+  const cpu = rig.cpuMs(running.pid);
+  await rig.sleep(seconds * 1000);
+  const used = rig.cpuMs(running.pid) - cpu;
+  say(`idle: ${rig.show(rig.memory(running.pid))} (want <= 50 resident, <= 15 anonymous)`);
+  say(`idle: ${((used / seconds / 1000) * 100).toFixed(2)} % CPU over ${seconds} s`);
+  const requests = [...counter.counted.values()].reduce((sum, count) => sum + count, 0);
+  const which = [...counter.counted].map(([what, count]) => `${count} ${what}`).join(', ') || 'none';
+  say(`idle: ${Math.round((requests * 3600) / seconds)} API requests an hour (seen in ${seconds} s: ${which})`);
+  await running.stop();
+  await server.admin.point(null);
+}
+
+/** Registered, and relet has said its first word about it. */
+const isSettled = ({ status }) => status.conditions?.some(({ type }) => type === 'ConfigOK') && !status.config?.active;
+
+function kubeconfigFor(path, server, url = server.url) {
+  return rig.writeKubeconfig(path, { server: url, caFile: join(server.pki, 'ca.crt'), token: 'node-token' });
+}
+
+/** PATCH to active, beside what the hollow kubelet alone needs to stop, start and answer. */
+async function patches(server, dir, count) {
+  const node = await rig.newNode(join(dir, 'patches'), kubeconfigFor(join(dir, 'patches.kubeconfig'), server));
+  const own = await hollowRestarts(node, Math.ceil(count / 2));
+  const running = rig.startRelet(node, '--trial-duration=1s');
+  const seen = await server.admin.watchNode();
+  await seen.until('local active', isSettled);
+  for (const i of [0, 1]) await server.admin.configMap(`patch-${i}`, { kubelet: node.config(`maxPods: ${50 + i}`) });
+  const times = [];
+  for (let i = 0; i < count; i++) {
+    const name = `patch-${i % 2}`;
+    await rig.sleep(300);
+    const patchedAt = rig.now();
+    await server.admin.point(name);
+    times.push((await seen.until(name, ({ status }) => status.config?.active?.configMap.name === name)) - patchedAt);
+  }
+  say(`PATCH to active, hollow kubelet: ${ms(times)}; the hollow kubelet's own restart: ${ms(own)}`);
+  say(`  relet on top: ${(rig.median(times) - rig.median(own)).toFixed(0)} ms (want <= 150 ms)`);
+  await running.stop();
+  await server.admin.point(null);
+}
+
+async function hollowRestarts(node, count) {
+  const startOne = async () => {
+    const hollow = rig.start(process.execPath, [rig.relet, 'hollow-kubelet', ...node.kubeletFlags]);
+    await rig.healthy(node.healthzPort);
+    return hollow;
+  };
+  const times = [];
+  let hollow = await startOne();
+  for (let i = 0; i < count; i++) {
+    await rig.sleep(200);
+    const from = rig.now();
+    await hollow.stop();
+    hollow = await startOne();
+    times.push(rig.now() - from);
+  }
+  await hollow.stop();
+  return times;
+}
+
+async function changes(server, dir, count) {
+  const node = await rig.newNode(join(dir, 'changes'), kubeconfigFor(join(dir, 'changes.kubeconfig'), server));
+  const running = rig.startRelet(node, '--trial-duration=200ms');
+  const seen = await server.admin.watchNode();
+  const stress = createStress({ admin: server.admin, seen, config: node.config });
+  await seen.until('local active', isSettled);
+  const look = () => ({
+    memory: rig.memory(running.pid),
+    descriptors: rig.descriptors(running.pid),
+    processes: rig.descendants(running.pid).length,
+    files: rig.filesBelow(node.dynamicDir),
+  });
+  const tell = (when, { memory, descriptors, processes, files }) =>
+    say(`${when}: ${rig.show(memory)}; ${descriptors} descriptors, ${processes} children, ${files} files`);
+  for (let i = 0; i < Math.min(20, count); i++) await change(stress, i);
+  await rig.sleep(1000);
+  tell('after 20 changes', look());
+  const from = rig.now();
+  for (let i = 20; i < count; i++) {
+    await change(stress, i);
+    if (i % 200 === 199) tell(`after ${i + 1} changes`, look());
+  }
+  const seconds = (rig.now() - from) / 1000;
+  await rig.sleep(10_000);
+  tell(`after ${count} changes, idle again (want <= 60 resident)`, look());
+  say(`none stuck, none lost; ${(seconds / (count - 20)).toFixed(2)} s each; ${JSON.stringify(stress.done)}`);
+  await running.stop();
+}
+
+await rig.bench(async () => {
+  const dir = rig.newDir();
+  say(`node ${process.version}`);
+  if (Number(values.starts) > 0) await starts(dir, Number(values.starts));
+  const server = await rig.startServer(dir);
+  if (Number(values['idle-seconds']) > 0) await idle(server, dir, Number(values['idle-seconds']));
+  if (Number(values.patches) > 0) await patches(server, dir, Number(values.patches));
+  if (Number(values.changes) > 20) await changes(server, dir, Number(values.changes));
+});
