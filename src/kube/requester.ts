@@ -19,6 +19,8 @@ export interface RequesterOptions {
   maxResponseBytes?: number;
   /** Called with each text of a Warning header. */
   onWarning?(text: string): void;
+  /** Called when the head of an answer is there: what was asked, and how long it took. */
+  onAnswer?(answer: { method: string; url: URL; status: number; ms: number }): void;
 }
 
 export interface RawRequest {
@@ -61,15 +63,19 @@ export function createRequester(options: RequesterOptions): Requester {
     const identity = source();
     const { connection } = identity;
     const credentials = await identity.current(signal);
+    const { method } = request;
+    const url = target(connection.server, request);
+    const startedMs = clock.monotonic();
     const response = await transport.open({
-      method: request.method,
-      url: target(connection.server, request),
+      method,
+      url,
       headers: { ...credentials.headers, ...contentHeaders(request, options.userAgent) },
       ...(request.body !== undefined && { body: request.body }),
       tls: credentials.tls,
       proxyUrl: connection.cluster['proxy-url'],
       signal,
     });
+    options.onAnswer?.({ method, url, status: response.statusCode!, ms: clock.monotonic() - startedMs });
     for (const text of warnings(response.headers.warning)) options.onWarning?.(text);
     return { response, credentials };
   };

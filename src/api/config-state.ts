@@ -1,0 +1,79 @@
+/**
+ * How it stands with a node's config, from what is asked of the node and what it reports. Pure; the words are those that
+ * `relet get` prints:
+ *
+ *   local ── assigned ──► waiting ── started, healthy ──► trial ── trial over ──► active
+ *                            ├── judged and not taken ──► refused       (runs its last known good)
+ *                            └── died, or never healthy ─► rolled back  (runs its last known good)
+ */
+import { faults } from './faults.js';
+import type { NodeConfigSource, NodeConfigStatus } from './node-config-source.js';
+
+export const configStates = ['local', 'active', 'trial', 'waiting', 'refused', 'rolled back'] as const;
+export type ConfigState = (typeof configStates)[number];
+
+/** One source in one form, whichever dialect it came in. In spec there is no resourceVersion, and no uid but the alpha's. */
+export interface SourceName {
+  namespace: string;
+  name: string;
+  key: string;
+  uid?: string;
+  resourceVersion?: string;
+}
+
+/** Undefined is local; so is a source without a reference, which the node itself reports as an error. */
+export function sourceName(source: NodeConfigSource | undefined): SourceName | undefined {
+  const { configMap, configMapRef } = source ?? {};
+  if (configMap) {
+    const { namespace, name, kubeletConfigKey: key, uid, resourceVersion } = configMap;
+    return { namespace, name, key, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+  }
+  if (configMapRef) {
+    const { namespace, name, uid } = configMapRef;
+    return { namespace, name, key: 'kubelet', ...(uid && { uid }) };
+  }
+  return undefined;
+}
+
+/** The same ConfigMap and key, whatever its version. A uid counts where both have one. */
+export function sameReference(a: SourceName | undefined, b: SourceName | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  const sameUid = a.uid === undefined || b.uid === undefined || a.uid === b.uid;
+  return a.namespace === b.namespace && a.name === b.name && a.key === b.key && sameUid;
+}
+
+/** The same version of the same ConfigMap. */
+export function sameExactSource(a: SourceName | undefined, b: SourceName | undefined): boolean {
+  return sameReference(a, b) && a?.resourceVersion === b?.resourceVersion;
+}
+
+export type ErrorKind = 'refused' | 'rolled back' | 'sync';
+
+const rolledBack = [faults['crash-loop'].beta, faults.unhealthy.beta, faults['no-api'].beta] as string[];
+
+/** What an error in a node's status is about. Words of other versions that we do not know count as a refusal. */
+export function errorKind(error: string): ErrorKind {
+  if (error.startsWith('failed to sync: ')) return 'sync';
+  return rolledBack.includes(error) ? 'rolled back' : 'refused';
+}
+
+export interface AskedAndReported {
+  configSource?: NodeConfigSource | undefined;
+  status?: NodeConfigStatus | undefined;
+}
+
+export function configState({ configSource, status = {} }: AskedAndReported): ConfigState {
+  const [wanted, assigned, active, good] = [
+    sourceName(configSource),
+    sourceName(status.assigned),
+    sourceName(status.active),
+    sourceName(status.lastKnownGood),
+  ];
+  if (!sameReference(wanted, assigned)) return 'waiting';
+  const kind = status.error ? errorKind(status.error) : undefined;
+  // A node that cannot follow its reference goes on with what it has; the error stands beside.
+  if (kind === 'refused' || kind === 'rolled back') return kind;
+  if (!sameExactSource(assigned, active)) return 'waiting';
+  if (active === undefined) return 'local';
+  return sameExactSource(active, good) ? 'active' : 'trial';
+}

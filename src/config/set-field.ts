@@ -1,0 +1,153 @@
+/**
+ * `maxPods=150`, `evictionHard.memory.available=200Mi`, `clusterDNS=10.0.0.10,10.0.0.11`, `maxPods-`: one field and its
+ * new value as a person types it, read by the field's type. Pure.
+ */
+import { setOwn } from './copy.js';
+import { type KubeletConfig, knownMinor, type Minor } from './model.js';
+import { type ScalarShape, type Shape, type StructShape, shapeOf } from './shape.js';
+import { nearest } from './suggest.js';
+
+/** The words make no sense for this kubelet; the message says what would. */
+export class FieldWordError extends Error {
+  override readonly name = 'FieldWordError';
+}
+
+export interface FieldSetting {
+  /** From the top of the document; the last may be a key of a map. */
+  path: string[];
+  /** Undefined takes the field out, so that the kubelet's default counts. */
+  value: unknown;
+}
+
+/** Whether a word is meant as a setting and not as a name. */
+export const looksLikeSetting = (word: string): boolean => word.includes('=') || /^[A-Za-z].*-$/.test(word);
+
+export function parseSetting(word: string, minor: Minor): FieldSetting {
+  const equals = word.indexOf('=');
+  const removes = equals < 0 && word.endsWith('-');
+  if (equals < 0 && !removes)
+    throw new FieldWordError(`'${word}' is no setting: write FIELD=VALUE, or FIELD- to unset`);
+  const name = removes ? word.slice(0, -1) : word.slice(0, equals);
+  const { path, shape } = findField(name, knownMinor(minor));
+  if (removes) return { path, value: undefined };
+  try {
+    return { path, value: readValue(word.slice(equals + 1), shape) };
+  } catch (error) {
+    throw new FieldWordError(`${name}: ${(error as Error).message}`);
+  }
+}
+
+/** A new document; the argument is not changed. */
+export function withSetting(document: KubeletConfig, { path, value }: FieldSetting): KubeletConfig {
+  const [name, ...rest] = path as [string, ...string[]];
+  const changed = { ...document };
+  if (rest.length === 0) {
+    if (value === undefined) delete changed[name];
+    else setOwn(changed, name, value);
+    return changed;
+  }
+  const child = Object.hasOwn(document, name) ? document[name] : undefined;
+  const inner = typeof child === 'object' && child !== null && !Array.isArray(child) ? (child as KubeletConfig) : {};
+  if (value !== undefined || Object.keys(inner).length > 0)
+    setOwn(changed, name, withSetting(inner, { path: rest, value }));
+  return changed;
+}
+
+/** Follows the dots as far as there are fields; behind a map everything that is left is its key, dots and all. */
+function findField(name: string, minor: Minor): { path: string[]; shape: Shape } {
+  let shape: Shape = shapeOf(minor);
+  const path: string[] = [];
+  const words = name.replace(/\[([^\]]*)\]$/, '.$1').split('.');
+  for (const [index, word] of words.entries()) {
+    if (shape.kind === 'map') return { path: [...path, words.slice(index).join('.')], shape: shape.value };
+    const child: Shape | undefined = shape.kind === 'struct' ? shape.fields.get(word) : undefined;
+    if (child === undefined) throw unknownField(name, path, word, shape, minor);
+    path.push(word);
+    shape = child;
+  }
+  return { path, shape };
+}
+
+function unknownField(name: string, path: string[], word: string, shape: Shape, minor: Minor): FieldWordError {
+  if (shape.kind !== 'struct')
+    return new FieldWordError(`there is no field '${name}': ${path.join('.')} has no fields of its own, set it whole`);
+  const guess = nearest(word, shape.fields.keys());
+  const hint =
+    guess === undefined ? "'relet config explain' lists them" : `did you mean '${[...path, guess].join('.')}'?`;
+  return new FieldWordError(`kubelet 1.${minor} has no field '${name}'; ${hint}`);
+}
+
+function readValue(text: string, shape: Shape): unknown {
+  switch (shape.kind) {
+    case 'scalar':
+      return readScalar(text, shape);
+    case 'list':
+      return readList(text, shape.item);
+    case 'map':
+      return readMap(text, shape.value);
+    case 'struct':
+      return readStruct(text, shape);
+  }
+}
+
+function readScalar(text: string, { type }: ScalarShape): unknown {
+  switch (type) {
+    case 'bool':
+      if (text !== 'true' && text !== 'false') throw new Error(`'${text}' is neither true nor false`);
+      return text === 'true';
+    case 'int32':
+    case 'int64':
+    case 'uint32':
+      return readInteger(text);
+    case 'float64':
+      if (text.trim() === '' || !Number.isFinite(Number(text))) throw new Error(`'${text}' is no number`);
+      return Number(text);
+    case 'duration-or-int':
+      return /^-?\d+$/.test(text) ? readInteger(text) : text;
+    default:
+      return text;
+  }
+}
+
+function readInteger(text: string): number | bigint {
+  if (!/^-?\d+$/.test(text)) throw new Error(`'${text}' is no whole number`);
+  return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
+}
+
+function readList(text: string, item: Shape): unknown[] {
+  if (text === '') return [];
+  if (text.startsWith('[')) return asJson(text, (value) => Array.isArray(value), 'a JSON list') as unknown[];
+  if (item.kind !== 'scalar') throw new Error('write it as a JSON list, [{…}]');
+  return text.split(',').map((part) => readScalar(part, item));
+}
+
+function readMap(text: string, value: Shape): unknown {
+  if (text === '') return {};
+  if (text.startsWith('{')) return asJson(text, isObject, 'a JSON object');
+  if (value.kind !== 'scalar') throw new Error('write it as a JSON object, {…}');
+  const map: KubeletConfig = {};
+  for (const pair of text.split(',')) {
+    const equals = pair.indexOf('=');
+    if (equals < 1) throw new Error(`'${pair}' is no KEY=VALUE`);
+    setOwn(map, pair.slice(0, equals), readScalar(pair.slice(equals + 1), value));
+  }
+  return map;
+}
+
+function readStruct(text: string, shape: StructShape): unknown {
+  if (text.startsWith('{')) return asJson(text, isObject, 'a JSON object');
+  throw new Error(`set one of its fields (${[...shape.fields.keys()].join(', ')}), or all of it as a JSON object`);
+}
+
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function asJson(text: string, fits: (value: unknown) => boolean, what: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`'${text}' is not ${what}: ${(error as Error).message}`);
+  }
+  if (!fits(value)) throw new Error(`'${text}' is not ${what}`);
+  return value;
+}

@@ -1,0 +1,154 @@
+/**
+ * Where a node's config is referred to, for those who look at many nodes and change their reference: the command line and
+ * the rollout controller. One interface, so that nothing else knows which object holds the reference. Here the Node
+ * itself, as Kubernetes had it; NodeConfig stands beside it.
+ */
+import { historyAnnotation } from '../api/config-history.js';
+import { sameReference, sourceName } from '../api/config-state.js';
+import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
+import type { KubeObject } from '../api/object.js';
+import type { CallOptions, KubeClient, ListOptions } from './client.js';
+import { follow } from './follow.js';
+import { nodes } from './resource-type.js';
+
+/** A node, what is asked of it and what it reports: all that matters of it here, and small, since there are thousands. */
+export interface ConfiguredNode {
+  name: string;
+  labels: Record<string, string>;
+  createdAt: string;
+  kubeletVersion: string;
+  /** The condition Ready: True, False or Unknown. */
+  ready: string;
+  /** The last sign of life in the Node's own status. */
+  heartbeatAt: string | undefined;
+  configSource: NodeConfigSource | undefined;
+  status: NodeConfigStatus;
+  /** False: nothing on the node has ever reported about its config. */
+  reports: boolean;
+  /** Of the condition ConfigOK, where it is reported. */
+  condition: { status: string; reason: string; message: string; since: string } | undefined;
+  /** When the trial under way is over, if the node tells. */
+  trialEndsAt: string | undefined;
+  /** relet's version on the node, if it tells. */
+  agentVersion: string | undefined;
+  /** The annotation as it stands; src/api/config-history.ts reads it. */
+  history: string | undefined;
+  /** Version of the object that holds the reference; `assign` refuses to write over a newer one. */
+  version: string;
+}
+
+/** The server answered as if it had kept the reference, and dropped it. */
+export class ReferenceDropped extends Error {
+  override readonly name = 'ReferenceDropped';
+}
+
+export interface FollowNodes {
+  name?: string;
+  labelSelector?: string;
+  signal: AbortSignal;
+  /** All there is now; again whenever a new list was needed. */
+  onList(present: ConfiguredNode[]): void;
+  onChange(node: ConfiguredNode, gone: boolean): void;
+  onFailure(error: unknown): void;
+}
+
+export interface AssignOptions extends CallOptions {
+  /** The new text of the history annotation; written together with the reference, or not at all. */
+  history: string;
+  dryRun?: boolean;
+}
+
+export interface ConfigReferences {
+  /** The kind of object that holds the reference. */
+  readonly kind: 'Node' | 'NodeConfig';
+  get(name: string, options?: CallOptions): Promise<ConfiguredNode>;
+  pages(
+    options?: Pick<ListOptions, 'labelSelector' | 'limit' | 'signal'>,
+  ): AsyncGenerator<ConfiguredNode[], void, void>;
+  /** Returns only when the signal fires. */
+  follow(options: FollowNodes): Promise<void>;
+  /** Undefined means local. Throws a conflict when the object is no longer as `node` has it. */
+  assign(node: ConfiguredNode, source: NodeConfigSource | undefined, options: AssignOptions): Promise<ConfiguredNode>;
+}
+
+/** The references of this cluster. */
+export function configReferences(client: KubeClient): ConfigReferences {
+  return nodeReferences(client);
+}
+
+interface Node extends KubeObject {
+  spec?: { configSource?: NodeConfigSource };
+  status?: { config?: NodeConfigStatus; conditions?: Condition[]; nodeInfo?: { kubeletVersion?: string } };
+}
+
+interface Condition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastHeartbeatTime?: string;
+  lastTransitionTime?: string;
+}
+
+function nodeReferences(client: KubeClient): ConfigReferences {
+  return {
+    kind: 'Node',
+    get: async (name, options) => fromNode(await client.get<Node>(nodes, { name }, options)),
+    async *pages(options) {
+      for await (const { items } of client.pages<Node>(nodes, options)) yield items.map(fromNode);
+    },
+    follow: ({ onList, onChange, onFailure, ...scope }) =>
+      follow<Node>(client, {
+        ...scope,
+        type: nodes,
+        onList: (items) => onList(items.map(fromNode)),
+        onChange: (type, node) => onChange(fromNode(node), type === 'DELETED'),
+        onFailure,
+      }),
+    async assign(node, source, { history, ...options }) {
+      const written = fromNode(
+        await client.patch<Node>(nodes, { name: node.name }, assignPatch(node.version, source, history), {
+          ...options,
+          as: 'merge',
+          fieldManager: 'relet',
+        }),
+      );
+      if (!sameReference(sourceName(source), sourceName(written.configSource)))
+        throw new ReferenceDropped(`the server does not keep spec.configSource of Node ${JSON.stringify(node.name)}`);
+      return written;
+    },
+  };
+}
+
+function assignPatch(resourceVersion: string, source: NodeConfigSource | undefined, history: string): object {
+  // A merge keeps what it does not name, so the other dialect's field is named as null.
+  const configSource = source === undefined ? null : { configMap: null, configMapRef: null, ...source };
+  return { metadata: { resourceVersion, annotations: { [historyAnnotation]: history } }, spec: { configSource } };
+}
+
+function fromNode({ metadata, spec, status }: Node): ConfiguredNode {
+  const condition = (type: string) => status?.conditions?.find((one) => one.type === type);
+  const [ready, ok] = [condition('Ready'), condition('ConfigOK')];
+  const annotations = metadata.annotations ?? {};
+  return {
+    name: metadata.name,
+    labels: metadata.labels ?? {},
+    createdAt: metadata.creationTimestamp ?? '',
+    kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '',
+    ready: ready?.status ?? 'Unknown',
+    heartbeatAt: ready?.lastHeartbeatTime,
+    configSource: spec?.configSource,
+    status: status?.config ?? {},
+    reports: status?.config !== undefined || ok !== undefined,
+    condition: ok && {
+      status: ok.status,
+      reason: ok.reason ?? '',
+      message: ok.message ?? '',
+      since: ok.lastTransitionTime ?? '',
+    },
+    trialEndsAt: annotations['relet.dev/trial-ends'],
+    agentVersion: annotations['relet.dev/agent-version'],
+    history: annotations[historyAnnotation],
+    version: metadata.resourceVersion ?? '',
+  };
+}
