@@ -23,6 +23,15 @@ export const collect = (value: string, before: string[] = []): string[] => [...b
 
 export { InvalidArgumentError };
 
+/** An option whose value may be left out takes no word that cannot be its value: `--dry-run node-1` names a node. */
+export function fillIn(args: readonly string[], presets: Record<string, { value: string; fits: RegExp }>): string[] {
+  return args.map((word, at) => {
+    const preset = Object.hasOwn(presets, word) ? presets[word] : undefined;
+    const isAlone = preset !== undefined && !preset.fits.test(args[at + 1] ?? '');
+    return isAlone ? `${word}${word.startsWith('--') ? '=' : ''}${preset.value}` : word;
+  });
+}
+
 export async function runVerb(command: Command, args: string[]): Promise<void> {
   try {
     await command.parseAsync(args, { from: 'user' });
@@ -35,7 +44,11 @@ function complain(error: unknown): number {
   // commander has printed its message already; its exit code is 0 when it was asked for help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof Error && error.name === 'CannotRun') process.stderr.write(`relet: ${error.message}\n`);
-  else
+  else if (error instanceof Error && error.name === 'Interrupted') {
+    // Whoever threw it has set the exit code of its signal.
+    process.stderr.write(`relet: ${error.message}\n`);
+    return Number(process.exitCode ?? 130);
+  } else
     process.stderr.write(
       `relet: this is a bug in relet, please report it with these lines\n${error instanceof Error ? error.stack : error}\n`,
     );

@@ -43,10 +43,12 @@ export async function readConfigDocument(file: string): Promise<ConfigDocument> 
   return document;
 }
 
-function readText(file: string): string {
+const readText = (file: string): string => readBytes(file).toString('utf8');
+
+export function readBytes(file: string): Buffer {
   const name = file === '-' ? 'standard input' : file;
   try {
-    return readAtMost(file, mostBytes).toString('utf8');
+    return readAtMost(file, mostBytes);
   } catch (error) {
     throw new CannotRun(`cannot read ${name}: ${reason(error)}`);
   }

@@ -3,7 +3,7 @@ import { createColors } from 'picocolors';
 import { describe, expect, test } from 'vitest';
 import { asGithub, asText, type Report } from './finding-output.js';
 
-const terminal = { columns: 60, paint: createColors(false), print: () => {} };
+const terminal = { columns: 60, width: undefined, paint: createColors(false), print: () => {} };
 
 const report: Report = {
   file: 'a.yaml',

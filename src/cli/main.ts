@@ -19,12 +19,34 @@ const verbs: readonly Verb[] = [
     load: () => import('./up.js'),
   },
   { name: 'down', summary: "Stop what 'relet up' runs", load: () => import('./down.js') },
+  looking('get', 'The nodes and their configs at a glance'),
+  looking('describe', "Everything about one node's config, and the next step"),
+  looking('view', "Print one of a node's configs"),
+  looking('diff', 'Compare what a node runs with a file, a ConfigMap or another node'),
+  looking('history', 'Who changed a node, when, to what and why'),
+  looking('wait', 'Wait until nodes run what they were assigned'),
+  looking('doctor', 'Look for what operators trip over, and tell the remedy'),
+  changing('edit', 'Change what a node runs with, in an editor'),
+  changing('set', 'Change fields of what nodes run with'),
+  changing('push', 'Store a config as an immutable ConfigMap, named by its content'),
+  changing('assign', 'Point nodes at a stored config, one at a time'),
+  changing('reset', 'Let nodes go back to their local config'),
+  changing('undo', 'Take the last change of a node back'),
+  changing('gc', 'Remove ConfigMaps that no node uses'),
   {
     name: 'config',
     summary: 'Check, explain and compare kubelet configuration; needs no cluster',
     load: () => import('./config.js'),
   },
 ];
+
+function looking(name: string, summary: string): Verb {
+  return { name, summary, load: async () => (await import('./verbs-that-look.js')).runners[name]! };
+}
+
+function changing(name: string, summary: string): Verb {
+  return { name, summary, load: async () => (await import('./verbs-that-change.js')).runners[name]! };
+}
 
 async function main(args: string[]): Promise<void> {
   const [first, ...rest] = args;

@@ -5,7 +5,10 @@ import { isTerminal, writeOut } from './write-out.js';
 export type Paint = ReturnType<typeof createColors>;
 
 export interface Terminal {
+  /** What text is broken to. */
   columns: number;
+  /** The whole width; undefined when nobody looks. */
+  width: number | undefined;
   paint: Paint;
   print(text: string): void;
 }
@@ -15,6 +18,7 @@ export function openTerminal(): Terminal {
   const { env } = process;
   const seen = isTerminal();
   return {
+    width: seen ? process.stdout.columns || 80 : undefined,
     columns: seen ? Math.min(Math.max(process.stdout.columns || 80, 40), 100) : 80,
     paint: createColors(seen && !env.NO_COLOR && env.TERM !== 'dumb'),
     print: (text) => writeOut(text === '' || text.endsWith('\n') ? text : `${text}\n`),

@@ -1,0 +1,43 @@
+/** Changes of a config as people read them: what was, what will be, and what each needs on a live node. */
+import { type Impact, impactOf, mostDemanding, type Needs, needsMeaning } from '../config/catalogue.js';
+import type { Change } from '../config/diff.js';
+import type { Minor } from '../config/model.js';
+import { paintNeeds } from './needs-color.js';
+import { type Terminal, wrap } from './terminal.js';
+
+/** One change as `-o json` prints it. `from` or `to` is absent where a map has no such key. */
+export interface Difference extends Impact {
+  path: string;
+  from: unknown;
+  to: unknown;
+}
+
+export function withImpact({ path, before, after }: Change, minor: Minor): Difference {
+  const { needs, why, risk } = impactOf(path, minor)!;
+  return { path, from: before, to: after, needs, why, risk };
+}
+
+export const differencesAsJson = (differences: Difference[]): string =>
+  JSON.stringify(differences, (_key, value) => (typeof value === 'bigint' ? Number(value) : value), 2);
+
+export function differencesAsText(differences: Difference[], { columns, paint }: Terminal): string {
+  if (differences.length === 0) return 'Both mean the same.';
+  const blocks = differences.map(({ path, from, to, needs, why }) =>
+    [
+      `${paint.bold(path)}  ${paintNeeds(needs, paint)}`,
+      `    ${paint.red(`- ${shown(from)}`)}`,
+      `    ${paint.green(`+ ${shown(to)}`)}`,
+      ...(needs === 'restart' ? [] : [wrap(why, columns, '    ')]),
+    ].join('\n'),
+  );
+  const needs: Needs = mostDemanding(differences.map((difference) => difference.needs));
+  const total = `In all, on a live node: ${needs}. ${needsMeaning[needs]}`;
+  return `${blocks.join('\n')}\n\n${wrap(total, columns)}`;
+}
+
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return 'not set';
+  return typeof value === 'string' && value !== ''
+    ? value
+    : JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? Number(part) : part));
+}

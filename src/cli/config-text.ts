@@ -1,0 +1,92 @@
+/**
+ * A running config as a text that, read again, means the same. `/configz` leaves out empty lists and maps, and where the
+ * default is not empty, leaving out means the default: such fields are written out. Fields that relet does not know, of a
+ * newer kubelet, are carried along untouched.
+ */
+import { Document, parseDocument, visit } from 'yaml';
+import { decode } from '../config/decode.js';
+import { setDefaults } from '../config/defaults.js';
+import type { KubeletConfig, Minor } from '../config/model.js';
+import { sameValue } from '../config/same-value.js';
+import { type StructShape, shapeOf } from '../config/shape.js';
+
+const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
+
+export interface RunningConfig {
+  /** As it would be written by hand, with what configz hides. */
+  document: KubeletConfig;
+  /** Fields whose running value no document can express, since reading it turns it into the default; a flag set them. */
+  unsayable: string[];
+}
+
+/** From the answer of `/configz`. Throws when it is none. */
+export function readConfigz(answer: string, minor: Minor): RunningConfig {
+  // Integers beyond 2^53 are real here, and JSON.parse would round them.
+  const parsed = parseDocument(answer, { intAsBigInt: true, uniqueKeys: false }).toJS() as unknown;
+  const said = isStruct(parsed) ? parsed.kubeletconfig : undefined;
+  if (!isStruct(said)) throw new Error('the answer of /configz has no kubeletconfig in it');
+  const document: KubeletConfig = { ...header, ...said, ...header };
+  const decoded = decode(asYaml(document), { minor, strict: false }).config;
+  const read = setDefaults(decoded, minor);
+  const unsayable: string[] = [];
+  const shape = shapeOf(minor);
+  compare(decoded, read, shape, '', { document, unsayable });
+  return { document: inOrder(document, shape), unsayable };
+}
+
+interface Found {
+  document: KubeletConfig;
+  unsayable: string[];
+}
+
+/** `said` is what configz shows, `read` what a kubelet makes of exactly that. */
+function compare(said: KubeletConfig, read: KubeletConfig, shape: StructShape, path: string, found: Found): void {
+  for (const [name, child] of shape.fields) {
+    const field = path === '' ? name : `${path}.${name}`;
+    const [mine, theirs] = [said[name] ?? null, read[name] ?? null];
+    if (child.kind === 'struct') {
+      if (theirs !== null) compare((mine ?? {}) as KubeletConfig, theirs as KubeletConfig, child, field, found);
+    } else if (child.kind === 'list' || child.kind === 'map') {
+      if (mine === null && theirs !== null && Object.keys(theirs).length > 0)
+        put(found.document, field.split('.'), child.kind === 'list' ? [] : {});
+    } else if (mine !== null && !sameValue(mine, theirs, field)) found.unsayable.push(field);
+  }
+}
+
+function put(document: KubeletConfig, path: string[], value: unknown): void {
+  let parent = document;
+  for (const part of path.slice(0, -1)) {
+    if (!isStruct(parent[part])) parent[part] = {};
+    parent = parent[part] as KubeletConfig;
+  }
+  parent[path.at(-1)!] = value;
+}
+
+/** Header first, then as the fields are declared, then what we do not know. */
+function inOrder(document: KubeletConfig, { fields }: StructShape): KubeletConfig {
+  const known = [...Object.keys(header), ...fields.keys()].filter((name) => Object.hasOwn(document, name));
+  return Object.fromEntries([...new Set([...known, ...Object.keys(document)])].map((name) => [name, document[name]]));
+}
+
+const isStruct = (value: unknown): value is KubeletConfig =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * Words that YAML 1.1 reads as something else are quoted, as the kubelet's reader needs; the library does not quote all
+ * that Go's reader takes for special.
+ */
+export function asYaml(value: object): string {
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar: (_key, node) => {
+      if (typeof node.value === 'string' && !isPlainWord(node.value)) node.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Paths, quantities, durations, names: nothing a reader could take for a number, a date or a mark. */
+const isPlainWord = (text: string): boolean =>
+  /^[A-Za-z/][\w./-]*$/.test(text)
+    ? !/^(y|n|yes|no|on|off|true|false|null|nan|inf)$/i.test(text)
+    : /^\d+(\.\d+)?([KMGTPE]i|[mkMGTP]|%|(h|m|s|ms|us)(\d+(m|s))*)$/.test(text);

@@ -1,0 +1,142 @@
+/**
+ * One run of a verb against a cluster: the connection, the terminal, and Ctrl-C. A verb that is interrupted finishes the
+ * request under way, says how far it came and ends with 130; a second Ctrl-C ends it on the spot.
+ */
+import pkg from '../../package.json' with { type: 'json' };
+import { systemClock } from '../clock.js';
+import { readPlain } from '../config/plain-document.js';
+import { createClient, type KubeClient } from '../kube/client.js';
+import { type ConfigReferences, configReferences } from '../kube/config-reference.js';
+import type { ConnectionFlags } from '../kube/connection.js';
+import { kubeconfigSource } from '../kube/identity-source.js';
+import { kubeconfigPaths } from '../kube/kubeconfig.js';
+import { silentLog } from '../log.js';
+import type { ConnectionOptions } from './connection-flags.js';
+import { explained } from './explain-failure.js';
+import { openTerminal, type Terminal } from './terminal.js';
+
+export interface Session {
+  client: KubeClient;
+  references: ConfigReferences;
+  /** Where ConfigMaps are, unless a name says otherwise. */
+  namespace: string;
+  /** The namespace was asked for on the command line. */
+  namespaceGiven: boolean;
+  terminal: Terminal;
+  /** Fires at Ctrl-C and SIGTERM. Give it to what only reads or waits; a write is let finish. */
+  signal: AbortSignal;
+  /** Until the function ends, Ctrl-C is somebody else's: an editor that runs in the same terminal. */
+  leavingKeyboardAlone<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export const defaultNamespace = 'kube-system';
+
+/** Runs a verb's work; errors of the API come out as words for people. */
+export async function withSession<T>(options: ConnectionOptions, work: (session: Session) => Promise<T>): Promise<T> {
+  const interrupt = new AbortController();
+  let isOurs = true;
+  const onSignal = (name: NodeJS.Signals) => {
+    if (!isOurs && name === 'SIGINT') return;
+    const code = name === 'SIGINT' ? 130 : 143;
+    if (interrupt.signal.aborted) process.exit(code);
+    process.exitCode = code;
+    interrupt.abort(new Interrupted(name));
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  let client: KubeClient | undefined;
+  try {
+    client = connect(options);
+    return await work({
+      client,
+      references: configReferences(client),
+      namespace: options.namespace ?? defaultNamespace,
+      namespaceGiven: options.namespace !== undefined,
+      terminal: openTerminal(),
+      signal: interrupt.signal,
+      async leavingKeyboardAlone(inner) {
+        isOurs = false;
+        try {
+          return await inner();
+        } finally {
+          isOurs = true;
+        }
+      },
+    });
+  } catch (error) {
+    if (interrupt.signal.aborted && (error === interrupt.signal.reason || isAbort(error)))
+      throw interrupt.signal.reason;
+    throw explained(error, client?.connection.server ?? '');
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    client?.close();
+  }
+}
+
+/** Known by its name to whoever ends the verb. */
+class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+  constructor(signal: NodeJS.Signals) {
+    super(signal === 'SIGINT' ? 'interrupted' : 'told to stop');
+  }
+}
+
+const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
+
+function connect(options: ConnectionOptions): KubeClient {
+  const { env } = process;
+  const source = kubeconfigSource({
+    ...kubeconfigPaths({ explicit: options.kubeconfig, env }),
+    readYaml: readPlain,
+    flags: connectionFlags(options),
+    env,
+    clock: systemClock,
+    log: silentLog,
+    interactive: process.stdin.isTTY === true,
+  });
+  const isVerbose = (options.verbose ?? 0) >= 6;
+  return createClient({
+    source,
+    clock: systemClock,
+    userAgent: `relet/${pkg.version} (cli)`,
+    env,
+    // setTimeout cannot wait longer; 24 days are no limit to speak of.
+    timeoutMs: options.requestTimeout || 2 ** 31 - 1,
+    onWarning: warnOnce(),
+    ...(isVerbose && {
+      onAnswer: ({ method, url, status, ms }) =>
+        process.stderr.write(`relet: ${method} ${url.href} ${status} in ${Math.round(ms)} ms\n`),
+    }),
+  });
+}
+
+/** Each text once. That the field is deprecated on servers from 1.22 to 1.25 is what relet is made for, and no news. */
+function warnOnce(): (text: string) => void {
+  const said = new Set(['spec.configSource: deprecated in v1.22, support removal is planned in v1.23']);
+  return (text) => {
+    if (!said.has(text)) process.stderr.write(`relet: the API server warns: ${text}\n`);
+    said.add(text);
+  };
+}
+
+function connectionFlags(options: ConnectionOptions): ConnectionFlags {
+  const flags: Record<string, unknown> = {
+    context: options.context,
+    cluster: options.cluster,
+    user: options.user,
+    namespace: options.namespace,
+    server: options.server,
+    'tls-server-name': options.tlsServerName,
+    'insecure-skip-tls-verify': options.insecureSkipTlsVerify,
+    'certificate-authority': options.certificateAuthority,
+    'client-certificate': options.clientCertificate,
+    'client-key': options.clientKey,
+    'proxy-url': options.proxyUrl,
+    token: options.token,
+    username: options.username,
+    password: options.password,
+    as: options.as,
+    'as-uid': options.asUid,
+    'as-groups': options.asGroup,
+  };
+  return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined)) as ConnectionFlags;
+}

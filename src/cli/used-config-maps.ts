@@ -1,0 +1,51 @@
+/** Which ConfigMaps the nodes of a cluster use, may fall back to, or could go back to. */
+import { parseSourceText, readHistory } from '../api/config-history.js';
+import { sourceName } from '../api/config-state.js';
+import type { ConfiguredNode } from '../kube/config-reference.js';
+import { configMaps } from '../kube/resource-type.js';
+import { type ConfigMap, configLabel } from './config-maps.js';
+import type { Session } from './session.js';
+
+/** `namespace/name` of each, and who uses it. */
+export interface Uses {
+  /** Assigned, active or last known good. */
+  now: Map<string, Set<string>>;
+  /** Named in a history, so that `relet undo` may want it. */
+  history: Set<string>;
+}
+
+export async function findUses({ references, signal }: Session): Promise<Uses> {
+  const uses: Uses = { now: new Map(), history: new Set() };
+  for await (const page of references.pages({ signal })) for (const node of page) addUses(uses, node);
+  return uses;
+}
+
+export function addUses(uses: Uses, node: ConfiguredNode): void {
+  const { assigned, active, lastKnownGood } = node.status;
+  for (const source of [node.configSource, assigned, active, lastKnownGood].map(sourceName)) {
+    if (source === undefined) continue;
+    const key = `${source.namespace}/${source.name}`;
+    uses.now.set(key, (uses.now.get(key) ?? new Set()).add(node.name));
+  }
+  for (const { from, to } of readHistory(node.history))
+    for (const source of [parseSourceText(from), parseSourceText(to)])
+      if (source !== undefined) uses.history.add(`${source.namespace}/${source.name}`);
+}
+
+/** Those that relet made, or that were labelled as its own. */
+export async function labelledConfigMaps({ client, signal, namespaceGiven, namespace }: Session): Promise<ConfigMap[]> {
+  const found: ConfigMap[] = [];
+  const scope = namespaceGiven ? { namespace } : {};
+  const pages = client.pages<ConfigMap>(configMaps, {
+    ...scope,
+    labelSelector: `${configLabel}=true`,
+    limit: 100,
+    signal,
+  });
+  // Their content is not needed, and there may be many.
+  for await (const { items } of pages)
+    for (const { data: _, binaryData: __, ...rest } of items) found.push(rest as ConfigMap);
+  return found;
+}
+
+export const keyOf = ({ metadata }: ConfigMap): string => `${metadata.namespace}/${metadata.name}`;
