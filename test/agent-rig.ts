@@ -37,6 +37,7 @@ export interface RigOptions {
   kubeletVersion?: string;
   clock?: FlowingClock;
   stopGraceMs?: number;
+  staticPodPath?: string;
 }
 
 export interface Start {
@@ -84,7 +85,7 @@ export class Rig {
     this.#agent = new Agent({
       options: { trial: defaultTrialLimits, onChange: 'restart', inPlaceJitterMs: 0, settleMs: 20, ...options.options },
       memory,
-      judge: options.judge ?? simpleJudge(this.healthzPort),
+      judge: options.judge ?? simpleJudge(this.healthzPort, options.staticPodPath),
       commandLine: {
         command: [fake],
         args: (file = this.#localFile) => [
@@ -162,6 +163,15 @@ export class Rig {
     }
   }
 
+  /** Moves the clock ahead, half a minute at a time, until this is so. */
+  async advanceUntil(what: string, satisfied: () => boolean): Promise<void> {
+    await this.until(what, () => {
+      if (satisfied()) return true;
+      this.clock.advance(30_000);
+      return false;
+    });
+  }
+
   /** Lets the whole trial of the assigned config pass. */
   async passTrial(): Promise<void> {
     // From the first good answer on healthy time counts; the next answer finds it all passed.
@@ -227,7 +237,7 @@ export const noApi = (signal: AbortSignal): Promise<Connected> =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
 /** Enough judgement for tests of the flow: relet's own knowledge of the kubelet, without asking a real one. */
-export function simpleJudge(healthzPort: number): Judge {
+export function simpleJudge(healthzPort: number, staticPodPath?: string): Judge {
   return {
     async judge({ checkpoint, kubeletVersion }) {
       const healthz = { host: '127.0.0.1', port: healthzPort };
@@ -236,7 +246,7 @@ export function simpleJudge(healthzPort: number): Judge {
         warnings: [],
         configFile: checkpoint?.configFile,
         healthz,
-        staticPodPath: undefined,
+        staticPodPath,
       };
       if (checkpoint === undefined) return accepted;
       const { verdict, message } = check(checkpoint.config.toString('utf8'), {

@@ -3,6 +3,8 @@
  * process. Where relet repairs a weakness of upstream the repaired behaviour is expected: what is refused or has equal
  * bytes restarts nothing and sends no KubeletConfigChanged.
  */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ExactSource } from '../src/agent/source.js';
 import type { KubeObject } from '../src/api/object.js';
@@ -315,6 +317,10 @@ describe('stress', () => {
       ['d', { error: validate, source: exact(await rig.createConfigMap('d', { kubelet: invalid })) }],
     ]);
     const order = ['a', 'b', 'a', 'c', 'b', 'd'];
+    const descriptors = () => readdirSync('/proc/self/fd').length;
+    await rig.point('a');
+    await expectState(rig, { assigned: good.get('a'), active: good.get('a') });
+    const before = descriptors();
     for (let change = 0; change < 150; change++) {
       const name = order[change % order.length]!;
       await rig.point(name);
@@ -323,5 +329,12 @@ describe('stress', () => {
       else await expectState(rig, { assigned: good.get(name), active: good.get(name) });
     }
     expect(rig.node.memory.trial.read()?.deaths ?? 0).toBe(0);
+    // Nothing is left behind: descriptors, processes, checkpoints, records.
+    expect(descriptors()).toBeLessThanOrEqual(before + 2);
+    const alive = rig.node.starts().filter(({ pid }) => existsSync(`/proc/${pid}/environ`));
+    expect(alive.map(({ pid }) => pid)).toEqual([rig.node.starts().at(-1)!.pid]);
+    expect(readdirSync(join(rig.node.dir, 'checkpoints')).length).toBeLessThanOrEqual(3);
+    expect(readdirSync(join(rig.node.dir, 'meta')).filter((name) => name.startsWith('tmp_'))).toEqual([]);
+    expect(Object.keys(rig.node.memory.verdicts.read() ?? {}).length).toBeLessThanOrEqual(4);
   });
 });

@@ -68,6 +68,38 @@ export class CrashDisk implements Files {
   }
 }
 
+/** A disk that is full from its n-th write on, until it is emptied. */
+export class FullDisk implements Files {
+  read = realFiles.read;
+  list = realFiles.list;
+  stat = realFiles.stat;
+  rename = realFiles.rename;
+  remove = realFiles.remove;
+  #left: number;
+
+  constructor(writes: number) {
+    this.#left = writes;
+  }
+
+  sync(): void {}
+
+  makeDir(path: string, mode: number): void {
+    this.#take();
+    realFiles.makeDir(path, mode);
+  }
+
+  create(path: string, data: Uint8Array, mode: number): void {
+    // The last file before the end still gets a part of its bytes.
+    if (this.#left === 1) realFiles.create(path, data.subarray(0, data.length >> 1), mode);
+    this.#take();
+    if (this.#left > 0) realFiles.create(path, data, mode);
+  }
+
+  #take(): void {
+    if (--this.#left <= 0) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+  }
+}
+
 /** Real files without waiting for the disk. */
 export const unsyncedFiles: Files = { ...realFiles, sync() {} };
 

@@ -17,7 +17,7 @@ import { type ExactSource, sameSource } from '../src/agent/source.js';
 import * as transitions from '../src/agent/transitions.js';
 import { sourceOf } from '../src/agent/transitions.js';
 import { silentLog } from '../src/log.js';
-import { CrashDisk, crashStates, treeOf, unsyncedFiles } from './crash-disk.js';
+import { CrashDisk, crashStates, FullDisk, treeOf, unsyncedFiles } from './crash-disk.js';
 
 const host = createHost(process.env);
 const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'relet-crash-'));
@@ -163,7 +163,7 @@ const all: Record<string, Transition> = {
       await proven(a)(memory);
       transitions.assign(memory, undefined, a);
     },
-    when: (memory) => transitions.settleOn(memory, undefined),
+    when: (memory) => transitions.settleOn(memory, undefined, silentLog),
     mayRun: [undefined],
   },
   'a person’s use-local': {
@@ -239,6 +239,31 @@ async function walk({ given, when, mayRun }: Transition): Promise<number> {
   return points;
 }
 
+/** The disk fills up at every write in turn: what cannot be done is said, and afterwards the node boots as after a crash. */
+async function fill({ given, when, mayRun }: Transition): Promise<number> {
+  for (let writes = 1; ; writes++) {
+    const dir = join(root, `full-${serial++}`);
+    await given(openAt(dir), dir);
+    if (!existsSync(dir)) mkdirSync(dir, { mode: 0o700 });
+    let failure: unknown;
+    try {
+      await when(openAt(dir, new FullDisk(writes)), dir);
+    } catch (error) {
+      failure = error;
+    }
+    const memory = openAt(dir);
+    const choice = await bootWith(memory);
+    expect(
+      mayRun.some((source) => sameSource(source, choice.source)),
+      `full after ${writes} writes: ran ${choice.source?.resourceVersion ?? 'local'}`,
+    ).toBe(true);
+    expect('broken' in memory.assigned()).toBe(false);
+    memory.collect();
+    expect(strays(dir)).toEqual([]);
+    if (failure === undefined && writes > 30) return writes;
+  }
+}
+
 const records = (memory: Memory) => ({ assigned: memory.assigned(), lastKnownGood: memory.lastKnownGood() });
 const strays = (dir: string) =>
   readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter(
@@ -249,5 +274,11 @@ describe('a crash between any two file operations leaves a node that boots', () 
   test.each(Object.entries(all))('%s', async (_name, transition) => {
     const points = await walk(transition);
     expect(points).toBeGreaterThan(5);
+  });
+});
+
+describe('a disk that is full at any write leaves a node that boots', () => {
+  test.each(Object.entries(all))('%s', async (_name, transition) => {
+    expect(await fill(transition)).toBeGreaterThan(1);
   });
 });

@@ -98,6 +98,7 @@ export class Agent {
       const exit = await run.keep({
         onAlive: () => announce(this.#parts, this.#run),
         onHealthy: () => this.#keepRecords(run),
+        onWarnings: () => announce(this.#parts, this.#run),
         onTrialEnd: (end) => this.#endTrial(run, end),
       });
       this.#run = undefined;
@@ -183,7 +184,7 @@ export class Agent {
   /** What is assigned, runs, and has proven itself is last known good; and what nothing names any more can go. */
   #keepRecords(run: Run): void {
     const { memory, log } = this.#parts;
-    if (run.hasProven()) settleOn(memory, run.choice.source);
+    if (run.hasProven()) settleOn(memory, run.choice.source, log);
     tidy(memory, log, { source: this.#arriving, converted: this.#judge.configFiles });
     announce(this.#parts, this.#run);
   }

@@ -9,7 +9,7 @@ export function announce({ memory, reporter }: Pick<AgentParts, 'memory' | 'repo
     lastKnownGood: sourceOf(memory.lastKnownGood()),
     // A kubelet that has not answered yet is not active: until then the status keeps the one before.
     ...(run?.alive && { active: run.choice.source }),
-    ...(run && { fault: run.choice.fault, warnings: run.choice.accepted.warnings }),
+    ...(run && { fault: run.choice.fault, warnings: [...run.choice.accepted.warnings, ...run.warnings] }),
   });
   if (run?.alive) reporter.publish();
 }

@@ -61,7 +61,18 @@ export function createHost(env: Record<string, string | undefined>): Host {
       pids()
         .filter((pid) => carries(pid, token))
         .flatMap((pid) => identify(pid) ?? []),
-    start: (command, token) => startChild(command, { ...env, [childTokenVariable]: token }),
+    start: (command, token) => {
+      try {
+        return startChild(command, { ...env, [childTokenVariable]: token });
+      } catch (error) {
+        // No memory, no processes left: like a program that is not there, and tried again.
+        return {
+          process: undefined,
+          exited: Promise.resolve({ code: null, signal: null, error: error as Error }),
+          kill() {},
+        };
+      }
+    },
     kill: (pid, signal) => void quietly(() => process.kill(pid, signal)),
     ask: (command, timeoutMs) => ask(command, env, timeoutMs),
     async isStopping() {

@@ -1,6 +1,7 @@
 /**
  * One small JSON file of ours under DIR/meta, replaced whole. A record that cannot be read counts as absent and is
- * reported: what relet remembers for itself must never keep a kubelet from starting.
+ * reported: what relet remembers for itself must never keep a kubelet from starting. What a full disk does not take is kept
+ * in memory, so that a rollback happens all the same, and is written with the next change.
  */
 import { join } from 'node:path';
 import { type Files, isMissing, removeTree, replaceFile } from '../atomic-file.js';
@@ -20,6 +21,7 @@ export class JsonRecord<T> {
   readonly #path: string;
   /** The text last read or written: an unchanged record is not written again. */
   #text: string | undefined;
+  #unwritten: T | undefined;
 
   constructor(options: JsonRecordOptions<T>) {
     this.#options = options;
@@ -27,6 +29,7 @@ export class JsonRecord<T> {
   }
 
   read(): T | undefined {
+    if (this.#unwritten !== undefined) return this.#unwritten;
     const { files, log, is, name } = this.#options;
     try {
       const text = files.read(this.#path).toString('utf8');
@@ -44,13 +47,25 @@ export class JsonRecord<T> {
   write(value: T): void {
     const text = `${JSON.stringify(value)}\n`;
     if (text === this.#text) return;
-    replaceFile(this.#path, text, { files: this.#options.files });
-    this.#text = text;
+    try {
+      replaceFile(this.#path, text, { files: this.#options.files });
+      this.#text = text;
+      this.#unwritten = undefined;
+    } catch (error) {
+      this.#unwritten = value;
+      this.#text = undefined;
+      this.#options.log.error('record cannot be written, kept in memory', { record: this.#options.name, error });
+    }
   }
 
   remove(): void {
-    removeTree(this.#path, this.#options.files);
     this.#text = undefined;
+    this.#unwritten = undefined;
+    try {
+      removeTree(this.#path, this.#options.files);
+    } catch (error) {
+      this.#options.log.error('record cannot be removed', { record: this.#options.name, error });
+    }
   }
 }
 

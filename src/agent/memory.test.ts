@@ -125,7 +125,7 @@ describe('records', () => {
     memory.assign(assigned);
     memory.setLastKnownGood(lastKnownGood);
     assign(memory, undefined, assigned);
-    settleOn(memory, undefined);
+    settleOn(memory, undefined, silentLog);
     expect([text(dir, 'assigned'), text(dir, 'last-known-good')]).toEqual(['', '']);
     expect(existsSync(join(dir, 'meta', 'way-back'))).toBe(false);
   });

@@ -10,6 +10,8 @@ import { type Choice, needsTrial } from './choose.js';
 import { explain } from './death.js';
 import { look, type NodeView } from './health.js';
 import type { Exit } from './host.js';
+import { rejectedPods } from './rejected-pods.js';
+import { describe } from './source.js';
 import {
   afterDeath,
   afterLook,
@@ -26,6 +28,7 @@ export interface RunListener {
   onAlive(): void;
   /** The first time all is well. */
   onHealthy(): void;
+  onWarnings(): void;
   /** The trial is over; the run itself may go on. */
   onTrialEnd(end: TrialEnd): Promise<void>;
 }
@@ -42,6 +45,7 @@ export interface RunOptions {
 const firstLookMs = 20;
 const unhealthyLookMs = 1000;
 const healthyLookMs = 10_000;
+const noticeEveryMs = 60_000;
 const nothingBefore: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
 
 export class Run {
@@ -50,9 +54,12 @@ export class Run {
   trial: Trial | undefined;
   alive = false;
   healthy = false;
+  /** What was noticed while it ran. */
+  warnings: string[] = [];
   readonly #options: RunOptions;
   readonly #rebooted: boolean;
   #startedMs = 0;
+  #noticeAgainMs = 0;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -144,11 +151,28 @@ export class Run {
         const trial = this.#count(this.trial, counted);
         const silence = { unhealthyMs: now - since.healthyMs, apiSilentMs: now - since.apiMs };
         const step = afterLook({ trial, health, rebooted: this.#rebooted, ...silence }, this.#limits());
-        if (step.kind !== 'go-on') return listener.onTrialEnd(step);
+        if (isWell) await this.#notice(listener, signal);
+        if (signal.aborted) return;
+        if (step.kind !== 'go-on' && (await this.#conclude(listener, step))) return;
       }
       waitMs = isWell ? this.#untilNextLook() : Math.min(waitMs * 1.5, unhealthyLookMs);
       await clock.sleep(waitMs, signal).catch(() => {});
     }
+  }
+
+  /** Asked once a minute at most; what cannot be asked is not noticed. */
+  async #notice(listener: RunListener, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options.parts;
+    if (clock.monotonic() < this.#noticeAgainMs) return;
+    this.#noticeAgainMs = clock.monotonic() + noticeEveryMs;
+    const pods = await this.#options
+      .view()
+      ?.pods(signal)
+      .catch(() => undefined);
+    const found = rejectedPods(pods ?? [], this.#startedAt());
+    if (found.length === this.warnings.length) return;
+    this.warnings = found;
+    listener.onWarnings();
   }
 
   #count(trial: Trial, healthyMs: number): Trial {
@@ -170,10 +194,25 @@ export class Run {
   }
 
   #look(signal: AbortSignal) {
+    const { healthz } = this.choice.accepted;
+    return look({ healthz, startedAt: this.#startedAt(), view: this.#options.view(), signal });
+  }
+
+  /** Counted back from now: the wall clock may have jumped since the start. */
+  #startedAt(): number {
     const { clock } = this.#options.parts;
-    // Counted back from now: the wall clock may have jumped since the start.
-    const startedAt = clock.now() - (clock.monotonic() - this.#startedMs);
-    return look({ healthz: this.choice.accepted.healthz, startedAt, view: this.#options.view(), signal });
+    return clock.now() - (clock.monotonic() - this.#startedMs);
+  }
+
+  /** False when it could not be done, as with a full disk: then it is tried again after the next look. */
+  async #conclude(listener: RunListener, end: TrialEnd): Promise<boolean> {
+    try {
+      await listener.onTrialEnd(end);
+      return true;
+    } catch (error) {
+      this.#options.parts.log.error('the end of the trial cannot be recorded', { error });
+      return false;
+    }
   }
 
   #becomes(listener: RunListener, alive: boolean, healthy: boolean): void {
@@ -183,6 +222,10 @@ export class Run {
     }
     if (healthy && !this.healthy) {
       this.healthy = true;
+      this.#options.parts.log.info('kubelet is healthy', {
+        config: describe(this.choice.source),
+        onTrial: this.onTrial,
+      });
       listener.onHealthy();
     }
   }

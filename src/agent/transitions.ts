@@ -51,13 +51,21 @@ export function forgetFailures(memory: Memory): void {
 
 /** The trial is over and all was well. What is assigned and runs becomes last known good. */
 export function graduate(memory: Memory, choice: Choice): void {
-  if (choice.rank === 'assigned') settleOn(memory, choice.source);
+  if (choice.rank === 'assigned') becomeLastKnownGood(memory, choice.source);
   if (choice.source !== undefined) remember(memory, choice.key, { kind: 'proven' });
   memory.trial.remove();
 }
 
-/** What is assigned runs, and has proven itself before: last known good follows it. */
-export function settleOn(memory: Memory, source: SourceOrLocal): void {
+/** What is assigned runs, and has proven itself before: last known good follows it. If not now, then at the next chance. */
+export function settleOn(memory: Memory, source: SourceOrLocal, log: Log): void {
+  try {
+    becomeLastKnownGood(memory, source);
+  } catch (cause) {
+    log.error('last known good cannot be written', { cause });
+  }
+}
+
+function becomeLastKnownGood(memory: Memory, source: SourceOrLocal): void {
   memory.setLastKnownGood(source);
   memory.wayBack.remove();
 }

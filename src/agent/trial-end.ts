@@ -11,15 +11,16 @@ import type { TrialEnd } from './trial.js';
 export function concludeTrial(parts: AgentParts, api: ApiSide | undefined, run: Run, end: TrialEnd): void {
   const { memory, clock, log, counters } = parts;
   const { source, rank } = run.choice;
-  run.trial = undefined;
   if (end.kind === 'graduate') {
     graduate(memory, run.choice);
+    run.trial = undefined;
     counters.graduations++;
     log.info('config graduated', { config: describe(source), rank });
     if (source && rank === 'assigned') api?.tell(events.graduated(source));
     return;
   }
   fail(memory, run.choice, end, new Date(clock.now()));
+  run.trial = undefined;
   counters.rollbacks++;
   const error = betaError(new Fault(end.reason, end.cause));
   log.error('config rolled back', { config: describe(source), error, cause: end.cause });

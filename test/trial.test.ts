@@ -1,0 +1,127 @@
+/** Health as the cluster sees it: a Node that was Ready must be Ready again, and an API that the config took away is missed. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startApiServer } from '../src/apiserver/apiserver.js';
+import { nodes, pods } from '../src/kube/resource-type.js';
+import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
+
+/** What a kubelet would post: Ready, with a heartbeat in whole seconds, as they are. */
+const heartbeat = (rig: ClusterRig, laterMs = 0) => {
+  const time = new Date(rig.node.clock.now() + laterMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', lastHeartbeatTime: time };
+  return rig.admin.patch(
+    nodes,
+    { name: nodeName, subresource: 'status' },
+    { status: { conditions: [ready] } },
+    { as: 'strategic' },
+  );
+};
+
+describe('a Node that was Ready before the switch', () => {
+  test('must be Ready again before the deadline, or the config is rolled back', async () => {
+    const rig = await createClusterRig();
+    await heartbeat(rig);
+    await rig.createConfigMap('cut-off', { kubelet: rig.node.config('# cut off') });
+    await rig.point('cut-off');
+    await rig.until('active', () => rig.config?.active !== undefined);
+    rig.node.clock.advance(61_000);
+    await rig.until('rolled back', () => rig.config?.error !== undefined && rig.config.active === undefined);
+    expect(rig.config?.error).toBe(
+      'rolled back a config under which the kubelet was not healthy in time, see Kubelet log for details',
+    );
+    expect(rig.node.log()).toContain('the Node was not Ready again within 60 s');
+    const reasons = (await rig.events()).map(({ reason }) => reason);
+    expect(reasons).toContain('KubeletConfigRolledBack');
+  });
+
+  test('and when it is, time counts and the config graduates', async () => {
+    const rig = await createClusterRig();
+    await heartbeat(rig);
+    await rig.createConfigMap('good', { kubelet: rig.node.config('# good') });
+    await rig.point('good');
+    await rig.until('active', () => rig.config?.active !== undefined);
+    await heartbeat(rig, 1000);
+    // A look comes at least every second until all is well; then the whole trial may pass.
+    await rig.node.until('healthy', () => rig.node.log().includes('onTrial=true'));
+    await rig.node.advanceUntil('last known good', () => rig.node.status()?.lastKnownGood !== undefined);
+  });
+});
+
+describe('an API that is gone after the switch', () => {
+  const assignAndLose = async (rig: ClusterRig) => {
+    await rig.createConfigMap('good', { kubelet: rig.node.config('# good') });
+    await rig.point('good');
+    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.server.close();
+  };
+
+  test('is not blamed on the config, but nothing graduates until it is back', async () => {
+    const dataDir = join(tempRoot(), 'api');
+    const rig = await createClusterRig({ server: { dataDir } });
+    await assignAndLose(rig);
+    rig.node.clock.advance(1_200_000);
+    await rig.node.until(
+      'looked',
+      () => rig.node.log().includes('will be tried again') || rig.node.log().includes('cannot be followed'),
+    );
+    expect(rig.node.memory.lastKnownGood()).toEqual({ source: undefined });
+    expect(rig.node.memory.trial.read()?.deaths).toBe(0);
+    expect(rig.node.starts()).toHaveLength(2);
+    const again = await startApiServer({ dataDir, port: rig.server.port });
+    try {
+      rig.node.clock.advance(60_000);
+      await rig.node.until('the API is back', () => (rig.node.memory.trial.read()?.healthyMs ?? 600_000) > 0);
+      rig.node.clock.advance(600_000);
+      await rig.node.until('last known good', () => rig.node.status()?.lastKnownGood !== undefined);
+    } finally {
+      await rig.node.stop();
+      await again.close();
+    }
+  });
+
+  test('on a node with static pods it is a failed trial at the deadline', async () => {
+    const manifests = join(tempRoot(), 'manifests');
+    mkdirSync(manifests, { recursive: true });
+    writeFileSync(join(manifests, 'kube-apiserver.yaml'), '');
+    const rig = await createClusterRig({ node: { staticPodPath: manifests } });
+    await assignAndLose(rig);
+    rig.node.clock.advance(61_000);
+    await rig.node.until('rolled back', () => rig.node.status()?.error !== undefined && rig.node.starts().length === 3);
+    expect(rig.node.status()?.error).toBe(
+      'rolled back a config under which the API server was lost, see Kubelet log for details',
+    );
+    expect(rig.node.starts().at(-1)?.configFile).toBeUndefined();
+  });
+});
+
+test('pods that the kubelet turns away during the trial are warnings', async () => {
+  const rig = await createClusterRig();
+  await rig.createConfigMap('small', { kubelet: rig.node.config('# small') });
+  await rig.point('small');
+  await rig.until('active', () => rig.config?.active !== undefined);
+  const spec = { nodeName, containers: [{ name: 'c', image: 'i' }] };
+  await rig.admin.create(
+    pods,
+    { namespace: 'default' },
+    { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'big' }, spec },
+  );
+  const status = { phase: 'Failed', reason: 'OutOfpods', message: 'Node did not have enough resource: pods' };
+  await rig.admin.patch(
+    pods,
+    { namespace: 'default', name: 'big', subresource: 'status' },
+    { status },
+    { as: 'merge' },
+  );
+  rig.node.clock.advance(61_000);
+  await rig.node.until('warned', () =>
+    (rig.node.reporter.report?.warnings ?? []).some((warning) => warning.includes('OutOfpods')),
+  );
+});
+
+function tempRoot(): string {
+  const root = mkdtempSync(join(tmpdir(), 'relet-trial-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return root;
+}
