@@ -151,8 +151,7 @@ export class Run {
         const trial = this.#count(this.trial, counted);
         const silence = { unhealthyMs: now - since.healthyMs, apiSilentMs: now - since.apiMs };
         const step = afterLook({ trial, health, rebooted: this.#rebooted, ...silence }, this.#limits());
-        if (isWell) await this.#notice(listener, signal);
-        if (signal.aborted) return;
+        if (isWell) void this.#notice(listener, signal);
         if (step.kind !== 'go-on' && (await this.#conclude(listener, step))) return;
       }
       waitMs = isWell ? this.#untilNextLook() : Math.min(waitMs * 1.5, unhealthyLookMs);
@@ -170,7 +169,7 @@ export class Run {
       ?.pods(signal)
       .catch(() => undefined);
     const found = rejectedPods(pods ?? [], this.#startedAt());
-    if (found.length === this.warnings.length) return;
+    if (signal.aborted || found.length === this.warnings.length) return;
     this.warnings = found;
     listener.onWarnings();
   }
