@@ -1,0 +1,62 @@
+/**
+ * What an evaluation may cost. A rule comes from whoever writes CRDs and policies and runs while everybody waits: loops and
+ * growing values are counted, and the clock ends what counting does not see (comparing large objects in a loop).
+ */
+import { EvaluationError } from '@marcbachmann/cel-js';
+
+/** About what Kubernetes allows one request: a second. */
+const requestUnits = 10_000_000;
+const requestMs = 1000;
+
+export class OutOfBudget extends EvaluationError {
+  constructor() {
+    super('operation cancelled: actual cost limit exceeded');
+  }
+}
+
+/** One for each request and each policy or custom resource; everything evaluated for it pays from it. */
+export class Meter {
+  #left: number;
+  readonly #deadline: number;
+  /** Once true, no result counts: an error inside `||` or `all` may have been swallowed on its way up. */
+  isExhausted = false;
+
+  constructor(units = requestUnits, milliseconds = requestMs) {
+    this.#left = units;
+    this.#deadline = performance.now() + milliseconds;
+  }
+
+  spend(units: number): void {
+    this.#left -= units;
+    if (this.#left >= 0 && performance.now() <= this.#deadline) return;
+    this.isExhausted = true;
+    throw new OutOfBudget();
+  }
+}
+
+let current: Meter | undefined;
+
+/** Runs with this meter; evaluation never waits, so there is one at a time. What runs inside may run with its own. */
+export function metered<T>(meter: Meter, run: () => T): T {
+  const outer = current;
+  current = meter;
+  try {
+    const result = run();
+    if (meter.isExhausted) throw new OutOfBudget();
+    return result;
+  } finally {
+    current = outer;
+  }
+}
+
+/** Called by instrumented expressions and by functions whose work grows with their input. */
+export function spend(units: number): void {
+  current?.spend(units);
+}
+
+/** How much there is of a value: what it costs to make or to look through. */
+export function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length / 10;
+  if (Array.isArray(value)) return value.length;
+  return value instanceof Map || value instanceof Set ? value.size : 0;
+}

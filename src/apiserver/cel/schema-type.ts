@@ -1,0 +1,158 @@
+/**
+ * Schemas as types of CEL: what the type checker knows of a value, and how JSON becomes such a value. What a schema leaves
+ * open (preserved unknown fields) is not visible to expressions, as in Kubernetes.
+ */
+import type { Environment } from '@marcbachmann/cel-js';
+import { Duration } from '@marcbachmann/cel-js/evaluator';
+import { isEqual } from './equality.js';
+import { escapeName } from './escape.js';
+import { dynamicValue } from './values.js';
+
+/** The part of a JSON schema that says what a value is. */
+export interface TypeSchema {
+  type?: string;
+  format?: string;
+  nullable?: boolean;
+  properties?: Record<string, TypeSchema>;
+  additionalProperties?: TypeSchema | boolean;
+  items?: TypeSchema;
+  'x-kubernetes-int-or-string'?: boolean;
+  'x-kubernetes-embedded-resource'?: boolean;
+  [other: string]: unknown;
+}
+
+export interface CelType {
+  /** As declarations write it: int, list<string>, selfType.spec … */
+  name: string;
+  fromJson(value: unknown): unknown;
+  /** Makes the types inside known to an environment. */
+  declare(environment: Environment): void;
+}
+
+const objectMeta: TypeSchema = {
+  type: 'object',
+  properties: { name: { type: 'string' }, generateName: { type: 'string' } },
+};
+/** What every object has, whether its schema says so or not. */
+const objectFields: Record<string, TypeSchema> = {
+  apiVersion: { type: 'string' },
+  kind: { type: 'string' },
+  metadata: objectMeta,
+};
+
+/** Undefined where the schema does not say what the value is. `name` becomes the name of the type if it is an object. */
+export function celTypeOf(schema: TypeSchema, name: string, isObject = false): CelType | undefined {
+  if (schema['x-kubernetes-int-or-string'] === true) return dynamic;
+  const type = ofType(schema, name, isObject || schema['x-kubernetes-embedded-resource'] === true);
+  // Null has a type of its own; the checker must let it through.
+  if (type === undefined || schema.nullable !== true) return type;
+  return { ...type, name: 'dyn', fromJson: (value) => (value === null ? null : type.fromJson(value)) };
+}
+
+function ofType(schema: TypeSchema, name: string, isObject: boolean): CelType | undefined {
+  switch (schema.type) {
+    case 'boolean':
+      return plain('bool');
+    case 'integer':
+      return plain('int', (value) => BigInt(value as number));
+    case 'number':
+      return plain('double');
+    case 'string':
+      return textType(schema.format);
+    case 'array':
+      return listType(schema, name);
+    case 'object':
+      return typeof schema.additionalProperties === 'object' && schema.properties === undefined
+        ? mapType(schema.additionalProperties, name)
+        : objectType(schema, name, isObject);
+    default:
+      return undefined;
+  }
+}
+
+function plain(name: string, fromJson: (value: unknown) => unknown = (value) => value): CelType {
+  return { name, fromJson, declare() {} };
+}
+
+export const dynamic = plain('dyn', dynamicValue);
+
+function textType(format: string | undefined): CelType {
+  switch (format) {
+    case 'byte':
+      return plain('bytes', (value) => new Uint8Array(Buffer.from(value as string, 'base64')));
+    case 'date':
+    case 'date-time':
+      return plain('google.protobuf.Timestamp', (value) => new Date(value as string));
+    case 'duration':
+      return plain('google.protobuf.Duration', (value) => durationOf(value as string));
+    default:
+      return plain('string');
+  }
+}
+
+function listType({ items }: TypeSchema, name: string): CelType | undefined {
+  const item = items && celTypeOf(items, `${name}.items`);
+  if (item === undefined) return undefined;
+  return {
+    name: `list<${item.name}>`,
+    fromJson: (value) => (value as unknown[]).map((entry) => item.fromJson(entry)),
+    declare: (environment) => item.declare(environment),
+  };
+}
+
+function mapType(values: TypeSchema, name: string): CelType | undefined {
+  const inner = celTypeOf(values, `${name}.values`);
+  if (inner === undefined) return undefined;
+  return {
+    name: `map<string, ${inner.name}>`,
+    fromJson: (value) => new Map(Object.entries(value as object).map(([key, entry]) => [key, inner.fromJson(entry)])),
+    declare: (environment) => inner.declare(environment),
+  };
+}
+
+function objectType(schema: TypeSchema, name: string, isObject: boolean): CelType {
+  const fields = new Map<string, { key: string; type: CelType }>();
+  const properties = isObject ? { ...schema.properties, ...objectFields } : (schema.properties ?? {});
+  for (const [key, property] of Object.entries(properties)) {
+    const field = escapeName(key);
+    const type = field === undefined ? undefined : celTypeOf(property, `${name}.${field}`);
+    if (field !== undefined && type !== undefined) fields.set(field, { key, type });
+  }
+  // A class of its own, by which the checker knows the type of a value.
+  const Ctor = class extends Map<string, unknown> {};
+  return {
+    name,
+    fromJson(value) {
+      const given = value as Record<string, unknown>;
+      const made = new Ctor();
+      for (const [field, { key, type }] of fields)
+        if (Object.hasOwn(given, key) && given[key] !== undefined) made.set(field, type.fromJson(given[key]));
+      return made;
+    },
+    declare(environment) {
+      for (const { type } of fields.values()) type.declare(environment);
+      const declared = Object.fromEntries([...fields].map(([field, { type }]) => [field, type.name]));
+      environment.registerType(name, { ctor: Ctor, fields: declared }).registerOperator(`${name} == ${name}`, isEqual);
+    },
+  };
+}
+
+const nanos: Record<string, bigint> = {
+  ns: 1n,
+  us: 1000n,
+  µs: 1000n,
+  ms: 1_000_000n,
+  s: 10n ** 9n,
+  m: 60n * 10n ** 9n,
+  h: 3600n * 10n ** 9n,
+};
+
+function durationOf(text: string): Duration {
+  let total = 0n;
+  for (const [, whole = '', fraction = '', unit = 's'] of text.matchAll(/(\d*)\.?(\d*)(ns|us|µs|ms|s|m|h)/g)) {
+    const scale = nanos[unit]!;
+    total += BigInt(whole || '0') * scale + (BigInt(fraction || '0') * scale) / 10n ** BigInt(fraction.length);
+  }
+  if (text.startsWith('-')) total = -total;
+  return new Duration(total / 10n ** 9n, Number(total % 10n ** 9n));
+}

@@ -1,0 +1,9 @@
+/** JSON as CEL sees it where no schema says more: whole numbers are ints, everything else keeps its kind. */
+
+export function dynamicValue(value: unknown): unknown {
+  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
+  if (Array.isArray(value)) return value.map(dynamicValue);
+  if (typeof value !== 'object' || value === null) return value ?? null;
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  return new Map(entries.map(([key, item]) => [key, dynamicValue(item)]));
+}
