@@ -1,6 +1,8 @@
 /** Is the running kubelet well? Asks its /healthz, and the API what it thinks of the Node. */
 import { get } from 'node:http';
 import type { KubeObject } from '../api/object.js';
+import { systemClock } from '../clock.js';
+import { deadline } from '../kube/deadline.js';
 import type { Accepted } from './judging.js';
 import type { Health } from './trial.js';
 
@@ -23,8 +25,16 @@ export interface HealthQuestion {
 }
 
 export async function look(question: HealthQuestion): Promise<Health> {
-  const { healthz, startedAt, view, signal, timeoutMs = 2000 } = question;
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  // Not AbortSignal.any with AbortSignal.timeout: on Node 20 the garbage collector takes that away before it fires.
+  const limit = deadline(systemClock, question.timeoutMs ?? 2000, question.signal, 'look at the kubelet');
+  try {
+    return await lookUntil(limit.signal, question);
+  } finally {
+    limit.done();
+  }
+}
+
+async function lookUntil(limit: AbortSignal, { healthz, startedAt, view }: HealthQuestion): Promise<Health> {
   const answered = healthz && (await healthzAnswers(healthz, limit));
   // The API is not troubled about a kubelet that is not up yet.
   if (answered === false) return { alive: false, apiAnswers: true, readyAgain: false };

@@ -145,10 +145,11 @@ function adminClient(kubeconfig: string): KubeClient {
 
 /** Throws CannotRun with the end of the server's log when it does not come up, or ends at once. */
 async function untilServing(client: KubeClient, { at }: SystemDirectory, signal: AbortSignal, ended: AbortSignal) {
-  const until = AbortSignal.any([signal, ended, AbortSignal.timeout(patienceMs)]);
-  while (!until.aborted) {
+  const until = AbortSignal.any([signal, ended]);
+  const deadlineMs = clock.monotonic() + patienceMs;
+  while (!until.aborted && clock.monotonic() < deadlineMs) {
     try {
-      await client.raw({ method: 'GET', path: '/readyz', signal: until });
+      await client.raw({ method: 'GET', path: '/readyz', signal: until, timeoutMs: patienceMs });
       return;
     } catch {
       await clock.sleep(20, until).catch(() => {});
@@ -202,8 +203,10 @@ async function startNodes(
     );
     underWay.add(turn);
   }
-  const enough = AbortSignal.any([signal, AbortSignal.timeout(patienceMs + plans.length * patiencePerNodeMs)]);
-  await Promise.race([Promise.all(all), aborted(enough)]);
+  const enough = new AbortController();
+  const waited = clock.sleep(patienceMs + plans.length * patiencePerNodeMs, enough.signal).catch(() => {});
+  await Promise.race([Promise.all(all), waited, aborted(signal)]);
+  enough.abort();
   return [...late];
 }
 
