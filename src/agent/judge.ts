@@ -70,7 +70,14 @@ class Case {
     const text = this.#text();
     const ours = this.#check(text);
     const document = ours.effective && decode(text, { minor: this.#minor, file: this.#file, strict: false });
-    const configFile = document?.isAlpha ? this.#parts.writeConverted(this.#readable(document.config)) : this.#ownFile;
+    let configFile = this.#ownFile;
+    try {
+      if (document?.isAlpha) configFile = this.#parts.writeConverted(this.#readable(document.config));
+    } catch (error) {
+      // The local config has no other way to run; a dynamic one gives way to what ran before.
+      if (this.#candidate.checkpoint === undefined) throw error;
+      return this.#refuse('internal', [messages(error)]);
+    }
     const theirs = await this.#ask(configFile, document?.isAlpha ?? false);
     if (theirs.kind === 'refused') return this.#refuse(faultOf(theirs), [theirs.message]);
     if (ours.verdict !== 'accepted' && theirs.kind === 'unknown' && this.#history === 'none')
@@ -207,4 +214,9 @@ function faultOf({ message }: { message: string }): 'parse' | 'validate' {
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;
+}
+
+function messages(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message}: ${messages(error.cause)}`;
 }

@@ -3,11 +3,11 @@
  * it to the API takes the newest when the API is there; a report never fails a pass.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { alphaReason, betaError, type Fault } from '../api/faults.js';
+import { betaError, type Fault } from '../api/faults.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { Memory } from './memory.js';
-import { alphaName, type Report, statusConfig } from './report.js';
+import { configOk, type Report, statusConfig } from './report.js';
 import { describe } from './source.js';
 
 export interface ReporterOptions {
@@ -21,6 +21,7 @@ export class Reporter {
   readonly #options: ReporterOptions;
   #report: Report;
   #said = new Map<'fault' | 'syncFault', string>();
+  #saidCondition = '';
   readonly #listeners = new Set<() => void>();
   /** For the copy on disk. */
   node = '';
@@ -52,6 +53,7 @@ export class Reporter {
     const report = { assigned: undefined, active: undefined, lastKnownGood: undefined, ...next } as Report;
     this.#say('fault', report.fault, report);
     this.#say('syncFault', report.syncFault, report);
+    this.#sayCondition(report);
     if (isDeepStrictEqual(report, this.#report)) return;
     this.#report = report;
     if (this.#known) this.#publish();
@@ -64,7 +66,7 @@ export class Reporter {
     this.#publish();
   }
 
-  /** People are told to search the log for the words in the status: both dialects stand there, with the cause. */
+  /** People are told to search the log for the words in the status; the cause stands beside them. */
   #say(slot: 'fault' | 'syncFault', fault: Fault | undefined, report: Report): void {
     const words = fault && `${betaError(fault)}\n${causeOf(fault)}`;
     if (words === this.#said.get(slot)) return;
@@ -73,8 +75,17 @@ export class Reporter {
       return;
     }
     this.#said.set(slot, words!);
-    const condition = alphaReason(fault, alphaName(report.assigned, report.initConfig));
-    this.#options.log.error(betaError(fault), { condition, config: describe(report.assigned), cause: causeOf(fault) });
+    this.#options.log.error(betaError(fault), { config: describe(report.assigned), cause: causeOf(fault) });
+  }
+
+  /** The same for the condition. Not as fields: their quotes would be escaped, and the words not found. */
+  #sayCondition(report: Report): void {
+    const { status, message, reason } = configOk(report);
+    const error = report.syncFault ?? report.fault;
+    const words = status === 'False' ? `${message}, ${reason}` : '';
+    if (words !== '' && words !== this.#saidCondition)
+      this.#options.log.error(`ConfigOK is False: ${words}`, { cause: error && causeOf(error) });
+    this.#saidCondition = words;
   }
 
   #publish(): void {

@@ -30,10 +30,14 @@ export function checkpoint(memory: Memory, { source, payload }: Resolved): boole
 export function assign(memory: Memory, source: SourceOrLocal, replaces: SourceOrLocal): void {
   try {
     if (source === undefined && replaces !== undefined) memory.wayBack.write(replaces);
+  } catch (cause) {
+    throw new Fault('reset', cause);
+  }
+  try {
     memory.assign(source);
     if (source !== undefined) memory.wayBack.remove();
   } catch (cause) {
-    throw source ? new Fault('assign', cause, { uid: source.uid }) : new Fault('reset', cause);
+    throw source ? new Fault('assign', cause, { uid: source.uid }) : new Fault('set-default', cause);
   }
 }
 

@@ -92,6 +92,7 @@ export const faults = {
   },
   save: { at: 'sync', beta: internal, alpha: 'failed to save config checkpoint for object with UID %uid' },
   assign: { at: 'sync', beta: internal, alpha: 'failed to set current config checkpoint to object with UID %uid' },
+  'set-default': { at: 'sync', beta: internal, alpha: 'failed to set current config checkpoint to default' },
   reset: { at: 'sync', beta: internal, alpha: 'failed to reset to local (default or init) config' },
 } as const satisfies Record<string, Wording>;
 
