@@ -5,10 +5,12 @@ import type { Column, Decoded, Resource } from '../resource.js';
 import { age, ageColumn, nameColumn } from '../resources/columns.js';
 import { builtIn } from '../resources/define.js';
 import { decodeStruct } from '../schema/decode.js';
+import { withRuleErrors } from './check-rules.js';
 import { crdSpec, type PrinterColumn, type Version } from './definition.js';
 import { findAll, parseJsonPath } from './json-path.js';
 import type { JsonSchema } from './json-schema.js';
 import { dropNulls, prune, setDefaults } from './prune.js';
+import { compileRules } from './rules.js';
 import { validateValue } from './validate-value.js';
 
 /** The order in which Kubernetes lists them for custom resources. */
@@ -22,6 +24,7 @@ export function customResources(crd: KubeObject): Resource[] {
 function customResource(crd: KubeObject, version: Version): Resource {
   const { group, names, scope, versions } = crdSpec(crd);
   const schema = version.schema?.openAPIV3Schema ?? { 'x-kubernetes-preserve-unknown-fields': true };
+  const rules = compileRules(schema, true);
   const hasStatus = version.subresources?.status !== undefined;
   const { kind, plural } = names;
   const { shape: _none, ...resource } = builtIn({
@@ -54,8 +57,9 @@ function customResource(crd: KubeObject, version: Version): Resource {
     prepareForUpdate(object, old, subresource) {
       if (hasStatus) keepOtherPart(object, old, subresource);
     },
-    validateCreate: (object) => validate(object, schema, ''),
-    validateUpdate: (object, _old, subresource) => validate(object, schema, subresource),
+    validateCreate: (object) => withRuleErrors(validate(object, schema, ''), rules, object),
+    validateUpdate: (object, old, subresource) =>
+      withRuleErrors(validate(object, schema, subresource), rules, object, old),
     warnings: () => deprecation(group, kind, version),
   });
   const storage = versions.find((entry) => entry.storage);

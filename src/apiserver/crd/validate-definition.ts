@@ -14,7 +14,9 @@ import {
   type Version,
 } from './definition.js';
 import { parseJsonPath } from './json-path.js';
+import type { JsonSchema } from './json-schema.js';
 import { validateStructural } from './structural.js';
+import { validateRules } from './validate-rules.js';
 
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
 const approvalAnnotation = 'api-approved.kubernetes.io';
@@ -97,7 +99,7 @@ function validateVersions(spec: CrdSpec): FieldError[] {
       // Where all versions share one schema, Kubernetes keeps it (and complains of it) in one place.
       ...(schema === undefined || (isShared && index > 0)
         ? []
-        : validateStructural(schema, isShared ? 'spec.validation.openAPIV3Schema' : `${at}.schema.openAPIV3Schema`)),
+        : validateSchema(schema, isShared ? 'spec.validation.openAPIV3Schema' : `${at}.schema.openAPIV3Schema`)),
       ...(version.additionalPrinterColumns ?? []).flatMap((column, position) =>
         validateColumn(column, `${at}.additionalPrinterColumns[${position}]`),
       ),
@@ -109,6 +111,12 @@ function validateVersions(spec: CrdSpec): FieldError[] {
   if (versions.filter(({ storage }) => storage).length !== 1)
     complain('must have exactly one version marked as storage version');
   return errors;
+}
+
+/** Rules are looked at once the schema is sound: their types come from it. */
+function validateSchema(schema: JsonSchema, path: string): FieldError[] {
+  const errors = validateStructural(schema, path);
+  return errors.length > 0 ? errors : validateRules(schema, path);
 }
 
 /** As Go prints the list; schemas and the like are pointers there, of which only nil can be told. */
