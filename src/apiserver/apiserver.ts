@@ -116,7 +116,7 @@ function partsOf(
 ): Parts {
   const { clock, log } = options;
   const metrics = createMetrics(registry, store);
-  const health = healthRoutes([{ name: 'store', check: () => void store.revision }]);
+  const health = healthRoutes([{ name: 'store', check: () => throwFailure(store) }]);
   const openApi = openApiRoutes(registry);
   const version = versionRoute(options.version ?? '0.0.0');
   const others = [...health, ...openApi, version, metrics.route, ...access.routes];
@@ -137,6 +137,11 @@ function partsOf(
     observe: metrics.observe,
   };
   return parts;
+}
+
+/** A server that cannot write is not ready, though it still answers reads. */
+function throwFailure({ failure }: Store): void {
+  if (failure !== undefined) throw failure;
 }
 
 export interface ApiServerOptions extends ControlPlaneOptions {

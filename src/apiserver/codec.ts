@@ -12,7 +12,8 @@ export function collectionOf(resource: Resource): Collection {
 }
 
 export function keyOf(resource: Resource, namespace: string, name: string): Key {
-  return { ...collectionOf(resource), namespace: resource.namespaced ? namespace : '', name };
+  const { group, resource: plural } = collectionOf(resource);
+  return { group, resource: plural, namespace: resource.namespaced ? namespace : '', name };
 }
 
 export function apiVersionOf({ group, version }: { group: string; version: string }): string {

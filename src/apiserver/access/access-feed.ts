@@ -18,7 +18,7 @@ export function feedAccess(store: Store, rbac: RbacAuthorizer, graph: NodeGraph)
   const stops = [
     ...rbacCollections.map((collection) => follow(store, collection, rbac)),
     follow(store, pods, graph),
-    follow(store, nodes, graph, mentionsConfigSource),
+    follow(store, nodes, graph, configSourceFilter()),
   ];
   return () => {
     for (const stop of stops) stop();
@@ -33,10 +33,10 @@ function follow(
   store: Store,
   collection: Collection,
   follower: Follower,
-  matters: (event: Pick<StoreEvent, 'bytes' | 'previous'>) => boolean = () => true,
+  matters: (event: Pick<StoreEvent, 'key' | 'bytes'>) => boolean = () => true,
 ): () => void {
   for (const { key, bytes } of store.list(collection).items)
-    if (matters({ bytes, previous: undefined })) follower.apply(key.resource, key.namespace, key.name, parse(bytes));
+    if (matters({ key, bytes })) follower.apply(key.resource, key.namespace, key.name, parse(bytes));
   return store.subscribe(collection, (event) => {
     if (!matters(event)) return;
     const object = event.type === 'deleted' ? undefined : parse(event.bytes);
@@ -47,5 +47,13 @@ function follow(
 const parse = (bytes: Buffer) => JSON.parse(bytes.toString('utf8')) as KubeObject;
 
 /** Nodes change at every heartbeat and seldom have a config: most changes need not even be read. */
-const mentionsConfigSource = ({ bytes, previous }: Pick<StoreEvent, 'bytes' | 'previous'>) =>
-  bytes.includes('"configSource"') || (previous?.includes('"configSource"') ?? false);
+function configSourceFilter(): (event: Pick<StoreEvent, 'key' | 'bytes'>) => boolean {
+  const having = new Set<string>();
+  return ({ key, bytes }) => {
+    const had = having.has(key.name);
+    const has = bytes.includes('"configSource"');
+    if (has) having.add(key.name);
+    else having.delete(key.name);
+    return has || had;
+  };
+}

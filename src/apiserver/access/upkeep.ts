@@ -41,9 +41,10 @@ export async function startUpkeep(options: UpkeepOptions): Promise<() => void> {
     store.subscribe(serviceAccounts, ({ type, key }) => {
       if (type === 'deleted' && key.name === 'default') follow(ensureAccount(options, key.namespace));
     }),
-    store.subscribe(clusterRoles, () => follow(aggregate(options))),
   ];
   await Promise.all(defaultPolicy().map((object) => ensureDefault(options, object)));
+  // Only now: the defaults come by the dozen, and one look at the end does for all of them.
+  stops.push(store.subscribe(clusterRoles, () => follow(aggregate(options))));
   await Promise.all(store.list(namespaces).items.map(({ key }) => ensureAccount(options, key.name)));
   await aggregate(options);
   return () => {

@@ -79,6 +79,8 @@ export interface Store {
   readonly revision: number;
   /** Events up to this revision are forgotten: watches and lists from before fail. */
   readonly compacted: number;
+  /** Why nothing more is written, once a write failed; undefined while all is well. */
+  readonly failure: Error | undefined;
   /** The newest durable state. */
   get(key: Key): Stored | undefined;
   /** The newest state, writes on their way to disk included: what a read-modify-write must start from. */

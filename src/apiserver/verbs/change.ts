@@ -48,7 +48,9 @@ function changeOnce(request: VerbRequest, plan: ChangePlan): Changed | Promise<C
   const key = keyOf(resource, info.namespace, info.name);
   const current = parts.store.latest(key);
   if (current === undefined) return createMissing(request, plan);
-  const old = decodeStored(resource, current.bytes);
+  // Read once: the store reads anew whenever it is asked.
+  const before = { key, revision: current.revision, bytes: current.bytes };
+  const old = decodeStored(resource, before.bytes);
   checkUid(plan.expectedUid, old, request);
   const object = plan.produce(old);
   checkIdentity(object, request);
@@ -63,7 +65,7 @@ function changeOnce(request: VerbRequest, plan: ChangePlan): Changed | Promise<C
   });
   return soon(parts.admission.mutate(admission), () => {
     prepare(request, object, old);
-    return soon(parts.admission.validate(admission), () => write(request, object, current, plan.options.dryRun));
+    return soon(parts.admission.validate(admission), () => write(request, object, before, plan.options.dryRun));
   });
 }
 
@@ -158,12 +160,12 @@ function isSpecChanged(object: KubeObject, old: KubeObject, resource: Resource):
 }
 
 async function write(
-  { resource, info, parts: { store } }: VerbRequest,
+  { resource, parts: { store } }: VerbRequest,
   object: KubeObject,
   current: Stored,
   dryRun: boolean,
 ): Promise<Changed> {
-  const key = keyOf(resource, info.namespace, info.name);
+  const { key } = current;
   const isLast = isReadyToGo(object, resource);
   const bytes = encodeObject(resource, object, current.revision);
   if (!isLast && isUnchanged(bytes, current.bytes)) {
@@ -190,5 +192,14 @@ export function isReadyToGo(object: KubeObject, resource: Resource): boolean {
 /** A write that changes nothing makes no revision. Bytes of equal length may still differ in the order of keys. */
 function isUnchanged(after: Buffer, before: Buffer): boolean {
   if (after.length !== before.length) return false;
-  return after.equals(before) || isDeepStrictEqual(JSON.parse(after.toString()), JSON.parse(before.toString()));
+  if (after.equals(before)) return true;
+  // The same keys and values in another order are the same bytes in another order.
+  if (sumOf(after) !== sumOf(before)) return false;
+  return isDeepStrictEqual(JSON.parse(after.toString()), JSON.parse(before.toString()));
+}
+
+function sumOf(bytes: Buffer): number {
+  let sum = 0;
+  for (let at = 0; at < bytes.length; at++) sum += bytes[at]!;
+  return sum;
 }

@@ -18,7 +18,7 @@ import {
 import { maxBodyBytes, normaliseType, report } from '../body.js';
 import { mediaType } from '../negotiate.js';
 import { type WriteOptions, writeOptions } from '../options.js';
-import { DecodeError, type DecodeStyle, type Resource } from '../resource.js';
+import { type Decoded, DecodeError, type DecodeStyle, type Resource } from '../resource.js';
 import { respondObject, respondStored } from '../respond.js';
 import { type ChangePlan, changeObject } from './change.js';
 import type { VerbRequest } from './verb.js';
@@ -58,6 +58,8 @@ interface Patch {
   /** How a message shows what could not be decoded: the patch, or the object it led to. */
   shown(patched: unknown): string;
   duplicates: string[];
+  /** The top-level fields that the patch can have changed; undefined: any. */
+  touched?: ReadonlySet<string>;
 }
 
 function planPatch(request: VerbRequest, read: Patch, options: WriteOptions): ChangePlan {
@@ -71,7 +73,7 @@ function planPatch(request: VerbRequest, read: Patch, options: WriteOptions): Ch
       const refuse = (why: string) => invalid(noKind, '', [invalidField('patch', read.shown(patched), why)]);
       checkType(patched, request, refuse);
       try {
-        const { object, unknownFields } = resource.decode(patched, read.style);
+        const { object, unknownFields } = decodeTouched(patched, current!, read, resource);
         const complaints = [
           ...read.duplicates.map((path) => `duplicate field "${path}"`),
           ...unknownFields.map((path) => `unknown field "${path}"`),
@@ -88,6 +90,20 @@ function planPatch(request: VerbRequest, read: Patch, options: WriteOptions): Ch
   };
 }
 
+/**
+ * Decodes only what the patch touched: the rest comes from the store, where it has its one form already. Custom kinds are
+ * decoded whole, since their schema may have changed since.
+ */
+function decodeTouched(patched: unknown, current: KubeObject, { style, touched }: Patch, resource: Resource): Decoded {
+  if (touched === undefined || resource.shape === undefined) return resource.decode(patched, style);
+  const fields = Object.entries(patched as object);
+  const decoded = resource.decode(Object.fromEntries(fields.filter(([key]) => touched.has(key))), style);
+  for (const [key, value] of Object.entries(current)) {
+    if (!touched.has(key)) decoded.object[key] = value;
+  }
+  return decoded;
+}
+
 const noKind = { group: '', kind: '' };
 
 function readPatch(kind: 'json' | 'merge' | 'strategic', body: Buffer, resource: Resource): Patch {
@@ -101,7 +117,8 @@ function readPatch(kind: 'json' | 'merge' | 'strategic', body: Buffer, resource:
   }
   if (kind === 'merge') {
     const shown = (patched: unknown) => JSON.stringify(patched);
-    return { apply: (current) => applyMergePatch(current, value), style: 'json', shown, duplicates };
+    const touched = new Set(Object.keys(value));
+    return { apply: (current) => applyMergePatch(current, value), style: 'json', shown, duplicates, touched };
   }
   const apply = (current: KubeObject) => applyStrategic(current, value as JsonObject, resource.schema as PatchSchema);
   return { apply, style: 'unstructured', shown: () => goPrint(value), duplicates };

@@ -1,0 +1,129 @@
+/** `relet apiserver` as a user starts it: what it writes, prints and refuses. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { relet as runRelet } from '../run-relet.js';
+
+const relet = join(import.meta.dirname, '..', '..', 'bin', 'relet.cjs');
+let home: string;
+const children: ChildProcess[] = [];
+
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'relet-command-'));
+});
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** Resolves with what was printed once it is ready. */
+function start(...flags: string[]): Promise<{ child: ChildProcess; printed: Record<string, string> }> {
+  const child = spawn(process.execPath, [relet, 'apiserver', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  return new Promise((resolve, reject) => {
+    let out = '';
+    let problem = '';
+    child.stderr.on('data', (chunk) => {
+      problem += chunk;
+    });
+    child.on('exit', (code) => reject(new Error(`it ended with ${code}: ${problem}`)));
+    child.stdout.on('data', (chunk) => {
+      out += chunk;
+      if (!out.endsWith('ready\n')) return;
+      const lines = out.trim().split('\n').slice(0, -1);
+      resolve({ child, printed: Object.fromEntries(lines.map((line) => line.split(': ') as [string, string])) });
+    });
+  });
+}
+
+function stop(child: ChildProcess): Promise<number | null> {
+  child.removeAllListeners('exit');
+  const gone = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  return gone;
+}
+
+function get(url: string, ca: string, token: string): Promise<{ code: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
+    request(url, { ca: readFileSync(ca), headers, agent: false }, (response) => {
+      let text = '';
+      response.on('data', (chunk) => {
+        text += chunk;
+      });
+      response.on('end', () => resolve({ code: response.statusCode!, text }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('relet apiserver', () => {
+  test('writes its files, says where, and is ready', async () => {
+    const data = join(home, 'one');
+    const { child, printed } = await start('--data-dir', data, '--port', '0');
+    expect(printed.kubeconfig).toBe(join(data, 'admin.kubeconfig'));
+    expect(printed.ca).toBe(join(data, 'pki', 'ca.crt'));
+    expect(printed.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
+    expect(readFileSync(printed.kubeconfig!, 'utf8')).toContain(`server: "${printed.url}"`.replaceAll('"', ''));
+    for (const file of ['admin.kubeconfig', 'pki/ca.key', 'pki/apiserver.key', 'pki/admin.key']) {
+      expect(statSync(join(data, file)).mode & 0o777, file).toBe(0o600);
+    }
+    expect((await get(`${printed.url}/readyz`, printed.ca!, '')).code).toBe(401);
+    expect(await stop(child)).toBe(0);
+  });
+
+  test('keeps its authority from one start to the next', async () => {
+    const data = join(home, 'two');
+    const first = await start('--data-dir', data, '--port', '0');
+    const ca = readFileSync(first.printed.ca!, 'utf8');
+    await stop(first.child);
+    const second = await start('--data-dir', data, '--port', '0');
+    expect(readFileSync(second.printed.ca!, 'utf8')).toBe(ca);
+    await stop(second.child);
+  });
+
+  test('takes tokens, and lets strangers in only when told to', async () => {
+    const tokens = join(home, 'tokens.csv');
+    writeFileSync(tokens, 'secret,alice,1,"system:masters"\n');
+    const { child, printed } = await start(
+      ...['--data-dir', join(home, 'three'), '--port', '0', '--token-auth-file', tokens, '--anonymous-auth=true'],
+    );
+    expect((await get(`${printed.url}/api/v1/nodes`, printed.ca!, 'secret')).code).toBe(200);
+    expect((await get(`${printed.url}/api/v1/nodes`, printed.ca!, 'wrong')).code).toBe(401);
+    expect((await get(`${printed.url}/version`, printed.ca!, '')).code).toBe(200);
+    expect((await get(`${printed.url}/api/v1/nodes`, printed.ca!, '')).code).toBe(403);
+    await stop(child);
+  });
+
+  test('refuses a directory that another one serves from', async () => {
+    const data = join(home, 'four');
+    const { child } = await start('--data-dir', data, '--port', '0');
+    const { status, stderr } = runRelet(['apiserver', '--data-dir', data, '--port', '0']);
+    expect(status).toBe(1);
+    expect(stderr).toContain(`is held by process ${child.pid}: stop it first`);
+    await stop(child);
+  });
+
+  test('keeps nothing on disk with --storage memory', async () => {
+    const data = join(home, 'five');
+    const { child } = await start('--data-dir', data, '--port', '0', '--storage', 'memory');
+    expect(existsSync(join(data, 'store'))).toBe(false);
+    await stop(child);
+  });
+
+  test.each([
+    [['--port', '99999', '--data-dir', 'x'], 'a port is a number from 0 to 65535'],
+    [['--feature-gates', 'Nonsense=true', '--data-dir', 'x'], "there is no feature gate 'Nonsense'"],
+    [['--authorization-mode', 'Webhook', '--data-dir', 'x'], 'Webhook'],
+    [[], "required option '--data-dir <dir>' not specified"],
+  ])('%j is refused', (flags, message) => {
+    const { status, stderr } = runRelet(['apiserver', ...flags], { cwd: home });
+    expect(status).toBe(1);
+    expect(stderr).toContain(message);
+    expect(existsSync(join(home, 'x'))).toBe(false);
+  });
+});
