@@ -3,6 +3,7 @@ import type { Resource } from '../resource.js';
 import { configMaps } from './configmaps.js';
 import { events } from './events.js';
 import { eventsView } from './events-view.js';
+import { csiDrivers, csiNodes, runtimeClasses, services } from './for-kubelets.js';
 import { leases, serviceAccounts } from './leases-and-accounts.js';
 import { namespaces } from './namespaces.js';
 import { type NodeOptions, nodes } from './nodes.js';
@@ -21,11 +22,15 @@ export function builtInResources(options: BuiltInOptions): Resource[] {
     pods,
     secrets,
     serviceAccounts,
+    services,
     leases,
     eventsView,
+    runtimeClasses,
     clusterRoleBindings,
     clusterRoles,
     roleBindings,
     roles,
+    csiDrivers,
+    csiNodes,
   ];
 }

@@ -1,0 +1,49 @@
+/**
+ * Kinds that a real kubelet reads or writes of its own accord: without its CSINode it exits, without the others it waits
+ * and complains. Nothing here acts on them; Services can only be read, since nobody would give them an address.
+ */
+import { ageColumn, column, nameColumn } from './columns.js';
+import { builtIn } from './define.js';
+
+export const csiNodes = builtIn({
+  group: 'storage.k8s.io',
+  kind: 'CSINode',
+  plural: 'csinodes',
+  shape: 'storage.v1.CSINode',
+  namespaced: false,
+  columns: [
+    nameColumn,
+    column('Drivers', 'How many drivers are registered on the node.', (node) => driversOf(node.spec).length),
+    ageColumn,
+  ],
+});
+
+export const csiDrivers = builtIn({
+  group: 'storage.k8s.io',
+  kind: 'CSIDriver',
+  plural: 'csidrivers',
+  shape: 'storage.v1.CSIDriver',
+  namespaced: false,
+});
+
+export const runtimeClasses = builtIn({
+  group: 'node.k8s.io',
+  kind: 'RuntimeClass',
+  plural: 'runtimeclasses',
+  shape: 'node.v1.RuntimeClass',
+  namespaced: false,
+  columns: [nameColumn, column('Handler', 'The runtime that runs its pods.', ({ handler }) => handler), ageColumn],
+});
+
+export const services = builtIn({
+  kind: 'Service',
+  plural: 'services',
+  shape: 'core.v1.Service',
+  namespaced: true,
+  shortNames: ['svc'],
+  verbs: ['get', 'list', 'watch'],
+});
+
+function driversOf(spec: unknown): unknown[] {
+  return (spec as { drivers?: unknown[] } | undefined)?.drivers ?? [];
+}
