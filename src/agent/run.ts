@@ -10,6 +10,7 @@ import { type Choice, needsTrial } from './choose.js';
 import { explain } from './death.js';
 import { look, type NodeView } from './health.js';
 import type { Exit } from './host.js';
+import { lookAgainMs } from './look-again.js';
 import { rejectedPods } from './rejected-pods.js';
 import { describe } from './source.js';
 import {
@@ -42,9 +43,6 @@ export interface RunOptions {
   view(): NodeView | undefined;
 }
 
-const firstLookMs = 20;
-const unhealthyLookMs = 1000;
-const healthyLookMs = 10_000;
 const noticeEveryMs = 60_000;
 const nothingBefore: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
 
@@ -134,7 +132,7 @@ export class Run {
   async #watch(listener: RunListener, signal: AbortSignal): Promise<void> {
     const { clock, options } = this.#options.parts;
     const since = { healthyMs: this.#startedMs, apiMs: this.#startedMs, countedMs: undefined as number | undefined };
-    for (let waitMs = firstLookMs; ; ) {
+    for (;;) {
       const health = await this.#look(signal);
       if (signal.aborted) return;
       const now = clock.monotonic();
@@ -154,8 +152,10 @@ export class Run {
         if (isWell) void this.#notice(listener, signal);
         if (step.kind !== 'go-on' && (await this.#conclude(listener, step))) return;
       }
-      waitMs = isWell ? this.#untilNextLook() : Math.min(waitMs * 1.5, unhealthyLookMs);
-      await clock.sleep(waitMs, signal).catch(() => {});
+      const silent = !health.alive && this.choice.accepted.healthz !== undefined;
+      const trialLeftMs = this.trial ? this.#limits().durationMs - this.trial.healthyMs : 0;
+      const sinceStartMs = now - this.#startedMs;
+      await clock.sleep(lookAgainMs({ silent, isWell, sinceStartMs, trialLeftMs }), signal).catch(() => {});
     }
   }
 
@@ -184,12 +184,6 @@ export class Run {
   #limits() {
     const { trial } = this.#options.parts.options;
     return this.choice.source === undefined ? { ...trial, durationMs: 0 } : trial;
-  }
-
-  /** Not later than the end of the trial. */
-  #untilNextLook(): number {
-    const remainingMs = this.#limits().durationMs - (this.trial?.healthyMs ?? 0);
-    return Math.min(healthyLookMs, Math.max(firstLookMs, remainingMs));
   }
 
   #look(signal: AbortSignal) {
