@@ -1,5 +1,5 @@
 /** The text of `meta/assigned` and `meta/last-known-good`: a SerializedNodeConfigSource, or nothing for local. */
-import { parse, stringify } from 'yaml';
+import { readPlain } from '../config/plain-document.js';
 import { checkFileKey } from './file-key.js';
 import { asNodeConfigSource, type SourceOrLocal } from './source.js';
 
@@ -11,18 +11,22 @@ export function encodeRecord(source: SourceOrLocal): string {
   if (source.uid === '') throw new Error('failed to write RemoteConfigSource, empty UID is ambiguous');
   if (source.resourceVersion === '')
     throw new Error('failed to write RemoteConfigSource, empty ResourceVersion is ambiguous');
-  // YAML 1.1, since Go reads it so: a name such as `yes` or `0x10` must be quoted to stay a name.
-  return stringify(
-    { apiVersion, kind, source: asNodeConfigSource(source) },
-    { version: '1.1', lineWidth: 0, sortMapEntries: true },
-  );
+  const fields = Object.entries(asNodeConfigSource(source).configMap ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const lines = fields.map(([name, value]) => `    ${name}: ${scalar(value)}\n`);
+  return `apiVersion: ${apiVersion}\nkind: ${kind}\nsource:\n  configMap:\n${lines.join('')}`;
+}
+
+/** Quoted unless it is certainly a name: Go reads YAML 1.1, where `yes`, `0x10` and `1e3` are none. */
+function scalar(text: string): string {
+  const isName = /^[a-z][a-z0-9-]*$/.test(text) && !/^(y|n|yes|no|on|off|true|false|null)$/.test(text);
+  return isName ? text : JSON.stringify(text);
 }
 
 /** Throws when the record names nothing usable. Unknown fields are left alone: a newer relet may have written them. */
 export function decodeRecord(text: string): SourceOrLocal {
   if (text.trim() === '') return undefined;
   try {
-    return checkedSource(parse(text, { version: '1.1', maxAliasCount: 0, schema: 'yaml-1.1' }));
+    return checkedSource(readPlain(text));
   } catch (error) {
     throw new Error(`failed to decode, error: ${(error as Error).message}`, { cause: error });
   }

@@ -1,6 +1,6 @@
 /** Reads a field policy file. Every mistake is an error with its place: a policy half understood protects nothing. */
-import { parse } from 'yaml';
 import { fieldAt } from '../../config/fields.js';
+import { readPlain } from '../../config/plain-document.js';
 import type { FieldPolicy } from './field-policy.js';
 
 const apiVersion = 'relet.dev/v1alpha1';
@@ -43,7 +43,7 @@ type Fail = (place: string, reason: string) => never;
 
 function parseYaml(text: string, file: string): unknown {
   try {
-    return parse(text, { maxAliasCount: 0 });
+    return readPlain(text);
   } catch (cause) {
     throw new Error(`field policy ${file}: not YAML: ${(cause as Error).message}`, { cause });
   }
