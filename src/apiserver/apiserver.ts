@@ -24,9 +24,8 @@ import { podConnectors } from './pod-subresources.js';
 import { Registry } from './registry.js';
 import { builtInResources } from './resources/built-in.js';
 import { type ServerLimits, startServer } from './server.js';
-import { memoryJournal } from './store/journal.js';
-import { openLmdbJournal } from './store/lmdb-journal.js';
-import { type HistoryLimits, RevisionStore } from './store/revision-store.js';
+import { openStore } from './store/open-store.js';
+import type { HistoryLimits } from './store/revision-store.js';
 import type { Store } from './store/store.js';
 import { tablePresenter } from './table.js';
 import { versionRoute } from './version.js';
@@ -62,9 +61,7 @@ interface Identity extends Pick<AccessOptions, 'serviceAccountKey' | 'kubeletCli
 
 export async function createControlPlane(options: ControlPlaneOptions & Identity): Promise<ControlPlane> {
   const { clock = systemClock, log = silentLog } = options;
-  const journal =
-    options.storeDirectory === undefined ? memoryJournal() : await openLmdbJournal(options.storeDirectory);
-  const store = new RevisionStore(journal, clock, options.history);
+  const store = await openStore(options.storeDirectory, clock, options.history);
   try {
     return await assemble({ ...options, clock, log }, store);
   } catch (error) {

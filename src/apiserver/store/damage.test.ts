@@ -2,18 +2,17 @@
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { open } from 'lmdb';
+import { open as openLmdb } from 'lmdb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../clock.js';
 import { lockDirectory } from './directory-lock.js';
-import { openLmdbJournal } from './lmdb-journal.js';
-import { RevisionStore } from './revision-store.js';
+import { openStore as open } from './open-store.js';
 
 let home: string;
 let healthy: string;
 let copies = 0;
 
-const openStore = async (directory: string) => new RevisionStore(await openLmdbJournal(directory), systemClock);
+const openStore = (directory: string) => open(directory, systemClock);
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'relet-damage-'));
@@ -40,6 +39,7 @@ async function expectRefused(directory: string, words: RegExp): Promise<void> {
   const before = readFileSync(join(directory, 'data.mdb'));
   await expect(openStore(directory)).rejects.toThrow(words);
   expect(readFileSync(join(directory, 'data.mdb')).equals(before)).toBe(true);
+  expect(existsSync(join(directory, 'lock'))).toBe(false);
 }
 
 describe('a store that must not be used', () => {
@@ -95,7 +95,7 @@ describe('a store that must not be used', () => {
 
   test('another format', async () => {
     const { directory } = copy();
-    const root = open({ path: directory, overlappingSync: false, maxDbs: 4, encoding: 'json' });
+    const root = openLmdb({ path: directory, overlappingSync: false, maxDbs: 4, encoding: 'json' });
     await root.openDB('meta', { encoding: 'json' }).put('store', { format: 2, compacted: 0 });
     await root.close();
     await expectRefused(directory, /has format 2, this relet reads format 1: start the relet that wrote it/);
