@@ -86,7 +86,8 @@ export class Agent {
 
   /** One kubelet after another. Each start chooses anew, from disk. */
   async #live(signal: AbortSignal): Promise<number> {
-    const { kubelet, options } = this.#parts;
+    const { kubelet, memory, log, options, reporter } = this.#parts;
+    const tell = () => announce(this.#parts, this.#run);
     for (let crashes = 0; ; ) {
       const changes = this.#changes;
       const choice = await chooseOrWait(this.#parts, signal);
@@ -94,11 +95,11 @@ export class Agent {
       if (changes !== this.#changes) continue;
       const run = new Run({ parts: this.#parts, choice, before: this.#before, view: () => this.#api?.view });
       this.#run = run;
-      announce(this.#parts, this.#run);
+      tell();
       const exit = await run.keep({
-        onAlive: () => announce(this.#parts, this.#run),
+        onAlive: tell,
+        onWarnings: tell,
         onHealthy: () => this.#keepRecords(run),
-        onWarnings: () => announce(this.#parts, this.#run),
         onTrialEnd: (end) => this.#endTrial(run, end),
       });
       this.#run = undefined;
@@ -107,9 +108,9 @@ export class Agent {
       if (kubelet.toldToStop) continue;
       const { blamed, end } = await run.died(exit, signal);
       if (end) await this.#endTrial(run, end);
-      if (blamed && this.#doubt.died(run)) this.#forgive();
+      if (blamed && this.#doubt.lifts(run, memory, log)) this.#changes++;
       if (signal.aborted || options.onChange === 'exit') return exitCode(exit);
-      this.#parts.reporter.publish();
+      reporter.publish();
       crashes = run.healthy ? 1 : crashes + 1;
       if (changes === this.#changes) await this.#pause.sleep(backoffMs(crashes, crashBackoff), signal);
     }
@@ -187,13 +188,6 @@ export class Agent {
     if (run.hasProven()) settleOn(memory, run.choice.source, log);
     tidy(memory, log, { source: this.#arriving, converted: this.#judge.configFiles });
     announce(this.#parts, this.#run);
-  }
-
-  /** What runs instead dies as well: whatever it is, it is not the config. Everything may be tried again. */
-  #forgive(): void {
-    forgetFailures(this.#parts.memory);
-    this.#changes++;
-    this.#parts.log.warn('the fallback dies too, so the config is not to blame: it will be tried again');
   }
 
   /** A person on the host asked for something. */

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/manual-clock.js';
 import { betaError, Fault } from '../api/faults.js';
+import { silentLog } from '../log.js';
 import { nodeNameFrom } from './connect.js';
 import { explain } from './death.js';
 import { Doubt } from './doubt.js';
@@ -22,6 +23,7 @@ import {
   type Look,
   type Trial,
 } from './trial.js';
+import type { Verdicts } from './verdicts.js';
 
 const source: ExactSource = { namespace: 'ns', name: 'n', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
 const configMap = (more: object = {}): ConfigMap => ({
@@ -238,18 +240,18 @@ describe('who is to blame for a death', () => {
     ['a missing binary', { code: null, signal: null, error: new Error('ENOENT') }, calm, 'none'],
   ])('%s', (_name, exit, circumstances, blame) => expect(explain(exit, circumstances).blame).toBe(blame));
 
-  test('where the fallback dies too, the config was not to blame', () => {
+  test('where the fallback dies too, the config was not to blame, and its verdict is lifted', () => {
     const doubt = new Doubt(3);
-    const fallback = { choice: { fault: new Fault('crash-loop', '') }, healthy: false, onTrial: false } as never;
-    const healthy = { choice: { fault: new Fault('crash-loop', '') }, healthy: true, onTrial: false } as never;
-    expect([
-      doubt.died(fallback),
-      doubt.died(fallback),
-      doubt.died(healthy),
-      doubt.died(fallback),
-      doubt.died(fallback),
-      doubt.died(fallback),
-    ]).toEqual([false, false, false, false, false, true]);
+    const fault = new Fault('crash-loop', '');
+    const lifts = (healthy: boolean) => {
+      const verdicts: Verdicts[] = [{ key: { kind: 'failed', reason: 'crash-loop', cause: '', at: '' } }];
+      const memory = {
+        verdicts: { read: () => verdicts[0], write: (value: Verdicts) => void verdicts.unshift(value) },
+      };
+      const run = { choice: { fault }, healthy, onTrial: false };
+      return doubt.lifts(run as never, memory as never, silentLog) && Object.keys(verdicts[0]!).length === 0;
+    };
+    expect([false, false, true, false, false, false].map(lifts)).toEqual([false, false, false, false, false, true]);
   });
 });
 

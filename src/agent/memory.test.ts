@@ -6,13 +6,14 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { realFiles } from '../atomic-file.js';
 import { silentLog } from '../log.js';
 import { openDirectory } from './directory.js';
@@ -23,7 +24,9 @@ import type { ExactSource, SourceOrLocal } from './source.js';
 import { assign, settleOn } from './transitions.js';
 
 const host = createHost(process.env);
-const newDir = () => join(mkdtempSync(join(tmpdir(), 'relet-memory-')), 'dynamic-config');
+const root = mkdtempSync(join(tmpdir(), 'relet-memory-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+const newDir = () => join(mkdtempSync(join(root, 'node-')), 'dynamic-config');
 const open = (dir = newDir()) => ({ dir, ...openDirectory({ dir, host, log: silentLog }) });
 const text = (dir: string, name: string) => readFileSync(join(dir, 'meta', name), 'utf8');
 

@@ -54,6 +54,8 @@ export class Reporter {
     this.#say('fault', report.fault, report);
     this.#say('syncFault', report.syncFault, report);
     this.#sayCondition(report);
+    for (const warning of report.warnings)
+      if (!this.#report.warnings.includes(warning)) this.#options.log.warn('warning about the config', { warning });
     if (isDeepStrictEqual(report, this.#report)) return;
     this.#report = report;
     if (this.#known) this.#publish();
