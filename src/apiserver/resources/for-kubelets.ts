@@ -42,7 +42,16 @@ export const services = builtIn({
   namespaced: true,
   shortNames: ['svc'],
   verbs: ['get', 'list', 'watch'],
+  // A kubelet lists all services but headless ones.
+  selectableFields: {
+    'spec.clusterIP': (service) => serviceField(service.spec, 'clusterIP'),
+    'spec.type': (service) => serviceField(service.spec, 'type'),
+  },
 });
+
+function serviceField(spec: unknown, name: string): string {
+  return (spec as Record<string, string> | undefined)?.[name] ?? '';
+}
 
 function driversOf(spec: unknown): unknown[] {
   return (spec as { drivers?: unknown[] } | undefined)?.drivers ?? [];
