@@ -36,12 +36,16 @@ export async function respondList(request: VerbRequest, items: Stored[], list: L
   const first = nextChunk(pieces, wholeBytes);
   if (first.done) return exchange.respond(200, json, first.bytes);
   const stream = exchange.stream(200, json);
-  let chunk = first;
-  for (;;) {
-    const keepsUp = stream.write(chunk.bytes);
-    if (chunk.done || exchange.closed) return stream.end();
-    if (!keepsUp) await new Promise<void>((resolve) => whenDrained(exchange, stream.onDrain.bind(stream), resolve));
-    chunk = nextChunk(pieces, chunkBytes);
+  try {
+    for (let chunk = first; ; chunk = nextChunk(pieces, chunkBytes)) {
+      const keepsUp = stream.write(chunk.bytes);
+      if (chunk.done || exchange.closed) return stream.end();
+      if (!keepsUp) await new Promise<void>((resolve) => whenDrained(exchange, stream.onDrain.bind(stream), resolve));
+    }
+  } catch (error) {
+    // An item was compacted while a slow client read the list: it must not take the part for the whole.
+    stream.destroy();
+    throw error;
   }
 }
 

@@ -7,7 +7,7 @@ import type { ListMeta } from '../presenter.js';
 import { respondList } from '../respond.js';
 import { parseRevision, tooLargeRevision } from '../revision-parameter.js';
 import { type Selection, selectionOf } from '../selection.js';
-import { type ListRange, RevisionCompacted, type Store, type Stored } from '../store/store.js';
+import type { ListRange, Store, Stored } from '../store/store.js';
 import type { VerbRequest } from './verb.js';
 
 const tooOldToContinue =
@@ -90,9 +90,4 @@ function pages(store: Store, { scope, matches }: Selection, range: ListRange, is
     if (!page.more) return { items, more: false, remaining: 0, revision: first.revision };
     page = store.list(scope, { limit: 500, after: page.items.at(-1)!.key, revision: first.revision });
   }
-}
-
-/** A store that compacts between checking and reading says so too. */
-export function asApiError(error: unknown): unknown {
-  return error instanceof RevisionCompacted ? expired('The resourceVersion for the provided list is too old.') : error;
 }
