@@ -131,6 +131,8 @@ export interface ClusterRigOptions {
   node?: RigOptions;
   /** Default true: the agent runs when this returns. */
   boot?: boolean;
+  /** How often the agent may ask whether NodeConfigs are served. */
+  askAgainMs?: number;
 }
 
 export async function createClusterRig(options: ClusterRigOptions = {}): Promise<ClusterRig> {
@@ -155,6 +157,9 @@ export async function createClusterRig(options: ClusterRigOptions = {}): Promise
     hostnameOverride: undefined,
     hostname: 'localhost',
     userAgent: 'relet-test',
+    version: '0.0.0-test',
+    followed: () => node.memory.followed,
+    ...(options.askAgainMs !== undefined && { askAgainMs: options.askAgainMs }),
     env: {},
     clock: node.clock,
     log,

@@ -28,7 +28,6 @@ import { Pause } from './pause.js';
 import { RememberedJudge } from './remembered-judge.js';
 import { causeOf } from './reporter.js';
 import { takeRequest } from './requests.js';
-import { targetOf } from './resolve.js';
 import { Run } from './run.js';
 import { describe, type SourceOrLocal, sameSource } from './source.js';
 import { assign, checkpoint, forgetFailures, isAnotherAssignment, settleOn, sourceOf, tidy } from './transitions.js';
@@ -130,8 +129,7 @@ export class Agent {
     const instruction = await api.instruction(signal);
     if (instruction.kind === 'none') log.info('no instruction, nothing changes', { why: instruction.why });
     if (instruction.kind === 'none' || memory.hold.read()) return { kind: 'done' };
-    const wanted =
-      instruction.kind === 'source' ? await api.resolve(targetOf(instruction.configSource), signal) : undefined;
+    const wanted = instruction.kind === 'source' ? await api.resolve(instruction.target, signal) : undefined;
     const assigned = memory.assigned();
     const waitMs = this.#spread.waitMs(sourceOf(assigned), wanted?.source);
     if (waitMs > 0) return { kind: 'again', afterMs: waitMs };

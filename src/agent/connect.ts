@@ -4,9 +4,13 @@ import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
 import { createClient } from '../kube/client.js';
+import { serves } from '../kube/discovery.js';
 import { type IdentitySource, waitForKubeconfig } from '../kube/identity-source.js';
+import { nodeConfigs, nodes } from '../kube/resource-type.js';
 import type { Log } from '../log.js';
 import type { Connected } from './api-side.js';
+import { ChosenReference, type ChosenReferenceOptions } from './chosen-reference.js';
+import { NodeConfigReference } from './node-config-reference.js';
 import { NodeReference } from './node-reference.js';
 
 export interface ConnectOptions {
@@ -16,6 +20,10 @@ export interface ConnectOptions {
   hostnameOverride: string | undefined;
   hostname: string;
   userAgent: string;
+  /** relet's own. */
+  version: string;
+  followed: ChosenReferenceOptions['followed'];
+  askAgainMs?: number;
   env: Record<string, string | undefined>;
   clock: Clock;
   log: Log;
@@ -49,7 +57,13 @@ export class NodeConnection {
     const onNode = ({ spec }: KubeObject) => {
       this.providerID = (spec as { providerID?: string } | undefined)?.providerID;
     };
-    return { client, nodeName, reference: new NodeReference({ client, name: nodeName, clock, log, onNode }) };
+    const lookAtNode = async (signal: AbortSignal) => onNode(await client.get(nodes, { name: nodeName }, { signal }));
+    const references = {
+      Node: new NodeReference({ client, name: nodeName, clock, log, onNode }),
+      NodeConfig: new NodeConfigReference({ ...this.#options, client, name: nodeName, lookAtNode }),
+    };
+    const served = (signal: AbortSignal) => serves(client, nodeConfigs, { signal });
+    return { client, nodeName, reference: new ChosenReference({ ...this.#options, references, served }) };
   }
 
   /** True when the client certificate is past its end; then a kubelet exits, whatever its config says. */

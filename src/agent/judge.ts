@@ -5,6 +5,7 @@
  */
 import { check } from '../config/check.js';
 import { decode } from '../config/decode.js';
+import { flagAt } from '../config/flags.js';
 import { resolvePaths } from '../config/host-paths.js';
 import {
   type Finding,
@@ -132,10 +133,16 @@ class Case {
     return {
       kind: 'accepted',
       warnings: this.#warnings,
+      pinnedByFlags: this.#pinnedByFlags(),
       configFile,
       healthz: port === 0 ? undefined : { host: reachable(host), port },
       staticPodPath: (getField(effective, 'staticPodPath') as string) || undefined,
     };
+  }
+
+  #pinnedByFlags(): string[] {
+    const fields = [...this.#parts.commandLine.values.keys()].map((name) => flagAt(name, this.#minor)?.field);
+    return [...new Set(fields.filter((field) => field !== undefined))].sort();
   }
 
   #refuse(reason: Refused['reason'], messages: string[]): Refused {

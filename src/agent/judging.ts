@@ -15,6 +15,8 @@ export interface Accepted {
   kind: 'accepted';
   /** What a person should know although it may run: forgotten local values, fields pinned by flags … */
   warnings: string[];
+  /** Fields that flags set, whatever this config says about them. */
+  pinnedByFlags?: string[];
   /** The file to start the kubelet with: the checkpoint's own, or a converted copy; undefined for local. */
   configFile: string | undefined;
   /** Where the kubelet will answer /healthz; undefined when it is told not to. */

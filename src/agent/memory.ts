@@ -7,6 +7,7 @@ import { type Files, isMissing, realFiles, removeTree, replaceFile, temporaryPre
 import type { Log } from '../log.js';
 import { Checkpoints, isDigests } from './checkpoints.js';
 import { type ChildRecord, isChildRecord } from './child-record.js';
+import { type FollowedReference, isFollowedReference } from './chosen-reference.js';
 import { type Hold, isHold } from './hold.js';
 import { JsonRecord } from './json-record.js';
 import { isKnownBinary, type KnownBinary } from './kubelet-version.js';
@@ -38,6 +39,8 @@ export class Memory {
   readonly kubelet: JsonRecord<KnownBinary>;
   /** What a reset to local replaced, kept until local was healthy once. */
   readonly wayBack: JsonRecord<ExactSource>;
+  /** Which kind of object the assignment came from, when it was not the Node. */
+  readonly followed: JsonRecord<FollowedReference>;
   readonly #meta: string;
   /** Copies that the kubelet can read of configs that it cannot. */
   readonly convertedDir: string;
@@ -58,6 +61,7 @@ export class Memory {
     this.report = record('report', isReportRecord);
     this.kubelet = record('kubelet', isKnownBinary);
     this.wayBack = record('way-back', isExactSource);
+    this.followed = record('followed', isFollowedReference);
   }
 
   assigned(): Recorded {

@@ -11,6 +11,7 @@ import { nodes } from '../kube/resource-type.js';
 import type { Log } from '../log.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
 import { configOk, type Report, statusConfig } from './report.js';
+import { targetOf } from './resolve.js';
 
 interface Node extends KubeObject {
   spec?: { configSource?: NodeConfigSource };
@@ -56,8 +57,12 @@ export class NodeReference implements Reference {
       name,
       signal,
       onList: (items) => see(items.find((item) => item.metadata.name === name)),
-      onChange: (type, node) =>
-        type === 'DELETED' ? log.warn('Node deleted; nothing changes on this host', { node: name }) : see(node),
+      onChange: (type, node) => {
+        if (type === 'DELETED') log.warn('Node deleted; nothing changes on this host', { node: name });
+        else see(node);
+        listener.onDoubt?.();
+      },
+      onWatching: () => listener.onDoubt?.(),
       onFailure: (error, doing) => log.warn('Node cannot be followed', { node: name, doing, error }),
     });
   }
@@ -68,7 +73,7 @@ export class NodeReference implements Reference {
       const node = await client.get<Node>(nodes, { name }, { signal });
       this.#options.onNode?.(node);
       const configSource = node.spec?.configSource;
-      return configSource ? { kind: 'source', configSource } : { kind: 'local' };
+      return configSource ? { kind: 'source', target: targetOf(configSource) } : { kind: 'local' };
     } catch (error) {
       if (isNotFound(error)) return { kind: 'none', why: `Node ${JSON.stringify(name)} does not exist` };
       if (error instanceof ApiError) throw new Fault('reference', error);

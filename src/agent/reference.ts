@@ -1,22 +1,20 @@
 /**
  * Where a node's config is referred to and reported: one interface, so that the flow does not know which object it is.
- * Here the Node itself; NodeConfig stands beside it.
+ * node-reference.ts is the Node itself, node-config-reference.ts a NodeConfig, chosen-reference.ts picks.
  */
-
-import type { NodeConfigSource } from '../api/node-config-source.js';
 import type { Report } from './report.js';
+import type { Target } from './resolve.js';
 
 /** What the object says now. Only an existing object without a configSource means local. */
-export type Instruction =
-  | { kind: 'none'; why: string }
-  | { kind: 'local' }
-  | { kind: 'source'; configSource: NodeConfigSource };
+export type Instruction = { kind: 'none'; why: string } | { kind: 'local' } | { kind: 'source'; target: Target };
 
 export interface ReferenceListener {
   /** The instruction may have changed, or was seen for the first time. */
   onInstruction(): void;
   /** The object's status may no longer say what was written. */
   onStatus(): void;
+  /** What follows the object fell silent, or speaks again: which object it should be may be asked anew. */
+  onDoubt?(): void;
 }
 
 export interface Reference {

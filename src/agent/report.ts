@@ -1,6 +1,7 @@
 /** What a node says about its config, in every dialect: status.config (beta) and the condition ConfigOK (alpha). Pure. */
 
 import { alphaReason, betaError, type Fault } from '../api/faults.js';
+import type { TrialState } from '../api/node-config.js';
 import type { NodeConfigStatus } from '../api/node-config-source.js';
 import { asNodeConfigSource, type SourceOrLocal, sameSource } from './source.js';
 
@@ -14,6 +15,10 @@ export interface Report {
   syncFault?: Fault;
   /** What a person should know about a config that runs nevertheless. */
   warnings: string[];
+  /** What has been seen of a config that still has to prove itself. */
+  trial?: TrialState;
+  /** Fields that flags set, whatever a config says. */
+  pinnedByFlags?: string[];
   /** The node was given an init config (`--init-config-dir`): local is then called `init`. */
   initConfig: boolean;
 }

@@ -1,8 +1,9 @@
 /** From a reference to the exact ConfigMap version it means now, with its files. Asks the API; writes nothing. */
 import { Fault } from '../api/faults.js';
+import { configLabel } from '../api/node-config.js';
 import type { ConfigMapRef, NodeConfigSource } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
-import type { Payload } from './checkpoints.js';
+import { type Payload, sha256 } from './checkpoints.js';
 import type { ExactSource } from './source.js';
 
 export interface ConfigMap extends KubeObject {
@@ -10,12 +11,15 @@ export interface ConfigMap extends KubeObject {
   binaryData?: Record<string, string>;
 }
 
-/** Which ConfigMap to ask for, which key in it, and the uid it must have. */
+/** Which ConfigMap to ask for, which key in it, and what must be true of it. */
 export interface Target {
   namespace: string;
   name: string;
   kubeletConfigKey: string;
   uid?: string;
+  sha256?: string;
+  /** It must carry the label that marks a kubelet config. */
+  labelled?: true;
 }
 
 export interface Resolved {
@@ -58,12 +62,31 @@ export async function resolve(target: Target, getConfigMap: (target: Target) => 
     throw new Fault('download', cause, { name, namespace });
   }
   const { uid, resourceVersion } = identityOf(configMap);
+  checkMark(target, configMap);
   if (target.uid !== undefined && target.uid !== uid)
     throw new Fault('other-uid', new Error(`ConfigMap ${namespace}/${name} was created anew`), {
       wanted: target.uid,
       found: uid,
     });
   return { source: { namespace, name, uid, resourceVersion, kubeletConfigKey }, payload: payloadOf(configMap) };
+}
+
+function checkMark(target: Target, { metadata, data }: ConfigMap): void {
+  const { namespace, name, kubeletConfigKey, sha256: wanted } = target;
+  if (target.labelled && metadata.labels?.[configLabel] === undefined)
+    throw new Fault('unlabelled', new Error(`ConfigMap ${namespace}/${name} has no label ${configLabel}`), {
+      name,
+      namespace,
+    });
+  const text = Object.hasOwn(data ?? {}, kubeletConfigKey) ? data![kubeletConfigKey] : undefined;
+  const found = text === undefined ? 'of nothing' : sha256(Buffer.from(text, 'utf8'));
+  if (wanted !== undefined && wanted !== found)
+    throw new Fault('other-sha256', new Error(`key ${kubeletConfigKey} has the sha256 ${found}, pinned is ${wanted}`), {
+      name,
+      namespace,
+      found,
+      wanted,
+    });
 }
 
 export function identityOf(configMap: ConfigMap | null | undefined): { uid: string; resourceVersion: string } {

@@ -84,6 +84,17 @@ export const faults = {
     beta: download,
     alpha: 'failed to download ConfigMap with name %name from namespace %namespace',
   },
+  unlabelled: {
+    at: 'sync',
+    beta: 'refused a ConfigMap without the label relet.dev/kubelet-config',
+    alpha: 'refused ConfigMap with name %name from namespace %namespace, it has no label relet.dev/kubelet-config',
+  },
+  'other-sha256': {
+    at: 'sync',
+    beta: 'refused a ConfigMap whose content does not have the pinned sha256',
+    alpha:
+      'refused ConfigMap with name %name from namespace %namespace, its sha256 is %found and not the pinned %wanted',
+  },
   'bad-object': { at: 'sync', beta: internal, alpha: 'invalid downloaded object' },
   exists: {
     at: 'sync',

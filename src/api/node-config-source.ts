@@ -7,6 +7,8 @@ export interface ConfigMapSource {
   kubeletConfigKey: string;
   uid?: string;
   resourceVersion?: string;
+  /** Only in a NodeConfig's spec: what the bytes under the key must hash to, in lower-case hex. */
+  sha256?: string;
 }
 
 /** Alpha (1.8–1.10): an ObjectReference; the key is always `kubelet` and the uid must match. */

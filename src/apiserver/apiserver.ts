@@ -22,6 +22,7 @@ import { serverUrl, writeKubeconfig } from './pki/admin-kubeconfig.js';
 import { openPki, type Pki } from './pki/pki.js';
 import { podConnectors } from './pod-subresources.js';
 import { Registry } from './registry.js';
+import type { Resource } from './resource.js';
 import { builtInResources } from './resources/built-in.js';
 import { type ServerLimits, startServer } from './server.js';
 import { openStore } from './store/open-store.js';
@@ -93,6 +94,8 @@ async function assemble(
   void expireEvents(store, clock, log, ended.signal);
 
   const parts = partsOf(options, store, registry, access);
+  const isServed = ({ group, version, plural }: Resource) => registry.find(group, version, plural) !== undefined;
+  stops.push(registry.onChange(() => parts.watches.endUnserved(isServed)));
   return {
     handle: createHandler(parts),
     store,

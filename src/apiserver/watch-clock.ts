@@ -1,5 +1,6 @@
 /** One slow pulse for all open watches: timeouts and bookmarks, instead of two timers per watch. */
 import type { Clock } from '../clock.js';
+import type { Resource } from './resource.js';
 import type { Watcher } from './watcher.js';
 
 interface Timed {
@@ -33,6 +34,11 @@ export class WatchClock {
     const bookmarkAt = now + bookmarkEveryMs;
     this.#watches.add({ watcher, endsAt: now + timeoutMs, isEnding: false, bookmarkAt });
     if (this.#stop === undefined) void this.#run();
+  }
+
+  /** Ends watches of kinds that are gone: their clients must learn it, not wait. */
+  endUnserved(isServed: (resource: Resource) => boolean): void {
+    for (const { watcher } of this.#watches) if (!isServed(watcher.resource)) watcher.end();
   }
 
   /** Ends every watch in an orderly way. */

@@ -56,6 +56,10 @@ export class Watcher {
     this.#catchUp();
   }
 
+  get resource(): Resource {
+    return this.#options.resource;
+  }
+
   /** Tells how far the client is, so that it can resume there. */
   sendBookmark(): void {
     if (!this.#options.bookmarks || this.#stalledSince !== undefined || this.isClosed) return;

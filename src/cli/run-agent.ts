@@ -91,6 +91,8 @@ function assemble(divided: DividedCommandLine, memory: Memory, log: Log, files: 
     hostnameOverride: values.get('hostname-override')?.at(-1),
     hostname: hostname(),
     userAgent: `relet/${pkg.version} (node)`,
+    version: pkg.version,
+    followed: () => memory.followed,
     env: process.env,
     clock,
     log,

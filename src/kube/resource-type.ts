@@ -22,6 +22,7 @@ export const namespaces = core('namespaces');
 export const nodes = core('nodes');
 export const pods = core('pods');
 export const leases: ResourceType = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
+export const nodeConfigs: ResourceType = { group: 'relet.dev', version: 'v1alpha1', resource: 'nodeconfigs' };
 
 export function resourcePath(type: ResourceType, place: ObjectPlace = {}): string {
   const { namespace, name, subresource } = place;

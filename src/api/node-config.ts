@@ -1,0 +1,88 @@
+/**
+ * NodeConfig: the reference from a node to its config on API servers that keep no spec.configSource in Nodes. One for each
+ * Node, under its name. The fields mean what they meant in the Node, so what reads `.spec.configSource` and
+ * `.status.config` works with both. deploy/crds has the schema.
+ */
+import type { NodeConfigSource, NodeConfigStatus } from './node-config-source.js';
+import type { KubeObject } from './object.js';
+
+/** On a ConfigMap: it holds a kubelet config. Without it no node reads it through a NodeConfig, and nobody is granted it. */
+export const configLabel = 'relet.dev/kubelet-config';
+
+/**
+ * On a NodeConfig that the controller made, until somebody decides: it says nothing, neither a config nor local. So a
+ * NodeConfig that was deleted and is made again resets no node.
+ */
+export const undecidedAnnotation = 'relet.dev/undecided';
+
+export interface NodeConfig extends KubeObject {
+  spec?: { configSource?: NodeConfigSource };
+  status?: NodeConfigObjectStatus;
+}
+
+export interface NodeConfigObjectStatus {
+  /** As Node.status.config. */
+  config?: NodeConfigStatus;
+  conditions?: NodeConfigCondition[];
+  /** Present while a config has to prove itself. */
+  trial?: TrialState;
+  /** Fields that flags of the kubelet set; what a config says about them has no effect. */
+  pinnedByFlags?: string[];
+  warnings?: string[];
+  /** The last changes of what runs, newest first. */
+  changes?: ConfigChange[];
+  agentVersion?: string;
+}
+
+export interface TrialState {
+  deaths: number;
+  healthySeconds: number;
+  /** When it will be over if all stays well; absent while the kubelet is not healthy. */
+  endsAt?: string;
+}
+
+export interface ConfigChange {
+  at: string;
+  /** `namespace/name/key`, or `local`. */
+  from: string;
+  to: string;
+  /** Why it is not what was assigned. */
+  error?: string;
+}
+
+export interface NodeConfigCondition {
+  type: string;
+  status: 'True' | 'False' | 'Unknown';
+  reason: string;
+  message: string;
+  lastTransitionTime: string;
+}
+
+/** Written by the node itself. */
+export const nodeConditions = ['ConfigOK', 'OnTrial'] as const;
+/** Written by the controller: the node may read what it is assigned; what keeps nodes from writing what is not theirs. */
+export const controllerConditions = ['Granted', 'Guarded'] as const;
+
+/** No configSource, and nobody decided that: no instruction. Any change of the spec is a decision. */
+export function isUndecided({ metadata, spec }: NodeConfig): boolean {
+  const untouched = (metadata.generation ?? 1) <= 1;
+  return spec?.configSource === undefined && untouched && metadata.annotations?.[undecidedAnnotation] !== undefined;
+}
+
+/** The conditions with these laid over; a condition that only stays as it is keeps its time. */
+export function withConditions(
+  present: readonly NodeConfigCondition[] | undefined,
+  wanted: readonly Omit<NodeConfigCondition, 'lastTransitionTime'>[],
+  now: string,
+): NodeConfigCondition[] {
+  const next = [...(present ?? [])];
+  for (const condition of wanted) {
+    const index = next.findIndex(({ type }) => type === condition.type);
+    const before = next[index];
+    const same = before?.status === condition.status && before.reason === condition.reason;
+    const lastTransitionTime = same ? before.lastTransitionTime : now;
+    if (index < 0) next.push({ ...condition, lastTransitionTime });
+    else next[index] = { ...condition, lastTransitionTime };
+  }
+  return next;
+}
