@@ -16,6 +16,11 @@ export function keyOf(resource: Resource, namespace: string, name: string): Key 
   return { group, resource: plural, namespace: resource.namespaced ? namespace : '', name };
 }
 
+/** How errors of validation name the kind: as it is stored. */
+export function storedKind({ stored, group, kind }: Resource): { group: string; kind: string } {
+  return stored === undefined ? { group, kind } : stored;
+}
+
 export function apiVersionOf({ group, version }: { group: string; version: string }): string {
   return group === '' ? version : `${group}/${version}`;
 }

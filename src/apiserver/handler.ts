@@ -23,14 +23,12 @@ import type { Admission } from './admission.js';
 import type { Authorizer, User } from './attributes.js';
 import type { Exchange } from './exchange.js';
 import { negotiateOutput } from './negotiate.js';
-import type { WriteOptions } from './options.js';
 import type { Presenter } from './presenter.js';
 import type { Registry } from './registry.js';
 import { type RequestInfo, requestInfo } from './request-info.js';
 import type { Resource } from './resource.js';
 import { respondError } from './respond.js';
 import type { Store } from './store/store.js';
-import type { ChangePlan } from './verbs/change.js';
 import { create } from './verbs/create.js';
 import { deleteOne } from './verbs/delete.js';
 import { deleteCollection } from './verbs/delete-collection.js';
@@ -38,7 +36,7 @@ import { get } from './verbs/get.js';
 import { list } from './verbs/list.js';
 import { patch } from './verbs/patch.js';
 import { update } from './verbs/update.js';
-import type { Verb, VerbRequest } from './verbs/verb.js';
+import type { Verb } from './verbs/verb.js';
 import { watch } from './verbs/watch.js';
 import type { WatchClock } from './watch-clock.js';
 
@@ -65,9 +63,6 @@ export interface Connector {
   handle(exchange: Exchange, info: RequestInfo, resource: Resource): void | Promise<void>;
 }
 
-/** Server-side apply: how an apply patch changes an object. */
-export type Apply = (request: VerbRequest, body: Buffer, options: WriteOptions) => ChangePlan;
-
 export interface Parts {
   store: Store;
   registry: Registry;
@@ -81,8 +76,6 @@ export interface Parts {
   routes: Route[];
   connectors: Connector[];
   watches: WatchClock;
-  /** Absent: apply patches are refused as an unknown media type. */
-  apply?: Apply;
   /** Told of every answered request, for metrics and audit. */
   observe?(exchange: Exchange, info: RequestInfo | undefined, milliseconds: number): void;
 }

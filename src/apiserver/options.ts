@@ -56,7 +56,12 @@ export function writeOptions(
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', errors);
   // Servers since 1.25 warn where the client says nothing.
   const fieldValidation = level === '' ? 'Warn' : (level as FieldValidation);
-  return { dryRun: dryRun.length > 0, fieldManager, fieldValidation, force: force === 'true' };
+  return {
+    dryRun: dryRun.length > 0,
+    fieldManager,
+    fieldValidation,
+    force: force !== null && force !== 'false' && force !== '0',
+  };
 }
 
 function validateDryRun(dryRun: string[]): FieldError[] {

@@ -69,6 +69,8 @@ export interface Resource {
   typedItems?: boolean;
   /** A Table without rows says null instead of [], as the generic printer of Kubernetes does. Default false. */
   rowsMayBeNull?: boolean;
+  /** What a write of status cannot change beside spec: paths such as metadata.ownerReferences. */
+  statusResets?: string[];
   /** DELETE answers with the object that was deleted, as for pods, instead of a Status. Default false. */
   returnsDeleted?: boolean;
   /** What begins when its deletion is asked for: the server's own finalizers, a phase. Changes the marked object in place. */

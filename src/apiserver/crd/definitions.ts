@@ -35,6 +35,7 @@ export function customResourceDefinitions({ registry, clock }: DefinitionsOption
     shortNames: ['crd', 'crds'],
     categories: ['api-extensions'],
     hasStatus: true,
+    statusResets: ['metadata'],
     hasGeneration: true,
     columns: [nameColumn, createdAtColumn],
     rowsMayBeNull: true,

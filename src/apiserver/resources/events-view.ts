@@ -95,6 +95,6 @@ const fixed = [
 /** Only the series of an event goes on. */
 function validateUnchanged(event: KubeObject, old: KubeObject): FieldError[] {
   return fixed
-    .filter((field) => !isEqual(event[field], old[field]))
+    .filter((field) => !isEqual(event[field] || undefined, old[field] || undefined))
     .map((field) => invalidField(field, event[field], 'field is immutable'));
 }

@@ -58,6 +58,10 @@ export function nodes({ dynamicKubeletConfig }: NodeOptions): Resource {
     },
     columns,
     selectableFields: { 'spec.unschedulable': (node) => String(specOf(node).unschedulable ?? false) },
+    setDefaults(node) {
+      const status = statusOf(node);
+      if (status.capacity !== undefined) status.allocatable ??= { ...status.capacity };
+    },
     prepareForCreate(node) {
       if (!dynamicKubeletConfig) dropDisabled(node, undefined, '');
     },

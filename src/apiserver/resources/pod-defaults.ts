@@ -29,6 +29,7 @@ function setContainerDefaults(container: Container, spec: PodSpec): void {
     port.protocol ||= 'TCP';
     if (spec.hostNetwork) port.hostPort ||= port.containerPort;
   }
+  for (const { valueFrom } of container.env ?? []) if (valueFrom?.fieldRef) valueFrom.fieldRef.apiVersion ||= 'v1';
   for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe])
     if (probe !== undefined) setProbeDefaults(probe);
   const { limits, requests } = container.resources ?? {};

@@ -9,6 +9,7 @@ export interface Container {
   terminationMessagePolicy?: string;
   resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
   ports?: { containerPort: number; hostPort?: number; protocol?: string }[];
+  env?: { name: string; valueFrom?: { fieldRef?: { apiVersion?: string } } }[];
   livenessProbe?: Probe;
   readinessProbe?: Probe;
   startupProbe?: Probe;

@@ -41,6 +41,7 @@ export const pods = builtIn({
     'status.nominatedNodeName': (pod) => podStatus(pod).nominatedNodeName ?? '',
   },
   returnsDeleted: true,
+  statusResets: ['metadata.deletionTimestamp', 'metadata.ownerReferences'],
   setDefaults: setPodDefaults,
   prepareForCreate(pod) {
     pod.status = { phase: 'Pending', qosClass: qosClass(podSpec(pod)) };

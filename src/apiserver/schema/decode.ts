@@ -56,7 +56,7 @@ function readStruct(name: string, value: unknown, place: Place): Record<string, 
 /** Undefined where the field is left out of the object. */
 function readField(field: Field, value: unknown, place: Place): unknown {
   const read = readValue(field.type, value, place);
-  return field.omitEmpty && isEmpty(field.type, read) ? undefined : read;
+  return field.omitEmpty && field.keepsEmpty !== true && isEmpty(field.type, read) ? undefined : read;
 }
 
 function readValue(type: Type, value: unknown, place: Place): unknown {
@@ -97,7 +97,7 @@ function readScalar(scalar: Scalar, value: unknown, place: Place): unknown {
     case 'float64':
       return expect('number', value, 'float64', place);
     case 'bytes':
-      return readBytes(expect('string', value, '[]uint8', place));
+      return readBytes(expect('string', value, '[]uint8', place), place);
     case 'time':
     case 'microtime':
       return readTime(scalar, value, place);
@@ -129,15 +129,16 @@ function readInteger(scalar: 'int32' | 'int64', value: unknown, place: Place): n
   return number;
 }
 
-function readBytes(text: string): string {
+function readBytes(text: string, { pass }: Place): string {
+  const prefix = pass.style === 'unstructured' ? 'error decoding from json: ' : '';
   const bad = /[^A-Za-z0-9+/=\r\n]/.exec(text);
-  if (bad !== null) throw new DecodeError(`illegal base64 data at input byte ${bad.index}`);
+  if (bad !== null) throw new DecodeError(`${prefix}illegal base64 data at input byte ${bad.index}`);
   const compact = text.replace(/[\r\n]/g, '');
   const isWellFormed = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(compact);
   if (!isWellFormed) {
     // Go points at the beginning of the four characters that are not whole.
     const whole = Math.floor(compact.replace(/=+$/, '').length / 4) * 4;
-    throw new DecodeError(`illegal base64 data at input byte ${whole}`);
+    throw new DecodeError(`${prefix}illegal base64 data at input byte ${whole}`);
   }
   return compact;
 }

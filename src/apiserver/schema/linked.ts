@@ -10,6 +10,7 @@ export interface PatchNotes {
   'x-kubernetes-patch-merge-key'?: string;
   'x-kubernetes-list-type'?: string;
   'x-kubernetes-list-map-keys'?: string[];
+  'x-kubernetes-map-type'?: string;
 }
 
 export interface LinkedSchema extends PatchNotes {
@@ -20,7 +21,7 @@ export interface LinkedSchema extends PatchNotes {
   properties?: Record<string, LinkedSchema>;
   items?: LinkedSchema;
   additionalProperties?: LinkedSchema;
-  'x-kubernetes-map-type'?: string;
+  default?: unknown;
   'x-kubernetes-int-or-string'?: boolean;
   'x-kubernetes-preserve-unknown-fields'?: boolean;
 }
@@ -38,6 +39,15 @@ const atomicStructs: ReadonlySet<string> = new Set([
   'core.v1.ResourceFieldSelector',
   'core.v1.NodeSelector',
   'core.v1.NodeSelectorTerm',
+  'core.v1.TopologySelectorTerm',
+  'core.v1.EndpointAddress',
+  'core.v1.EndpointPort',
+  'core.v1.ScopeSelector',
+  'admissionregistration.v1.ParamKind',
+  'admissionregistration.v1.ParamRef',
+  'admissionregistration.v1.Variable',
+  'admissionregistration.v1.MatchResources',
+  'admissionregistration.v1.NamedRuleWithOperations',
   'meta.v1.OwnerReference',
   'meta.v1.LabelSelector',
   'rbac.v1.Subject',
@@ -65,7 +75,7 @@ export function linkedSchema(structName: string): LinkedSchema {
 
 function fieldSchema(field: Field): LinkedSchema {
   const schema = typeSchema(field.type);
-  const notes = patchNotes(field);
+  const notes = field.default === undefined ? patchNotes(field) : { ...patchNotes(field), default: field.default };
   // A struct's schema is shared by all its users: notes need an object of their own.
   return Object.keys(notes).length === 0
     ? schema
@@ -85,6 +95,7 @@ export function patchNotes(field: Field): PatchNotes {
   const isList = field.type.kind === 'list';
   if (isList && field.listType !== undefined) notes['x-kubernetes-list-type'] = field.listType;
   if (isList && field.listMapKeys !== undefined) notes['x-kubernetes-list-map-keys'] = field.listMapKeys;
+  if (field.isAtomic === true) notes['x-kubernetes-map-type'] = 'atomic';
   return notes;
 }
 
@@ -101,7 +112,8 @@ function typeSchema(type: Type): LinkedSchema {
     case 'enum':
       return { type: 'string', enum: type.values };
     case 'scalar':
-      return scalarSchema(type.name);
+      // A quantity may be written as a number too.
+      return type.name === 'quantity' ? { type: 'string', format: 'quantity' } : scalarSchema(type.name);
   }
 }
 

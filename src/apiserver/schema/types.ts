@@ -37,6 +37,12 @@ export interface Field {
   patchMergeKey?: string;
   listType?: string;
   listMapKeys?: string[];
+  /** A map that is one whole. */
+  isAtomic?: boolean;
+  /** The value that counts where there is none: items of lists are told apart by it. */
+  default?: unknown;
+  /** An empty list says something else than none. */
+  keepsEmpty?: boolean;
 }
 
 export interface Struct {
@@ -66,6 +72,8 @@ export function shortName(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }
 
+const zeroDefaults: Partial<Record<Scalar, unknown>> = { string: '', int32: 0, int64: 0, bool: false };
+
 function parseField(line: string): Field {
   const [declared = '', type = '', ...flags] = line.split(' ');
   const omitEmpty = declared.endsWith('?');
@@ -81,6 +89,11 @@ function parseField(line: string): Field {
   if (patchMergeKey !== undefined) field.patchMergeKey = patchMergeKey;
   if (listType !== undefined) field.listType = listType;
   if (keys !== undefined) field.listMapKeys = keys.split(',');
+  if (flags.includes('atomic')) field.isAtomic = true;
+  const defaulted = flag('default');
+  if (defaulted?.startsWith('"')) field.default = JSON.parse(defaulted);
+  else if (!omitEmpty && field.type.kind === 'scalar') field.default = zeroDefaults[field.type.name];
+  if (flags.includes('keepsEmpty')) field.keepsEmpty = true;
   return field;
 }
 

@@ -4,7 +4,8 @@ import { invalidField } from '../../api/field-error.js';
 import { goQuote } from '../../api/go-quote.js';
 import type { KubeObject } from '../../api/object.js';
 import { badRequest, conflict, invalid, notFound, plainInternal } from '../../api/status-error.js';
-import { decodeStored, encodeObject, keyOf, withRevision } from '../codec.js';
+import { trackUpdate } from '../apply/tracking.js';
+import { decodeStored, encodeObject, keyOf, storedKind, withRevision } from '../codec.js';
 import { validateChangedMeta } from '../object-meta.js';
 import type { WriteOptions } from '../options.js';
 import type { Resource } from '../resource.js';
@@ -21,6 +22,8 @@ export interface ChangePlan {
   produce(current: KubeObject | undefined): KubeObject;
   /** The object is made where there is none. */
   createsMissing: boolean;
+  /** It comes from an apply, which has seen to the owners of fields itself. */
+  isApplied?: boolean;
   /** Refuses when the stored object is another one than the writer means (PUT with a uid). */
   expectedUid?: string | undefined;
 }
@@ -57,6 +60,7 @@ function changeOnce(request: VerbRequest, plan: ChangePlan): Changed | Promise<C
   checkRevision(object, current.revision, request);
   carryOver(object, old);
   resource.setDefaults(object);
+  if (plan.isApplied !== true) trackUpdate(request, plan.options, object, old);
   const admission = admissionRequest(request, 'UPDATE', {
     object,
     oldObject: old,
@@ -73,7 +77,7 @@ async function createMissing(request: VerbRequest, plan: ChangePlan): Promise<Ch
   if (!plan.createsMissing) throw notFound(about(request), request.info.name);
   const object = plan.produce(undefined);
   checkIdentity(object, request);
-  return { ...(await createObject(request, object, plan.options)), isNew: true };
+  return { ...(await createObject(request, object, plan.options, plan.isApplied)), isNew: true };
 }
 
 function checkUid(expected: string | undefined, old: KubeObject, request: VerbRequest): void {
@@ -148,7 +152,7 @@ function prepare({ exchange, info, resource }: VerbRequest, object: KubeObject, 
     ...validateChangedMeta(object, old, resource),
     ...resource.validateUpdate(object, old, info.subresource),
   ];
-  if (errors.length > 0) throw invalid(resource, info.name, errors);
+  if (errors.length > 0) throw invalid(storedKind(resource), info.name, errors);
   for (const warning of resource.warnings(object, info.subresource)) exchange.warn(warning);
 }
 

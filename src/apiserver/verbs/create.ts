@@ -1,8 +1,9 @@
 /** POST: makes an object, under the name it brings or one generated from generateName. */
 import type { KubeObject } from '../../api/object.js';
 import { alreadyExists, badRequest, generateNameConflict, invalid } from '../../api/status-error.js';
+import { trackUpdate } from '../apply/tracking.js';
 import { readObject } from '../body.js';
-import { encodeObject, keyOf } from '../codec.js';
+import { encodeObject, keyOf, storedKind } from '../codec.js';
 import { fillSystemFields, generateName, validateNewMeta } from '../object-meta.js';
 import { type WriteOptions, writeOptions } from '../options.js';
 import { respondObject, respondStored } from '../respond.js';
@@ -28,13 +29,14 @@ export async function createObject(
   request: VerbRequest,
   draft: KubeObject,
   options: WriteOptions,
+  isApplied = false,
 ): Promise<{ object: KubeObject; stored?: Stored }> {
   const isGenerated = (draft.metadata.name ?? '') === '' && (draft.metadata.generateName ?? '') !== '';
   for (let attempt = 1; ; attempt++) {
     const object = isGenerated ? structuredClone(draft) : draft;
     if (isGenerated) object.metadata.name = generateName(object.metadata.generateName!);
     try {
-      return await createOnce(request, object, options);
+      return await createOnce(request, object, options, isApplied);
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
       const { name } = object.metadata;
@@ -44,11 +46,12 @@ export async function createObject(
   }
 }
 
-function createOnce(request: VerbRequest, object: KubeObject, options: WriteOptions) {
+function createOnce(request: VerbRequest, object: KubeObject, options: WriteOptions, isApplied: boolean) {
   const { info, resource, parts } = request;
   fillSystemFields(object, parts.clock.now());
   const { name = '' } = object.metadata;
   resource.setDefaults(object);
+  if (!isApplied) trackUpdate(request, options, object);
   const details = { object, dryRun: options.dryRun, options };
   // POST has no name in its path; whoever admits needs to know it.
   const named = info.name === '' ? { ...request, info: { ...info, name } } : request;
@@ -63,7 +66,7 @@ function prepare({ exchange, resource }: VerbRequest, object: KubeObject): void 
   resource.prepareForCreate(object);
   if (resource.hasGeneration) object.metadata.generation = 1;
   const errors = [...validateNewMeta(object, resource), ...resource.validateCreate(object)];
-  if (errors.length > 0) throw invalid(resource, object.metadata.name ?? '', errors);
+  if (errors.length > 0) throw invalid(storedKind(resource), object.metadata.name ?? '', errors);
   for (const warning of resource.warnings(object, '')) exchange.warn(warning);
 }
 

@@ -1,4 +1,4 @@
-/** PATCH: JSON patch, merge patch or strategic merge patch, applied to the newest state. */
+/** PATCH: JSON patch, merge patch, strategic merge patch or apply, on the newest state. */
 import { invalidField } from '../../api/field-error.js';
 import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../../api/go-json.js';
 import { goPrint } from '../../api/go-print.js';
@@ -15,6 +15,7 @@ import {
   requestEntityTooLarge,
   unsupportedMediaType,
 } from '../../api/status-error.js';
+import { planApply } from '../apply/apply-patch.js';
 import { maxBodyBytes, normaliseType, report } from '../body.js';
 import { mediaType } from '../negotiate.js';
 import { type WriteOptions, writeOptions } from '../options.js';
@@ -33,19 +34,17 @@ const kinds: Record<string, 'json' | 'merge' | 'strategic' | 'apply'> = {
 };
 
 export async function patch(request: VerbRequest): Promise<void> {
-  const { exchange, resource, parts } = request;
+  const { exchange, resource } = request;
   const kind = kinds[mediaType(exchange.header('content-type'))];
   if (kind === 'strategic' && resource.strategicMergePatch === false)
     throw unsupportedMediaType(Object.keys(kinds).filter((type) => kinds[type] !== 'strategic'));
-  if (kind === undefined || (kind === 'apply' && parts.apply === undefined)) {
+  if (kind === undefined) {
     throw new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
   }
   const options = writeOptions(exchange.query, 'PatchOptions', kind === 'apply');
   const body = await exchange.body(maxBodyBytes);
   const plan =
-    kind === 'apply'
-      ? parts.apply!(request, body, options)
-      : planPatch(request, readPatch(kind, body, resource), options);
+    kind === 'apply' ? planApply(request, body, options) : planPatch(request, readPatch(kind, body, resource), options);
   const { object, stored, isNew } = await changeObject(request, plan);
   const code = isNew ? 201 : 200;
   if (stored !== undefined) respondStored(request, code, stored);

@@ -1,0 +1,68 @@
+/** The fields that a value sets, as an applied object claims them; and the same with the named fields on the way to them. */
+import { addElement, type FieldSet, isEmpty, leaf, sortedDeep } from './field-set.js';
+import {
+  fieldSchema,
+  isGranularMap,
+  isMap,
+  isNamed,
+  itemElement,
+  itemSchema,
+  type JsonMap,
+  listKeys,
+  type MergeSchema,
+} from './merge-schema.js';
+import { fieldElement } from './path-element.js';
+
+/** Throws ItemError for lists whose items cannot be told apart. */
+export function fieldsOf(object: JsonMap, schema: MergeSchema): FieldSet {
+  return sortedDeep(mapFields(object, schema));
+}
+
+/** What of a value's fields lies below it; undefined where the value is one whole. */
+function fieldsBelow(value: unknown, schema: MergeSchema): FieldSet | undefined {
+  if (isMap(value) && isGranularMap(schema)) return mapFields(value, schema);
+  if (Array.isArray(value) && listKeys(schema) !== undefined) return listFields(value, schema);
+  // A container that is null has nothing below; whoever holds it decides whether it counts.
+  return undefined;
+}
+
+function mapFields(map: JsonMap, schema: MergeSchema): FieldSet {
+  const result: Record<string, FieldSet> = {};
+  for (const [key, value] of Object.entries(map)) {
+    const children = fieldsBelow(value, fieldSchema(schema, key));
+    const element = fieldElement(key);
+    const isBare = isMap(value) && Object.keys(value).length === 0;
+    if (children === undefined || isBare) result[element] = leaf;
+    // A named field stands for what is in it; a key of a map is owned itself too.
+    else if (!isNamed(schema, key)) Object.assign(result, addElement({}, element, children));
+    else if (!isEmpty(children)) result[element] = children;
+  }
+  return result;
+}
+
+function listFields(list: unknown[], schema: MergeSchema): FieldSet {
+  const keys = listKeys(schema)!;
+  const elements = list.map((item) => itemElement(item, keys, schema));
+  const result: Record<string, FieldSet> = {};
+  for (const [index, element] of elements.entries()) {
+    const isRepeated = elements.indexOf(element) !== index || elements.lastIndexOf(element) !== index;
+    const children = isRepeated ? undefined : fieldsBelow(list[index], itemSchema(schema));
+    if (children === undefined) result[element] = leaf;
+    else Object.assign(result, addElement({}, element, children));
+  }
+  return result;
+}
+
+/** With every named field that leads to a member: to take those away as wholes. */
+export function withNamedFields(set: FieldSet, schema: MergeSchema): FieldSet {
+  let result = set;
+  for (const [element, children] of Object.entries(set)) {
+    if (element === '.' || isEmpty(children)) continue;
+    const isField = element.startsWith('f:');
+    const name = element.slice(2);
+    const below = withNamedFields(children, isField ? fieldSchema(schema, name) : itemSchema(schema));
+    if (isField && isNamed(schema, name)) result = addElement(result, element, below);
+    else if (below !== children) result = { ...result, [element]: below };
+  }
+  return result;
+}

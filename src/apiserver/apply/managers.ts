@@ -1,0 +1,115 @@
+/**
+ * Who owns which fields of an object: metadata.managedFields, read and written. A manager is told from others by its name, operation,
+ * subresource and, unless it applies, the API version it writes in.
+ */
+import { type FieldSet, nothing, sortedDeep } from './field-set.js';
+import { readElement } from './path-element.js';
+
+export interface Manager {
+  manager: string;
+  operation: 'Apply' | 'Update';
+  apiVersion: string;
+  /** Absent where the manager came to own fields without ever changing one. */
+  time?: string;
+  fieldsType: 'FieldsV1';
+  fieldsV1: FieldSet;
+  subresource?: string;
+}
+
+/** Sets from outside are trees of any depth; no real one is deeper. */
+const maxDepth = 200;
+/** More managers that update than this are too many: the oldest are put together. */
+const maxUpdaters = 10;
+
+export function isSameManager(a: Manager, b: Manager): boolean {
+  return (
+    a.manager === b.manager &&
+    a.operation === b.operation &&
+    (a.subresource ?? '') === (b.subresource ?? '') &&
+    (a.operation === 'Apply' || a.apiVersion === b.apiVersion)
+  );
+}
+
+/** Undefined where something in it cannot be read. */
+export function readManagers(entries: unknown): Manager[] | undefined {
+  if (entries === undefined || entries === null) return [];
+  if (!Array.isArray(entries)) return undefined;
+  try {
+    return entries.map(readManager);
+  } catch {
+    return undefined;
+  }
+}
+
+function readManager(entry: unknown): Manager {
+  const { manager = '', operation, apiVersion, time, fieldsType, fieldsV1, subresource } = entry as Partial<Manager>;
+  if (operation !== 'Apply' && operation !== 'Update') throw new Error('operation must be `Apply` or `Update`');
+  if (!apiVersion) throw new Error('apiVersion must not be empty');
+  if (fieldsType !== 'FieldsV1') throw new Error(`invalid fieldsType ${JSON.stringify(fieldsType)}`);
+  return {
+    manager,
+    operation,
+    apiVersion,
+    ...(time === undefined ? {} : { time }),
+    fieldsType,
+    fieldsV1: sortedDeep(readFields(fieldsV1 ?? nothing, 0)),
+    ...(subresource ? { subresource } : {}),
+  };
+}
+
+function readFields(value: unknown, depth: number): FieldSet {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('not a set of fields');
+  if (depth > maxDepth) throw new Error('too deep');
+  const result: Record<string, FieldSet> = {};
+  for (const [element, below] of Object.entries(value)) {
+    const known = element === '.' ? element : readElement(element);
+    if (known !== undefined) result[known] = readFields(below, depth + 1);
+  }
+  return result;
+}
+
+/** A list that is there and says nothing: its writer wants ownership forgotten. */
+export function isReset(entries: unknown): boolean {
+  if (!Array.isArray(entries)) return false;
+  return entries.length === 0 || (entries.length === 1 && Object.keys(entries[0] as object).length === 0);
+}
+
+/** In the order in which Kubernetes writes them. */
+export function sortManagers(managers: Manager[]): Manager[] {
+  const rank = (entry: Manager) => [entry.operation, entry.time ?? '', entry.manager, entry.apiVersion];
+  return [...managers].sort((a, b) => {
+    const [mine, theirs] = [
+      [...rank(a), a.subresource ?? ''],
+      [...rank(b), b.subresource ?? ''],
+    ];
+    const at = mine.findIndex((value, index) => value !== theirs[index]);
+    return at < 0 ? 0 : mine[at]! < theirs[at]! ? -1 : 1;
+  });
+}
+
+/** Puts the oldest managers that update together until there are few enough. */
+export function capManagers(managers: Manager[], join: (a: FieldSet, b: FieldSet) => FieldSet): Manager[] {
+  const updaters = sortManagers(managers.filter(({ operation }) => operation === 'Update'));
+  let excess = updaters.length - maxUpdaters;
+  if (excess <= 0) return managers;
+  const buckets = new Map<string, Manager>();
+  const gone = new Set<Manager>();
+  for (const updater of updaters) {
+    if (excess === 0) break;
+    const bucket = buckets.get(updater.apiVersion);
+    gone.add(updater);
+    if (bucket !== undefined) excess--;
+    buckets.set(updater.apiVersion, bucket === undefined ? updater : ancient(bucket, updater, join));
+  }
+  return [...managers.filter((entry) => !gone.has(entry)), ...buckets.values()];
+}
+
+function ancient(bucket: Manager, { time, fieldsV1 }: Manager, join: (a: FieldSet, b: FieldSet) => FieldSet): Manager {
+  const { subresource: _, time: __, ...rest } = bucket;
+  return {
+    ...rest,
+    manager: 'ancient-changes',
+    ...(time === undefined ? {} : { time }),
+    fieldsV1: join(bucket.fieldsV1, fieldsV1),
+  };
+}
