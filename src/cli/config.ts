@@ -6,7 +6,7 @@ import { kubeletVersionOption } from './kubelet-version.js';
 export const run = (args: string[]): Promise<void> => runVerb(configVerb(), args);
 
 // The actions are imported when they run: `validate` does not wait for the catalogue, nor `explain` for the YAML reader.
-function configVerb(): Command {
+export function configVerb(): Command {
   const config = verb('relet config', 'Check, explain and compare KubeletConfiguration files. Needs no cluster.');
 
   config

@@ -15,7 +15,7 @@ interface Verb {
 const verbs: readonly Verb[] = [
   {
     name: 'up',
-    summary: 'Run an API server and nodes on this machine: the whole system, no cluster needed',
+    summary: 'Run an API server and nodes on this machine; needs no cluster',
     load: () => import('./up.js'),
   },
   { name: 'down', summary: "Stop what 'relet up' runs", load: () => import('./down.js') },
@@ -38,6 +38,11 @@ const verbs: readonly Verb[] = [
     summary: 'Check, explain and compare kubelet configuration; needs no cluster',
     load: () => import('./config.js'),
   },
+  {
+    name: 'completion',
+    summary: 'Print a script that completes relet in bash, zsh or fish',
+    load: () => import('./completion.js'),
+  },
 ];
 
 function looking(name: string, summary: string): Verb {
@@ -53,6 +58,8 @@ async function main(args: string[]): Promise<void> {
   if (first === undefined || first === '--help' || first === '-h') return writeOut(help());
   if (first === '--version' || first === '-V') return writeOut(`${pkg.version}\n`);
   if (first === 'help') return main(rest.length === 0 ? ['--help'] : [...rest, '--help']);
+  // Asked by the shells' scripts and by kubectl, not by people.
+  if (first === '__complete') return (await import('./complete.js')).complete(rest, verbs);
   const verb = verbs.find(({ name }) => name === first);
   if (verb === undefined) return unknownVerb(first);
   const { run } = await verb.load();
