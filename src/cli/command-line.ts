@@ -3,6 +3,7 @@
  * "no" (findings, a difference), 2 is "could not run": wrong usage, a file that cannot be read.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { wrap } from './terminal.js';
 import { writeOut } from './write-out.js';
 
 /** A command that reports wrong usage by throwing, so that `runVerb` ends it in one place. Its subcommands inherit that. */
@@ -40,10 +41,22 @@ export async function runVerb(command: Command, args: string[]): Promise<void> {
   }
 }
 
+/** Broken at spaces where a person reads it; whole for a program. Lines that follow keep their indent. */
+function forTerminal(text: string): string {
+  const columns = process.stderr.isTTY === true ? Math.min(process.stderr.columns || 80, 100) : undefined;
+  if (columns === undefined) return text;
+  const lines = text.split('\n').map((line) => {
+    const indent = /^ */.exec(line)![0];
+    return wrap(line.trimStart(), columns, indent);
+  });
+  return lines.join('\n');
+}
+
 function complain(error: unknown): number {
   // commander has printed its message already; its exit code is 0 when it was asked for help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof Error && error.name === 'CannotRun') process.stderr.write(`relet: ${error.message}\n`);
+  if (error instanceof Error && error.name === 'CannotRun')
+    process.stderr.write(`${forTerminal(`relet: ${error.message}`)}\n`);
   else if (error instanceof Error && error.name === 'Interrupted') {
     // Whoever threw it has set the exit code of its signal.
     process.stderr.write(`relet: ${error.message}\n`);

@@ -9,6 +9,7 @@ import { readConfigDocument } from './config-documents.js';
 import { findConfigMap } from './config-maps.js';
 import type { ConnectionOptions } from './connection-flags.js';
 import { minorOf, readEffective } from './effective-config.js';
+import { filledIn } from './pinned-fields.js';
 import { type Session, withSession } from './session.js';
 import { differencesOf } from './set.js';
 import { textOf } from './view.js';
@@ -40,7 +41,7 @@ interface Other {
 
 function compare(text: string, { text: other, title }: Other, node: ConfiguredNode) {
   try {
-    return differencesOf(text, other, minorOf(node));
+    return differencesOf(text, other, minorOf(node)).filter(({ path, to }) => !(filledIn.has(path) && to === ''));
   } catch (error) {
     if (error instanceof DecodeError) throw new CannotRun(`${title}: ${error.message}`);
     throw error;

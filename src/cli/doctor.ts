@@ -1,4 +1,5 @@
 /** `relet doctor [NODE]`: what operators trip over, and the remedy for each. Changes nothing. */
+import { isForbidden } from '../kube/api-error.js';
 import type { ConfiguredNode } from '../kube/config-reference.js';
 import type { ConnectionOptions } from './connection-flags.js';
 import { checkCaller, checkClock, checkServer } from './doctor-cluster.js';
@@ -33,18 +34,30 @@ export const doctor = (name: string | undefined, options: DoctorOptions): Promis
   });
 
 async function* diagnose(session: Session, name: string | undefined): AsyncGenerator<Diagnosis[]> {
-  yield await checkServer(session);
-  yield await checkClock(session);
-  yield await checkCaller(session);
-  const selection = name === undefined ? { names: [], all: true } : { names: [name] };
-  const nodes: ConfiguredNode[] = await selectNodes(session, selection);
-  yield checkAgents(nodes);
-  yield checkStates(nodes);
-  yield await checkConfigMaps(session, nodes);
-  yield await checkNodeAccess(session, nodes);
-  yield await checkPinned(session, nodes);
-  yield await checkNodeClocks(session, nodes);
-  if (name === undefined) yield await checkUnused(session);
+  yield await tried('the server', () => checkServer(session));
+  yield await tried('the clock', () => checkClock(session));
+  yield await tried('your permissions', () => checkCaller(session));
+  const nodes: ConfiguredNode[] = [];
+  yield await tried('the nodes', async () => {
+    nodes.push(...(await selectNodes(session, name === undefined ? { names: [], all: true } : { names: [name] })));
+    return [...checkAgents(nodes), ...checkStates(nodes)];
+  });
+  if (nodes.length === 0) return;
+  yield await tried('the assigned ConfigMaps', () => checkConfigMaps(session, nodes));
+  yield await tried('what nodes may read', () => checkNodeAccess(session, nodes));
+  yield await tried('fields pinned by flags', () => checkPinned(session, nodes));
+  yield await tried('the clocks of nodes', () => checkNodeClocks(session, nodes));
+  if (name === undefined) yield await tried('unused ConfigMaps', () => checkUnused(session));
+}
+
+/** What may not be looked at is told, and the rest goes on. */
+async function tried(what: string, check: () => Promise<Diagnosis[]>): Promise<Diagnosis[]> {
+  try {
+    return await check();
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return [{ level: 'unknown', what: `${what}: ${(error as Error).message}` }];
+  }
 }
 
 function asText({ level, what, remedy }: Diagnosis, { columns, paint }: Terminal): string {
@@ -62,7 +75,8 @@ function asText({ level, what, remedy }: Diagnosis, { columns, paint }: Terminal
 function summary(found: Diagnosis[]): string {
   const count = (level: Diagnosis['level']) => found.filter((one) => one.level === level).length;
   const [errors, warnings] = [count('error'), count('warning')];
-  if (errors === 0 && warnings === 0) return 'All is well.';
+  const unknown = count('unknown');
+  if (errors === 0 && warnings === 0) return unknown === 0 ? 'All is well.' : 'All that could be seen is well.';
   return `${errors} error${errors === 1 ? '' : 's'}, ${warnings} warning${warnings === 1 ? '' : 's'}.`;
 }
 

@@ -19,20 +19,22 @@ export const edit = (name: string, options: ChangeVerbOptions): Promise<void> =>
     const node = await session.references.get(name.replace(/^(node|nodes|no)\//, ''), { signal: session.signal });
     const effective = await readEffective(session, node);
     const file = openEditedFile(node.name, process.env);
-    let keep = false;
     try {
       const text = await editUntilGood(session, file, node, effective);
-      if (text === undefined) return session.terminal.print('The text is unchanged, so nothing was changed.');
+      if (text === undefined) {
+        file.remove();
+        return session.terminal.print('The text is unchanged, so nothing was changed.');
+      }
       const differences = differencesOf(effective.text, text, minorOf(node));
       const running = effective.origin === 'configz' ? effective.document : undefined;
       await changeTo(session, 'edit', [{ node, text, differences, running, unsayable: effective.unsayable }], options);
     } catch (error) {
-      keep = true;
-      process.stderr.write(`relet: your text is kept in ${file.path}\n`);
+      const isWorthKeeping = !['', effective.text].includes(withoutRemarks(file.present()).trimStart());
+      if (!isWorthKeeping) file.remove();
+      else process.stderr.write(`relet: your text is kept in ${file.path}\n`);
       throw error;
-    } finally {
-      if (!keep) file.remove();
     }
+    file.remove();
   });
 
 /** Undefined when the person gave up. */

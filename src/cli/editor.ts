@@ -1,6 +1,6 @@
 /** Hands a text to the person's editor, and takes it back. */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CannotRun } from './cannot-run.js';
@@ -9,6 +9,8 @@ export interface EditedFile {
   path: string;
   /** Writes the text, waits until the editor is closed, reads it back. */
   edit(text: string): Promise<string>;
+  /** What the file holds now; '' when it is not there. */
+  present(): string;
   remove(): void;
 }
 
@@ -23,6 +25,7 @@ export function openEditedFile(name: string, env: Record<string, string | undefi
       await runEditor(env.KUBE_EDITOR || env.EDITOR || 'vi', path);
       return readFileSync(path, 'utf8');
     },
+    present: () => (existsSync(path) ? readFileSync(path, 'utf8') : ''),
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };
 }

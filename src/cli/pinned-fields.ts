@@ -18,7 +18,7 @@ export interface PinnedField {
 }
 
 /** The kubelet fills these in by itself when it starts, where nothing is said. */
-const filledIn = new Set(['tlsCertFile', 'tlsPrivateKeyFile', 'providerID']);
+export const filledIn: ReadonlySet<string> = new Set(['tlsCertFile', 'tlsPrivateKeyFile', 'providerID']);
 
 export function pinnedFields(text: string, running: KubeletConfig, minor: Minor): PinnedField[] {
   const read = (document: string) => decode(document, { minor, strict: false }).config;

@@ -22,9 +22,9 @@ export function tableLines<T>(
   const all = headers ? [columns.map(({ title }) => title), ...cells] : cells;
   const natural = columns.map((_, at) => Math.max(0, ...all.map((row) => row[at]!.length)));
   const widths = width === undefined ? natural : shrink(natural, columns, width);
-  return all.map((row) =>
+  return all.map((row, line) =>
     row
-      .map((text, at) => cut(text, widths[at]!, columns[at]!.gives).padEnd(widths[at]!))
+      .map((text, at) => cut(text, widths[at]!, headers && line === 0 ? 'end' : columns[at]!.gives).padEnd(widths[at]!))
       .join(' '.repeat(gap))
       .trimEnd(),
   );

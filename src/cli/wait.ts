@@ -26,7 +26,14 @@ async function waitFor(session: Session, names: string[], options: WaitOptions):
   const { references, signal, terminal } = session;
   const done = new AbortController();
   const waiting = new Map<string, ConfiguredNode>();
-  const timer = setTimeout(() => done.abort('timeout'), options.timeout);
+  let isLate = false;
+  let hasLooked = false;
+  // However short the time is, there is one look; `--timeout=0` is only that.
+  const giveUp = () => {
+    isLate = true;
+    if (hasLooked) done.abort('timeout');
+  };
+  const timer = setTimeout(giveUp, options.timeout);
   const onInterrupt = () => done.abort('interrupted');
   signal.addEventListener('abort', onInterrupt, { once: true });
   const seen = new Set<string>();
@@ -57,7 +64,9 @@ async function waitFor(session: Session, names: string[], options: WaitOptions):
           return done.abort('missing');
         }
         for (const node of present) look(node);
+        hasLooked = true;
         if (waiting.size === 0) done.abort('reached');
+        else if (isLate) giveUp();
       },
       onChange(node, gone) {
         if (gone) return;
@@ -67,7 +76,7 @@ async function waitFor(session: Session, names: string[], options: WaitOptions):
       onFailure(error) {
         failure = error;
         // A server that refuses will go on refusing; one that is away may come back.
-        if (error instanceof Error && error.name === 'ApiError') done.abort('refused');
+        if (isLate || (error instanceof Error && error.name === 'ApiError')) done.abort('failed');
       },
     });
   } finally {
@@ -92,7 +101,6 @@ function conclude(
     return;
   }
   if (reason !== 'timeout') throw failure;
-  if (waiting.length === 0 && failure !== undefined) throw failure;
   process.exitCode = 3;
   const states = waiting.slice(0, 10).map((node) => `${node.name} (${stateText(node, Date.now())})`);
   const more = waiting.length > 10 ? ` and ${waiting.length - 10} more` : '';

@@ -1,0 +1,369 @@
+/** Verbs that change nodes, against the API server as a process, in a pipe, with nodes played by the test. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { configMaps } from '../src/kube/resource-type.js';
+import { header, OperatorCluster, type PlayedNode } from './operator-rig.js';
+
+let cluster: OperatorCluster;
+const node: Record<string, PlayedNode> = {};
+
+beforeAll(async () => {
+  cluster = await OperatorCluster.start();
+  node.alpha = await cluster.node('alpha', { labels: { pool: 'red' } });
+  for (const name of ['b-1', 'b-2', 'b-3'])
+    node[name] = await cluster.node(name, { labels: { pool: 'blue' }, does: 'prove' });
+  node.old = await cluster.node('old', { version: 'v1.17.17', labels: { pool: 'old' } });
+  node.pinned = await cluster.node('pinned', { flags: ['--max-pods=60'], does: 'prove' });
+});
+afterAll(() => cluster?.close());
+
+const file = (name: string, text: string): string => {
+  writeFileSync(join(cluster.dir, name), text);
+  return name;
+};
+const sourceOf = async (name: string) => (await cluster.object(name)).spec.configSource?.configMap?.name;
+const payloadOf = async (name: string) => {
+  const configMap = await cluster.admin.get<{
+    data: Record<string, string>;
+    immutable?: boolean;
+    metadata: { labels?: object };
+  }>(configMaps, { namespace: 'kube-system', name: (await sourceOf(name))! });
+  return { ...configMap, text: configMap.data.kubelet! };
+};
+
+describe('relet set', () => {
+  test('changes a field: a hashed, immutable, labelled ConfigMap, assigned and active', async () => {
+    const { status, stdout, stderr } = await cluster.relet(['set', 'alpha', 'maxPods=150', '--yes', '-m', 'more pods']);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/^maxPods {2}restart\n {4}- 110\n {4}\+ 150$/m);
+    expect(stdout).toMatch(/^configmap\/kubelet-config-\w{10} created in namespace kube-system$/m);
+    expect(stdout).toMatch(/^alpha: active: kube-system\/kubelet-config-\w{10}\/kubelet; on trial/m);
+    const { text, immutable, metadata } = await payloadOf('alpha');
+    expect(text).toMatch(/^maxPods: 150$/m);
+    expect(immutable).toBe(true);
+    expect(metadata.labels).toEqual({ 'relet.dev/kubelet-config': 'true' });
+  });
+
+  test('the history says who, when and why', async () => {
+    const { stdout } = await cluster.relet(['history', 'alpha', '-o', 'json']);
+    expect(JSON.parse(stdout)).toEqual([
+      {
+        at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+        by: 'kubernetes-admin',
+        verb: 'set',
+        why: 'more pods',
+        from: 'local',
+        to: `kube-system/${await sourceOf('alpha')}/kubelet`,
+      },
+    ]);
+  });
+
+  test('once more is no change', async () => {
+    const before = await cluster.object('alpha');
+    const { status, stdout } = await cluster.relet(['set', 'alpha', 'maxPods=150', '--yes']);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'alpha: runs with that already, nothing to change\n' });
+    expect((await cluster.object('alpha')).spec).toEqual(before.spec);
+  });
+
+  test('a dry run tells, and changes nothing', async () => {
+    const before = [await cluster.configMapNames(), (await cluster.object('alpha')).metadata.resourceVersion];
+    for (const how of ['client', 'server']) {
+      const { status, stdout } = await cluster.relet(['set', 'alpha', 'maxPods=151', `--dry-run=${how}`]);
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/alpha: assigned kube-system\/kubelet-config-\w{10}\/kubelet \((server )?dry run\)/);
+    }
+    expect([await cluster.configMapNames(), (await cluster.object('alpha')).metadata.resourceVersion]).toEqual(before);
+  });
+
+  test('many nodes: one ConfigMap per distinct result, one node at a time', async () => {
+    const { status, stdout } = await cluster.relet(['set', '-l', 'pool in (blue,old)', 'maxPods=99', '--yes']);
+    expect(status).toBe(0);
+    const names = await Promise.all(['b-1', 'b-2', 'b-3', 'old'].map(sourceOf));
+    expect(new Set(names.slice(0, 3)).size).toBe(1);
+    expect(new Set(names).size).toBe(2);
+    const ends = [...stdout.matchAll(/^(\S+): (assigning|active: )/gm)].map(
+      ([, name, what]) => `${name} ${what!.slice(0, 6)}`,
+    );
+    expect(ends).toEqual(['b-1', 'b-2', 'b-3', 'old'].flatMap((name) => [`${name} assign`, `${name} active`]));
+    expect(stdout).toMatch(/^Done \(4\): b-1, b-2, b-3, old$/m);
+  });
+
+  test('a field that a flag pins is told, before and after', async () => {
+    const first = await cluster.relet(['set', 'pinned', 'podsPerCore=5', '--yes']);
+    expect(first.stdout).not.toContain('pins');
+    const { stdout, status } = await cluster.relet(['set', 'pinned', 'maxPods=70', '--yes']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/maxPods stays 60: a flag of the kubelet pins\s+it/);
+    const again = await cluster.relet(['set', 'pinned', 'maxPods=71', '--dry-run']);
+    expect(again.stdout).toMatch(/a flag of the kubelet pins maxPods/);
+  });
+
+  test('a running empty list stays empty', async () => {
+    await cluster.node('bare', { config: { enforceNodeAllocatable: [], cgroupsPerQOS: false }, does: 'prove' });
+    const { status } = await cluster.relet(['set', 'bare', 'maxPods=20', '--yes']);
+    expect(status).toBe(0);
+    expect((await payloadOf('bare')).text).toMatch(/^enforceNodeAllocatable: \[\]$/m);
+  });
+
+  test.each([
+    ['a mistyped field', ['set', 'alpha', 'maxPds=1', '--yes'], /did you mean 'maxPods'/],
+    ['a value of the wrong type', ['set', 'alpha', 'maxPods=x', '--yes'], /maxPods: 'x' is no whole number/],
+    [
+      'a value that validation refuses',
+      ['set', 'alpha', 'maxPods=-1', '--yes'],
+      /would not run with that, so nothing was changed:\n {2}maxPods: /,
+    ],
+    [
+      'a node that is not there',
+      ['set', 'nobody', 'maxPods=1', '--yes'],
+      /there is no node 'nobody'; 'relet get' lists them/,
+    ],
+    [
+      'a selector that matches nothing',
+      ['set', '-l', 'pool=green', 'maxPods=1', '--yes'],
+      /no node matches 'pool=green'; nothing was changed/,
+    ],
+    ['a selector that is none', ['set', '-l', 'a b', 'maxPods=1', '--yes'], /--selector 'a b'/],
+    ['no field', ['set', 'alpha', '--yes'], /nothing to set: write FIELD=VALUE/],
+    ['no node', ['set', 'maxPods=1', '--yes'], /name the nodes that are meant/],
+    [
+      'nobody to ask',
+      ['set', 'alpha', 'maxPods=152'],
+      /there is no terminal to ask on, so nothing was changed; say --yes/,
+    ],
+    [
+      'many at once by mistake',
+      ['set', '-l', 'pool=blue', 'maxPods=1', '--yes', '--no-wait'],
+      /--no-wait would change 3 nodes at once/,
+    ],
+    [
+      'no permission',
+      ['set', 'alpha', 'maxPods=153', '--yes', '--as', 'ann'],
+      /ann.*cannot get resource.*ask an administrator/,
+    ],
+    ['a namespace that is not there', ['set', 'alpha', 'maxPods=154', '--yes', '-n', 'nowhere'], /nowhere/],
+    ['an unknown context', ['set', 'alpha', 'maxPods=1', '--context', 'x'], /context "x" does not exist/],
+  ])('%s ends with 2 and changes nothing', async (_name, args, message) => {
+    const before = [await cluster.configMapNames(), (await cluster.object('alpha')).metadata.resourceVersion];
+    const { status, stderr } = await cluster.relet(args);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(message);
+    expect([await cluster.configMapNames(), (await cluster.object('alpha')).metadata.resourceVersion]).toEqual(before);
+  });
+});
+
+describe('a change that a node does not take', () => {
+  test('is told with its cause, ends with 1, and stops before the next node', async () => {
+    const before = await sourceOf('b-3');
+    node['b-2']!.does = 'refuse';
+    const { status, stdout, stderr } = await cluster.relet(['set', '-l', 'pool=blue', 'maxPods=98', '--yes']);
+    node['b-2']!.does = 'prove';
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^b-2: refused: refused a config that would stop the kubelet.*\n {4}port 10250 is taken$/m);
+    expect(stdout).toMatch(/^Done \(1\): b-1\nNot done \(1\): b-2\nNot touched \(1\): b-3$/m);
+    expect(stderr).toContain("'relet undo b-2' takes it back");
+    expect(await sourceOf('b-3')).toBe(before);
+  });
+
+  test('an old refusal is no answer to a new config', async () => {
+    const { status, stdout } = await cluster.relet(['undo', 'b-2', '--yes']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^b-2: active: /m);
+  });
+
+  test('a rollback is told', async () => {
+    node['b-3']!.does = 'roll back';
+    const { status, stdout } = await cluster.relet(['set', 'b-3', 'maxPods=97', '--yes']);
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^b-3: rolled back: rolled back a config under which the kubelet kept dying/m);
+    node['b-3']!.does = 'prove';
+    expect((await cluster.relet(['undo', 'b-3', '--yes'])).status).toBe(0);
+  });
+
+  test('a node that does nothing ends the wait with 3', async () => {
+    await cluster.node('deaf', { does: 'deaf' });
+    const { status, stdout } = await cluster.relet(['set', 'deaf', 'maxPods=30', '--yes', '--timeout', '200ms']);
+    expect(status).toBe(3);
+    expect(stdout).toContain("is 'relet kubelet'");
+    expect(stdout).toMatch(/^deaf: not active in time/m);
+    await cluster.relet(['reset', 'deaf', '--yes', '--no-wait']);
+  });
+});
+
+describe('relet push and assign', () => {
+  test('push stores the bytes of the file under the name that kubectl gives them', async () => {
+    const text = `${header}# a <comment> & more\r\nmaxPods: 77\n`;
+    const { status, stdout } = await cluster.relet(['push', file('push.yaml', text), '--name', 'mine']);
+    expect(status).toBe(0);
+    const name = /^configmap\/(mine-\w{10}) created in namespace kube-system\n$/.exec(stdout)![1]!;
+    const stored = await cluster.admin.get<{ data: object; immutable: boolean }>(configMaps, {
+      namespace: 'kube-system',
+      name,
+    });
+    expect(stored).toMatchObject({ data: { kubelet: text }, immutable: true });
+    expect((await cluster.relet(['push', 'push.yaml', '--name', 'mine'])).stdout).toContain(`${name} unchanged`);
+    expect((await cluster.relet(['push', '-', '--name', 'mine', '-o', 'name'], { stdin: text })).stdout).toBe(
+      `configmap/${name}\n`,
+    );
+  });
+
+  test.each([
+    ['a config that is wrong', `${header}maxPods: -1\n`, /would not run with bad.yaml, so nothing was pushed/],
+    ['no config at all', 'hello\n', /nothing was pushed/],
+  ])('%s is not pushed', async (_name, text, message) => {
+    const before = await cluster.configMapNames();
+    const { status, stderr } = await cluster.relet(['push', file('bad.yaml', text)]);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(message);
+    expect(await cluster.configMapNames()).toEqual(before);
+  });
+
+  test('assign points nodes at it, reset lets them go back, and undo undoes either', async () => {
+    const name = (await cluster.relet(['push', 'push.yaml', '-o', 'name'])).stdout.trim();
+    const assigned = await cluster.relet(['assign', name, 'b-1', 'b-2', '--yes', '--max-unavailable', '2']);
+    expect(assigned.status).toBe(0);
+    expect([await sourceOf('b-1'), await sourceOf('b-2')]).toEqual([name.slice(10), name.slice(10)]);
+    expect((await cluster.relet(['assign', name, 'b-1', '--yes'])).stdout).toMatch(
+      /^b-1: is assigned .* already \(active\)$/m,
+    );
+    expect((await cluster.relet(['reset', 'b-1', '--yes'])).stdout).toMatch(/^b-1: active: its local config$/m);
+    expect(await sourceOf('b-1')).toBeUndefined();
+    expect((await cluster.relet(['undo', 'b-1', '--yes'])).status).toBe(0);
+    expect(await sourceOf('b-1')).toBe(name.slice(10));
+    const { stdout } = await cluster.relet(['history', 'b-1', '-o', 'json']);
+    expect((JSON.parse(stdout) as { verb: string }[]).slice(0, 3).map(({ verb }) => verb)).toEqual([
+      'undo',
+      'reset',
+      'assign',
+    ]);
+  });
+
+  test('what a kubelet of that version would not take is not assigned', async () => {
+    const name = (
+      await cluster.relet(['push', file('new.yaml', `${header}memorySwap: {swapBehavior: NoSwap}\n`), '-o', 'name'])
+    ).stdout.trim();
+    const { status, stderr } = await cluster.relet(['assign', name, 'old', '--yes']);
+    expect(status).toBe(2);
+    expect(stderr).toContain('the kubelet of old (v1.17.17) would not run with that');
+  });
+
+  test('a ConfigMap that is gone cannot be gone back to', async () => {
+    await cluster.relet(['reset', 'b-2', '--yes']);
+    const { items } = await cluster.admin.list(configMaps, {
+      namespace: 'kube-system',
+      labelSelector: 'relet.dev/kubelet-config=true',
+    });
+    const [newest] = JSON.parse((await cluster.relet(['history', 'b-2', '-o', 'json'])).stdout) as { from: string }[];
+    const name = newest!.from.split('/')[1]!;
+    const kept = items.find(({ metadata }) => metadata.name === name)!;
+    await cluster.admin.delete(configMaps, { namespace: 'kube-system', name });
+    const { status, stderr } = await cluster.relet(['undo', 'b-2', '--yes']);
+    expect(status).toBe(2);
+    expect(stderr).toContain(`ConfigMap kube-system/${name} is gone from the API`);
+    const { resourceVersion: _, uid: __, ...metadata } = kept.metadata;
+    await cluster.admin.create(configMaps, { namespace: 'kube-system' }, { ...kept, metadata });
+  });
+});
+
+describe('relet edit', () => {
+  const editor = (script: string) => ({ KUBE_EDITOR: `sh ${join(cluster.dir, file('editor.sh', `${script}\n`))}` });
+  const leftovers = () => readdirSync('/tmp').filter((name) => name.startsWith('relet-edit-'));
+
+  test('changes what the editor changed', async () => {
+    const { status, stdout } = await cluster.relet(['edit', 'b-1', '--yes'], {
+      env: editor('sed -i "s/^maxPods: .*/maxPods: 123/" "$1"'),
+    });
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^ {4}\+ 123$/m);
+    const { text } = await payloadOf('b-1');
+    expect(text).toMatch(/^maxPods: 123$/m);
+    expect(text).not.toContain('# relet:');
+  });
+
+  test('comments of the person stay', async () => {
+    await cluster.relet(['edit', 'b-1', '--yes'], {
+      env: editor('printf "# agreed with ann\\n" >> "$1"; sed -i "s/^maxPods: .*/maxPods: 124/" "$1"'),
+    });
+    expect((await payloadOf('b-1')).text).toContain('# agreed with ann');
+  });
+
+  test('errors come back as comments above their line, and can be corrected', async () => {
+    const script = [
+      'if grep -q "^# relet: error: maxPods" "$1"; then',
+      `  cp "$1" ${join(cluster.dir, 'second.yaml')}`,
+      '  sed -i "s/^maxPods: .*/maxPods: 125/" "$1"',
+      'else sed -i "s/^maxPods: .*/maxPods: -1/" "$1"; fi',
+    ].join('\n');
+    const { status } = await cluster.relet(['edit', 'b-1', '--yes'], { env: editor(script) });
+    expect(status).toBe(0);
+    expect(readFileSync(join(cluster.dir, 'second.yaml'), 'utf8')).toMatch(
+      /^# relet: error: maxPods: .*\nmaxPods: -1$/m,
+    );
+    expect((await payloadOf('b-1')).text).toMatch(/^maxPods: 125$/m);
+  });
+
+  test('errors saved unchanged end it, and the text is kept', async () => {
+    const { status, stderr } = await cluster.relet(['edit', 'b-1', '--yes'], {
+      env: editor('sed -i "s/^maxPods: .*/maxPods: -1/" "$1"'),
+    });
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/still has errors and was saved unchanged/);
+    const kept = /your text is kept in (\S+)/.exec(stderr)![1]!;
+    expect(readFileSync(kept, 'utf8')).toMatch(/^maxPods: -1$/m);
+    expect((await payloadOf('b-1')).text).toMatch(/^maxPods: 125$/m);
+  });
+
+  test.each([
+    ['unchanged', 'true', 0],
+    ['emptied', ': > "$1"', 0],
+    ['only reordered in meaning', 'printf "# a thought\\n" >> "$1"', 0],
+    ['abandoned by a failing editor', 'exit 3', 2],
+  ])('a text %s changes nothing and leaves no file', async (_name, script, code) => {
+    const files = leftovers();
+    const before = (await cluster.object('b-1')).metadata.resourceVersion;
+    const { status } = await cluster.relet(['edit', 'b-1', '--yes'], { env: editor(script) });
+    expect(status).toBe(code);
+    expect((await cluster.object('b-1')).metadata.resourceVersion).toBe(before);
+    expect(leftovers()).toEqual(files);
+  });
+});
+
+describe('relet gc', () => {
+  const gc = (...args: string[]) => cluster.relet(['gc', '--min-age', '0', '--history', ...args]);
+
+  test('asks first, leaves what is used, removes the rest', async () => {
+    const before = await cluster.configMapNames();
+    expect((await gc()).stderr).toContain('say --yes');
+    expect((await gc('--dry-run')).stdout).toMatch(/would be removed \(dry run\)/);
+    expect(await cluster.configMapNames()).toEqual(before);
+    expect((await gc('--yes')).status).toBe(0);
+    const after = await cluster.configMapNames();
+    expect(after.length).toBeLessThan(before.length);
+    const used = await Promise.all(['alpha', 'b-1', 'old', 'pinned', 'bare'].map(sourceOf));
+    expect(used.filter((name) => name !== undefined && !after.includes(name))).toEqual([]);
+  });
+
+  test('leaves young ones, and what undo could want', async () => {
+    await cluster.relet(['push', 'push.yaml']);
+    expect((await cluster.relet(['gc', '--yes'])).stdout).toContain('too young to tell');
+  });
+});
+
+describe('a server that drops the reference', () => {
+  test('is noticed before anything is made, and explained', async () => {
+    const modern = await OperatorCluster.start('--feature-gates', 'DynamicKubeletConfig=false');
+    try {
+      await modern.node('n', { does: 'deaf' });
+      const { status, stderr } = await modern.relet(['set', 'n', 'maxPods=5', '--yes']);
+      expect(status).toBe(2);
+      expect(stderr).toMatch(/does not keep spec.configSource.*Nothing was changed.*NodeConfig/);
+      expect(await modern.configMapNames()).toEqual([]);
+      const doctor = await modern.relet(['doctor']);
+      expect(doctor.status).toBe(1);
+      expect(doctor.stdout).toMatch(/error +the server drops spec.configSource of Nodes silently/);
+    } finally {
+      await modern.close();
+    }
+  });
+});

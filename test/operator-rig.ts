@@ -1,0 +1,293 @@
+/** A cluster for an operator's tests: the API server as a process, nodes whose part the test plays, and relet in a pipe or on a terminal. */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { betaError, Fault, type FaultReason } from '../src/api/faults.js';
+import type { NodeConfigSource, NodeConfigStatus } from '../src/api/node-config-source.js';
+import type { KubeObject } from '../src/api/object.js';
+import { openPki } from '../src/apiserver/pki/pki.js';
+import { check } from '../src/config/check.js';
+import { encode } from '../src/config/encode.js';
+import type { KubeletConfig } from '../src/config/model.js';
+import type { KubeClient } from '../src/kube/client.js';
+import { follow } from '../src/kube/follow.js';
+import { configMaps, events, nodes } from '../src/kube/resource-type.js';
+import { silentLog } from '../src/log.js';
+import { clientFor } from './cluster-rig.js';
+import { executable, type Outcome } from './run-relet.js';
+
+export const hasScript = spawnSync('script', ['--version']).status === 0;
+export const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+export interface RunOptions {
+  stdin?: string;
+  env?: Record<string, string>;
+  cwd?: string;
+}
+
+export class OperatorCluster {
+  readonly dir: string;
+  readonly kubeconfig: string;
+  readonly url: string;
+  readonly admin: KubeClient;
+  readonly #stop: () => Promise<void>;
+  readonly #nodes: PlayedNode[] = [];
+
+  private constructor(dir: string, said: string, stop: () => Promise<void>) {
+    this.dir = dir;
+    this.url = /^url: (.*)$/m.exec(said)![1]!;
+    this.kubeconfig = /^kubeconfig: (.*)$/m.exec(said)![1]!;
+    this.admin = clientFor(this.kubeconfig);
+    this.#stop = stop;
+  }
+
+  static async start(...flags: string[]): Promise<OperatorCluster> {
+    const dir = mkdtempSync(join(tmpdir(), 'relet-operator-'));
+    const args = [executable, 'apiserver', '--data-dir', dir, '--port', '0', '--storage', 'memory', ...flags];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    let said = '';
+    await new Promise<void>((resolve, reject) => {
+      child.on('exit', (code) => reject(new Error(`the API server ended with ${code}`)));
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+        if (/^ready$/m.test(said)) resolve();
+      });
+    });
+    return new OperatorCluster(dir, said, async () => {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      await ended;
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const node of this.#nodes) node.close();
+    this.admin.close();
+    await this.#stop();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  async node(name: string, options: PlayedOptions = {}): Promise<PlayedNode> {
+    const node = await PlayedNode.register(this, name, options);
+    this.#nodes.push(node);
+    return node;
+  }
+
+  environment(more: Record<string, string> = {}): Record<string, string> {
+    return { PATH: process.env.PATH!, HOME: this.dir, KUBECONFIG: this.kubeconfig, TERM: 'xterm', ...more };
+  }
+
+  /** In a pipe. */
+  relet(args: string[], { stdin = '', env, cwd }: RunOptions = {}): Promise<Outcome> {
+    const child = spawn(process.execPath, [executable, ...args], { env: this.environment(env), cwd: cwd ?? this.dir });
+    const said = { stdout: '', stderr: '' };
+    child.stdout.setEncoding('utf8').on('data', (text) => (said.stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text) => (said.stderr += text));
+    // A verb that reads nothing may be gone before this is written.
+    child.stdin.on('error', () => {}).end(stdin);
+    return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...said })));
+  }
+
+  /** On a terminal of 80 columns. `keys`: what is typed as soon as a text has appeared, in order. */
+  async terminal(args: string[], { env, keys = [] }: RunOptions & { keys?: [after: string, keys: string][] } = {}) {
+    const quoted = [process.execPath, executable, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
+    const command = `stty cols 80 rows 24; exec ${quoted.join(' ')}`;
+    const child = spawn('script', ['-qefc', command, '/dev/null'], { env: this.environment(env), cwd: this.dir });
+    let screen = '';
+    let from = 0;
+    const waiting = [...keys];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      screen += text;
+      for (let next = waiting[0]; next !== undefined && screen.includes(next[0], from); next = waiting[0]) {
+        from = screen.indexOf(next[0], from) + next[0].length;
+        child.stdin.write(next[1]);
+        waiting.shift();
+      }
+    });
+    const status = await new Promise<number | null>((resolve) => child.on('close', resolve));
+    return { status, screen: screen.replaceAll('\r\n', '\n') };
+  }
+
+  async object(name: string): Promise<NodeObject> {
+    return this.admin.get<NodeObject>(nodes, { name });
+  }
+
+  async configMapNames(): Promise<string[]> {
+    const { items } = await this.admin.list(configMaps, { labelSelector: 'relet.dev/kubelet-config=true' });
+    return items.map(({ metadata }) => metadata.name);
+  }
+}
+
+interface NodeObject extends KubeObject {
+  spec: { configSource?: NodeConfigSource };
+  status: { config?: NodeConfigStatus };
+}
+
+export interface PlayedOptions {
+  labels?: Record<string, string>;
+  version?: string;
+  config?: KubeletConfig;
+  /** Kubelet flags that win over any config. */
+  flags?: string[];
+  /** What the node does with a config. `deaf`: nothing reports there. */
+  does?: 'run' | 'prove' | 'refuse' | 'roll back' | 'deaf';
+}
+
+/** A Node that follows its reference as relet on a host would, and answers on /configz. */
+export class PlayedNode {
+  readonly name: string;
+  does: NonNullable<PlayedOptions['does']>;
+  #effective: KubeletConfig;
+  #reported: NodeConfigStatus = {};
+  readonly #cluster: OperatorCluster;
+  readonly #options: PlayedOptions;
+  readonly #server: Server;
+  readonly #ended = new AbortController();
+
+  private constructor(cluster: OperatorCluster, name: string, options: PlayedOptions, server: Server) {
+    this.name = name;
+    this.does = options.does ?? 'run';
+    this.#cluster = cluster;
+    this.#options = options;
+    this.#server = server;
+    this.#effective = this.#read(encode(options.config ?? {}));
+  }
+
+  static async register(cluster: OperatorCluster, name: string, options: PlayedOptions): Promise<PlayedNode> {
+    const pki = await openPki({ dir: join(cluster.dir, 'pki'), bindAddress: '127.0.0.1', log: silentLog });
+    const serving = await pki.issueKubeletServing(name, ['127.0.0.1']);
+    const server = createServer(serving, (request, response) => {
+      if (request.url !== '/configz') return void response.writeHead(404).end();
+      response.writeHead(200, { 'content-type': 'application/json' }).end(played.configz());
+    });
+    const played = new PlayedNode(cluster, name, options, server);
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    const { port } = server.address() as AddressInfo;
+    await cluster.admin.create(
+      nodes,
+      {},
+      { apiVersion: 'v1', kind: 'Node', metadata: { name, labels: options.labels ?? {} } },
+    );
+    await cluster.admin.patch(nodes, { name, subresource: 'status' }, nodeStatus(port, options), { as: 'merge' });
+    if (played.does !== 'deaf') await played.report({});
+    played.#follow();
+    return played;
+  }
+
+  /** As a kubelet: empty lists and maps are not there. */
+  configz(): string {
+    const { apiVersion: _, kind: __, ...said } = JSON.parse(encode(withoutEmpty(this.#effective) as KubeletConfig));
+    return JSON.stringify({ kubeletconfig: said });
+  }
+
+  async report(status: NodeConfigStatus): Promise<void> {
+    this.#reported = status;
+    const { assigned = null, active = null, lastKnownGood = null, error = null } = status;
+    await this.#cluster.admin.patch(
+      nodes,
+      { name: this.name, subresource: 'status' },
+      { status: { config: { assigned, active, lastKnownGood, error } } },
+      { as: 'merge' },
+    );
+  }
+
+  close(): void {
+    this.#ended.abort();
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  #read(text: string): KubeletConfig {
+    const flags = this.#options.flags ?? [];
+    return check(text, { minor: Number(/1\.(\d+)/.exec(this.#options.version ?? 'v1.32.1')![1]), flags }).effective!;
+  }
+
+  #follow(): void {
+    let last = 'undefined';
+    const see = (node: NodeObject | undefined) => {
+      const asked = JSON.stringify(node?.spec?.configSource) ?? 'undefined';
+      if (asked === last || this.does === 'deaf') return;
+      last = asked;
+      void this.#obey(node?.spec?.configSource).catch((error) => {
+        if (!this.#ended.signal.aborted) throw error;
+      });
+    };
+    void follow<NodeObject>(this.#cluster.admin, {
+      type: nodes,
+      name: this.name,
+      signal: this.#ended.signal,
+      onList: ([node]) => see(node),
+      onChange: (_type, node) => see(node),
+      onFailure: () => {},
+    });
+  }
+
+  async #obey(source: NodeConfigSource | undefined): Promise<void> {
+    const { active, lastKnownGood } = this.#reported;
+    const before = { ...(active && { active }), ...(lastKnownGood && { lastKnownGood }) };
+    if (source?.configMap === undefined) {
+      await this.report(before);
+      this.#effective = this.#read(encode(this.#options.config ?? {}));
+      return this.report({});
+    }
+    const { namespace, name, kubeletConfigKey } = source.configMap;
+    const configMap = await this.#cluster.admin.get<KubeObject>(configMaps, { namespace, name });
+    const { uid, resourceVersion } = configMap.metadata;
+    const exact: NodeConfigSource = {
+      configMap: { namespace, name, kubeletConfigKey, uid: uid!, resourceVersion: resourceVersion! },
+    };
+    if (this.does === 'refuse') return this.#fail('forecast', { ...before, assigned: exact });
+    await this.report({ ...before, assigned: exact });
+    if (this.does === 'roll back') return this.#fail('crash-loop', { ...before, assigned: exact });
+    this.#effective = this.#read((configMap.data as Record<string, string>)[kubeletConfigKey]!);
+    await this.report({
+      ...before,
+      assigned: exact,
+      active: exact,
+      ...(this.does === 'prove' && { lastKnownGood: exact }),
+    });
+  }
+
+  /** With the event that has the cause, as relet sends it. */
+  async #fail(reason: FaultReason, status: NodeConfigStatus): Promise<void> {
+    const error = betaError(new Fault(reason, ''));
+    const { namespace, name } = status.assigned!.configMap!;
+    await this.#cluster.admin.create(
+      events,
+      { namespace: 'default' },
+      {
+        apiVersion: 'v1',
+        kind: 'Event',
+        metadata: { namespace: 'default', name: `${this.name}.${process.hrtime.bigint().toString(16)}` },
+        involvedObject: { kind: 'Node', name: this.name, uid: this.name },
+        type: 'Warning',
+        reason: reason === 'forecast' ? 'KubeletConfigRefused' : 'KubeletConfigRolledBack',
+        message: `/api/v1/namespaces/${namespace}/configmaps/${name}: ${error}: port 10250 is taken`,
+        lastTimestamp: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
+      },
+    );
+    await this.report({ ...status, error });
+  }
+}
+
+function nodeStatus(port: number, { version = 'v1.32.1' }: PlayedOptions): object {
+  return {
+    status: {
+      addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+      daemonEndpoints: { kubeletEndpoint: { Port: port } },
+      nodeInfo: { kubeletVersion: version },
+      conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: '2026-01-01T00:00:00Z' }],
+    },
+  };
+}
+
+function withoutEmpty(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const kept = Object.entries(value).filter(
+    ([, child]) => child !== null && !(typeof child === 'object' && Object.keys(child).length === 0),
+  );
+  return Object.fromEntries(kept.map(([key, child]) => [key, withoutEmpty(child)]));
+}

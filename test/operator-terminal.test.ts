@@ -1,0 +1,165 @@
+/** The operator's verbs on a terminal of 80 columns: questions, live lines, Ctrl-C, and how the output looks. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasScript, header, OperatorCluster } from './operator-rig.js';
+
+let cluster: OperatorCluster;
+
+beforeAll(async () => {
+  if (!hasScript) return;
+  cluster = await OperatorCluster.start();
+  await cluster.node('alpha', { labels: { pool: 'red' } });
+  await cluster.node('b-1', { does: 'prove' });
+  await cluster.node('b-3', { does: 'refuse' });
+  file('push.yaml', `${header}maxPods: 77\n`);
+  await cluster.relet(['set', 'b-1', 'maxPods=125', '--yes']);
+  await cluster.relet(['set', 'b-3', 'maxPods=125', '--yes']);
+});
+afterAll(() => cluster?.close());
+
+const file = (name: string, text: string): string => {
+  writeFileSync(join(cluster.dir, name), text);
+  return name;
+};
+const sourceOf = async (name: string) => (await cluster.object(name)).spec.configSource?.configMap?.name;
+
+describe.skipIf(!hasScript)(`on a terminal${hasScript ? '' : ' (skipped: no program script to make one)'}`, () => {
+  test('asks, and a no changes nothing', async () => {
+    const before = (await cluster.object('b-1')).metadata.resourceVersion;
+    const { status, screen } = await cluster.terminal(['set', 'b-1', 'maxPods=140'], { keys: [['[y/N]', 'n\r']] });
+    expect(status).toBe(1);
+    expect(screen).toContain('Change b-1? [y/N]');
+    expect(screen).toContain('Nothing was changed.');
+    expect((await cluster.object('b-1')).metadata.resourceVersion).toBe(before);
+  });
+
+  test('a yes shows a live line until it is active', async () => {
+    const { status, screen } = await cluster.terminal(['set', 'b-1', 'maxPods=141'], { keys: [['[y/N]', 'y\r']] });
+    expect(status).toBe(0);
+    expect(screen).toMatch(/\x1b\[1A\x1b\[J/);
+    expect(screen).toMatch(/b-1: .*active: kube-system\/kubelet-config/);
+  });
+
+  test('Ctrl-C at the question ends with 130, and nothing is changed', async () => {
+    const before = (await cluster.object('b-1')).metadata.resourceVersion;
+    const { status } = await cluster.terminal(['set', 'b-1', 'maxPods=142'], { keys: [['[y/N]', '\x03']] });
+    expect(status).toBe(130);
+    expect((await cluster.object('b-1')).metadata.resourceVersion).toBe(before);
+  });
+
+  test('Ctrl-C while it waits ends with 130, and says what was done and what was not', async () => {
+    await cluster.node('slow-1', { does: 'deaf', labels: { pool: 'slow' } });
+    await cluster.node('slow-2', { does: 'deaf', labels: { pool: 'slow' } });
+    const { status, screen } = await cluster.terminal(['set', '-l', 'pool=slow', 'maxPods=31', '--yes'], {
+      keys: [['waiting for the node', '\x03']],
+    });
+    expect(status).toBe(130);
+    expect(screen).toContain('goes on by itself');
+    expect(screen).toMatch(/Not touched \(1\): slow-2/);
+    expect(await sourceOf('slow-1')).toMatch(/^kubelet-config-/);
+    expect(await sourceOf('slow-2')).toBeUndefined();
+  });
+
+  test('get fits 80 columns', async () => {
+    await cluster.relet(['reset', 'slow-1', '--yes', '--no-wait']);
+    const { screen } = await cluster.terminal(['get', 'b-1', 'b-3', 'alpha', 'slow-2']);
+    for (const line of screen.trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  test('ages and all, describe and history fit 80 columns', async () => {
+    for (const args of [
+      ['history', 'b-1'],
+      ['describe', 'b-1'],
+      ['get', '--help'],
+      ['set', '--help'],
+    ]) {
+      const { screen } = await cluster.terminal(args, { env: { NO_COLOR: '1' } });
+      for (const line of screen.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
+    }
+  });
+
+  test('doctor, a difference and a change look like this', async () => {
+    const look = async (args: string[]) => masked((await cluster.terminal(args)).screen);
+    expect(await look(['doctor', 'b-1'])).toMatchInlineSnapshot(`
+      "ok       API server https://127.0.0.1:PORT is version v1.32.1+relet.0.1.0
+      ok       the server keeps spec.configSource of Nodes
+      ok       guards: the server itself keeps nodes from changing their own reference
+               (NodeRestriction)
+      ok       the clocks of this machine and of the server agree
+      ok       you may do all that relet does (ConfigMaps in kube-system)
+      ok       1 of 1 nodes report about their config
+      ok       no node is on trial, waiting, refused or rolled back
+      ok       the assigned ConfigMap is there
+      ok       every assigned node may read its ConfigMap
+
+      All is well.
+      "
+    `);
+    expect(await look(['diff', 'b-1', 'push.yaml'])).toMatchInlineSnapshot(`
+      "--- b-1, as it runs
+      +++ push.yaml
+      maxPods  restart
+          - 141
+          + 77
+
+      In all, on a live node: restart. The restart that relet does anyway. Running
+      pods stay.
+      "
+    `);
+    expect(
+      await look(['set', 'b-1', 'clusterDNS=10.0.0.10', 'cpuManagerPolicy=static', '--dry-run']),
+    ).toMatchInlineSnapshot(`
+      "relet: the kubelet of b-1 (v1.32.1) would not run with that, so nothing was
+      changed:
+        cpuManagerPolicy: the static CPU manager needs CPU that is kept for the
+        system: the kubelet passes validation and exits at start with '[cpumanager]
+        unable to determine reserved CPU resources for static policy'; set
+        kubeReserved.cpu, systemReserved.cpu or reservedSystemCPUs
+      "
+    `);
+    expect(await look(['set', 'b-1', 'maxPods=-1', '--yes'])).toMatchInlineSnapshot(`
+      "relet: the kubelet of b-1 (v1.32.1) would not run with that, so nothing was
+      changed:
+        maxPods: invalid configuration: maxPods (--max-pods) -1 must not be a negative
+        number
+      "
+    `);
+    expect(await look(['wait', 'b-3', '--for=ok'])).toMatchInlineSnapshot(`
+      "relet: b-3 will not reach 'ok': refused: refused a config that would stop the kubelet at its start, see Kubelet log for details; 'relet describe b-3' tells more
+      "
+    `);
+  });
+
+  test('get -w prints changes and ends at Ctrl-C', async () => {
+    const watching = cluster.terminal(['get', 'alpha', '-w'], {
+      keys: [
+        ['alpha', ''],
+        ['waiting', ''],
+        ['trial', '\x03'],
+      ],
+    });
+    await cluster.relet(['set', 'alpha', 'maxPods=170', '--yes']);
+    const { status, screen } = await watching;
+    expect(status).toBe(130);
+    expect(screen).toMatch(/^alpha +local/m);
+    expect(screen).toMatch(/^alpha +trial/m);
+  });
+
+  test('edit opens the editor of the person in the terminal', async () => {
+    const script = file('tty-editor.sh', 'test -t 0 && sed -i "s/^maxPods: .*/maxPods: 143/" "$1"\n');
+    const { status, screen } = await cluster.terminal(['edit', 'b-1'], {
+      env: { EDITOR: `sh ${join(cluster.dir, script)}` },
+      keys: [['[y/N]', 'y\r']],
+    });
+    expect(status).toBe(0);
+    expect(screen).toContain('+ 143');
+  });
+});
+
+/** Colours are not the point here; ports and hashes differ from run to run. */
+const masked = (text: string): string =>
+  text
+    .replace(/\x1b\[\d+m/g, '')
+    .replace(/127\.0\.0\.1:\d{4,5}/g, '127.0.0.1:PORT')
+    .replace(/kubelet-config-\w{10}\b/g, 'kubelet-config-##########');
