@@ -18,6 +18,8 @@ export interface AdmissionRequest {
   dryRun: boolean;
   /** Adds a Warning header to the response. */
   warn(text: string): void;
+  /** Adds an annotation to what the audit log says of the request. Absent where nothing is logged. */
+  annotate?(key: string, value: string): void;
 }
 
 export interface Admission {

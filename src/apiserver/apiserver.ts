@@ -8,12 +8,13 @@ import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
 import { type Log, silentLog } from '../log.js';
 import { type Access, type AccessOptions, createAccess } from './access/access.js';
+import { inTurn } from './admission.js';
 import { startDefinitionCleanup } from './crd/cleanup.js';
 import { customResourceDefinitions } from './crd/definitions.js';
 import { serveDefinedKinds } from './crd/served-kinds.js';
 import { discoveryRoutes } from './discovery/routes.js';
 import { expireEvents } from './event-expiry.js';
-import { createHandler, type Handle, type Parts } from './handler.js';
+import { createHandler, findObject, type Handle, type Parts } from './handler.js';
 import { healthRoutes } from './health.js';
 import { createMetrics } from './metrics.js';
 import { ensureSystemNamespaces, startNamespaceController } from './namespace-controller.js';
@@ -21,6 +22,7 @@ import { openApiRoutes } from './openapi/routes.js';
 import { serverUrl, writeKubeconfig } from './pki/admin-kubeconfig.js';
 import { openPki, type Pki } from './pki/pki.js';
 import { podConnectors } from './pod-subresources.js';
+import { type Policies, validatingPolicies } from './policy/policy-admission.js';
 import { Registry } from './registry.js';
 import type { Resource } from './resource.js';
 import { builtInResources } from './resources/built-in.js';
@@ -93,7 +95,15 @@ async function assemble(
   stops.push(startNamespaceController({ store, registry, clock, log }), startDefinitionCleanup({ store, clock, log }));
   void expireEvents(store, clock, log, ended.signal);
 
-  const parts = partsOf(options, store, registry, access);
+  const { authorizer } = access;
+  const policies = validatingPolicies({
+    store,
+    registry,
+    authorizer,
+    objects: { find: (key) => findObject(store, key) },
+  });
+  stops.push(() => policies.stop());
+  const parts = partsOf(options, store, registry, access, policies);
   const isServed = ({ group, version, plural }: Resource) => registry.find(group, version, plural) !== undefined;
   stops.push(registry.onChange(() => parts.watches.endUnserved(isServed)));
   return {
@@ -113,6 +123,7 @@ function partsOf(
   store: Store,
   registry: Registry,
   access: Access,
+  policies: Policies,
 ): Parts {
   const { clock, log } = options;
   const metrics = createMetrics(registry, store);
@@ -129,7 +140,7 @@ function partsOf(
     authenticator: access.authenticator,
     impersonate: access.impersonate,
     authorizer: access.authorizer,
-    admission: access.admission,
+    admission: inTurn([access.admission, policies]),
     presenter: tablePresenter(() => new Date(clock.now())),
     routes: [...others, ...discoveryRoutes({ registry, serverAddress: options.address(), otherPaths })],
     connectors: [...access.connectors, ...podConnectors(() => parts)],

@@ -1,12 +1,8 @@
 /** ClusterRoles that are put together from others: which rules such a role should have now. Pure; upkeep.ts stores them. */
 import { isDeepStrictEqual } from 'node:util';
+import { type LabelSelector, selectsLabels } from '../../api/match-labels.js';
 import type { KubeObject } from '../../api/object.js';
 import { type PolicyRule, rulesOf } from './policy-rule.js';
-
-interface LabelSelector {
-  matchLabels?: Record<string, string>;
-  matchExpressions?: { key: string; operator: string; values?: string[] }[];
-}
 
 /** The rules of all roles its selectors match, each once, in the order of the roles' names; undefined when it is no such role. */
 export function aggregatedRules(role: KubeObject, all: KubeObject[]): PolicyRule[] | undefined {
@@ -17,23 +13,9 @@ export function aggregatedRules(role: KubeObject, all: KubeObject[]): PolicyRule
   for (const selector of rule.clusterRoleSelectors ?? [])
     for (const source of byName) {
       // Not itself: its rules are what we are about to say.
-      if (source.metadata.name === role.metadata.name || !selects(selector, source)) continue;
+      if (source.metadata.name === role.metadata.name || !selectsLabels(selector, source.metadata.labels)) continue;
       for (const found of rulesOf(source))
         if (!rules.some((known) => isDeepStrictEqual(known, found))) rules.push(found);
     }
   return rules;
-}
-
-/** As in Kubernetes an empty selector selects everything. */
-function selects({ matchLabels = {}, matchExpressions = [] }: LabelSelector, { metadata }: KubeObject): boolean {
-  const labels = new Map(Object.entries(metadata.labels ?? {}));
-  return (
-    Object.entries(matchLabels).every(([key, value]) => labels.get(key) === value) &&
-    matchExpressions.every(({ key, operator, values = [] }) => {
-      const value = labels.get(key);
-      if (operator === 'In') return value !== undefined && values.includes(value);
-      if (operator === 'NotIn') return value === undefined || !values.includes(value);
-      return operator === 'Exists' ? value !== undefined : operator === 'DoesNotExist' && value === undefined;
-    })
-  );
 }

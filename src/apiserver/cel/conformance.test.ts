@@ -32,7 +32,7 @@ const schema = {
     },
   },
 };
-const type = celTypeOf(schema, 'selfType', true)!;
+const type = celTypeOf(schema, 'selfType', { isObject: true })!;
 const self = type.fromJson({
   apiVersion: 'example.com/v1',
   kind: 'Thing',

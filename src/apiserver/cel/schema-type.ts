@@ -40,16 +40,27 @@ const objectFields: Record<string, TypeSchema> = {
   metadata: objectMeta,
 };
 
+export interface TypeOptions {
+  /** It is a whole object with apiVersion, kind and metadata. Default false. */
+  isObject?: boolean;
+  /** How a property is called that is no identifier, or a reserved one. Default: escaped, as Kubernetes does for schemas. */
+  nameOf?(property: string): string | undefined;
+}
+
 /** Undefined where the schema does not say what the value is. `name` becomes the name of the type if it is an object. */
-export function celTypeOf(schema: TypeSchema, name: string, isObject = false): CelType | undefined {
+export function celTypeOf(schema: TypeSchema, name: string, options: TypeOptions = {}): CelType | undefined {
   if (schema['x-kubernetes-int-or-string'] === true) return dynamic;
-  const type = ofType(schema, name, isObject || schema['x-kubernetes-embedded-resource'] === true);
+  const type = ofType(schema, name, {
+    nameOf: options.nameOf ?? escapeName,
+    isObject: options.isObject === true || schema['x-kubernetes-embedded-resource'] === true,
+  });
   // Null has a type of its own; the checker must let it through.
   if (type === undefined || schema.nullable !== true) return type;
   return { ...type, name: 'dyn', fromJson: (value) => (value === null ? null : type.fromJson(value)) };
 }
 
-function ofType(schema: TypeSchema, name: string, isObject: boolean): CelType | undefined {
+function ofType(schema: TypeSchema, name: string, options: Required<TypeOptions>): CelType | undefined {
+  const inner = { nameOf: options.nameOf };
   switch (schema.type) {
     case 'boolean':
       return plain('bool');
@@ -60,11 +71,11 @@ function ofType(schema: TypeSchema, name: string, isObject: boolean): CelType | 
     case 'string':
       return textType(schema.format);
     case 'array':
-      return listType(schema, name);
+      return listType(schema, name, inner);
     case 'object':
       return typeof schema.additionalProperties === 'object' && schema.properties === undefined
-        ? mapType(schema.additionalProperties, name)
-        : objectType(schema, name, isObject);
+        ? mapType(schema.additionalProperties, name, inner)
+        : objectType(schema, name, options);
     default:
       return undefined;
   }
@@ -90,8 +101,8 @@ function textType(format: string | undefined): CelType {
   }
 }
 
-function listType({ items }: TypeSchema, name: string): CelType | undefined {
-  const item = items && celTypeOf(items, `${name}.items`);
+function listType({ items }: TypeSchema, name: string, options: TypeOptions): CelType | undefined {
+  const item = items && celTypeOf(items, `${name}.items`, options);
   if (item === undefined) return undefined;
   return {
     name: `list<${item.name}>`,
@@ -100,8 +111,8 @@ function listType({ items }: TypeSchema, name: string): CelType | undefined {
   };
 }
 
-function mapType(values: TypeSchema, name: string): CelType | undefined {
-  const inner = celTypeOf(values, `${name}.values`);
+function mapType(values: TypeSchema, name: string, options: TypeOptions): CelType | undefined {
+  const inner = celTypeOf(values, `${name}.values`, options);
   if (inner === undefined) return undefined;
   return {
     name: `map<string, ${inner.name}>`,
@@ -110,12 +121,12 @@ function mapType(values: TypeSchema, name: string): CelType | undefined {
   };
 }
 
-function objectType(schema: TypeSchema, name: string, isObject: boolean): CelType {
+function objectType(schema: TypeSchema, name: string, { isObject, nameOf }: Required<TypeOptions>): CelType {
   const fields = new Map<string, { key: string; type: CelType }>();
   const properties = isObject ? { ...schema.properties, ...objectFields } : (schema.properties ?? {});
   for (const [key, property] of Object.entries(properties)) {
-    const field = escapeName(key);
-    const type = field === undefined ? undefined : celTypeOf(property, `${name}.${field}`);
+    const field = nameOf(key);
+    const type = field === undefined ? undefined : celTypeOf(property, `${name}.${field}`, { nameOf });
     if (field !== undefined && type !== undefined) fields.set(field, { key, type });
   }
   // A class of its own, by which the checker knows the type of a value.

@@ -44,7 +44,7 @@ function hasRules(schema: JsonSchema): boolean {
 
 /** Rules may stand in `allOf`, where no types are: those come from the schema around it. */
 function nodeOf(ruled: JsonSchema, typed: JsonSchema, isObject: boolean): RuleNode | undefined {
-  const type = celTypeOf(typed, 'selfType', isObject);
+  const type = celTypeOf(typed, 'selfType', { isObject });
   if (type === undefined || !hasRules(ruled)) return undefined;
   const node: RuleNode = {
     schema: typed,

@@ -46,7 +46,7 @@ function ownRules(schema: JsonSchema, typed: JsonSchema, path: string, level: Le
   const at = (index: number) => `${path}.x-kubernetes-validations[${index}]`;
   const written = rules.flatMap((rule, index) => validateWriting(rule, typed, at(index)));
   if (written.length > 0) return written;
-  const type = celTypeOf(typed, 'selfType', level.isObject);
+  const type = celTypeOf(typed, 'selfType', level);
   if (type === undefined) {
     const detail = 'failed to convert to declType for CEL validation rules';
     return [{ type: 'Internal', field: `${path}.x-kubernetes-validations`, detail }];

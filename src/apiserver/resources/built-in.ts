@@ -1,5 +1,6 @@
 /** Every kind that this server has from the start, in the order discovery lists them. */
 import type { Resource } from '../resource.js';
+import { validatingAdmissionPolicies, validatingAdmissionPolicyBindings } from './admission-policies.js';
 import { configMaps } from './configmaps.js';
 import { events } from './events.js';
 import { eventsView } from './events-view.js';
@@ -32,5 +33,7 @@ export function builtInResources(options: BuiltInOptions): Resource[] {
     roles,
     csiDrivers,
     csiNodes,
+    validatingAdmissionPolicies,
+    validatingAdmissionPolicyBindings,
   ];
 }

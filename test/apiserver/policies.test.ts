@@ -1,0 +1,382 @@
+/** ValidatingAdmissionPolicies: what they see, what follows from what they say, and whom they never get to see. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import type { BindingSpec, PolicySpec } from '../../src/apiserver/policy/policy.js';
+import { type Client, clientOf } from './client.js';
+
+const group = '/apis/admissionregistration.k8s.io/v1';
+let server: ApiServer;
+let client: Client;
+let count = 0;
+let namespace: string;
+
+beforeAll(async () => {
+  server = await startApiServer();
+  client = clientOf(server, 'http1');
+});
+afterAll(async () => {
+  await client.close();
+  await server.close();
+});
+beforeEach(async () => {
+  namespace = `policies-${count++}`;
+  for (const resource of ['validatingadmissionpolicybindings', 'validatingadmissionpolicies'])
+    await client.call({ method: 'DELETE', path: `${group}/${resource}` });
+  await post('/api/v1/namespaces', { kind: 'Namespace', metadata: { name: namespace, labels: { team: 'a' } } });
+});
+
+function post(path: string, body: object, headers: Record<string, string> = {}) {
+  const apiVersion = path
+    .split('/')
+    .slice(2, path.startsWith('/api/') ? 3 : 4)
+    .join('/');
+  return client.call({ method: 'POST', path, body: { apiVersion, ...body }, headers });
+}
+
+const configMapRules = [{ apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], operations: ['*'] }];
+
+async function guard(spec: PolicySpec, binding: BindingSpec = {}, name = 'guard') {
+  const { matchConstraints, ...rest } = spec;
+  const policy = await post(`${group}/validatingadmissionpolicies`, {
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name },
+    spec: { matchConstraints: { resourceRules: configMapRules, ...matchConstraints }, ...rest },
+  });
+  expect(policy.json).toMatchObject({ kind: 'ValidatingAdmissionPolicy' });
+  const bound = await post(`${group}/validatingadmissionpolicybindings`, {
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name: `${name}-everywhere` },
+    spec: { policyName: name, validationActions: ['Deny'], ...binding },
+  });
+  expect(bound.json).toMatchObject({ kind: 'ValidatingAdmissionPolicyBinding' });
+}
+
+const maps = () => `/api/v1/namespaces/${namespace}/configmaps`;
+const createMap = (data: Record<string, string> = {}, metadata: object = {}, headers: Record<string, string> = {}) =>
+  post(maps(), { kind: 'ConfigMap', metadata: { name: 'map', ...metadata }, data }, headers);
+const patchMap = (body: object) =>
+  client.call({
+    method: 'PATCH',
+    path: `${maps()}/map`,
+    body,
+    headers: { 'content-type': 'application/merge-patch+json' },
+  });
+const deleteMap = () => client.call({ method: 'DELETE', path: `${maps()}/map` });
+/** The only validation of a policy. */
+const rule = (expression: string, more: object = {}) => ({ validations: [{ expression, ...more }] });
+
+describe('a denial', () => {
+  test('is told as Kubernetes tells it', async () => {
+    await guard(rule("object.data.colour == 'red'", { message: 'only red will do' }));
+    expect((await createMap({ colour: 'red' })).code).toBe(201);
+    const message =
+      "ValidatingAdmissionPolicy 'guard' with binding 'guard-everywhere' denied request: only red will do";
+    expect((await patchMap({ data: { colour: 'blue' } })).json).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: `configmaps "map" is forbidden: ${message}`,
+      reason: 'Invalid',
+      details: { name: 'map', kind: 'configmaps', causes: [{ message }] },
+      code: 422,
+    });
+    expect((await client.call({ path: `${maps()}/map` })).json.data).toEqual({ colour: 'red' });
+  });
+
+  test.each([
+    ['its reason', { reason: 'Forbidden' }, 403, 'Forbidden', 'failed expression: false'],
+    ['its messageExpression', { messageExpression: "'no ' + object.metadata.name" }, 422, 'Invalid', 'no map'],
+    [
+      'its message where the messageExpression fails',
+      { message: 'said so', messageExpression: 'object.metadata.nothing.here' + ' == null ? "a" : "b"' },
+      422,
+      'Invalid',
+      'said so',
+    ],
+  ])('is told with %s', async (_name, more, code, reason, message) => {
+    await guard(rule('false', more));
+    const { json } = await createMap();
+    expect(json).toMatchObject({ code, reason });
+    expect(json.message).toContain(`denied request: ${message}`);
+  });
+
+  test('is a warning where the binding says so', async () => {
+    await guard(rule('false', { message: 'better not' }), { validationActions: ['Warn', 'Audit'] });
+    const made = await createMap();
+    expect(made.code).toBe(201);
+    expect(made.headers.warning).toBe(
+      `299 - "Validation failed for ValidatingAdmissionPolicy 'guard' with binding 'guard-everywhere': better not"`,
+    );
+  });
+
+  test('follows from an expression that fails, unless the policy is lenient', async () => {
+    await guard(rule("object.data.missing == 'x'"));
+    expect((await createMap()).json.message).toContain(
+      "denied request: expression 'object.data.missing == 'x'' resulted in error: no such key: data",
+    );
+    await client.call({ method: 'DELETE', path: `${group}/validatingadmissionpolicies/guard` });
+    await guard({ ...rule("object.data.missing == 'x'"), failurePolicy: 'Ignore' }, {}, 'lenient');
+    expect((await createMap()).code).toBe(201);
+  });
+
+  test('leaves nothing behind on a dry run either', async () => {
+    await guard(rule('!request.dryRun', { message: 'dry' }));
+    const dry = await client.call({
+      method: 'POST',
+      path: `${maps()}?dryRun=All`,
+      body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'map' } },
+    });
+    expect(dry.code).toBe(422);
+    expect((await createMap()).code).toBe(201);
+  });
+});
+
+describe('a policy sees', () => {
+  const as = { 'impersonate-user': 'jane', 'impersonate-group': 'system:masters', 'impersonate-extra-scopes': 'view' };
+
+  test.each([
+    ['who asks', "request.userInfo.username == 'jane' && 'system:masters' in request.userInfo.groups"],
+    ['what else is known of who asks', "request.userInfo.extra['scopes'] == ['view']"],
+    [
+      'what is asked',
+      "request.operation == 'CREATE' && request.name == 'map' && request.namespace.startsWith('polic')",
+    ],
+    ['the kind and the resource', "request.kind.kind == 'ConfigMap' && request.resource.resource == 'configmaps'"],
+    ['no subresource where there is none', '!has(request.subResource)'],
+    ['the options', "request.options.kind == 'CreateOptions' && !request.dryRun"],
+    ['the object, and none before it', "object.kind == 'ConfigMap' && object.data.size() == 1 && oldObject == null"],
+    ['the namespace', "namespaceObject.metadata.labels['team'] == 'a'"],
+    ['what else the asker may do', "authorizer.group('').resource('secrets').namespace('x').check('get').allowed()"],
+    ['whether the asker may do this', "authorizer.requestResource.check('create').allowed()"],
+    [
+      'what another may not do',
+      "!authorizer.serviceAccount('default', 'x').group('').resource('nodes').check('delete').allowed()",
+    ],
+    ['paths', "authorizer.path('/healthz').check('get').allowed()"],
+  ])('%s', async (_name, expression) => {
+    await guard(rule(expression));
+    expect((await createMap({ k: 'v' }, {}, as)).json).toMatchObject({ kind: 'ConfigMap' });
+    await guard(rule(`!(${expression})`), {}, 'opposite');
+    const { json } = await createMap({ k: 'v' }, {}, as);
+    expect(json.message).toContain("'opposite'");
+    expect(json.message).toContain('denied request: failed expression');
+  });
+
+  test('what was before on update, and only that on delete', async () => {
+    await createMap({ k: 'old' });
+    await guard(rule("oldObject.data.k == 'old' && (request.operation != 'DELETE' || object == null)"));
+    expect((await patchMap({ data: { k: 'new' } })).code).toBe(200);
+    expect((await deleteMap()).json.message).toContain('denied request');
+    await patchMap({ data: { k: 'old' } });
+  });
+
+  test('its variables, each evaluated when it is needed', async () => {
+    await guard({
+      variables: [
+        { name: 'data', expression: "has(object.data) ? object.data : dyn({'none': 'none'})" },
+        { name: 'size', expression: 'size(variables.data)' },
+        { name: 'broken', expression: 'object.nowhere' },
+      ],
+      ...rule("variables.size == 1 || variables.broken == ''", {
+        messageExpression: "'has ' + string(variables.size)",
+      }),
+    });
+    expect((await createMap({ a: '1' })).json).toMatchObject({ kind: 'ConfigMap' });
+    expect((await patchMap({ data: { b: '2' } })).json.message).toContain(
+      `resulted in error: composited variable "broken" fails to evaluate: no such key: nowhere`,
+    );
+  });
+
+  test('parameters from another object', async () => {
+    await guard(
+      {
+        paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
+        matchConstraints: { resourceRules: [{ ...configMapRules[0]!, resourceNames: ['map'] }] },
+        ...rule('size(object.data) <= int(params.data.max)', { messageExpression: "'at most ' + params.data.max" }),
+      },
+      { paramRef: { name: 'limits', parameterNotFoundAction: 'Deny' } },
+    );
+    expect((await createMap({ a: '1' })).json.message).toContain(
+      'failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction',
+    );
+    await createMap({ max: '1' }, { name: 'limits' });
+    expect((await createMap({ a: '1', b: '2' })).json.message).toContain('denied request: at most 1');
+    expect((await createMap({ a: '1' })).code).toBe(201);
+  });
+});
+
+describe('a policy is not asked', () => {
+  test.each<[string, PolicySpec['matchConstraints'] & object]>([
+    ['about other resources', { resourceRules: [{ ...configMapRules[0]!, resources: ['secrets'] }] }],
+    ['about other operations', { resourceRules: [{ ...configMapRules[0]!, operations: ['DELETE'] }] }],
+    ['about other names', { resourceRules: [{ ...configMapRules[0]!, resourceNames: ['other'] }] }],
+    ['about what is excluded', { excludeResourceRules: configMapRules }],
+    ['about subresources alone', { resourceRules: [{ ...configMapRules[0]!, resources: ['configmaps/status'] }] }],
+    ['about objects of the cluster', { resourceRules: [{ ...configMapRules[0]!, scope: 'Cluster' }] }],
+    ['in other namespaces', { namespaceSelector: { matchLabels: { team: 'b' } } }],
+    ['about objects without its labels', { objectSelector: { matchExpressions: [{ key: 'x', operator: 'Exists' }] } }],
+  ])('%s', async (_name, matchConstraints) => {
+    await guard({ matchConstraints, ...rule('false') });
+    expect((await createMap()).code).toBe(201);
+  });
+
+  test('where a condition does not hold, even if another fails', async () => {
+    const matchConditions = [
+      { name: 'fails', expression: 'object.nowhere == 1' },
+      { name: 'others', expression: "request.userInfo.username == 'somebody else'" },
+    ];
+    await guard({ matchConditions, ...rule('false') });
+    expect((await createMap()).code).toBe(201);
+  });
+
+  test('where its binding is about something else', async () => {
+    await guard(rule('false'), { matchResources: { namespaceSelector: { matchLabels: { team: 'b' } } } });
+    expect((await createMap()).code).toBe(201);
+  });
+
+  test('without a binding, and no longer without itself', async () => {
+    await guard(rule('false'));
+    await client.call({ method: 'DELETE', path: `${group}/validatingadmissionpolicybindings/guard-everywhere` });
+    expect((await createMap()).code).toBe(201);
+  });
+
+  test('about policies: nobody can lock themselves out', async () => {
+    await guard({
+      matchConstraints: {
+        resourceRules: [{ apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], operations: ['*'] }],
+      },
+      ...rule('false'),
+    });
+    expect((await createMap()).code).toBe(422);
+    const gone = await client.call({ method: 'DELETE', path: `${group}/validatingadmissionpolicies/guard` });
+    expect(gone.code).toBe(200);
+    expect((await createMap()).code).toBe(201);
+  });
+});
+
+test('a label that is taken away does not take an object out of sight', async () => {
+  await createMap({}, { labels: { guarded: 'yes' } });
+  await guard({
+    matchConstraints: { objectSelector: { matchLabels: { guarded: 'yes' } } },
+    ...rule('false'),
+  });
+  expect((await patchMap({ metadata: { labels: { guarded: null } } })).code).toBe(422);
+  expect((await deleteMap()).code).toBe(422);
+});
+
+test('another version of the same resource does not pass by', async () => {
+  const version = (name: string, storage: boolean) => ({
+    name,
+    served: true,
+    storage,
+    schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+  });
+  const plural = `sprockets-${count}`;
+  await post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.example.com` },
+    spec: {
+      group: 'example.com',
+      scope: 'Cluster',
+      names: { plural, kind: `Sprocket${count}` },
+      versions: [version('v1', true), version('v2', false)],
+    },
+  });
+  const resourceRules = [{ apiGroups: ['example.com'], apiVersions: ['v1'], resources: [plural], operations: ['*'] }];
+  await guard({ matchConstraints: { resourceRules }, ...rule("object.apiVersion != 'example.com/v1'") });
+  const make = () => post(`/apis/example.com/v2/${plural}`, { kind: `Sprocket${count}`, metadata: { name: 'a' } });
+  expect((await make()).code).toBe(422);
+});
+
+describe('a policy is refused', () => {
+  test.each<[string, PolicySpec, string]>([
+    [
+      'for an expression that does not compile',
+      rule('object.x in [1, 2, '),
+      `spec.validations[0].expression: Invalid value: "object.x in [1, 2, ": compilation failed: ERROR: <input>:1:20: Syntax error: missing ']' at '<EOF>'`,
+    ],
+    [
+      'for a result that is no bool',
+      rule('object.x'),
+      'spec.validations[0].expression: Invalid value: "object.x": must evaluate to bool but got dyn',
+    ],
+    ['for parameters that it does not declare', rule('params.x == 1'), "undeclared reference to 'params'"],
+    [
+      'for a variable that comes later',
+      {
+        variables: [
+          { name: 'a', expression: 'variables.b' },
+          { name: 'b', expression: '1' },
+        ],
+        ...rule('true'),
+      },
+      `spec.variables[0].expression: Invalid value: "variables.b": compilation failed: ERROR: <input>:1:10: undefined field 'b'`,
+    ],
+    ['for a field that requests do not have', rule('request.foo == 1'), "undefined field 'foo'"],
+    [
+      'without anything to say',
+      {},
+      'spec.validations: Required value: validations or auditAnnotations must contain at least one item',
+    ],
+    ['for an unknown reason', rule('true', { reason: 'Because' }), 'spec.validations[0].reason: Unsupported value'],
+    [
+      'without resources',
+      { matchConstraints: { resourceRules: [] }, ...rule('true') },
+      'spec.matchConstraints.resourceRules: Required value',
+    ],
+    [
+      'for an unknown failurePolicy',
+      { failurePolicy: 'Shrug', ...rule('true') },
+      'spec.failurePolicy: Unsupported value',
+    ],
+  ])('%s', async (_name, spec, message) => {
+    const { matchConstraints, ...rest } = spec;
+    const { code, json } = await post(`${group}/validatingadmissionpolicies`, {
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name: 'guard' },
+      spec: { matchConstraints: { resourceRules: configMapRules, ...matchConstraints }, ...rest },
+    });
+    expect(code).toBe(422);
+    expect(json.message).toContain(message);
+  });
+
+  test('as a binding that would both refuse and warn', async () => {
+    const { json } = await post(`${group}/validatingadmissionpolicybindings`, {
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: { name: 'both' },
+      spec: { policyName: 'guard', validationActions: ['Deny', 'Warn'] },
+    });
+    expect(json.message).toContain(
+      'spec.validationActions: Invalid value: []admissionregistration.ValidationAction{"Deny", "Warn"}: must not contain both Deny and Warn',
+    );
+  });
+});
+
+test('what is written is complete, and in force at once', async () => {
+  await guard(rule('true'));
+  const { json } = await client.call({ path: `${group}/validatingadmissionpolicies/guard` });
+  expect(json).toMatchObject({
+    metadata: { generation: 1 },
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} },
+    },
+    status: { observedGeneration: 1 },
+  });
+  const changed = await client.call({
+    method: 'PATCH',
+    path: `${group}/validatingadmissionpolicies/guard`,
+    body: { spec: { validations: [{ expression: 'false' }] } },
+    headers: { 'content-type': 'application/merge-patch+json' },
+  });
+  expect(changed.json).toMatchObject({ metadata: { generation: 2 }, status: { observedGeneration: 2 } });
+  expect((await createMap()).code).toBe(422);
+});
+
+test('a policy that never ends is told to be too costly', async () => {
+  const ten = '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]';
+  const loop = (depth: number): string => (depth === 0 ? 'true' : `${ten}.all(x${depth}, ${loop(depth - 1)})`);
+  await guard(rule(loop(12)));
+  expect((await createMap()).json.message).toContain('running out of cost budget');
+});
