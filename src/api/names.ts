@@ -72,8 +72,6 @@ export type NameRule = (name: string, isPrefix: boolean) => string[];
 export const nameIsDnsLabel: NameRule = (name, isPrefix) => checkDnsLabel(isPrefix ? maskTrailingDash(name) : name);
 export const nameIsDnsSubdomain: NameRule = (name, isPrefix) =>
   checkDnsSubdomain(isPrefix ? maskTrailingDash(name) : name);
-export const nameIsPathSegment: NameRule = (name, isPrefix) =>
-  isPrefix && /^\.\.?$/.test(name) ? [] : checkPathSegment(name);
 
 function maskTrailingDash(name: string): string {
   return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;

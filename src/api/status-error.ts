@@ -138,12 +138,6 @@ export function methodNotAllowed(): ApiError {
   return new ApiError(405, 'MethodNotAllowed', message, {});
 }
 
-/** A verb that this kind of object does not have. */
-export function methodNotSupported(resource: GroupResource, action: string): ApiError {
-  const message = `${action} is not supported on resources of kind ${goQuote(qualified(resource))}`;
-  return new ApiError(405, 'MethodNotAllowed', message, about(resource));
-}
-
 export function notAcceptable(accepted: string[]): ApiError {
   return new ApiError(406, 'NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
 }
@@ -158,16 +152,8 @@ export function expired(message: string): ApiError {
   return new ApiError(410, 'Expired', message);
 }
 
-export function gone(message: string): ApiError {
-  return new ApiError(410, 'Gone', message);
-}
-
 export function requestEntityTooLarge(why: string): ApiError {
   return new ApiError(413, 'RequestEntityTooLarge', `Request entity too large: ${why}`);
-}
-
-export function tooManyRequests(message: string, retryAfterSeconds: number): ApiError {
-  return new ApiError(429, 'TooManyRequests', message, retryAfterSeconds > 0 ? { retryAfterSeconds } : {});
 }
 
 export function internal(cause: unknown): ApiError {
@@ -182,12 +168,6 @@ export function plainInternal(message: string): ApiError {
 
 export function serviceUnavailable(message: string): ApiError {
   return new ApiError(503, 'ServiceUnavailable', message);
-}
-
-export function serverTimeout(resource: GroupResource, operation: string, retryAfterSeconds = 0): ApiError {
-  const message = `The ${operation} operation against ${qualified(resource)} could not be completed at this time, please try again.`;
-  const details = { ...about(resource, operation), ...(retryAfterSeconds > 0 ? { retryAfterSeconds } : {}) };
-  return new ApiError(500, 'ServerTimeout', message, details);
 }
 
 export function timeout(message: string, retryAfterSeconds = 0): ApiError {
