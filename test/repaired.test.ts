@@ -83,6 +83,23 @@ describe('the reference', () => {
     expect(rig.node.starts()).toHaveLength(1);
   });
 
+  // 1.11 to 1.14 find a wrong gate only when they set it, and would die of it at every start.
+  test.each(['v1.11.0', 'v1.14.10', 'v1.15.0'])(
+    'X7 an unknown gate is refused before anything is stopped: %s',
+    async (kubeletVersion) => {
+      const rig = await createClusterRig({ node: { kubeletVersion } });
+      await rig.createConfigMap('gate', { kubelet: rig.node.config('featureGates: {NoSuchGate: true}') });
+      await rig.point('gate');
+      await rig.until('error', () => rig.config?.error !== undefined);
+      expect(rig.config).toMatchObject({
+        assigned: { configMap: { name: 'gate' } },
+        error: 'failed to validate config, see Kubelet log for details',
+      });
+      expect(rig.node.log()).toMatch(/unrecognized (feature gate|key): ?"?NoSuchGate/);
+      expect(rig.node.starts()).toHaveLength(1);
+    },
+  );
+
   test('X12 a Node created with a malformed reference is reported, and nothing restarts', async () => {
     const rig = await createClusterRig();
     await rig.admin.delete(nodes, { name: nodeName });

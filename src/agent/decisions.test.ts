@@ -12,7 +12,7 @@ import { newCounters, render } from './metrics.js';
 import { statusPatch } from './node-reference.js';
 import { configOk, type Report, statusConfig } from './report.js';
 import { type ConfigMap, identityOf, payloadOf, resolve, targetOf } from './resolve.js';
-import { apiPath, type ExactSource, sameSource } from './source.js';
+import { apiPath, describe as describeSource, type ExactSource, sameSource } from './source.js';
 import {
   afterDeath,
   afterLook,
@@ -52,7 +52,13 @@ describe('payload of a ConfigMap', () => {
     );
   });
 
-  test('U2.4–U2.6 a complete one tells its uid and version', () => {
+  test('U2.4 a complete one is taken, with all it has', async () => {
+    const object = configMap({ data: { kubelet: 'a' }, binaryData: { b: '' } });
+    const taken = await resolve(targetOf({ configMap: source }), async () => object);
+    expect(taken.payload).toMatchObject({ files: new Map([['kubelet', Buffer.from('a')]]), binaryKeys: ['b'] });
+  });
+
+  test('U2.5 and U2.6 it tells its uid and its version', () => {
     expect(identityOf(configMap())).toEqual({ uid: 'u', resourceVersion: '1' });
   });
 
@@ -85,11 +91,11 @@ describe('the reference', () => {
     expect(targetOf({ configMap: target })).toEqual(target);
   });
 
+  test('U3.3 its uid is told', () => expect(describeSource(source)).toContain('UID: u, ResourceVersion: 1'));
+
   test('U3.4 its API path', () => expect(apiPath(source)).toBe('/api/v1/namespaces/ns/configmaps/n'));
 
-  test('U3.5–U3.10 it is asked of the server, and its uid and version are the object’s', async () => {
-    const found = await resolve(targetOf({ configMap: source }), async () => configMap({ data: { kubelet: 'a' } }));
-    expect(found.source).toEqual(source);
+  test.each(['U3.5', 'U3.10'])('%s what the server does not have is not found', async () => {
     const absent = resolve(targetOf({ configMap: source }), async () => {
       throw new Error('configmaps "n" not found');
     });
@@ -97,6 +103,12 @@ describe('the reference', () => {
       reason: 'download',
       cause: { message: expect.stringContaining('not found') },
     });
+  });
+
+  // There is no cache beside the server, so upstream's three cases are one.
+  test.each(['U3.6', 'U3.7', 'U3.9'])('%s what the server has is taken, with its uid and version', async () => {
+    const found = await resolve(targetOf({ configMap: source }), async () => configMap({ data: { kubelet: 'a' } }));
+    expect(found.source).toEqual(source);
   });
 
   test('an alpha reference must match the uid of what it finds', async () => {

@@ -1,9 +1,9 @@
 /** What may be started, and who said no: relet's knowledge, the kubelet itself, guards, policy, forecast. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { divideCommandLine } from './flags.js';
 import { defaultFieldPolicy } from './judge/field-policy.js';
 import { impossibleLockFile, type KubeletProbe } from './judge/kubelet-verdict.js';
@@ -28,6 +28,12 @@ const refuses: KubeletProbe = {
 };
 const silent: KubeletProbe = { run: async () => ({ code: null, output: '', timedOut: true }) };
 
+function newDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'relet-judge-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
 interface Question {
   config?: string;
   local?: string;
@@ -47,7 +53,7 @@ async function judge({
   args = [],
   parts = {},
 }: Question) {
-  const dir = mkdtempSync(join(tmpdir(), 'relet-judge-'));
+  const dir = newDir();
   const judge = createJudge({
     commandLine: divideCommandLine(args),
     probe: accepts,
@@ -253,7 +259,7 @@ describe.skipIf(!existsSync(kubelet))('a real kubelet (skipped unless KUBEBUILDE
     [`${header}eventRecordQPS: -1\n`, { kind: 'refused', reason: 'validate' }],
     ['{0xdeadbeef}', { kind: 'refused', reason: 'parse' }],
   ])('says what it thinks of %j without being started', async (text, expected) => {
-    const dir = mkdtempSync(join(tmpdir(), 'relet-kubelet-'));
+    const dir = newDir();
     const file = join(dir, 'kubelet');
     writeFileSync(file, text);
     const args = [`--root-dir=${dir}/root`, `--cert-dir=${dir}/pki`];

@@ -16,12 +16,13 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { realFiles } from '../atomic-file.js';
 import { silentLog } from '../log.js';
+import type { Choice } from './choose.js';
 import { openDirectory } from './directory.js';
 import { createHost } from './host.js';
 import { Memory } from './memory.js';
 import { decodeRecord, encodeRecord } from './record.js';
 import type { ExactSource, SourceOrLocal } from './source.js';
-import { assign, settleOn } from './transitions.js';
+import { assign, graduate, isAnotherAssignment, settleOn } from './transitions.js';
 
 const host = createHost(process.env);
 const root = mkdtempSync(join(tmpdir(), 'relet-memory-'));
@@ -66,20 +67,51 @@ describe('records', () => {
     expect(statSync(dir).mode & 0o777).toBe(0o700);
   });
 
-  test.each(['assigned', 'last-known-good'])('U5.18–U5.29 %s: empty is local, a source has upstream’s text', (name) => {
+  const records = {
+    assigned: {
+      read: (memory: Memory) => memory.assigned(),
+      write: (memory: Memory, value: SourceOrLocal) => memory.assign(value),
+    },
+    'last-known-good': {
+      read: (memory: Memory) => memory.lastKnownGood(),
+      write: (memory: Memory, value: SourceOrLocal) => memory.setLastKnownGood(value),
+    },
+  };
+
+  test.each([
+    ['U5.18', 'assigned', 'empty', '', undefined],
+    ['U5.19', 'assigned', 'a source', recordText, source],
+    ['U5.20', 'last-known-good', 'empty', '', undefined],
+    ['U5.21', 'last-known-good', 'a source', recordText, source],
+  ] as const)('%s %s is read from its file: %s', (_id, name, _what, content, expected) => {
     const { dir, memory } = open();
-    const read = () => (name === 'assigned' ? memory.assigned() : memory.lastKnownGood());
-    const write = (value: SourceOrLocal) =>
-      name === 'assigned' ? memory.assign(value) : memory.setLastKnownGood(value);
-    expect(read()).toEqual({ source: undefined });
-    write(source);
+    writeFileSync(join(dir, 'meta', name), content);
+    expect(records[name].read(memory)).toEqual({ source: expected });
+  });
+
+  test.each([
+    ['U5.22', 'assigned', 'local empties it', undefined, ''],
+    ['U5.23', 'assigned', 'a source has upstream’s text', source, recordText],
+    ['U5.26', 'last-known-good', 'local empties it', undefined, ''],
+    ['U5.27', 'last-known-good', 'a source has upstream’s text', source, recordText],
+  ] as const)('%s %s is written to its file: %s', (_id, name, _what, value, content) => {
+    const { dir, memory } = open();
+    records[name].write(memory, other);
+    records[name].write(memory, value);
+    expect(text(dir, name)).toBe(content);
+    expect(records[name].read(memory)).toEqual({ source: value });
+  });
+
+  test.each([
+    ['U5.24', 'assigned', 'uid', 'empty UID is ambiguous'],
+    ['U5.25', 'assigned', 'resourceVersion', 'empty ResourceVersion is ambiguous'],
+    ['U5.28', 'last-known-good', 'uid', 'empty UID is ambiguous'],
+    ['U5.29', 'last-known-good', 'resourceVersion', 'empty ResourceVersion is ambiguous'],
+  ] as const)('%s %s takes no source without %s', (_id, name, field, message) => {
+    const { dir, memory } = open();
+    records[name].write(memory, source);
+    expect(() => records[name].write(memory, { ...other, [field]: '' })).toThrow(message);
     expect(text(dir, name)).toBe(recordText);
-    expect(read()).toEqual({ source });
-    write(undefined);
-    expect(text(dir, name)).toBe('');
-    expect(() => write({ ...source, uid: '' })).toThrow('empty UID is ambiguous');
-    expect(() => write({ ...source, resourceVersion: '' })).toThrow('empty ResourceVersion is ambiguous');
-    expect(text(dir, name)).toBe('');
   });
 
   test('a record survives names that YAML would read as something else', () => {
@@ -116,38 +148,67 @@ describe('records', () => {
     expect('broken' in recorded && (recorded.broken.cause as Error).message).toContain(message);
   });
 
-  test.each<[string, SourceOrLocal, SourceOrLocal]>([
-    ['U5.30 nothing', undefined, undefined],
-    ['U5.31 assigned only', source, undefined],
-    ['U5.32 last known good only', undefined, source],
-    ['U5.33 both the same', source, source],
-    ['U5.34 two', source, other],
-    ['U5.35 two, the other way round', other, source],
-  ])('%s: a reset that went well leaves both records empty', (_name, assigned, lastKnownGood) => {
+  test.each<[string, SourceOrLocal, SourceOrLocal, boolean]>([
+    ['U4.1 and U5.30: nothing', undefined, undefined, false],
+    ['U4.2 and U5.31: assigned only', source, undefined, true],
+    ['U4.3 and U5.32: last known good only', undefined, source, false],
+    ['U4.4 and U5.33: both the same', source, source, true],
+    ['U4.5 and U5.34: two', source, other, true],
+    ['U4.6 and U5.35: two, the other way round', other, source, true],
+  ])('%s: a reset that went well leaves both records empty', (_name, assigned, lastKnownGood, isChange) => {
     const { dir, memory } = open();
     memory.assign(assigned);
     memory.setLastKnownGood(lastKnownGood);
+    expect(isAnotherAssignment(memory, undefined)).toBe(isChange);
     assign(memory, undefined, assigned);
     settleOn(memory, undefined, silentLog);
     expect([text(dir, 'assigned'), text(dir, 'last-known-good')]).toEqual(['', '']);
     expect(existsSync(join(dir, 'meta', 'way-back'))).toBe(false);
   });
+
+  test.each<[string, ExactSource, SourceOrLocal]>([
+    ['U1.1 the first', source, undefined],
+    ['U1.2 the next', other, source],
+  ])('%s assigned config that passes its trial becomes last known good', (_id, assigned, lastKnownGood) => {
+    const { memory } = open();
+    memory.assign(assigned);
+    memory.setLastKnownGood(lastKnownGood);
+    const accepted = { kind: 'accepted', warnings: [], configFile: '', healthz: undefined, staticPodPath: undefined };
+    graduate(memory, { rank: 'assigned', source: assigned, accepted, digest: 'd', key: 'k' } as Choice);
+    expect(memory.lastKnownGood()).toEqual({ source: assigned });
+    expect(memory.verdicts.read()).toEqual({ k: { kind: 'proven' } });
+  });
 });
 
 describe('checkpoints', () => {
-  test('U5.2–U5.6 what was saved exists, as exactly these files', () => {
-    const { dir, memory } = open();
-    memory.checkpoints.save(source, payload({ kubelet: 'a: 1\n', extra: 'x' }));
-    const path = join(dir, 'checkpoints', 'uid', '1');
+  const saved = () => {
+    const opened = open();
+    opened.memory.checkpoints.save(source, payload({ kubelet: 'a: 1\n', extra: 'x' }));
+    return opened;
+  };
+
+  test.each([
+    ['U5.2', 'what was saved', source, true],
+    ['U5.3', 'what was not', other, false],
+  ])('%s existence: %s', (_id, _what, asked, exists) => {
+    expect(saved().memory.checkpoints.exists(asked)).toBe(exists);
+  });
+
+  test.each([
+    ['U5.4', { ...source, uid: '' }, 'empty UID is ambiguous'],
+    ['U5.5', { ...source, resourceVersion: '' }, 'empty ResourceVersion is ambiguous'],
+  ])('%s existence of an incomplete source cannot be asked', (_id, asked, message) => {
+    expect(() => saved().memory.checkpoints.exists(asked)).toThrow(message);
+  });
+
+  test('U5.6 what was saved is exactly these files, for root alone', () => {
+    const path = join(saved().dir, 'checkpoints', 'uid', '1');
     expect(readdirSync(path)).toEqual(['extra', 'kubelet']);
     expect(readFileSync(join(path, 'kubelet'), 'utf8')).toBe('a: 1\n');
-    expect(statSync(join(path, 'kubelet')).mode & 0o777).toBe(0o600);
-    expect(memory.checkpoints.exists(source)).toBe(true);
-    expect(memory.checkpoints.exists(other)).toBe(false);
-    expect(() => memory.checkpoints.exists({ ...source, uid: '' })).toThrow('empty UID is ambiguous');
-    expect(() => memory.checkpoints.exists({ ...source, resourceVersion: '' })).toThrow(
-      'empty ResourceVersion is ambiguous',
-    );
+    for (const name of ['extra', 'kubelet']) {
+      expect(statSync(join(path, name)).isFile()).toBe(true);
+      expect(statSync(join(path, name)).mode & 0o777).toBe(0o600);
+    }
   });
 
   test.each([
@@ -163,17 +224,22 @@ describe('checkpoints', () => {
     expect(readdirSync(join(dir, 'checkpoints'))).toEqual([]);
   });
 
-  test('U5.13–U5.16 loading gives back what was saved, or says why not', () => {
-    const { memory } = open();
-    memory.checkpoints.save(source, payload({ kubelet: 'a: 1\n' }));
-    expect(memory.checkpoints.load(source).config.toString()).toBe('a: 1\n');
-    expect(() => memory.checkpoints.load(other)).toThrow(
-      'no checkpoint for source /api/v1/namespaces/namespace/configmaps/name, UID: other-uid, ResourceVersion: 7',
-    );
-    expect(() => memory.checkpoints.load({ ...source, uid: '' })).toThrow('empty UID is ambiguous');
-    expect(() => memory.checkpoints.load({ ...source, resourceVersion: '' })).toThrow(
-      'empty ResourceVersion is ambiguous',
-    );
+  test('U5.13 loading gives back what was saved', () => {
+    expect(saved().memory.checkpoints.load(source)).toMatchObject({
+      config: Buffer.from('a: 1\n'),
+      files: new Map([
+        ['extra', Buffer.from('x')],
+        ['kubelet', Buffer.from('a: 1\n')],
+      ]),
+    });
+  });
+
+  test.each([
+    ['U5.14', other, 'no checkpoint for source /api/v1/namespaces/namespace/configmaps/name, UID: other-uid'],
+    ['U5.15', { ...source, uid: '' }, 'empty UID is ambiguous'],
+    ['U5.16', { ...source, resourceVersion: '' }, 'empty ResourceVersion is ambiguous'],
+  ])('%s loading says why there is nothing to load', (_id, asked, message) => {
+    expect(() => saved().memory.checkpoints.load(asked)).toThrow(message);
   });
 
   test('X15 two sources that differ only in their key share a checkpoint, and each loads its own', () => {
