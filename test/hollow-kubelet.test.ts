@@ -15,7 +15,7 @@ import { type ApiServer, startApiServer } from '../src/apiserver/apiserver.js';
 import { kubeconfigText } from '../src/apiserver/pki/admin-kubeconfig.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { follow } from '../src/kube/follow.js';
-import { leases, nodes } from '../src/kube/resource-type.js';
+import { leases, nodes, pods } from '../src/kube/resource-type.js';
 import { clientFor } from './cluster-rig.js';
 import { createAuthority } from './pki.js';
 import { executable, relet } from './run-relet.js';
@@ -180,6 +180,39 @@ describe('a node with a hollow kubelet', () => {
       void follow(admin, { type: leases, ...place, signal: stop.signal, onList, onChange, onFailure: () => {} });
     });
     stop.abort();
+  });
+
+  test('lets pods go that are to be deleted, so that a drain comes to an end', async () => {
+    await startHollow('drained', {}, [`--kubeconfig=${await nodeKubeconfig('drained')}`]);
+    await nodeWhen('drained', (node) => readiness(node) === 'True');
+    const spec = { nodeName: 'drained', containers: [{ name: 'c', image: 'none' }] };
+    const pod = (name: string) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default' }, spec });
+    const place = { namespace: 'default' };
+    for (const name of ['evicted', 'stays', 'deleted']) await admin.create(pods, place, pod(name));
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const gone = new Promise<void>((resolve) => {
+      void follow<KubeObject & { status?: { phase?: string } }>(admin, {
+        type: pods,
+        namespace: 'default',
+        signal: stop.signal,
+        onList() {},
+        onChange(type, { metadata, status }) {
+          if (type === 'DELETED') seen.push(`${metadata.name} ${status?.phase}`);
+          if (seen.length === 2) resolve();
+        },
+        onFailure() {},
+        async onWatching() {
+          const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'evicted', ...place } };
+          await admin.create(pods, { ...place, name: 'evicted', subresource: 'eviction' }, eviction);
+          await admin.delete(pods, { ...place, name: 'deleted' });
+        },
+      });
+    });
+    await gone;
+    stop.abort();
+    expect(seen.sort()).toEqual(['deleted Succeeded', 'evicted Succeeded']);
+    expect((await admin.list(pods, place)).items.map(({ metadata }) => metadata.name)).toEqual(['stays']);
   });
 
   test('serves only whom its config lets in', async () => {

@@ -1,4 +1,4 @@
-/** The hollow kubelet's life in the API: it makes its Node, keeps its status fresh and renews its Lease. */
+/** The hollow kubelet's life in the API: it makes its Node, keeps its status fresh, renews its Lease and lets pods go. */
 import { parseDuration } from '../../api/duration.js';
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
@@ -9,6 +9,7 @@ import { serverVersion } from '../../kube/discovery.js';
 import { leases, nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
 import { type Condition, conditions, type NodeFacts, nodeObject, nodeStatus } from './node-object.js';
+import { finishPods } from './pods.js';
 
 export interface RegistrationOptions {
   client: KubeClient;
@@ -33,7 +34,8 @@ export async function keepRegistered(options: RegistrationOptions): Promise<void
   if (facts.config.registerNode !== false) await patiently(options, 'register the node', () => register(options));
   if (signal.aborted) return;
   options.log.info('Successfully registered node', { node: facts.name });
-  await Promise.all([keepStatus(options), keepLease(options)]);
+  const { client, log } = options;
+  await Promise.all([keepStatus(options), keepLease(options), finishPods({ client, node: facts.name, log, signal })]);
 }
 
 async function checkServer({ client, force, signal }: RegistrationOptions): Promise<void> {

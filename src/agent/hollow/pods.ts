@@ -1,0 +1,58 @@
+/**
+ * The end of pods on a hollow node: nothing ran, so nothing needs time to stop. A pod that is to go is reported as ended and
+ * deleted for good, as a kubelet does once the last container is gone; without that no drain would come to an end.
+ */
+import type { KubeObject } from '../../api/object.js';
+import { isConflict, isNotFound } from '../../kube/api-error.js';
+import { backoffMs } from '../../kube/backoff.js';
+import type { KubeClient } from '../../kube/client.js';
+import { follow } from '../../kube/follow.js';
+import { pods } from '../../kube/resource-type.js';
+import type { Log } from '../../log.js';
+
+export interface PodOptions {
+  client: KubeClient;
+  /** The name of the Node. */
+  node: string;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** Runs until the signal fires. */
+export async function finishPods({ client, node, log, signal }: PodOptions): Promise<void> {
+  const finishing = new Set<string>();
+  const look = (pod: KubeObject) => {
+    const uid = pod.metadata.uid ?? '';
+    if (pod.metadata.deletionTimestamp === undefined || finishing.has(uid)) return;
+    finishing.add(uid);
+    void finish({ client, node, log, signal }, pod).finally(() => finishing.delete(uid));
+  };
+  await follow<KubeObject>(client, {
+    type: pods,
+    fieldSelector: `spec.nodeName=${node}`,
+    signal,
+    onList: (all) => all.forEach(look),
+    onChange: (type, pod) => type !== 'DELETED' && look(pod),
+    onFailure: (error, doing) => log.error('Failed to follow pods, will retry', { doing, error }),
+  });
+}
+
+/** Tries until the pod is gone: no further event would tell of it. */
+async function finish({ client, log, signal }: PodOptions, { metadata }: KubeObject): Promise<void> {
+  const place = { namespace: metadata.namespace ?? '', name: metadata.name };
+  for (let failures = 1; !signal.aborted; failures++) {
+    try {
+      const status = { phase: 'Succeeded', conditions: [{ type: 'Ready', status: 'False', reason: 'PodCompleted' }] };
+      await client.patch(pods, { ...place, subresource: 'status' }, { status }, { as: 'strategic', signal });
+      const preconditions = metadata.uid === undefined ? {} : { preconditions: { uid: metadata.uid } };
+      await client.delete(pods, place, { gracePeriodSeconds: 0, ...preconditions, signal });
+      log.info('Pod ended', { pod: `${place.namespace}/${place.name}` });
+      return;
+    } catch (error) {
+      // Gone already, or another of its name came after it.
+      if (signal.aborted || isNotFound(error) || isConflict(error)) return;
+      log.error('Failed to end pod, will retry', { pod: `${place.namespace}/${place.name}`, error });
+      await client.clock.sleep(backoffMs(failures, { initialMs: 200, maxMs: 7000 }), signal).catch(() => {});
+    }
+  }
+}
