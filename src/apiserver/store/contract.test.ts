@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../clock.js';
+import { openDiskJournal } from './disk-journal.js';
 import { memoryJournal } from './journal.js';
-import { openLmdbJournal } from './lmdb-journal.js';
 import { type HistoryLimits, RevisionStore } from './revision-store.js';
 import { type Key, RevisionCompacted, RevisionConflict, type Store, type StoreEvent } from './store.js';
 
@@ -33,7 +33,7 @@ describe.each(['memory', 'disk'])('store in %s', (kind) => {
   let directory: string;
   let store: RevisionStore;
   const open = async (limits: HistoryLimits = {}) =>
-    new RevisionStore(kind === 'memory' ? memoryJournal() : await openLmdbJournal(directory), systemClock, limits);
+    new RevisionStore(kind === 'memory' ? memoryJournal() : await openDiskJournal(directory), systemClock, limits);
 
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'relet-store-'));

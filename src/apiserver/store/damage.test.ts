@@ -1,5 +1,14 @@
 /** A store that is damaged, of another format or in use is refused with words, and left untouched. */
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open as openLmdb } from 'lmdb';
@@ -32,6 +41,22 @@ function copy(): { directory: string; file: string } {
   const directory = join(home, `copy-${copies++}`);
   cpSync(healthy, directory, { recursive: true });
   return { directory, file: join(directory, 'data.mdb') };
+}
+
+/** As if the process had died before LMDB got the last writes: copies the log while it is there. */
+async function leaveLog(directory: string, count: number, change: (log: Buffer) => Buffer): Promise<void> {
+  const mdb = join(directory, 'data.mdb');
+  const database = readFileSync(mdb);
+  const store = await openStore(directory);
+  for (let at = 0; at < count; at++) {
+    const key = { group: '', resource: 'nodes', namespace: '', name: `late${at}` };
+    await store.write({ key, expected: 0, delete: false, encode: () => Buffer.from(`{"late":${at}}`) });
+  }
+  const name = readdirSync(directory).find((file) => file.startsWith('wal-'))!;
+  const log = readFileSync(join(directory, name));
+  await store.close();
+  writeFileSync(mdb, database);
+  writeFileSync(join(directory, name), change(log));
 }
 
 /** Refused, and the file is the same afterwards. */
@@ -91,6 +116,27 @@ describe('a store that must not be used', () => {
     const { directory, file } = copy();
     writeFileSync(file, 'this is not a database'.repeat(1000));
     await expectRefused(directory, /is damaged/);
+  });
+
+  test('a log that ends in the middle of a write is whole up to there', async () => {
+    const { directory } = copy();
+    await leaveLog(directory, 3, (log) => log.subarray(0, log.length - 5));
+    const store = await openStore(directory);
+    expect(store.count({ group: '', resource: 'nodes' })).toBe(302);
+    await store.close();
+    expect(readdirSync(directory).filter((file) => file.startsWith('wal-'))).toEqual([]);
+  });
+
+  test('a flipped bit inside a log', async () => {
+    const { directory } = copy();
+    await leaveLog(directory, 3, (log) => {
+      log[20] = log[20]! ^ 1;
+      return log;
+    });
+    const logs = () => readdirSync(directory).filter((file) => file.startsWith('wal-'));
+    const before = logs();
+    await expectRefused(directory, /wal-\d+\.log is damaged at byte 0/);
+    expect(logs()).toEqual(before);
   });
 
   test('another format', async () => {

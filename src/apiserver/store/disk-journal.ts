@@ -1,0 +1,219 @@
+/**
+ * The journal on disk. An append resolves when the write-ahead log is synced; LMDB, which holds everything by revision, follows
+ * a moment later, many records in one transaction. A directory that holds another format, or damage, is refused and left as
+ * it is.
+ *
+ *     append ──► log, synced ──► acknowledged ──► (soon) LMDB, synced ──► the log may go
+ */
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Database, RootDatabase } from 'lmdb';
+import { lockDirectory } from './directory-lock.js';
+import type { Journal, JournalRecord, RecordHead } from './journal.js';
+import { checkPages } from './page-check.js';
+import { decodeRecord, encodeRecord, headOf, recordBytes } from './record-format.js';
+import { RecordForgotten } from './store.js';
+import { type LoggedRecord, removeLogs, replayLogs, WriteAheadLog } from './write-ahead-log.js';
+
+/** Raised when records change their meaning; a store of another number is refused. */
+const formatVersion = 1;
+
+/** LMDB is brought up to date so long after a write. */
+const transferAfterMs = 100;
+/** A log this long is followed by a new one. */
+const maxLogBytes = 8 << 20;
+
+interface Meta {
+  format: number;
+  compacted: number;
+  /** LMDB had everything up to this revision; what the log holds of it is old. */
+  transferred: number;
+}
+
+/** `directory` is made when missing. One process at a time. */
+export async function openDiskJournal(directory: string): Promise<Journal> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const unlock = lockDirectory(directory);
+  let root: RootDatabase | undefined;
+  try {
+    checkFile(directory);
+    // Loaded only here: a server in memory needs no native code.
+    const { open } = await import('lmdb');
+    // Without overlapping syncs a put's promise means: on disk.
+    root = open({ path: directory, overlappingSync: false, maxDbs: 4, encoding: 'json' });
+    const meta = root.openDB<Meta, string>('meta', { encoding: 'json' });
+    const records = root.openDB<Buffer, number>('records', { encoding: 'binary' });
+    const found = meta.get('store');
+    refuseOtherFormat(directory, found, records);
+    const state = { format: formatVersion, compacted: 0, transferred: 0, ...found };
+    // Everything is looked at before anything is written: damage must stay as it was found.
+    const { heads, logged } = readAll(directory, state, records);
+    await recover(directory, state, logged, meta, records);
+    return new DiskJournal({ directory, root, meta, records, unlock, state }, heads);
+  } catch (error) {
+    await root?.close();
+    unlock();
+    throw error;
+  }
+}
+
+function checkFile(directory: string): void {
+  const file = join(directory, 'data.mdb');
+  if (!existsSync(file) || statSync(file).size === 0) return;
+  try {
+    checkPages(file);
+  } catch (error) {
+    throw damaged(directory, error);
+  }
+}
+
+function refuseOtherFormat(directory: string, found: Meta | undefined, records: Database<Buffer, number>): void {
+  if (found?.format === formatVersion) return;
+  if (found !== undefined) {
+    throw new Error(
+      `store ${directory} has format ${found.format}, this relet reads format ${formatVersion}: start the relet that wrote it, or give another --data-dir`,
+    );
+  }
+  if (records.getKeysCount({ limit: 1 }) > 0) throw damaged(directory, new Error('it has records but no format'));
+}
+
+function damaged(directory: string, cause: unknown): Error {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new Error(
+    `store ${directory} is damaged (${why}); it was left as it is: restore a copy of the directory, or give another --data-dir`,
+    { cause },
+  );
+}
+
+/** What is in LMDB, and what only the log has. Every checksum is verified. */
+function readAll(directory: string, state: Meta, records: Database<Buffer, number>) {
+  try {
+    const heads: RecordHead[] = [];
+    for (const { key, value } of records.getRange()) heads.push(headOf(decodeRecord(key, value)));
+    const logged = replayLogs(directory).filter(({ revision }) => revision > state.transferred);
+    for (const { revision, bytes } of logged) heads.push(headOf(decodeRecord(revision, bytes)));
+    return { heads, logged };
+  } catch (error) {
+    throw damaged(directory, error);
+  }
+}
+
+/** Brings what only the log has into LMDB, before anything else happens. */
+async function recover(
+  directory: string,
+  state: Meta,
+  logged: LoggedRecord[],
+  meta: Database<Meta, string>,
+  records: Database<Buffer, number>,
+): Promise<void> {
+  // In order of revisions, here and in every batch.
+  state.transferred = Math.max(state.transferred, logged.at(-1)?.revision ?? 0);
+  const puts = logged.map(({ revision, bytes }) => records.put(revision, bytes));
+  await Promise.all([...puts, meta.put('store', state)]);
+  removeLogs(directory);
+}
+
+interface Opened {
+  directory: string;
+  root: RootDatabase;
+  meta: Database<Meta, string>;
+  records: Database<Buffer, number>;
+  unlock(): void;
+  state: Meta;
+}
+
+class DiskJournal implements Journal {
+  readonly #opened: Opened;
+  readonly #log: WriteAheadLog;
+  /** What was there at the start, until it is asked for. */
+  #heads: RecordHead[];
+  /** In the log, not yet in LMDB: read from here. */
+  readonly #pending = new Map<number, Buffer>();
+  #transferring: Promise<void> | undefined;
+  #hurry: () => void = () => {};
+  #failure: unknown;
+
+  constructor(opened: Opened, heads: RecordHead[]) {
+    this.#opened = opened;
+    this.#heads = heads;
+    this.#log = new WriteAheadLog(opened.directory);
+  }
+
+  load() {
+    const records = this.#heads;
+    this.#heads = [];
+    return { compacted: this.#opened.state.compacted, records };
+  }
+
+  async append(added: JournalRecord[]): Promise<void> {
+    // A disk that LMDB cannot use is no disk to acknowledge writes on.
+    if (this.#failure !== undefined) throw this.#failure;
+    const logged = added.map((record) => ({ revision: record.revision, bytes: encodeRecord(record) }));
+    await this.#log.append(logged);
+    for (const { revision, bytes } of logged) this.#pending.set(revision, bytes);
+    this.#transferring ??= this.#transferSoon();
+  }
+
+  read(revision: number): Buffer {
+    const encoded = this.#pending.get(revision) ?? this.#opened.records.getBinary(revision);
+    if (encoded === undefined) throw new RecordForgotten(revision);
+    return recordBytes(encoded);
+  }
+
+  async forget(revisions: number[], upTo: number): Promise<void> {
+    // Else the transfer would bring back what is being forgotten.
+    await this.#settle();
+    if (this.#failure !== undefined) throw this.#failure;
+    const { root, records, meta, state } = this.#opened;
+    await root.transaction(() => {
+      for (const revision of revisions) void records.remove(revision);
+      state.compacted = upTo;
+      void meta.put('store', state);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#settle();
+    if (this.#failure === undefined) this.#log.remove();
+    else this.#log.close();
+    await this.#opened.root.close();
+    this.#opened.unlock();
+  }
+
+  /** LMDB has everything, or cannot get it. */
+  async #settle(): Promise<void> {
+    while (this.#transferring !== undefined) {
+      this.#hurry();
+      await this.#transferring;
+    }
+  }
+
+  async #transferSoon(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, transferAfterMs);
+      this.#hurry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    try {
+      await this.#transfer();
+    } catch (error) {
+      this.#failure = error;
+    }
+    this.#transferring = this.#pending.size > 0 && this.#failure === undefined ? this.#transferSoon() : undefined;
+  }
+
+  async #transfer(): Promise<void> {
+    const { records, meta, state } = this.#opened;
+    const batch = [...this.#pending];
+    const removeOldLogs = this.#log.size > maxLogBytes ? this.#log.rotate() : undefined;
+    const transferred = Math.max(state.transferred, batch.at(-1)?.[0] ?? 0);
+    // All puts of one turn share one transaction and one sync.
+    const puts = batch.map(([revision, bytes]) => records.put(revision, bytes));
+    await Promise.all([...puts, meta.put('store', { ...state, transferred })]);
+    state.transferred = transferred;
+    for (const [revision] of batch) this.#pending.delete(revision);
+    removeOldLogs?.();
+  }
+}
