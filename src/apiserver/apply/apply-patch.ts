@@ -1,5 +1,4 @@
 /** PATCH with application/apply-patch+yaml: reads the applied object and plans the change it makes. */
-import { isDeepStrictEqual } from 'node:util';
 import { JsonSyntaxError } from '../../api/go-json.js';
 import type { KubeObject } from '../../api/object.js';
 import { badRequest, conflict, plainInternal } from '../../api/status-error.js';
@@ -14,6 +13,7 @@ import { allowedByLastApplied, setLastApplied } from './last-applied.js';
 import { type Manager, readManagers } from './managers.js';
 import { isMap, type JsonMap } from './merge-schema.js';
 import { type Applied, ApplyConflicts, afterUpdate, apply, type Write } from './ownership.js';
+import { isSame } from './same-json.js';
 import { mergeSchema, setManagers, withoutManagers, writeOf, writer } from './tracking.js';
 
 export function planApply(request: VerbRequest, body: Buffer, options: WriteOptions): ChangePlan {
@@ -142,7 +142,7 @@ function decodeMerged(resource: Resource, merged: JsonMap, applied: JsonMap): Ku
 
 /** Nothing but the time would change: then that does not either. */
 function isUnchanged(object: KubeObject, current: KubeObject, after: Manager[], before: Manager[]): boolean {
-  if (after.length !== before.length || !isDeepStrictEqual(object, withoutManagers(current))) return false;
+  if (after.length !== before.length || !isSame(object, withoutManagers(current))) return false;
   const withoutTime = ({ time: _, ...rest }: Manager) => JSON.stringify(rest);
   const known = new Set(before.map(withoutTime));
   return after.every((entry) => known.has(withoutTime(entry)));

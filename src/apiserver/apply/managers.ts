@@ -76,15 +76,21 @@ export function isReset(entries: unknown): boolean {
 
 /** In the order in which Kubernetes writes them. */
 export function sortManagers(managers: Manager[]): Manager[] {
-  const rank = (entry: Manager) => [entry.operation, entry.time ?? '', entry.manager, entry.apiVersion];
-  return [...managers].sort((a, b) => {
-    const [mine, theirs] = [
-      [...rank(a), a.subresource ?? ''],
-      [...rank(b), b.subresource ?? ''],
-    ];
-    const at = mine.findIndex((value, index) => value !== theirs[index]);
-    return at < 0 ? 0 : mine[at]! < theirs[at]! ? -1 : 1;
-  });
+  return managers.length < 2 ? managers : [...managers].sort(compareManagers);
+}
+
+function compareManagers(a: Manager, b: Manager): number {
+  return (
+    compareText(a.operation, b.operation) ||
+    compareText(a.time ?? '', b.time ?? '') ||
+    compareText(a.manager, b.manager) ||
+    compareText(a.apiVersion, b.apiVersion) ||
+    compareText(a.subresource ?? '', b.subresource ?? '')
+  );
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Puts the oldest managers that update together until there are few enough. */

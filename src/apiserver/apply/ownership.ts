@@ -5,24 +5,27 @@
  *     apply:  an applier owns what it says, together with others who say the same; what it no longer says and nobody else owns goes away;
  *             changing what another owns is a conflict unless forced
  */
-import { isDeepStrictEqual } from 'node:util';
 import { type Comparison, compare } from './compare.js';
 import {
   deepDifference,
   difference,
   type FieldSet,
   fromPaths,
+  has,
   intersection,
   isEmpty,
   nothing,
   paths,
+  sortedDeep,
   union,
 } from './field-set.js';
 import { fieldsOf, withNamedFields } from './fields-of.js';
 import { capManagers, isSameManager, type Manager } from './managers.js';
 import { merge } from './merge.js';
 import type { JsonMap, MergeSchema } from './merge-schema.js';
+import { fieldElement } from './path-element.js';
 import { removeFields } from './remove-fields.js';
+import { isSame } from './same-json.js';
 
 /** The system's own, never owned by anybody. */
 const systemFields = fromPaths(
@@ -51,7 +54,7 @@ export interface Write {
 /** The managers after somebody wrote `object`. */
 export function afterUpdate(write: Write, object: JsonMap): Manager[] {
   const { live, managers, schema, reset, by } = write;
-  const { changed, removed } = changes(compare(live, object, schema), reset);
+  const { changed, removed } = changes(compare(visible(live, reset), visible(object, reset), schema), reset);
   const taken = difference(changed, systemFields);
   if (isEmpty(taken) && isEmpty(removed)) return managers;
   const lost = union(changed, removed);
@@ -59,8 +62,14 @@ export function afterUpdate(write: Write, object: JsonMap): Manager[] {
   const others = managers.filter((entry) => entry !== own).flatMap((entry) => withoutFields(entry, lost));
   const kept = own === undefined ? [] : withoutFields(own, removed);
   if (isEmpty(taken)) return [...others, ...kept];
-  const fieldsV1 = union(kept[0]?.fieldsV1 ?? nothing, taken);
+  const fieldsV1 = kept[0] === undefined ? sortedDeep(taken) : union(kept[0].fieldsV1, taken);
   return capManagers([...others, { ...by, fieldsV1 }], union);
+}
+
+/** Without the parts that are reset as a whole, and need not be looked at. */
+function visible(object: JsonMap, reset: FieldSet): JsonMap {
+  if (isEmpty(reset)) return object;
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !has(reset, fieldElement(key))));
 }
 
 function changes({ removed, modified, added }: Comparison, reset: FieldSet): { changed: FieldSet; removed: FieldSet } {
@@ -108,7 +117,7 @@ export function apply(write: Write, applied: JsonMap, { force }: { force: boolea
     [...paths(intersection(manager.fieldsV1, changed))].map((path) => ({ manager, path })),
   );
   if (conflicts.length > 0 && !force) throw new ApplyConflicts(conflicts);
-  const isChanged = !isDeepStrictEqual(live, object);
+  const isChanged = !isSame(live, object);
   const { time, ...rest } = by;
   const stamp = isChanged ? time : own?.time;
   const claimed = difference(fieldsV1, systemFields);

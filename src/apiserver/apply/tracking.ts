@@ -11,16 +11,16 @@ import { isReset, type Manager, readManagers, sortManagers } from './managers.js
 import type { JsonMap, MergeSchema } from './merge-schema.js';
 import { ItemError } from './merge-schema.js';
 import { afterUpdate, type Write } from './ownership.js';
+import { isSame } from './same-json.js';
 
 /** Notes in the object's metadata what a create, update or patch did to the fields' owners. `old` is absent for a new object. */
 export function trackUpdate(request: VerbRequest, options: WriteOptions, object: KubeObject, old?: KubeObject): void {
-  const given = object.metadata.managedFields;
-  delete object.metadata.managedFields;
+  const { managedFields: given, ...metadata } = object.metadata;
+  object.metadata = metadata;
   // A subresource is no place to set them.
   const isOwnPlace = request.info.subresource === '';
   if (isOwnPlace && old !== undefined && isReset(given)) return;
-  const sent = isOwnPlace ? readManagers(given) : undefined;
-  const managers = sent !== undefined && sent.length > 0 ? sent : (storedManagers(old) ?? []);
+  const managers = (isOwnPlace ? sentManagers(given, old) : undefined) ?? storedManagers(old);
   // Without any since it was made, tracking begins with the first apply.
   if (old !== undefined && managers.length === 0) return;
   const name = options.fieldManager || userAgentName(request.exchange.header('user-agent') ?? '');
@@ -32,6 +32,13 @@ export function trackUpdate(request: VerbRequest, options: WriteOptions, object:
     // Lists that cannot be told apart item by item have no owners; the write itself is fine.
     if (!(error instanceof ItemError)) throw error;
   }
+}
+
+/** Those that the client sets; undefined where it says nothing new or nothing that can be read. */
+function sentManagers(given: unknown[] | undefined, old: KubeObject | undefined): Manager[] | undefined {
+  if (given === undefined || isSame(given, old?.metadata.managedFields)) return undefined;
+  const sent = readManagers(given);
+  return sent?.length === 0 ? undefined : sent;
 }
 
 /** What is stored was checked when it came in. */
@@ -58,8 +65,11 @@ export function writer({ resource, info, parts }: VerbRequest, name: string, ope
 
 /** `kubectl` of `kubectl/v1.32.1 (linux/amd64)`. */
 function userAgentName(userAgent: string): string {
-  const printable = (userAgent.split('/')[0] ?? '').replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '');
-  return Buffer.from(printable).subarray(0, 128).toString();
+  const name = userAgent.split('/', 1)[0]!;
+  if (/^[ -~]{0,128}$/.test(name)) return name;
+  return Buffer.from(name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ''))
+    .subarray(0, 128)
+    .toString();
 }
 
 export function writeOf(

@@ -5,7 +5,7 @@
 import { formatQuantity, parseQuantity, quantityRule } from '../../api/quantity.js';
 import { DecodeError, type DecodeStyle } from '../resource.js';
 import { formatTime, parseTime } from './time.js';
-import { type Field, type Scalar, shortName, structOf, type Type } from './types.js';
+import { type Field, plainText, type Scalar, shortName, structOf, type Type } from './types.js';
 import { isEmpty, zero, zeroOf } from './zero.js';
 
 export interface DecodedStruct {
@@ -34,23 +34,29 @@ function readStruct(name: string, value: unknown, place: Place): Record<string, 
   const goName = shortName(name);
   if (!isObject(value)) throw mismatch(value, `v1.${goName}`, place);
   // In the order of the document: unknown fields are named in it.
-  const read = new Map<string, unknown>();
-  for (const [key, given] of Object.entries(value)) {
+  const read = new Map<Field, unknown>();
+  for (const key of Object.keys(value)) {
+    const given = value[key];
     const field = struct.byName.get(key);
-    const path = join(place.path, key);
-    if (field === undefined) place.pass.unknownFields.push(path);
-    else if (given !== null && given !== undefined)
-      read.set(
-        key,
-        readField(field, given, { pass: place.pass, struct: goName, fields: join(place.fields, key), path }),
-      );
+    if (field === undefined) place.pass.unknownFields.push(join(place.path, key));
+    else if (isPlain(field, given)) read.set(field, given);
+    else if (given !== null && given !== undefined) {
+      const { pass } = place;
+      const inner = { pass, struct: goName, fields: join(place.fields, key), path: join(place.path, key) };
+      read.set(field, readField(field, given, inner));
+    }
   }
   const result: Record<string, unknown> = {};
   for (const field of struct.fields) {
-    const kept = read.has(field.name) ? read.get(field.name) : zero(field);
+    const kept = read.has(field) ? read.get(field) : field.vanishes ? undefined : zero(field);
     if (kept !== undefined) result[field.name] = kept;
   }
   return result;
+}
+
+/** Most fields are text that is there: nothing to convert, no place to remember. */
+function isPlain({ type }: Field, value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && (type.kind === 'enum' || type === plainText);
 }
 
 /** Undefined where the field is left out of the object. */

@@ -33,6 +33,8 @@ export interface Field {
   type: Type;
   omitEmpty: boolean;
   required: boolean;
+  /** Left out of an object that does not have it; others get their zero value. */
+  vanishes: boolean;
   patchStrategy?: string;
   patchMergeKey?: string;
   listType?: string;
@@ -51,6 +53,9 @@ export interface Struct {
   fields: Field[];
   byName: Map<string, Field>;
 }
+
+/** One for all, so that it is quickly known. */
+export const plainText: Type = { kind: 'scalar', name: 'string' };
 
 const lines = new Map<string, string | string[]>(Object.entries(table as Record<string, string | string[]>));
 const parsed = new Map<string, Struct>();
@@ -83,7 +88,9 @@ function parseField(line: string): Field {
     type: parseType(type),
     omitEmpty,
     required: flags.includes('required'),
+    vanishes: false,
   };
+  field.vanishes = omitEmpty && field.type.kind !== 'struct' && !isTime(field.type);
   const [patchStrategy, patchMergeKey, listType, keys] = [flag('patch'), flag('key'), flag('list'), flag('keys')];
   if (patchStrategy !== undefined) field.patchStrategy = patchStrategy;
   if (patchMergeKey !== undefined) field.patchMergeKey = patchMergeKey;
@@ -97,10 +104,15 @@ function parseField(line: string): Field {
   return field;
 }
 
+export function isTime(type: Type): boolean {
+  return type.kind === 'scalar' && (type.name === 'time' || type.name === 'microtime');
+}
+
 function parseType(text: string): Type {
   if (text.startsWith('*')) return { kind: 'pointer', of: parseType(text.slice(1)) };
   if (text.startsWith('[]')) return { kind: 'list', of: parseType(text.slice(2)) };
   if (text.startsWith('map:')) return { kind: 'map', of: parseType(text.slice(4)) };
+  if (text === 'string') return plainText;
   if (!text.includes('.')) return { kind: 'scalar', name: text as Scalar };
   const entry = lines.get(text);
   if (typeof entry === 'string')

@@ -1,5 +1,5 @@
 /** What Go writes for a field that was never set, and when omitempty leaves a field out. */
-import { type Field, type Scalar, structOf, type Type } from './types.js';
+import { type Field, isTime, type Scalar, structOf, type Type } from './types.js';
 
 /** Undefined where the field is left out. Structs and times have no empty form: omitempty does not stop them. */
 export function zero(field: Field): unknown {
@@ -45,10 +45,6 @@ export function isEmpty(type: Type, value: unknown): boolean {
     default:
       return value === '' || value === 0 || value === false;
   }
-}
-
-function isTime(type: Type): boolean {
-  return type.kind === 'scalar' && (type.name === 'time' || type.name === 'microtime');
 }
 
 function zeroScalar(scalar: Scalar): unknown {
