@@ -184,7 +184,7 @@ export class Agent {
   #keepRecords(run: Run): void {
     const { memory, log } = this.#parts;
     if (run.hasProven()) settleOn(memory, run.choice.source, log);
-    tidy(memory, log, { source: this.#arriving, converted: this.#judge.configFiles });
+    if (!this.#judge.isJudging) tidy(memory, log, { source: this.#arriving, converted: this.#judge.configFiles });
     announce(this.#parts, this.#run);
   }
 

@@ -4,6 +4,7 @@ import type { Candidate, Judge, Judgement, JudgeOptions } from './judging.js';
 export class RememberedJudge implements Judge {
   readonly #judge: Judge;
   #last = new Map<string, Judgement>();
+  #underWay = 0;
 
   constructor(judge: Judge) {
     this.#judge = judge;
@@ -12,14 +13,28 @@ export class RememberedJudge implements Judge {
   async judge(candidate: Candidate, options: JudgeOptions): Promise<Judgement> {
     const { checkpoint, kubeletVersion } = candidate;
     // The local config may be edited at any time; it is looked at anew.
-    if (checkpoint === undefined) return this.#judge.judge(candidate, options);
+    if (checkpoint === undefined) return this.#ask(candidate, options);
     const { digest, source, annotations } = checkpoint;
     const question = JSON.stringify([digest, source, annotations, kubeletVersion, options.history]);
     const known = this.#last.get(question);
     if (known !== undefined) return known;
-    const judgement = await this.#judge.judge(candidate, options);
+    const judgement = await this.#ask(candidate, options);
     this.#last.set(question, judgement);
     return judgement;
+  }
+
+  /** A file made for a config that is being judged is not known yet, and must not be tidied away under the kubelet's eyes. */
+  get isJudging(): boolean {
+    return this.#underWay > 0;
+  }
+
+  async #ask(candidate: Candidate, options: JudgeOptions): Promise<Judgement> {
+    this.#underWay++;
+    try {
+      return await this.#judge.judge(candidate, options);
+    } finally {
+      this.#underWay--;
+    }
   }
 
   /** The files that configs judged lately would be started with. */

@@ -30,14 +30,12 @@ export function checkpoint(memory: Memory, { source, payload }: Resolved): boole
 export function assign(memory: Memory, source: SourceOrLocal, replaces: SourceOrLocal): void {
   try {
     if (source === undefined && replaces !== undefined) memory.wayBack.write(replaces);
-  } catch (cause) {
-    throw new Fault('reset', cause);
-  }
-  try {
     memory.assign(source);
     if (source !== undefined) memory.wayBack.remove();
   } catch (cause) {
-    throw source ? new Fault('assign', cause, { uid: source.uid }) : new Fault('set-default', cause);
+    if (source !== undefined) throw new Fault('assign', cause, { uid: source.uid });
+    // Where local runs already, only the record had to change.
+    throw new Fault(replaces === undefined ? 'set-default' : 'reset', cause);
   }
 }
 
