@@ -191,6 +191,11 @@ describe('definitions', () => {
       'spec.validation.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified object fields',
     ],
     [
+      'a pattern that is none',
+      { versions: [version({ type: 'object', properties: { a: { type: 'string', pattern: '+' } } })] },
+      'spec.validation.openAPIV3Schema.properties[a].pattern: Invalid value: "+": must be a valid regular expression, but isn\'t: error parsing regexp: missing argument to repetition operator: `+`',
+    ],
+    [
       'a default of the wrong type',
       { versions: [version({ type: 'object', properties: { a: { type: 'integer', default: 'x' } } })] },
       'spec.validation.openAPIV3Schema.properties[a].default: Invalid value: "string":  in body must be of type integer: "string"',

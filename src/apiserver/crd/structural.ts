@@ -1,7 +1,8 @@
 /** Whether a CRD's schema is structural: every value's type is known, so that pruning and defaults know what to do. */
 import { type FieldError, fieldErrorText, forbiddenField, invalidField, requiredField } from '../../api/field-error.js';
+import { compilePattern, PatternError } from '../go-regex.js';
 import { type JsonSchema, propertyOf } from './json-schema.js';
-import { patternOf, validateValue } from './validate-value.js';
+import { validateValue } from './validate-value.js';
 
 type Level = 'root' | 'item' | 'field';
 
@@ -96,8 +97,15 @@ function isIntOrStringPattern(schema: JsonSchema): boolean {
 }
 
 function checkPattern({ pattern }: JsonSchema, path: string): FieldError[] {
-  if (pattern === undefined || patternOf(pattern) !== undefined) return [];
-  return [invalidField(`${path}.pattern`, pattern, "must be a valid regular expression, but isn't")];
+  if (pattern === undefined) return [];
+  try {
+    compilePattern(pattern);
+    return [];
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    const detail = `must be a valid regular expression, but isn't: ${error.message}`;
+    return [invalidField(`${path}.pattern`, pattern, detail)];
+  }
 }
 
 function checkDefault(schema: JsonSchema, path: string): FieldError[] {

@@ -9,6 +9,7 @@ import {
   unsupportedField,
 } from '../../api/field-error.js';
 import { goQuote } from '../../api/go-quote.js';
+import { compilePattern } from '../go-regex.js';
 import { isEqual } from '../resources/equal.js';
 import { isOfFormat } from './formats.js';
 import { additionalOf, isMap, type JsonMap, type JsonSchema, propertyOf } from './json-schema.js';
@@ -89,27 +90,9 @@ function textErrors(value: string, schema: JsonSchema, place: Place): FieldError
   if (maxLength !== undefined && length > maxLength) errors.push(tooLongField(path(place), maxLength));
   if (minLength !== undefined && length < minLength)
     errors.push(invalid(place, value, `should be at least ${minLength} chars long`));
-  if (pattern !== undefined && !patternOf(pattern)?.test(value))
+  if (pattern !== undefined && !compilePattern(pattern).test(value))
     errors.push(invalid(place, value, `should match '${pattern}'`));
   return errors;
-}
-
-const patterns = new Map<string, RegExp | undefined>();
-
-/** Undefined for what is no regular expression here; a CRD with such a pattern is refused when it is written. */
-export function patternOf(pattern: string): RegExp | undefined {
-  if (!patterns.has(pattern)) {
-    let compiled: RegExp | undefined;
-    for (const flags of ['u', '']) {
-      try {
-        compiled ??= new RegExp(pattern, flags);
-      } catch {
-        // Go accepts some escapes that unicode mode refuses; the plain mode has the next try.
-      }
-    }
-    patterns.set(pattern, compiled);
-  }
-  return patterns.get(pattern);
 }
 
 function numberErrors(value: number, schema: JsonSchema, place: Place): FieldError[] {
