@@ -169,6 +169,11 @@ describe.skipIf(client === undefined)('guards (skipped where no kubectl is on PA
     ).toEqual([]);
   });
 
+  test('a server-side apply is welcome, too', async () => {
+    const { stderr, exit } = await run('kubectl apply --server-side --force-conflicts -f guards.yaml');
+    expect({ stderr, exit }).toEqual({ stderr: '', exit: 0 });
+  });
+
   test('kubectl lists them', async () => {
     const { stdout } = await run('kubectl get validatingadmissionpolicies,validatingadmissionpolicybindings');
     expect(stdout).toMatch(/NAME\s+VALIDATIONS\s+PARAMKIND\s+AGE/);

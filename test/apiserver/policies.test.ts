@@ -1,5 +1,8 @@
 /** ValidatingAdmissionPolicies: what they see, what follows from what they say, and whom they never get to see. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
 import type { BindingSpec, PolicySpec } from '../../src/apiserver/policy/policy.js';
 import { type Client, clientOf } from './client.js';
@@ -372,6 +375,27 @@ test('what is written is complete, and in force at once', async () => {
   });
   expect(changed.json).toMatchObject({ metadata: { generation: 2 }, status: { observedGeneration: 2 } });
   expect((await createMap()).code).toBe(422);
+});
+
+test('a policy is in force again after a restart', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'relet-policies-'));
+  onTestFinished(() => rmSync(dataDir, { recursive: true }));
+  const [here, there] = [server, client];
+  const restart = async () => {
+    server = await startApiServer({ dataDir });
+    client = clientOf(server, 'memory');
+  };
+  try {
+    await restart();
+    await guard(rule('false', { message: 'still here' }));
+    await server.close();
+    await restart();
+    namespace = 'default';
+    expect((await createMap()).json.message).toContain('still here');
+    await server.close();
+  } finally {
+    [server, client] = [here, there];
+  }
 });
 
 test('a policy that never ends is told to be too costly', async () => {

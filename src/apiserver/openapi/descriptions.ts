@@ -146,6 +146,43 @@ const descriptions: Record<string, Described> = {
   'apiextensions.v1.CustomResourceDefinition': {
     is: 'Defines a new kind of object that the server then stores, checks and serves.',
   },
+  'admissionregistration.v1.ValidatingAdmissionPolicy': {
+    is: 'Rules for what may be written, in CEL. It is asked once a binding puts it in force.',
+  },
+  'admissionregistration.v1.ValidatingAdmissionPolicySpec': {
+    is: 'What it is about, and what must hold.',
+    fields: {
+      matchConstraints: 'Which requests it is about. Another version of the same resource does not pass by.',
+      matchConditions: 'Expressions that must all hold for it to be asked.',
+      variables: 'Expressions with names, for the others to use as variables.NAME. Evaluated when needed.',
+      validations: 'Expressions that must hold, or the request is denied.',
+      auditAnnotations: 'Expressions whose texts go to the audit log.',
+      failurePolicy: 'What follows where an expression cannot be evaluated: Fail denies, Ignore lets pass.',
+      paramKind: 'The kind of the objects that bindings hand to it as params.',
+    },
+  },
+  'admissionregistration.v1.Validation': {
+    is: 'An expression that must hold.',
+    fields: {
+      expression:
+        'Sees object, oldObject, request, params, namespaceObject, variables and authorizer; must result in a bool.',
+      message: 'What is told where it does not hold.',
+      messageExpression: 'An expression for what is told; message is used where it fails.',
+      reason: 'Invalid (the default, 422), Forbidden (403) or RequestEntityTooLarge (413).',
+    },
+  },
+  'admissionregistration.v1.ValidatingAdmissionPolicyBinding': {
+    is: 'Puts a policy in force: where, with which parameters, and with which consequences.',
+  },
+  'admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec': {
+    is: 'Which policy, where, and with which consequences.',
+    fields: {
+      policyName: 'The policy.',
+      paramRef: 'The objects that the policy sees as params.',
+      matchResources: 'Narrows what the policy is about.',
+      validationActions: 'What follows from a denial: Deny, Warn or Audit.',
+    },
+  },
   'meta.v1.ObjectMeta': {
     is: 'What every stored object has.',
     fields: {
