@@ -173,7 +173,7 @@ export class Agent {
   async #restart(run: Run, next: Choice): Promise<void> {
     const { host, kubelet, log } = this.#parts;
     if (await host.isStopping()) return log.info('the machine is going down, the kubelet is not restarted');
-    announce(this.#parts, this.#run);
+    announce(this.#parts, this.#run, next);
     this.#before = await lookBack(this.#api, host, run.choice);
     this.#api?.tell(events.changed(next.source));
     log.info('kubelet restarts', { config: describe(next.source), rank: next.rank });

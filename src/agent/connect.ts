@@ -59,7 +59,7 @@ export class NodeConnection {
     };
     const lookAtNode = async (signal: AbortSignal) => onNode(await client.get(nodes, { name: nodeName }, { signal }));
     const references = {
-      Node: new NodeReference({ client, name: nodeName, clock, log, onNode }),
+      Node: new NodeReference({ ...this.#options, client, name: nodeName, onNode }),
       NodeConfig: new NodeConfigReference({ ...this.#options, client, name: nodeName, lookAtNode }),
     };
     const served = (signal: AbortSignal) => serves(client, nodeConfigs, { signal });

@@ -295,8 +295,10 @@ describe('the report', () => {
 
   test('a patch names what is gone as null, moves the transition only with the text, and is left out when nothing changes', () => {
     const now = new Date('2026-01-02T03:04:05.678Z');
-    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } };
-    const patch = statusPatch(node, local, now) as { status: { config: object; conditions: object[] } };
+    const version = '1.2.3';
+    const annotations = { 'relet.dev/agent-version': version };
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', annotations } };
+    const patch = statusPatch(node, local, { now, version }) as { status: { config: object; conditions: object[] } };
     expect(patch.status.config).toEqual({ assigned: null, active: null, lastKnownGood: null, error: null });
     const condition = {
       type: 'ConfigOK',
@@ -306,13 +308,31 @@ describe('the report', () => {
     };
     expect(patch.status.conditions).toEqual([condition]);
     const written = { ...node, status: { config: {}, conditions: [condition] } };
-    expect(statusPatch(written, local, now)).toBeUndefined();
-    const later = statusPatch(
-      { ...written, status: { ...written.status, config: { error: 'old' } } },
-      local,
-      new Date('2026-02-02T00:00:00Z'),
-    ) as typeof patch;
+    expect(statusPatch(written, local, { now, version })).toBeUndefined();
+    const later = statusPatch({ ...written, status: { ...written.status, config: { error: 'old' } } }, local, {
+      now: new Date('2026-02-02T00:00:00Z'),
+      version,
+    }) as typeof patch;
     expect(later.status.conditions).toEqual([{ ...condition, lastHeartbeatTime: '2026-02-02T00:00:00Z' }]);
+  });
+
+  test('a Node tells beside its status who reports, and when a trial ends', () => {
+    const now = new Date('2026-01-02T03:04:05Z');
+    const told = (annotations: Record<string, string>, endsAt?: string) => {
+      const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', annotations } };
+      const report = { ...local, ...(endsAt && { trial: { deaths: 0, healthySeconds: 1, endsAt } }) };
+      const patch = statusPatch(node, report, { now, version: '2.0.0' }) as { metadata?: { annotations: object } };
+      return patch.metadata?.annotations;
+    };
+    const same = { 'relet.dev/agent-version': '2.0.0' };
+    expect(told({})).toEqual({ ...same, 'relet.dev/trial-ends': null });
+    expect(told(same)).toBeUndefined();
+    const ends = '2026-01-02T03:14:05Z';
+    expect(told(same, ends)).toEqual({ ...same, 'relet.dev/trial-ends': ends });
+    const known = { ...same, 'relet.dev/trial-ends': ends };
+    expect(told(known, '2026-01-02T03:14:08Z')).toBeUndefined();
+    expect(told(known, '2026-01-02T03:15:00Z')).toEqual({ ...same, 'relet.dev/trial-ends': '2026-01-02T03:15:00Z' });
+    expect(told(known)).toEqual({ ...same, 'relet.dev/trial-ends': null });
   });
 
   test('metrics have upstream’s names and one series each', () => {

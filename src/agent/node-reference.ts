@@ -1,6 +1,7 @@
 /** The reference as Kubernetes had it: Node.spec.configSource, reported in Node.status. */
 import { isDeepStrictEqual } from 'node:util';
 import { Fault } from '../api/faults.js';
+import { agentVersionAnnotation, trialEndsAnnotation } from '../api/node-annotations.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
@@ -32,6 +33,8 @@ export interface NodeReferenceOptions {
   name: string;
   clock: Clock;
   log: Log;
+  /** relet's own version, told in an annotation. */
+  version: string;
   /** Shown each Node that is read, for what else it tells. */
   onNode?(node: KubeObject): void;
 }
@@ -82,27 +85,32 @@ export class NodeReference implements Reference {
   }
 
   async write(report: Report, signal: AbortSignal): Promise<void> {
-    const { client, name, clock } = this.#options;
+    const { client, name, clock, version } = this.#options;
     const node = await client.get<Node>(nodes, { name }, { signal }).catch((error) => {
       // Not registered yet, or gone: when it appears, whoever follows it is told.
       if (isNotFound(error)) return undefined;
       throw error;
     });
     if (node === undefined) return;
-    const patch = statusPatch(node, report, new Date(clock.now()));
+    const patch = statusPatch(node, report, { now: new Date(clock.now()), version });
     if (patch !== undefined)
       await client.patch(nodes, { name, subresource: 'status' }, patch, { as: 'strategic', signal });
   }
 }
 
 /** Undefined when the Node says all of it already. */
-export function statusPatch(node: Node, report: Report, now: Date): object | undefined {
+export function statusPatch(
+  node: Node,
+  report: Report,
+  { now, version }: { now: Date; version: string },
+): object | undefined {
   const wanted = statusConfig(report);
   const text = configOk(report);
   const present = ours(node).condition;
   const sameText =
     present?.status === text.status && present.reason === text.reason && present.message === text.message;
-  if (sameText && isDeepStrictEqual(node.status?.config, wanted)) return undefined;
+  const annotations = toldBeside(node, report, version);
+  if (sameText && isDeepStrictEqual(node.status?.config, wanted) && annotations === undefined) return undefined;
   const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
   const condition: Condition = {
     type: 'ConfigOK',
@@ -112,7 +120,23 @@ export function statusPatch(node: Node, report: Report, now: Date): object | und
   };
   // A merge keeps what it does not name, so what is gone is named as null.
   const { assigned = null, active = null, lastKnownGood = null, error = null } = wanted;
-  return { status: { config: { assigned, active, lastKnownGood, error }, conditions: [condition] } };
+  const status = { config: { assigned, active, lastKnownGood, error }, conditions: [condition] };
+  return annotations === undefined ? { status } : { metadata: { annotations }, status };
+}
+
+/** The end of a trial is an estimate, made anew at every look; it is written again only when it moved. */
+const sameEndMs = 5000;
+
+/** Annotations as they should be; undefined when they are so. */
+function toldBeside({ metadata }: Node, { trial }: Report, version: string): Record<string, string | null> | undefined {
+  const present = metadata.annotations ?? {};
+  const [ends, told] = [trial?.endsAt, present[trialEndsAnnotation]];
+  const isSameEnd =
+    ends === undefined || told === undefined
+      ? ends === told
+      : Math.abs(Date.parse(ends) - Date.parse(told)) <= sameEndMs;
+  if (isSameEnd && present[agentVersionAnnotation] === version) return undefined;
+  return { [trialEndsAnnotation]: ends ?? null, [agentVersionAnnotation]: version };
 }
 
 function ours(node: Node | undefined) {

@@ -5,6 +5,7 @@
  */
 import { historyAnnotation } from '../api/config-history.js';
 import { sameReference, sourceName } from '../api/config-state.js';
+import { agentVersionAnnotation, trialEndsAnnotation } from '../api/node-annotations.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import type { CallOptions, KubeClient, ListOptions } from './client.js';
@@ -29,6 +30,8 @@ export interface ConfiguredNode {
   condition: { status: string; reason: string; message: string; since: string } | undefined;
   /** When the trial under way is over, if the node tells. */
   trialEndsAt: string | undefined;
+  /** Fields that flags of its kubelet set, if the node tells. */
+  pinnedByFlags: string[] | undefined;
   /** relet's version on the node, if it tells. */
   agentVersion: string | undefined;
   /** The annotation as it stands; src/api/config-history.ts reads it. */
@@ -71,8 +74,8 @@ export interface ConfigReferences {
   assign(node: ConfiguredNode, source: NodeConfigSource | undefined, options: AssignOptions): Promise<ConfiguredNode>;
 }
 
-/** The references of this cluster. */
-export function configReferences(client: KubeClient): ConfigReferences {
+/** The references of this cluster; which kind it has, is asked of the server. */
+export async function configReferences(client: KubeClient, _options: CallOptions = {}): Promise<ConfigReferences> {
   return nodeReferences(client);
 }
 
@@ -146,8 +149,9 @@ function fromNode({ metadata, spec, status }: Node): ConfiguredNode {
       message: ok.message ?? '',
       since: ok.lastTransitionTime ?? '',
     },
-    trialEndsAt: annotations['relet.dev/trial-ends'],
-    agentVersion: annotations['relet.dev/agent-version'],
+    trialEndsAt: annotations[trialEndsAnnotation],
+    pinnedByFlags: undefined,
+    agentVersion: annotations[agentVersionAnnotation],
     history: annotations[historyAnnotation],
     version: metadata.resourceVersion ?? '',
   };
