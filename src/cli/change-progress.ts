@@ -21,7 +21,8 @@ export type ChangeProgress =
   | { kind: 'asked'; error?: string }
   | { kind: 'taken' }
   | { kind: 'active'; ready: boolean; proven: boolean }
-  | { kind: 'refused' | 'rolled back' | 'cannot follow'; error: string }
+  /** `doubtful`: word for word what the node had reported before, so it may not have looked at the new config yet. */
+  | { kind: 'refused' | 'rolled back' | 'cannot follow'; error: string; doubtful?: true }
   | { kind: 'changed' };
 
 export interface Wish {
@@ -39,7 +40,8 @@ export function changeProgress(node: ConfiguredNode, { to, errorBefore, readyBef
   if (!sameReference(wanted, sourceName(assigned))) return notTaken(error, errorBefore);
   const kind = error === undefined ? undefined : errorKind(error);
   if (kind === 'sync' && error !== errorBefore) return { kind: 'cannot follow', error: error! };
-  if (kind === 'refused' || kind === 'rolled back') return { kind, error: error! };
+  if (kind === 'refused' || kind === 'rolled back')
+    return { kind, error: error!, ...(error === errorBefore && { doubtful: true }) };
   if (!sameExactSource(sourceName(assigned), sourceName(active))) return { kind: 'taken' };
   const ready = node.ready === 'True' || !readyBefore;
   const proven = isProven(sourceName(active), sourceName(lastKnownGood));

@@ -1,11 +1,12 @@
 /** Names for completion, from the cluster and the kubeconfig. Whatever goes wrong, there are simply none. */
+import { configLabel } from '../api/node-config.js';
 import { fieldsOf } from '../config/fields.js';
 import { newestMinor } from '../config/model.js';
 import { readPlain } from '../config/plain-document.js';
 import { kubeconfigPaths, loadKubeconfig } from '../kube/kubeconfig.js';
 import { configMaps, namespaces, nodes, type ResourceType } from '../kube/resource-type.js';
 import type { Names, Suggestion } from './complete-words.js';
-import { configLabel } from './config-maps.js';
+
 import type { ConnectionOptions } from './connection-flags.js';
 import { withSession } from './session.js';
 

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { SourceName } from '../api/config-state.js';
 import { hashedName } from '../api/configmap-hash.js';
 import { checkDnsSubdomain } from '../api/names.js';
+import { configLabel } from '../api/node-config.js';
 import type { NodeConfigSource } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import { isAlreadyExists, isNotFound } from '../kube/api-error.js';
@@ -10,7 +11,6 @@ import { configMaps } from '../kube/resource-type.js';
 import { CannotRun } from './cannot-run.js';
 import type { Session } from './session.js';
 
-export const configLabel = 'relet.dev/kubelet-config';
 export const defaultName = 'kubelet-config';
 export const defaultKey = 'kubelet';
 

@@ -3,12 +3,14 @@
  * default is not empty, leaving out means the default: such fields are written out. Fields that relet does not know, of a
  * newer kubelet, are carried along untouched.
  */
-import { Document, parseDocument, visit } from 'yaml';
 import { decode } from '../config/decode.js';
 import { setDefaults } from '../config/defaults.js';
+import { readDocument } from '../config/document.js';
 import type { KubeletConfig, Minor } from '../config/model.js';
 import { sameValue } from '../config/same-value.js';
 import { type StructShape, shapeOf } from '../config/shape.js';
+import type { Value } from '../config/value.js';
+import { asYaml } from './yaml-text.js';
 
 const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
 
@@ -21,8 +23,7 @@ export interface RunningConfig {
 
 /** From the answer of `/configz`. Throws when it is none. */
 export function readConfigz(answer: string, minor: Minor): RunningConfig {
-  // Integers beyond 2^53 are real here, and JSON.parse would round them.
-  const parsed = parseDocument(answer, { intAsBigInt: true, uniqueKeys: false }).toJS() as unknown;
+  const parsed = exactly(readDocument(answer).value);
   const said = isStruct(parsed) ? parsed.kubeletconfig : undefined;
   if (!isStruct(said)) throw new Error('the answer of /configz has no kubeletconfig in it');
   const document: KubeletConfig = { ...header, ...said, ...header };
@@ -32,6 +33,24 @@ export function readConfigz(answer: string, minor: Minor): RunningConfig {
   const shape = shapeOf(minor);
   compare(decoded, read, shape, '', { document, unsayable });
   return { document: inOrder(document, shape), unsayable };
+}
+
+/** Integers beyond 2^53 are real here, and JSON.parse would round them. */
+function exactly(value: Value): unknown {
+  switch (value.kind) {
+    case 'null':
+      return null;
+    case 'number':
+      return /^-?\d+$/.test(value.text) && !Number.isSafeInteger(Number(value.text))
+        ? BigInt(value.text)
+        : Number(value.text);
+    case 'array':
+      return value.items.map(exactly);
+    case 'object':
+      return Object.fromEntries(value.entries.map((entry) => [entry.key, exactly(entry.value)]));
+    default:
+      return value.value;
+  }
 }
 
 interface Found {
@@ -70,23 +89,3 @@ function inOrder(document: KubeletConfig, { fields }: StructShape): KubeletConfi
 
 const isStruct = (value: unknown): value is KubeletConfig =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/**
- * Words that YAML 1.1 reads as something else are quoted, as the kubelet's reader needs; the library does not quote all
- * that Go's reader takes for special.
- */
-export function asYaml(value: object): string {
-  const document = new Document(value, { aliasDuplicateObjects: false });
-  visit(document, {
-    Scalar: (_key, node) => {
-      if (typeof node.value === 'string' && !isPlainWord(node.value)) node.type = 'QUOTE_DOUBLE';
-    },
-  });
-  return document.toString({ lineWidth: 0 });
-}
-
-/** Paths, quantities, durations, names: nothing a reader could take for a number, a date or a mark. */
-const isPlainWord = (text: string): boolean =>
-  /^[A-Za-z/][\w./-]*$/.test(text)
-    ? !/^(y|n|yes|no|on|off|true|false|null|nan|inf)$/i.test(text)
-    : /^\d+(\.\d+)?([KMGTPE]i|[mkMGTP]|%|(h|m|s|ms|us)(\d+(m|s))*)$/.test(text);

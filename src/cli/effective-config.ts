@@ -7,8 +7,9 @@ import type { ConfiguredNode } from '../kube/config-reference.js';
 import { nodes, resourcePath } from '../kube/resource-type.js';
 import { CannotRun } from './cannot-run.js';
 import { type Payload, readPayload } from './config-maps.js';
-import { asYaml, readConfigz } from './config-text.js';
+import { readConfigz } from './config-text.js';
 import type { Session } from './session.js';
+import { asYaml } from './yaml-text.js';
 
 export interface EffectiveConfig {
   /** Without kubelet defaults filled in beyond what the origin shows. */

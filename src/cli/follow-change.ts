@@ -16,10 +16,14 @@ export interface FollowChange {
   onProgress(text: string): void;
 }
 
+/** How long a node may go on saying what it had said before the change, before that counts as its answer. */
+const doubtMs = 3000;
+
 /** Never throws for what the node does; a watch that breaks is taken up again until the time is over. */
 export async function followChange(session: Session, options: FollowChange): Promise<ChangeEnd> {
   const { node: name, wish, timeoutMs, onProgress } = options;
   const done = new AbortController();
+  let doubt: NodeJS.Timeout | undefined;
   const late = setTimeout(() => done.abort({ kind: 'timed out' } satisfies ChangeEnd), timeoutMs);
   const onInterrupt = () => done.abort({ kind: 'interrupted' } satisfies ChangeEnd);
   if (session.signal.aborted) onInterrupt();
@@ -28,7 +32,9 @@ export async function followChange(session: Session, options: FollowChange): Pro
     if (node === undefined) return done.abort({ kind: 'gone' } satisfies ChangeEnd);
     const progress = changeProgress(node, wish);
     const end = endOf(progress);
-    if (end !== undefined) done.abort(end);
+    clearTimeout(doubt);
+    if (end !== undefined && 'doubtful' in progress) doubt = setTimeout(() => done.abort(end), doubtMs);
+    else if (end !== undefined) done.abort(end);
     else onProgress(progressText(progress));
   };
   try {
@@ -42,6 +48,7 @@ export async function followChange(session: Session, options: FollowChange): Pro
     return done.signal.reason as ChangeEnd;
   } finally {
     clearTimeout(late);
+    clearTimeout(doubt);
     session.signal.removeEventListener('abort', onInterrupt);
   }
 }

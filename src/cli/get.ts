@@ -59,7 +59,7 @@ async function show(session: Session, names: string[], format: ObjectFormat | un
       options,
     );
   } else {
-    const text = await writeObjects(format, { resource: 'node', objects: sorted, single: names.length === 1 });
+    const text = writeObjects(format, { resource: 'node', objects: sorted, single: names.length === 1 });
     // As kubectl, a template ends where it ends.
     if (format.kind === 'jsonpath') writeOut(text);
     else session.terminal.print(text);

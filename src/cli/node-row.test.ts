@@ -24,6 +24,7 @@ function node(name: string, change: Partial<ConfiguredNode>): ConfiguredNode {
     reports: true,
     condition: undefined,
     trialEndsAt: undefined,
+    pinnedByFlags: undefined,
     agentVersion: undefined,
     history: undefined,
     version: '1',

@@ -2,6 +2,7 @@
 import { CannotRun } from './cannot-run.js';
 import { JsonPathError, parseTemplate, printTemplate, valuesAt, valueText } from './json-path.js';
 import { tableLines } from './table.js';
+import { asYaml } from './yaml-text.js';
 
 export type ObjectFormat =
   | { kind: 'json' | 'yaml' | 'name' }
@@ -51,14 +52,14 @@ export interface Shown<T> {
   single: boolean;
 }
 
-export async function writeObjects<T extends Named>(format: ObjectFormat, shown: Shown<T>): Promise<string> {
+export function writeObjects<T extends Named>(format: ObjectFormat, shown: Shown<T>): string {
   const { resource, objects, single } = shown;
   const whole = single && objects.length === 1 ? objects[0]! : { apiVersion: 'v1', kind: 'List', items: objects };
   switch (format.kind) {
     case 'json':
       return JSON.stringify(whole, null, 2);
     case 'yaml':
-      return (await import('./as-yaml.js')).asYaml(whole);
+      return asYaml(whole);
     case 'name':
       return objects.map(({ metadata }) => `${resource}/${metadata.name}`).join('\n');
     case 'jsonpath':

@@ -6,9 +6,10 @@ import { decode } from '../config/decode.js';
 import { diff } from '../config/diff.js';
 import type { KubeletConfig, Minor } from '../config/model.js';
 import type { ConfiguredNode } from '../kube/config-reference.js';
-import { asYaml } from './config-text.js';
+
 import { minorOf, readActive } from './effective-config.js';
 import type { Session } from './session.js';
+import { asYaml } from './yaml-text.js';
 
 export interface PinnedField {
   path: string;

@@ -48,7 +48,7 @@ export async function withSession<T>(options: ConnectionOptions, work: (session:
     client = connect(options);
     return await work({
       client,
-      references: configReferences(client),
+      references: await configReferences(client, { signal: interrupt.signal }),
       namespace: options.namespace ?? defaultNamespace,
       namespaceGiven: options.namespace !== undefined,
       terminal: openTerminal(),

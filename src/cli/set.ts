@@ -6,10 +6,11 @@ import type { ConfiguredNode } from '../kube/config-reference.js';
 import { CannotRun } from './cannot-run.js';
 import { type Difference, withImpact } from './change-text.js';
 import { type ChangeVerbOptions, changeTo, type NewText } from './change-to.js';
-import { asYaml } from './config-text.js';
+
 import { minorOf, readEffective } from './effective-config.js';
 import { selectNodes } from './select-nodes.js';
 import { type Session, withSession } from './session.js';
+import { asYaml } from './yaml-text.js';
 
 export interface SetOptions extends ChangeVerbOptions {
   selector?: string;

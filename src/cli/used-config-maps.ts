@@ -1,9 +1,10 @@
 /** Which ConfigMaps the nodes of a cluster use, may fall back to, or could go back to. */
 import { parseSourceText, readHistory } from '../api/config-history.js';
 import { sourceName } from '../api/config-state.js';
+import { configLabel } from '../api/node-config.js';
 import type { ConfiguredNode } from '../kube/config-reference.js';
 import { configMaps } from '../kube/resource-type.js';
-import { type ConfigMap, configLabel } from './config-maps.js';
+import type { ConfigMap } from './config-maps.js';
 import type { Session } from './session.js';
 
 /** `namespace/name` of each, and who uses it. */

@@ -58,7 +58,8 @@ export const changeCommands: Record<string, () => Command> = {
       changing(
         verb('relet assign', 'Point nodes at a config that is stored already.')
           .argument('<CONFIGMAP>', 'NAME or NAMESPACE/NAME')
-          .argument('[NODE...]', 'nodes'),
+          .argument('[NODE...]', 'nodes')
+          .option('--no-validate', 'let the node judge it alone'),
         ['many', 'key'],
       ).action(async (configMap, names, options) => (await import('./assign.js')).assign(configMap, names, options)),
       [

@@ -1,0 +1,100 @@
+/** The operator's verbs with real nodes: `relet up`, each node a `relet kubelet` with a hollow kubelet behind it. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { executable, type Outcome } from './run-relet.js';
+
+const home = mkdtempSync(join(tmpdir(), 'relet-operator-nodes-'));
+const kubeconfig = join(home, '.relet', 'admin.kubeconfig');
+
+function relet(args: string[], env: Record<string, string> = {}): Promise<Outcome> {
+  const child = spawn(process.execPath, [executable, ...args], {
+    env: { PATH: process.env.PATH, HOME: home, KUBECONFIG: kubeconfig, ...env },
+    cwd: home,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const said = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text) => (said.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text) => (said.stderr += text));
+  return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...said })));
+}
+
+const statesOf = async (...names: string[]) =>
+  (
+    await relet(['get', ...names, '-o', 'jsonpath={.status.state}{range .items[*]}{.status.state} {end}'])
+  ).stdout.trim();
+
+beforeAll(async () => {
+  const { status, stderr } = await relet(['up', '--detach', '--nodes', '2', '--port', '0', '--trial-duration', '3s']);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+});
+afterAll(async () => {
+  await relet(['down']);
+  rmSync(home, { recursive: true, force: true });
+});
+
+describe('with real nodes', () => {
+  test('set: active, on trial with the time left, then last known good', async () => {
+    const { status, stdout } = await relet(['set', 'node-1', 'maxPods=42', '--yes', '-m', 'smaller']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^node-1: active: kube-system\/kubelet-config-\w{10}\/kubelet; on trial/m);
+    expect((await relet(['view', 'node-1'])).stdout).toMatch(/^maxPods: 42$/m);
+    expect(await relet(['wait', 'node-1', '--for=lastKnownGood', '--timeout=30s'])).toMatchObject({ status: 0 });
+    expect(await statesOf('node-1')).toBe('active');
+  });
+
+  test('the round trip of a running config changes nothing: the kubelet takes its own text', async () => {
+    const text = (await relet(['view', 'node-2'])).stdout;
+    writeFileSync(join(home, 'same.yaml'), text);
+    const { status, stdout } = await relet(['diff', 'node-2', 'same.yaml']);
+    expect({ status, stdout: stdout.split('\n').at(-2) }).toEqual({ status: 0, stdout: 'Both mean the same.' });
+    const pushed = (await relet(['push', 'same.yaml', '--kubelet-version', '1.32', '-o', 'name'])).stdout.trim();
+    expect((await relet(['assign', pushed, 'node-2', '--yes'])).status).toBe(0);
+    expect((await relet(['diff', 'node-2', 'same.yaml'])).status).toBe(0);
+  });
+
+  test('edit: through the editor to the running kubelet', async () => {
+    writeFileSync(join(home, 'editor.sh'), 'sed -i "s/^maxPods: .*/maxPods: 43/" "$1"\n');
+    const { status, stdout } = await relet(['edit', 'node-1', '--yes'], { EDITOR: `sh ${join(home, 'editor.sh')}` });
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^ {4}- 42\n {4}\+ 43$/m);
+    expect((await relet(['view', 'node-1'])).stdout).toMatch(/^maxPods: 43$/m);
+    expect((await relet(['wait', 'node-1', '--for=lastKnownGood', '--timeout=30s'])).status).toBe(0);
+  });
+
+  test('what the node refuses is told with its cause, and undo takes it back', async () => {
+    // Past relet's checks here, as kubectl would; the node judges for itself.
+    writeFileSync(
+      join(home, 'broken.yaml'),
+      'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: -5\n',
+    );
+    const name = (await relet(['push', 'broken.yaml', '--no-validate', '-o', 'name'])).stdout.trim();
+    const refused = await relet(['assign', name, 'node-1', '--yes']);
+    expect(refused.status).toBe(2);
+    expect(refused.stderr).toContain('would not run with that');
+    const kubectlWay = await relet(['assign', name, 'node-1', '--yes', '--no-validate']);
+    expect(kubectlWay.status).toBe(1);
+    expect(kubectlWay.stdout).toMatch(/^node-1: refused: failed to validate config.*\n(?: {4}.*\n)*? {4}.*maxPods/m);
+    expect(await relet(['wait', 'node-1', '--for=active'])).toMatchObject({ status: 1 });
+    expect((await relet(['view', 'node-1'])).stdout).toMatch(/^maxPods: 43$/m);
+    expect((await relet(['undo', 'node-1', '--yes'])).status).toBe(0);
+  });
+
+  test('reset brings the local config back, on all nodes one by one', async () => {
+    const { status, stdout } = await relet(['reset', '--all', '--yes']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^node-1: active: its local config$/m);
+    expect(stdout).toMatch(/^Done \(2\): node-1, node-2$/m);
+    expect(await statesOf('node-1', 'node-2')).toBe('local local');
+    expect((await relet(['view', 'node-1'])).stdout).toMatch(/^maxPods: 110$/m);
+  });
+
+  test('doctor finds nothing wrong, and knows the version of relet on the nodes', async () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8'));
+    const { status, stdout } = await relet(['doctor']);
+    expect({ status, last: stdout.trimEnd().split('\n').at(-1) }).toEqual({ status: 0, last: 'All is well.' });
+    expect(stdout).toContain(`relet on the nodes is version ${version}`);
+  });
+});
