@@ -44,9 +44,9 @@ export async function bench(main) {
           .map(({ text }) => text)
           .join('\n'),
       );
-  } finally {
-    await clean();
   }
+  await clean();
+  process.exit();
 }
 
 export function newDir() {
@@ -253,6 +253,8 @@ export async function newNode(dir, kubeconfig) {
 }
 
 export function startRelet(node, ...flags) {
+  // A relet that ended badly leaves its kubelet running, as it must; the bench may not.
+  atEnd(() => endChild(join(node.dynamicDir, 'meta', 'child')));
   return start(process.execPath, [
     relet,
     'kubelet',
@@ -262,6 +264,14 @@ export function startRelet(node, ...flags) {
     ...flags,
     ...node.kubeletFlags,
   ]);
+}
+
+function endChild(record) {
+  try {
+    process.kill(JSON.parse(readFileSync(record, 'utf8')).process.pid, 'SIGKILL');
+  } catch {
+    // No record, no process: as it should be.
+  }
 }
 
 /** Resolves when a kubelet answers on this port. */
