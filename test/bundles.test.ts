@@ -18,6 +18,14 @@ describe('bundles', () => {
     expect(text(name)).not.toContain(catalogueText);
   });
 
+  test('what a node at rest needs stays small: the judge and its tables are loaded with the first new config', () => {
+    expect(text('run-agent.cjs').length).toBeLessThan(200_000);
+    for (const known of ['RotateKubeletServerCertificate', 'failed to load kubelet config file']) {
+      expect(text('host-judge.cjs')).toContain(known);
+      expect(text('run-agent.cjs')).not.toContain(known);
+    }
+  });
+
   test('the table of verbs is small and knows nothing of them', () => {
     expect(text('cli.cjs').length).toBeLessThan(20_000);
   });

@@ -21,7 +21,7 @@ import { type FieldPolicy, type Objection, objections } from './judge/field-poli
 import { cutOffs, type NodeFacts } from './judge/guards.js';
 import { askKubelet, type KubeletProbe, type KubeletVerdict } from './judge/kubelet-verdict.js';
 import { warningsFor } from './judge/warnings.js';
-import type { Accepted, Candidate, Judge, Judgement, JudgeOptions, Refused } from './judging.js';
+import type { Accepted, Candidate, Grounds, Judge, Judgement, JudgeOptions, Refused } from './judging.js';
 
 export interface JudgeParts {
   commandLine: DividedCommandLine;
@@ -59,6 +59,7 @@ class Case {
   readonly #history: JudgeOptions['history'];
   readonly #minor: Minor;
   readonly #warnings: string[] = [];
+  #grounds: Grounds | undefined;
 
   constructor(parts: JudgeParts, candidate: Candidate, { history }: JudgeOptions) {
     this.#parts = parts;
@@ -69,6 +70,8 @@ class Case {
 
   async judge(): Promise<Judgement> {
     const text = this.#text();
+    // Asked first and heard last: the kubelet thinks in a process of its own. What it cannot read is asked about below.
+    const early = mayBeAlpha(text) ? undefined : this.#ask(this.#ownFile, false);
     const ours = this.#check(text);
     const document = ours.effective && decode(text, { minor: this.#minor, file: this.#file, strict: false });
     let configFile = this.#ownFile;
@@ -79,7 +82,7 @@ class Case {
       if (this.#candidate.checkpoint === undefined) throw error;
       return this.#refuse('internal', [messages(error)]);
     }
-    const theirs = await this.#ask(configFile, document?.isAlpha ?? false);
+    const theirs = await (early ?? this.#ask(configFile, document?.isAlpha ?? false));
     if (theirs.kind === 'refused') return this.#refuse(faultOf(theirs), [theirs.message]);
     if (ours.verdict !== 'accepted' && theirs.kind === 'unknown' && this.#history === 'none')
       return this.#refuse(ours.verdict === 'decode-error' ? 'parse' : 'validate', [ours.message]);
@@ -94,7 +97,9 @@ class Case {
   #object(effective: KubeletConfig, document: KubeletConfig, findings: Finding[]): Refused | undefined {
     if (this.#candidate.checkpoint !== undefined) {
       const local = this.#localConfig();
-      const guards = this.#notLifted(cutOffs(effective, local.effective, this.#parts.nodeFacts(local.effective)), true);
+      const facts = this.#parts.nodeFacts(local.effective);
+      this.#grounds = { staticPodPath: String(getField(local.effective, 'staticPodPath') ?? ''), ...facts };
+      const guards = this.#notLifted(cutOffs(effective, local.effective, facts), true);
       if (guards.length > 0)
         return this.#refuse(
           'guard',
@@ -137,6 +142,7 @@ class Case {
       configFile,
       healthz: port === 0 ? undefined : { host: reachable(host), port },
       staticPodPath: (getField(effective, 'staticPodPath') as string) || undefined,
+      ...(this.#grounds && { grounds: this.#grounds }),
     };
   }
 
@@ -208,6 +214,11 @@ class Case {
   get #file(): string {
     return this.#ownFile ?? this.#parts.commandLine.values.get('config')?.at(-1) ?? 'kubelet.yaml';
   }
+}
+
+/** False for certain, true perhaps: YAML has many ways to write a word, and all of them with these letters or an escape. */
+function mayBeAlpha(text: string): boolean {
+  return text.includes('v1alpha1') || text.includes('\\');
 }
 
 /** Where the kubelet stopped: reading the file, or disliking what it says. */

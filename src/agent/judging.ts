@@ -23,6 +23,15 @@ export interface Accepted {
   healthz: { host: string; port: number } | undefined;
   /** The kubelet will run static pods from here. */
   staticPodPath: string | undefined;
+  /** What was true of the node when a config other than the local one was accepted. */
+  grounds?: Grounds;
+}
+
+export interface Grounds {
+  /** The local config's; empty when it has none. */
+  staticPodPath: string;
+  hasStaticPods: boolean;
+  providerID?: string;
 }
 
 export interface Refused {

@@ -11,6 +11,7 @@ import { type FollowedReference, isFollowedReference } from './chosen-reference.
 import { type Hold, isHold } from './hold.js';
 import { JsonRecord } from './json-record.js';
 import { isKnownBinary, type KnownBinary } from './kubelet-version.js';
+import { isJudged, type Judged } from './lasting-judge.js';
 import { decodeRecord, encodeRecord } from './record.js';
 import { isReportRecord, type ReportRecord } from './report-record.js';
 import { isRequest, type Request } from './requests.js';
@@ -32,6 +33,7 @@ export class Memory {
   readonly checkpoints: Checkpoints;
   readonly trial: JsonRecord<Trial>;
   readonly verdicts: JsonRecord<Verdicts>;
+  readonly judged: JsonRecord<Judged>;
   readonly child: JsonRecord<ChildRecord>;
   readonly hold: JsonRecord<Hold>;
   readonly request: JsonRecord<Request>;
@@ -55,6 +57,7 @@ export class Memory {
     this.checkpoints = new Checkpoints(join(dir, 'checkpoints'), files, record('digests', isDigests));
     this.trial = record('trial', isTrial);
     this.verdicts = record('verdicts', isVerdicts);
+    this.judged = record('judged', isJudged);
     this.child = record('child', isChildRecord);
     this.hold = record('hold', isHold);
     this.request = record('request', isRequest);

@@ -1,5 +1,4 @@
 /** Puts the agent together from real parts and runs it: signals in, exit code out. */
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import pkg from '../../package.json' with { type: 'json' };
@@ -11,8 +10,6 @@ import { openDirectory } from '../agent/directory.js';
 import { type DividedCommandLine, kubeletArgs } from '../agent/flags.js';
 import { createHost, protectFromOom } from '../agent/host.js';
 import { localFiles } from '../agent/judge/local-config.js';
-import { judgeOnHost } from '../agent/judge/on-host.js';
-import { readFieldPolicy } from '../agent/judge/read-field-policy.js';
 import { KubeletProcess } from '../agent/kubelet-process.js';
 import { createVersionQuestion } from '../agent/kubelet-version.js';
 import { Memory } from '../agent/memory.js';
@@ -24,6 +21,8 @@ import { type Files, realFiles } from '../atomic-file.js';
 import { systemClock } from '../clock.js';
 import { createLog, type Log } from '../log.js';
 import { kubeletCommand } from './kubelet-command.js';
+import { nodeJudge, type PolicyFile, readPolicyFile } from './node-judge.js';
+import { createSpareMemory } from './spare-memory.js';
 
 /** For `--check`: looks and changes nothing, even beside a relet that runs. */
 const lookingFiles: Files = { ...realFiles, makeDir() {}, create() {}, sync() {}, rename() {}, remove() {} };
@@ -38,11 +37,13 @@ export async function runAgent(divided: DividedCommandLine): Promise<number> {
   const { options } = divided;
   const log = createLog({ format: options.logFormat, write: (line) => process.stderr.write(line) });
   const dir = resolve(options.dynamicConfigDir ?? '');
-  if (options.check) return tell(assemble(divided, new Memory(dir, log, lookingFiles), log, lookingFiles));
+  const policy = await readPolicyFile(options.fieldPolicyFile);
+  if (options.check)
+    return tell(assemble({ divided, memory: new Memory(dir, log, lookingFiles), policy, log, files: lookingFiles }));
   const host = createHost(process.env);
   const directory = openDirectory({ dir, host, log });
   try {
-    const parts = assemble(divided, directory.memory, log, realFiles);
+    const parts = assemble({ divided, memory: directory.memory, policy, log, files: realFiles });
     if (options.onChange === 'exit') {
       const complaint = await restartComplaint(host);
       if (complaint !== undefined) log.warn(complaint);
@@ -57,6 +58,7 @@ export async function runAgent(divided: DividedCommandLine): Promise<number> {
 async function live(parts: AgentParts, metrics: { host: string; port: number } | undefined): Promise<number> {
   const { log, memory, reporter, counters, kubelet } = parts;
   const agent = new Agent(parts);
+  reporter.listen(createSpareMemory());
   const stop = new AbortController();
   for (const signal of ending) process.on(signal, () => stop.abort(signal));
   for (const signal of passedOn) process.on(signal, () => kubelet.forward(signal));
@@ -75,7 +77,15 @@ async function live(parts: AgentParts, metrics: { host: string; port: number } |
   }
 }
 
-function assemble(divided: DividedCommandLine, memory: Memory, log: Log, files: Files): AgentParts {
+interface Surroundings {
+  divided: DividedCommandLine;
+  memory: Memory;
+  policy: PolicyFile;
+  log: Log;
+  files: Files;
+}
+
+function assemble({ divided, memory, policy, log, files }: Surroundings): AgentParts {
   const { options, values } = divided;
   const clock = systemClock;
   const host = createHost(process.env);
@@ -111,17 +121,7 @@ function assemble(divided: DividedCommandLine, memory: Memory, log: Log, files: 
       settleMs,
     },
     memory,
-    judge: judgeOnHost({
-      commandLine: divided,
-      command,
-      host,
-      files,
-      convertedDir: memory.convertedDir,
-      policy: options.fieldPolicyFile
-        ? readFieldPolicy(readFileSync(options.fieldPolicyFile, 'utf8'), options.fieldPolicyFile)
-        : undefined,
-      providerID: () => connection.providerID,
-    }),
+    judge: nodeJudge({ divided, command, host, memory, files, providerID: () => connection.providerID }, policy),
     commandLine,
     kubeletVersion: createVersionQuestion({
       command,

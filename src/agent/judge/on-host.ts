@@ -1,11 +1,9 @@
 /** The judge with its parts from this machine: the kubelet binary, the local files, static pods, cgroups. */
-import { existsSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { applyMergePatch } from '../../api/patch/merge-patch.js';
 import { type Files, replaceFile } from '../../atomic-file.js';
 import { decode } from '../../config/decode.js';
-import { getField, type Host as HostDescription, type KubeletConfig, type Minor } from '../../config/model.js';
+import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
 import { sha256 } from '../checkpoints.js';
 import type { DividedCommandLine } from '../flags.js';
 import type { Host } from '../host.js';
@@ -13,6 +11,7 @@ import { createJudge } from '../judge.js';
 import type { Judge } from '../judging.js';
 import { defaultFieldPolicy, type FieldPolicy } from './field-policy.js';
 import { localFiles } from './local-config.js';
+import { describeMachine } from './machine.js';
 
 export interface HostJudgeParts {
   commandLine: DividedCommandLine;
@@ -39,7 +38,7 @@ export function judgeOnHost(parts: HostJudgeParts): Judge {
         return { code, output: stdout + stderr, timedOut: code === null };
       },
     },
-    host: describeHost(),
+    host: describeMachine(),
     policy: policy ?? defaultFieldPolicy,
     policyIsOurs: policy !== undefined,
     forecast,
@@ -59,15 +58,6 @@ export function judgeOnHost(parts: HostJudgeParts): Judge {
       return path;
     },
   });
-}
-
-/** Only what is certain; what is left out settles nothing. */
-function describeHost(): HostDescription {
-  return {
-    cgroupVersion: existsSync('/sys/fs/cgroup/cgroup.controllers') ? 2 : 1,
-    cpus: availableParallelism(),
-    memoryBytes: totalmem(),
-  };
 }
 
 /** One file stays as it is, with its lines; drop-ins are merged over it as the kubelet merges them. */
