@@ -248,6 +248,9 @@ describe('changing from one reference to the other', () => {
 
 describe('the definition', () => {
   test.each([
+    ['no subfield', { configSource: {} }, 'exactly one reference subfield must be non-nil'],
+    ['a uid', source('n', { uid: 'u' }), 'uid must not be set in spec'],
+    ['a resourceVersion', source('n', { resourceVersion: '1' }), 'resourceVersion must not be set in spec'],
     ['no namespace', source('n', { namespace: undefined }), 'spec.configSource.configMap.namespace: Required value'],
     ['no name', source('n', { name: undefined }), 'spec.configSource.configMap.name: Required value'],
     [

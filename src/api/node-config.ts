@@ -58,10 +58,8 @@ export interface NodeConfigCondition {
   lastTransitionTime: string;
 }
 
-/** Written by the node itself. */
+/** Written by the node itself. Granted and Guarded, in the same list, are the controller's. */
 export const nodeConditions = ['ConfigOK', 'OnTrial'] as const;
-/** Written by the controller: the node may read what it is assigned; what keeps nodes from writing what is not theirs. */
-export const controllerConditions = ['Granted', 'Guarded'] as const;
 
 /** No configSource, and nobody decided that: no instruction. Any change of the spec is a decision. */
 export function isUndecided({ metadata, spec }: NodeConfig): boolean {

@@ -34,6 +34,11 @@ const verbs: readonly Verb[] = [
   changing('undo', 'Take the last change of a node back'),
   changing('gc', 'Remove ConfigMaps that no node uses'),
   {
+    name: 'controller',
+    summary: 'Run the controller of NodeConfigs: one for each Node, and grants',
+    load: () => import('./controller.js'),
+  },
+  {
     name: 'config',
     summary: 'Check, explain and compare kubelet configuration; needs no cluster',
     load: () => import('./config.js'),

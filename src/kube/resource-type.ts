@@ -23,6 +23,20 @@ export const nodes = core('nodes');
 export const pods = core('pods');
 export const leases: ResourceType = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
 export const nodeConfigs: ResourceType = { group: 'relet.dev', version: 'v1alpha1', resource: 'nodeconfigs' };
+const rbac = (resource: string): ResourceType => ({ group: 'rbac.authorization.k8s.io', version: 'v1', resource });
+const admission = (resource: string): ResourceType => ({
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  resource,
+});
+
+export const roles = rbac('roles');
+export const roleBindings = rbac('rolebindings');
+export const clusterRoles = rbac('clusterroles');
+export const clusterRoleBindings = rbac('clusterrolebindings');
+/** From 1.30 on. */
+export const admissionPolicies = admission('validatingadmissionpolicies');
+export const admissionPolicyBindings = admission('validatingadmissionpolicybindings');
 
 export function resourcePath(type: ResourceType, place: ObjectPlace = {}): string {
   const { namespace, name, subresource } = place;

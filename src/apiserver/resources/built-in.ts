@@ -2,6 +2,7 @@
 import type { Resource } from '../resource.js';
 import { validatingAdmissionPolicies, validatingAdmissionPolicyBindings } from './admission-policies.js';
 import { configMaps } from './configmaps.js';
+import { deployments } from './deployments.js';
 import { events } from './events.js';
 import { eventsView } from './events-view.js';
 import { csiDrivers, csiNodes, runtimeClasses, services } from './for-kubelets.js';
@@ -24,6 +25,7 @@ export function builtInResources(options: BuiltInOptions): Resource[] {
     secrets,
     serviceAccounts,
     services,
+    deployments,
     leases,
     eventsView,
     runtimeClasses,

@@ -1,0 +1,112 @@
+/** `relet controller`: makes a NodeConfig for each Node, and lets each node read exactly the configs it is assigned. */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import pkg from '../../package.json' with { type: 'json' };
+import { systemClock } from '../clock.js';
+import { readPlain } from '../config/plain-document.js';
+import { createClient } from '../kube/client.js';
+import { kubeconfigSource } from '../kube/identity-source.js';
+import { kubeconfigPaths } from '../kube/kubeconfig.js';
+import { runWhileLeader } from '../kube/leader.js';
+import { createLog } from '../log.js';
+import { newControllerCounters, runController } from '../rollout/controller.js';
+import type { GuardChoice } from '../rollout/guards.js';
+import { serveControllerMetrics } from '../rollout/metrics.js';
+import { CannotRun } from './cannot-run.js';
+import { InvalidArgumentError, oneOf, runVerb, verb } from './command-line.js';
+
+interface Flags {
+  configNamespaces: string[];
+  kubeconfig?: string;
+  leaderElect?: boolean;
+  leaderElectNamespace: string;
+  metricsBindAddress: { host: string; port: number } | undefined;
+  guards: GuardChoice;
+  logFormat: 'text' | 'json';
+}
+
+export async function run(args: string[]): Promise<void> {
+  const command = verb(
+    'relet controller',
+    'Make a NodeConfig for each Node, and let each node read exactly the configs it is assigned. Runs until it is stopped.',
+  )
+    .option('--config-namespaces <LIST>', 'only ConfigMaps in these are granted', names, [
+      'kube-system',
+      'relet-system',
+    ])
+    .option('--kubeconfig <FILE>', 'default $KUBECONFIG, then ~/.kube/config, then the Pod it runs in')
+    .option('--leader-elect', 'work only while leading; for several at a time')
+    .option('--leader-elect-namespace <NAME>', 'namespace of the Lease', 'relet-system')
+    .option('--metrics-bind-address <HOST:PORT>', "for /metrics and /healthz; '0' turns it off", address, undefined)
+    .addOption(
+      oneOf('--guards <HOW>', 'what keeps a node from writing what is not its own', ['auto', 'policy', 'roles']),
+    )
+    .addOption(oneOf('--log-format <FORMAT>', 'how to log to stderr', ['text', 'json']))
+    .action(control);
+  await runVerb(command, args);
+}
+
+async function control(flags: Flags): Promise<void> {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort(signal));
+  const { signal } = stop;
+  const clock = systemClock;
+  const log = createLog({ format: flags.logFormat, write: (line) => void process.stderr.write(line) });
+  const client = createClient({
+    source: identity(flags, log),
+    clock,
+    userAgent: `relet/${pkg.version} (controller)`,
+    env: process.env,
+    onWarning: (warning) => log.debug('the API server warns', { warning }),
+  });
+  const counters = newControllerCounters();
+  let isLeader = false;
+  const lead = async (until: AbortSignal) => {
+    isLeader = true;
+    await runController(
+      { client, clock, log, counters, namespaces: flags.configNamespaces, guards: flags.guards },
+      until,
+    );
+    isLeader = false;
+  };
+  if (flags.metricsBindAddress)
+    serveControllerMetrics({ ...flags.metricsBindAddress, counters, isLeader: () => isLeader, log, signal });
+  log.info('controller', { server: client.connection.server, namespaces: flags.configNamespaces.join(',') });
+  if (flags.leaderElect) {
+    const name = 'relet-controller';
+    const namespace = flags.leaderElectNamespace;
+    await runWhileLeader({
+      client,
+      namespace,
+      name,
+      identity: `${hostname()}_${randomUUID()}`,
+      clock,
+      log,
+      signal,
+      lead,
+    });
+  } else await lead(signal);
+  client.close();
+}
+
+function identity({ kubeconfig }: Flags, log: ReturnType<typeof createLog>) {
+  const { paths, mustExist } = kubeconfigPaths({ explicit: kubeconfig, env: process.env });
+  try {
+    return kubeconfigSource({ paths, mustExist, readYaml: readPlain, env: process.env, clock: systemClock, log });
+  } catch (error) {
+    throw new CannotRun((error as Error).message, { cause: error });
+  }
+}
+
+function names(text: string): string[] {
+  const list = text.split(',').map((name) => name.trim());
+  if (list.every((name) => /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name))) return list;
+  throw new InvalidArgumentError('Names of namespaces, separated by commas, are expected.');
+}
+
+function address(text: string): Flags['metricsBindAddress'] {
+  if (text === '0') return undefined;
+  const [, host = '', port] = /^(.*):(\d+)$/.exec(text) ?? [];
+  if (port === undefined || Number(port) > 65_535) throw new InvalidArgumentError('HOST:PORT, :PORT or 0 is expected.');
+  return { host: host.replace(/^\[|\]$/g, '') || '::', port: Number(port) };
+}

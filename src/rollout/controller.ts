@@ -1,0 +1,320 @@
+/**
+ * The controller, whole: reads the present, does one step for one object, comes back later. Three kinds of work:
+ *
+ *     node/NAME           a NodeConfig for each Node; where roles guard, the node's own role; the conditions Granted and Guarded
+ *     grant/NS/NAME       the Role and the RoleBinding of one ConfigMap
+ *     guards              which guards are in force, and with them whether all nodes may write status
+ *
+ * It only ever grants what it may read itself, holds neither `escalate` nor `bind`, and deletes nothing but its own binding.
+ */
+import { setMaxListeners } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
+import { type NodeConfig, withConditions } from '../api/node-config.js';
+import type { Clock } from '../clock.js';
+import { isAlreadyExists, isNotFound } from '../kube/api-error.js';
+import type { KubeClient } from '../kube/client.js';
+import { serves } from '../kube/discovery.js';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  nodeConfigs,
+  type ResourceType,
+  roleBindings,
+  roles,
+} from '../kube/resource-type.js';
+import { type Ending, WorkQueue } from '../kube/work-queue.js';
+import type { Log } from '../log.js';
+import { type ClusterView, followCluster } from './cluster-view.js';
+import { boundNodes, grantBinding, grantName, grantRole } from './grant-objects.js';
+import { configMapKey, type GrantFacts, grantedCondition, namedBy, nodesToGrant } from './grants.js';
+import {
+  decideGuards,
+  type GuardChoice,
+  type GuardState,
+  guardedCondition,
+  nodeRoleName,
+  nodeRoleObjects,
+  nodeStatusBinding,
+  nodeStatusRole,
+} from './guards.js';
+import { nodeConfigFor } from './node-config-object.js';
+
+export interface ControllerOptions {
+  client: KubeClient;
+  /** Only ConfigMaps in these are granted. */
+  namespaces: readonly string[];
+  guards: GuardChoice;
+  /** A server needs a moment until it enforces new policies: so long nothing is trusted to them. Default 5 s. */
+  settleMs?: number;
+  clock: Clock;
+  log: Log;
+  counters: ControllerCounters;
+}
+
+export interface ControllerCounters {
+  passes: number;
+  retries: number;
+  nodeConfigsMade: number;
+  grantsWritten: number;
+  guards: GuardState['inForce'] | 'unknown';
+}
+
+export const newControllerCounters = (): ControllerCounters => ({
+  passes: 0,
+  retries: 0,
+  nodeConfigsMade: 0,
+  grantsWritten: 0,
+  guards: 'unknown',
+});
+
+const askAgainMs = 10_000;
+/** What only we may have made and somebody took away is made again. */
+const lookAgainMs = 60_000;
+
+/** Until the signal fires. Waits for as long as the API does not serve NodeConfigs. */
+export async function runController(options: ControllerOptions, signal: AbortSignal): Promise<void> {
+  const { client, clock, log } = options;
+  for (let asked = 0; !signal.aborted; asked++) {
+    const served = await serves(client, nodeConfigs, { signal }).catch(() => false);
+    if (served) return new Controller(options, signal).run();
+    if (asked === 0) log.info('the API serves no NodeConfigs yet; they come with deploy/');
+    await clock.sleep(askAgainMs, signal).catch(() => {});
+  }
+}
+
+class Controller {
+  readonly #options: ControllerOptions;
+  readonly #signal: AbortSignal;
+  readonly #view: ClusterView;
+  readonly #queue: WorkQueue;
+  /** What each NodeConfig named when it was last looked at: what it names no longer may be taken away. */
+  readonly #named = new Map<string, Set<string>>();
+  #guards: GuardState | undefined;
+  #wholeSinceMs: number | undefined;
+  #isReady = false;
+
+  constructor(options: ControllerOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+    // A dozen watches end with it; node would suspect a leak.
+    setMaxListeners(0, signal);
+    const { clock, log, counters } = options;
+    this.#queue = new WorkQueue({
+      clock,
+      signal,
+      workers: 8,
+      work: (key) => this.#work(key),
+      onRetry: (key, error, failures) => {
+        counters.retries++;
+        log[failures % 5 === 1 ? 'warn' : 'debug']('will be tried again', { what: key, error, failures });
+      },
+    });
+    this.#view = followCluster({
+      ...options,
+      signal,
+      onNode: (name) => this.#add(`node/${name}`),
+      onNodeConfig: (name) => this.#nodeConfigChanged(name),
+      onConfigMap: (key) => this.#configMapChanged(key),
+      onGuard: () => this.#add('guards'),
+    });
+  }
+
+  async run(): Promise<void> {
+    const aborted = new Promise((resolve) => this.#signal.addEventListener('abort', resolve, { once: true }));
+    await Promise.race([this.#view.synced, aborted]);
+    this.#isReady = true;
+    this.#add('guards');
+    for (const { metadata } of this.#view.nodes.values()) this.#add(`node/${metadata.name}`);
+    for (const { metadata } of this.#view.nodeConfigs.values()) this.#nodeConfigChanged(metadata.name);
+    for (const mirror of this.#view.configMaps.values())
+      for (const { metadata } of mirror.values()) this.#add(`grant/${metadata.namespace}/${metadata.name}`);
+    await this.#queue.stopped;
+  }
+
+  /** Half a view decides nothing: what is not listed yet would look as if it were gone. */
+  #add(key: string): void {
+    if (this.#isReady) this.#queue.add(key);
+  }
+
+  #nodeConfigChanged(name: string): void {
+    if (!this.#isReady) return;
+    const before = this.#named.get(name) ?? new Set();
+    const object = this.#view.nodeConfigs.get(name);
+    const now = object === undefined ? new Set<string>() : namedBy(object);
+    this.#named.set(name, now);
+    this.#add(`node/${name}`);
+    for (const key of new Set([...before, ...now])) this.#add(`grant/${key}`);
+  }
+
+  #configMapChanged(key: string): void {
+    if (!this.#isReady) return;
+    this.#add(`grant/${key}`);
+    for (const { metadata, spec } of this.#view.nodeConfigs.values())
+      if (configMapKey(spec?.configSource) === key) this.#add(`node/${metadata.name}`);
+  }
+
+  async #work(key: string): Promise<Ending> {
+    this.#options.counters.passes++;
+    const [kind, ...rest] = key.split('/');
+    if (kind === 'guards') return this.#guard();
+    if (kind === 'node') await this.#node(rest.join('/'));
+    if (kind === 'grant') await this.#grant(rest.join('/'));
+    return { kind: 'done' };
+  }
+
+  // ── nodes ──
+
+  async #node(name: string): Promise<void> {
+    const { client, counters, log } = this.#options;
+    const node = this.#view.nodes.get(name);
+    const object = this.#view.nodeConfigs.get(name);
+    // A Node that is gone takes its NodeConfig with it: the garbage collector sees to that.
+    if (node === undefined) return;
+    if (object === undefined) {
+      await this.#create(nodeConfigs, undefined, nodeConfigFor(node));
+      counters.nodeConfigsMade++;
+      return log.info('NodeConfig made', { node: name });
+    }
+    if (this.#guards?.inForce === 'roles') await this.#ensureNodeRole(node.metadata);
+    const status = this.#conditions(object);
+    if (isDeepStrictEqual(status.conditions, object.status?.conditions)) return;
+    await client.update(nodeConfigs, { name, subresource: 'status' }, { ...object, status }, { signal: this.#signal });
+  }
+
+  #conditions(object: NodeConfig): NodeConfig['status'] & object {
+    const now = new Date(this.#options.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+    const wanted = [
+      grantedCondition(object, this.#facts),
+      ...(this.#guards === undefined ? [] : [guardedCondition(this.#guards)]),
+    ];
+    return { ...object.status, conditions: withConditions(object.status?.conditions, wanted, now) };
+  }
+
+  async #ensureNodeRole(node: { name: string; uid?: string }): Promise<void> {
+    const [role, binding] = nodeRoleObjects(node);
+    const name = nodeRoleName(node.name);
+    if (this.#view.nodeRoles.get(name) === undefined) await this.#create(clusterRoles, undefined, role);
+    if (this.#view.nodeRoleBindings.get(name) === undefined)
+      await this.#create(clusterRoleBindings, undefined, binding);
+  }
+
+  // ── grants ──
+
+  get #facts(): GrantFacts {
+    const { namespaces } = this.#options;
+    return {
+      namespaces,
+      isLabelled: (key) => this.#inNamespace(this.#view.configMaps, key) !== undefined,
+      granted: (key) => boundNodes(this.#bindingOf(key)),
+    };
+  }
+
+  async #grant(key: string): Promise<void> {
+    const { namespaces, counters, log } = this.#options;
+    const [namespace = '', name = ''] = key.split('/');
+    if (!namespaces.includes(namespace)) return;
+    const configMap = this.#inNamespace(this.#view.configMaps, key);
+    const binding = this.#bindingOf(key);
+    const wanted = nodesToGrant(key, this.#view.nodeConfigs.values(), this.#facts);
+    const place = { namespace, name: grantName(name) };
+    if (configMap === undefined || wanted.length === 0) {
+      if (binding === undefined || (binding.subjects ?? []).length === 0) return;
+      await this.#update(roleBindings, place, { ...binding, subjects: [] });
+      return log.info('grant taken back', { configMap: key });
+    }
+    const identity = { namespace, name, uid: configMap.metadata.uid ?? '' };
+    const role = grantRole(identity);
+    await this.#make(roles, place, this.#inNamespace(this.#view.roles, `${namespace}/${place.name}`), role, ['rules']);
+    const next = grantBinding(identity, wanted);
+    if (await this.#make(roleBindings, place, binding, next, ['subjects'])) {
+      counters.grantsWritten++;
+      log.info('granted', { configMap: key, nodes: wanted.length });
+    }
+  }
+
+  #bindingOf(key: string) {
+    const [namespace = '', name = ''] = key.split('/');
+    return this.#inNamespace(this.#view.bindings, `${namespace}/${grantName(name)}`);
+  }
+
+  #inNamespace<T>(mirrors: Map<string, { get(key: string): T | undefined }>, key: string): T | undefined {
+    return mirrors.get(key.split('/')[0]!)?.get(key);
+  }
+
+  // ── guards ──
+
+  async #guard(): Promise<Ending> {
+    const { guards: choice, counters, log, clock, settleMs = 5000 } = this.#options;
+    const { policies, policyBindings } = this.#view;
+    const state = decideGuards(choice, {
+      served: policies.isServed && policyBindings.isServed,
+      policy: (name) => policies.get(name),
+      binding: (name) => policyBindings.get(name),
+    });
+    if (state.inForce !== 'policies') this.#wholeSinceMs = undefined;
+    else this.#wholeSinceMs ??= clock.monotonic();
+    const unsettledMs = settleMs - (clock.monotonic() - (this.#wholeSinceMs ?? Number.NEGATIVE_INFINITY));
+    if (unsettledMs > 0) return { kind: 'again', afterMs: unsettledMs };
+    // First nobody may do more than is guarded, then who may do it is told.
+    await this.#letAllNodesWrite(state.inForce === 'policies');
+    const again: Ending = { kind: 'again', afterMs: lookAgainMs };
+    if (isDeepStrictEqual(state, this.#guards)) return again;
+    log[state.problems.length === 0 ? 'info' : 'error']('guards', { ...state });
+    this.#guards = state;
+    counters.guards = state.inForce;
+    for (const { metadata } of this.#view.nodes.values()) this.#add(`node/${metadata.name}`);
+    return again;
+  }
+
+  async #letAllNodesWrite(may: boolean): Promise<void> {
+    const { client } = this.#options;
+    if (may) return this.#create(clusterRoleBindings, undefined, nodeStatusBinding());
+    try {
+      await client.delete(clusterRoleBindings, { name: nodeStatusRole }, { signal: this.#signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  // ── writing ──
+
+  /** True when something was written. Only these fields and the owner are compared: the rest is not ours. */
+  async #make<T extends { metadata: { ownerReferences?: unknown; namespace?: string } }>(
+    type: ResourceType,
+    place: { namespace: string; name: string },
+    present: T | undefined,
+    wanted: T,
+    fields: (keyof T)[],
+  ): Promise<boolean> {
+    if (present === undefined) {
+      await this.#create(type, place.namespace, wanted);
+      return true;
+    }
+    const { ownerReferences } = wanted.metadata;
+    const same =
+      fields.every((field) => isDeepStrictEqual(present[field], wanted[field])) &&
+      isDeepStrictEqual(present.metadata.ownerReferences, ownerReferences);
+    if (same) return false;
+    const changes = Object.fromEntries(fields.map((field) => [field, wanted[field]]));
+    await this.#update(type, place, {
+      ...present,
+      ...changes,
+      metadata: { ...present.metadata, ownerReferences },
+    });
+    return true;
+  }
+
+  async #create(type: ResourceType, namespace: string | undefined, object: object): Promise<void> {
+    try {
+      await this.#options.client.create(type, namespace === undefined ? {} : { namespace }, object, {
+        signal: this.#signal,
+      });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+
+  async #update(type: ResourceType, place: { namespace: string; name: string }, object: object): Promise<void> {
+    await this.#options.client.update(type, place, object, { signal: this.#signal });
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * The guards as admission policies, for API servers from 1.30 on. deploy/guards has the same as YAML, and a test keeps the
+ * two equal: the controller compares what it finds in the cluster with this, so that a guard that was weakened is noticed
+ * as well as one that is gone.
+ */
+
+interface NamedRule {
+  apiGroups: string[];
+  apiVersions: string[];
+  operations: string[];
+  resources: string[];
+  /** What a server fills in; written down, so that applying it again changes nothing. */
+  scope: '*';
+}
+
+export interface GuardPolicy {
+  name: string;
+  rules: NamedRule[];
+  matchConditions: { name: string; expression: string }[];
+  validations: { expression: string; message: string; reason: 'Forbidden' }[];
+}
+
+const nodeConfigRule = (resource: string, operations: string[]): NamedRule => ({
+  apiGroups: ['relet.dev'],
+  apiVersions: ['*'],
+  operations,
+  resources: [resource],
+  scope: '*',
+});
+
+const isNode = "'system:nodes' in request.userInfo.groups";
+const mayAssign = "authorizer.group('relet.dev').resource('nodeconfigs').name(request.name).check('assign').allowed()";
+const mayAuthor =
+  "authorizer.group('relet.dev').resource('kubeletconfigs').namespace(request.namespace).check('author').allowed()";
+const hasLabel = (object: string) =>
+  `${object} != null && has(${object}.metadata.labels) && 'relet.dev/kubelet-config' in ${object}.metadata.labels`;
+const cleaners = ['namespace-controller', 'generic-garbage-collector']
+  .map((name) => `'system:serviceaccount:kube-system:${name}'`)
+  .join(', ');
+
+export const guardPolicies: readonly GuardPolicy[] = [
+  {
+    name: 'relet-node-writes-own-status',
+    rules: [nodeConfigRule('nodeconfigs/status', ['UPDATE'])],
+    matchConditions: [{ name: 'a-node', expression: isNode }],
+    validations: [
+      {
+        expression: "request.userInfo.username == 'system:node:' + object.metadata.name",
+        message: 'a node may write only the status of its own NodeConfig',
+        reason: 'Forbidden',
+      },
+    ],
+  },
+  {
+    name: 'relet-who-assigns',
+    rules: [nodeConfigRule('nodeconfigs', ['CREATE', 'UPDATE', 'DELETE'])],
+    matchConditions: [
+      {
+        name: 'not-cleaned-up',
+        expression: `!(request.operation == 'DELETE' && request.userInfo.username in [${cleaners}])`,
+      },
+    ],
+    validations: [
+      { expression: `!(${isNode})`, message: 'a node may not write NodeConfigs', reason: 'Forbidden' },
+      {
+        expression: mayAssign,
+        message: "only who may 'assign' nodeconfigs.relet.dev (the role relet:operator) may write NodeConfigs",
+        reason: 'Forbidden',
+      },
+    ],
+  },
+  {
+    name: 'relet-who-authors',
+    rules: [
+      {
+        apiGroups: [''],
+        apiVersions: ['v1'],
+        operations: ['CREATE', 'UPDATE', 'DELETE'],
+        resources: ['configmaps'],
+        scope: '*',
+      },
+    ],
+    matchConditions: [
+      { name: 'a-kubelet-config', expression: `(${hasLabel('object')}) || (${hasLabel('oldObject')})` },
+      {
+        name: 'not-cleaned-up',
+        expression: `!(request.operation == 'DELETE' && request.userInfo.username in [${cleaners}])`,
+      },
+    ],
+    validations: [
+      { expression: `!(${isNode})`, message: 'a node may not write kubelet configs', reason: 'Forbidden' },
+      {
+        expression: mayAuthor,
+        message:
+          "only who may 'author' kubeletconfigs.relet.dev (the role relet:author) may write ConfigMaps labelled relet.dev/kubelet-config",
+        reason: 'Forbidden',
+      },
+    ],
+  },
+];
+
+/** As the objects that are applied. */
+export function policyObject({ name, rules, matchConditions, validations }: GuardPolicy) {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name, labels: { 'app.kubernetes.io/name': 'relet' } },
+    spec: { failurePolicy: 'Fail', matchConstraints: { resourceRules: rules }, matchConditions, validations },
+  };
+}
+
+export function policyBindingObject({ name }: GuardPolicy) {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name, labels: { 'app.kubernetes.io/name': 'relet' } },
+    spec: { policyName: name, validationActions: ['Deny'] },
+  };
+}

@@ -1,0 +1,95 @@
+/** Which guards are in force, whatever somebody did to them; and that deploy/ has the guards the controller looks for. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import type { KubeObject } from '../api/object.js';
+import { guardPolicies, policyBindingObject, policyObject } from './guard-policies.js';
+import { decideGuards, type GuardFacts, guardedCondition } from './guards.js';
+
+const asServed = (object: object) => structuredClone(object) as unknown as KubeObject;
+
+function facts(change: (objects: Map<string, KubeObject>) => void = () => {}, served = true): GuardFacts {
+  const objects = new Map<string, KubeObject>();
+  for (const guard of guardPolicies) {
+    const policy = asServed(policyObject(guard));
+    // What a server writes down by itself.
+    const { matchConstraints } = policy.spec as { matchConstraints: object };
+    Object.assign(matchConstraints, { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} });
+    objects.set(`policy/${guard.name}`, policy);
+    objects.set(`binding/${guard.name}`, asServed(policyBindingObject(guard)));
+  }
+  change(objects);
+  return { served, policy: (name) => objects.get(`policy/${name}`), binding: (name) => objects.get(`binding/${name}`) };
+}
+
+const name = 'relet-who-authors';
+const specOf = (objects: Map<string, KubeObject>, key: string) => objects.get(key)!.spec as Record<string, unknown>;
+
+describe('the guards in force', () => {
+  test('whole policies guard', () => {
+    const state = decideGuards('auto', facts());
+    expect(state).toEqual({ inForce: 'policies', problems: [] });
+    expect(guardedCondition(state)).toMatchObject({ status: 'True', reason: 'AdmissionPolicies' });
+  });
+
+  test('a server that has none is guarded by roles, and that is well', () => {
+    const state = decideGuards(
+      'auto',
+      facts((objects) => objects.clear(), false),
+    );
+    expect(guardedCondition(state)).toMatchObject({ status: 'True', reason: 'PerNodeRoles' });
+  });
+
+  test.each<[string, (objects: Map<string, KubeObject>) => void, string]>([
+    [
+      'a policy is gone',
+      (all) => all.delete(`policy/${name}`),
+      'ValidatingAdmissionPolicy relet-who-authors is missing',
+    ],
+    ['a binding is gone', (all) => all.delete(`binding/${name}`), 'Binding relet-who-authors is missing'],
+    [
+      'it only warns',
+      (all) => (specOf(all, `binding/${name}`).validationActions = ['Warn']),
+      'Binding relet-who-authors was changed',
+    ],
+    [
+      'it looks away from a namespace',
+      (all) => (specOf(all, `binding/${name}`).matchResources = { namespaceSelector: { matchLabels: { a: 'b' } } }),
+      'Binding relet-who-authors was changed',
+    ],
+    [
+      'it ignores failures',
+      (all) => (specOf(all, `policy/${name}`).failurePolicy = 'Ignore'),
+      'relet-who-authors was changed',
+    ],
+    [
+      'it has one more condition',
+      (all) => (specOf(all, `policy/${name}`).matchConditions as object[]).push({ name: 'never', expression: 'false' }),
+      'relet-who-authors was changed',
+    ],
+    [
+      'it leaves something out',
+      (all) => Object.assign(specOf(all, `policy/${name}`).matchConstraints as object, { excludeResourceRules: [{}] }),
+      'relet-who-authors was changed',
+    ],
+  ])('%s: noticed, and roles guard instead', (_what, change, problem) => {
+    const state = decideGuards('auto', facts(change));
+    expect(state.inForce).toBe('roles');
+    expect(guardedCondition(state)).toMatchObject({ status: 'False', reason: 'GuardsMissing' });
+    expect(guardedCondition(state).message).toContain(problem);
+    expect(decideGuards('policy', facts(change)).inForce).toBe('nothing');
+  });
+
+  test('policies alone were asked for, and the server has none: nodes may not write', () => {
+    const state = decideGuards('policy', facts(undefined, false));
+    expect(state.inForce).toBe('nothing');
+    expect(guardedCondition(state).message).toContain('must be 1.30 or later');
+  });
+});
+
+test('deploy/guards has exactly these policies', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../deploy/guards/policies.yaml'), 'utf8');
+  const applied = parseAllDocuments(text).map((document) => document.toJS());
+  expect(applied).toEqual(guardPolicies.flatMap((guard) => [policyObject(guard), policyBindingObject(guard)]));
+});

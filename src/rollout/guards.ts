@@ -1,0 +1,128 @@
+/**
+ * What keeps a node from writing what is not its own, decided from what is there. Pure.
+ *
+ * Two kinds of guards: admission policies (from 1.30 on; one binding lets all nodes write status, the policies see to it that
+ * each writes only its own), or a role for each node that names its NodeConfig. With neither, nodes may not write at all:
+ * never silently weaker.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeObject } from '../api/object.js';
+import { nodeSubject } from './grant-objects.js';
+import { guardPolicies, policyBindingObject, policyObject } from './guard-policies.js';
+
+/** auto: policies where they are whole, else roles. */
+export type GuardChoice = 'auto' | 'policy' | 'roles';
+
+export interface GuardFacts {
+  /** The server has admission policies: 1.30 and later. */
+  served: boolean;
+  policy(name: string): KubeObject | undefined;
+  binding(name: string): KubeObject | undefined;
+}
+
+export interface GuardState {
+  inForce: 'policies' | 'roles' | 'nothing';
+  /** Guards that should be there and are not as they should be. */
+  problems: string[];
+}
+
+export function decideGuards(choice: GuardChoice, facts: GuardFacts): GuardState {
+  if (choice === 'roles') return { inForce: 'roles', problems: [] };
+  const problems = facts.served ? guardPolicies.flatMap(({ name }) => problemsWith(name, facts)) : [];
+  if (facts.served && problems.length === 0) return { inForce: 'policies', problems };
+  if (choice === 'auto') return { inForce: 'roles', problems };
+  const unserved = 'the API server has no admission policies; it must be 1.30 or later, or --guards=roles';
+  return { inForce: 'nothing', problems: facts.served ? problems : [unserved] };
+}
+
+function problemsWith(name: string, { policy, binding }: GuardFacts): string[] {
+  const guard = guardPolicies.find((one) => one.name === name)!;
+  const [found, bound] = [policy(name), binding(name)];
+  const problems: string[] = [];
+  if (found === undefined) problems.push(`ValidatingAdmissionPolicy ${name} is missing`);
+  else if (!isDeepStrictEqual(withoutDefaults(found.spec), policyObject(guard).spec))
+    problems.push(`ValidatingAdmissionPolicy ${name} was changed`);
+  if (bound === undefined) problems.push(`ValidatingAdmissionPolicyBinding ${name} is missing`);
+  else if (!isDeepStrictEqual(bound.spec, policyBindingObject(guard).spec))
+    problems.push(`ValidatingAdmissionPolicyBinding ${name} was changed`);
+  return problems;
+}
+
+const defaults: Record<string, unknown> = {
+  namespaceSelector: {},
+  objectSelector: {},
+  matchPolicy: 'Equivalent',
+};
+
+/** A server writes down what was left out; only what it adds by itself is taken away again. */
+function withoutDefaults(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutDefaults);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([key, held]) => !isDeepStrictEqual(held, defaults[key] ?? Symbol()));
+  return Object.fromEntries(entries.map(([key, held]) => [key, withoutDefaults(held)]));
+}
+
+export interface GuardedCondition {
+  type: 'Guarded';
+  status: 'True' | 'False';
+  reason: 'AdmissionPolicies' | 'PerNodeRoles' | 'GuardsMissing';
+  message: string;
+}
+
+const rolesOnly =
+  'each node has a role for its own NodeConfig; who may write NodeConfigs and labelled ConfigMaps is decided by roles alone';
+
+export function guardedCondition({ inForce, problems }: GuardState): GuardedCondition {
+  const type = 'Guarded';
+  if (inForce === 'policies')
+    return {
+      type,
+      status: 'True',
+      reason: 'AdmissionPolicies',
+      message: 'admission policies guard NodeConfigs and labelled ConfigMaps',
+    };
+  if (inForce === 'roles' && problems.length === 0)
+    return { type, status: 'True', reason: 'PerNodeRoles', message: rolesOnly };
+  const instead = inForce === 'roles' ? `Meanwhile ${rolesOnly}` : 'Meanwhile nodes may not report';
+  return { type, status: 'False', reason: 'GuardsMissing', message: `${problems.join(', ')}. ${instead}.` };
+}
+
+/** Bound to all nodes only while the policies are whole. deploy/ has the role. */
+export const nodeStatusRole = 'relet:node-status';
+
+export function nodeStatusBinding() {
+  return {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: nodeStatusRole, labels: { 'app.kubernetes.io/managed-by': 'relet' } },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: nodeStatusRole },
+    subjects: [{ kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'system:nodes' }],
+  };
+}
+
+export const nodeRoleLabel = 'relet.dev/node-role';
+export const nodeRoleName = (node: string): string => `relet:node:${node}`;
+
+/** The role of one node and its binding; both go with the Node. */
+export function nodeRoleObjects({
+  name,
+  uid = '',
+}: {
+  name: string;
+  uid?: string | undefined;
+}): [KubeObject, KubeObject] {
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  const metadata = {
+    name: nodeRoleName(name),
+    labels: { [nodeRoleLabel]: 'true', 'app.kubernetes.io/managed-by': 'relet' },
+    ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }],
+  };
+  const rules = [
+    { apiGroups: ['relet.dev'], resources: ['nodeconfigs/status'], resourceNames: [name], verbs: ['update', 'patch'] },
+  ];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: nodeRoleName(name) };
+  return [
+    { apiVersion, kind: 'ClusterRole', metadata, rules },
+    { apiVersion, kind: 'ClusterRoleBinding', metadata, roleRef, subjects: [nodeSubject(name)] },
+  ];
+}

@@ -1,0 +1,84 @@
+/** One node of a cluster of the suite: an agent in this process with the node's own token, and its NodeConfig as others see it. */
+
+import { NodeConnection } from '../../src/agent/connect.js';
+import { configLabel, type NodeConfig } from '../../src/api/node-config.js';
+import type { KubeObject } from '../../src/api/object.js';
+import type { KubeClient } from '../../src/kube/client.js';
+import { configMaps, nodeConfigs } from '../../src/kube/resource-type.js';
+import { createLog } from '../../src/log.js';
+import { createRig, type Rig } from '../agent-rig.js';
+import type { Cluster, UserName } from './cluster.js';
+
+export type NodeName = 'node-a' | 'node-b';
+
+export class ClusterNode {
+  readonly name: NodeName;
+  readonly rig: Rig;
+  readonly #admin: KubeClient;
+
+  constructor(name: NodeName, rig: Rig, admin: KubeClient) {
+    this.name = name;
+    this.rig = rig;
+    this.#admin = admin;
+  }
+
+  nodeConfig(): Promise<NodeConfig> {
+    return this.#admin.get<NodeConfig>(nodeConfigs, { name: this.name });
+  }
+
+  async until(what: string, isSo: (status: NonNullable<NodeConfig['status']>, object: NodeConfig) => boolean) {
+    let seen: NodeConfig | undefined;
+    for (const end = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 25))) {
+      seen = await this.nodeConfig().catch(() => undefined);
+      if (seen !== undefined && isSo(seen.status ?? {}, seen)) return seen.status ?? {};
+      if (Date.now() > end)
+        throw new Error(`${this.name} never: ${what}\n${JSON.stringify(seen, null, 1)}\n${this.rig.log()}`);
+    }
+  }
+
+  /** Resolves with the status when this ConfigMap is active, or, with nothing, the local config. */
+  active(name?: string) {
+    const wanted = name === undefined ? 'local' : name;
+    return this.until(`runs ${wanted}`, ({ config }) => {
+      return (
+        config !== undefined && (config.active?.configMap?.name ?? 'local') === wanted && config.error === undefined
+      );
+    });
+  }
+}
+
+export async function startNode(cluster: Cluster, name: NodeName): Promise<ClusterNode> {
+  let connection: NodeConnection;
+  const rig = await createRig({ connect: (signal) => connection.connect(signal) });
+  connection = new NodeConnection({
+    kubeconfig: cluster.kubeconfig(`system:node:${name}` as UserName),
+    hostnameOverride: name,
+    hostname: 'localhost',
+    userAgent: 'relet-test',
+    version: '0.0.0-test',
+    followed: () => rig.memory.followed,
+    env: {},
+    clock: rig.clock,
+    log: createLog({ format: 'text', level: 'debug', write: (line) => rig.logLines.push(line) }),
+  });
+  rig.boot();
+  return new ClusterNode(name, rig, cluster.client('admin'));
+}
+
+export const configMapObject = (name: string, text: string, more: object = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'kube-system', labels: { [configLabel]: 'true' } },
+  data: { kubelet: text },
+  ...more,
+});
+
+export const write = (client: KubeClient, object: KubeObject) =>
+  client.create(configMaps, { namespace: object.metadata.namespace! }, object);
+
+/** Points the node at a ConfigMap; undefined: at its local config. */
+export function point(client: KubeClient, node: NodeName, name: string | undefined, more: object = {}) {
+  const configMap = { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet', ...more };
+  const configSource = name === undefined ? null : { configMap };
+  return client.patch<NodeConfig>(nodeConfigs, { name: node }, { spec: { configSource } }, { as: 'merge' });
+}
