@@ -17,6 +17,22 @@ describe('status', () => {
     expect(rig.condition?.status).toBe('True');
   });
 
+  test('an error goes with the assignment it belongs to, and never stands beside the next one', async () => {
+    const rig = await createClusterRig();
+    await rig.createConfigMap('bad', { kubelet: `${rig.node.config()}eventRecordQPS: -1\n` });
+    await rig.createConfigMap('good', { kubelet: rig.node.config() });
+    await rig.point('bad');
+    await rig.until('refused', () => rig.config?.error !== undefined);
+    await rig.point('good');
+    const mixed: unknown[] = [];
+    await rig.until('good is active', () => {
+      const { assigned, active, error } = rig.config ?? {};
+      if (assigned?.configMap?.name === 'good' && error !== undefined) mixed.push(error);
+      return active?.configMap?.name === 'good';
+    });
+    expect(mixed).toEqual([]);
+  });
+
   test('X2 a status that the API did not take is written again', async () => {
     const rig = await createClusterRig();
     const { metadata } = await rig.createConfigMap('good', { kubelet: rig.node.config() });

@@ -19,6 +19,7 @@ const verbs: readonly Verb[] = [
     load: () => import('./up.js'),
   },
   { name: 'down', summary: "Stop what 'relet up' runs", load: () => import('./down.js') },
+  { name: 'demo', summary: 'Watch the whole story in a minute; needs no cluster', load: () => import('./demo.js') },
   looking('get', 'The nodes and their configs at a glance'),
   looking('describe', "Everything about one node's config, and the next step"),
   looking('view', "Print one of a node's configs"),
