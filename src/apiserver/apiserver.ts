@@ -14,6 +14,7 @@ import { customResourceDefinitions } from './crd/definitions.js';
 import { serveDefinedKinds } from './crd/served-kinds.js';
 import { discoveryRoutes } from './discovery/routes.js';
 import { expireEvents } from './event-expiry.js';
+import { startGarbageCollector } from './garbage/collector.js';
 import { createHandler, findObject, type Handle, type Parts } from './handler.js';
 import { healthRoutes } from './health.js';
 import { createMetrics } from './metrics.js';
@@ -42,6 +43,8 @@ export interface ControlPlaneOptions extends AccessChoices {
   /** The feature gate that keeps Node.spec.configSource and Node.status.config alive. Default true. */
   dynamicKubeletConfig?: boolean;
   history?: HistoryLimits;
+  /** Delete what lost its owners, and finish foreground and orphan deletions. Default true. */
+  garbageCollection?: boolean;
   /** What /version tells of relet. */
   version?: string;
   clock?: Clock;
@@ -93,6 +96,7 @@ async function assemble(
   await ensureSystemNamespaces({ store, registry, clock, log });
   await access.start();
   stops.push(startNamespaceController({ store, registry, clock, log }), startDefinitionCleanup({ store, clock, log }));
+  if (options.garbageCollection ?? true) stops.push(startGarbageCollector({ store, registry, clock, log }));
   void expireEvents(store, clock, log, ended.signal);
 
   const { authorizer } = access;

@@ -14,7 +14,14 @@ const identities = 'admin-token,admin,1,system:masters\nnode-token,system:node:n
 export async function startReplayServer({ dynamicKubeletConfig = true } = {}): Promise<ReplayServer> {
   const log = createLog({ format: 'text', level: 'error', write: (line) => process.stderr.write(line) });
   const { tokens } = readTokenFile(identities, 'the identities of the recording');
-  const server = await startApiServer({ dynamicKubeletConfig, anonymous: true, tokens: [tokens], log });
+  // No controller ran beside the recorded server.
+  const server = await startApiServer({
+    garbageCollection: false,
+    dynamicKubeletConfig,
+    anonymous: true,
+    tokens: [tokens],
+    log,
+  });
   // The recorded server had forgotten its first revisions, so that "too old" could be asked for.
   await server.store.compact(server.store.revision - 1);
   return {

@@ -1,0 +1,138 @@
+/** Owner references over the API: what is deleted in the background, in the foreground, or left as orphans; also after a restart. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import type { StoreEvent } from '../../src/apiserver/store/store.js';
+import { type Client, clientOf } from './client.js';
+
+const maps = '/api/v1/namespaces/default/configmaps';
+let server: ApiServer;
+let client: Client;
+
+beforeEach(async () => {
+  server = await startApiServer();
+  client = clientOf(server, 'memory');
+});
+afterEach(() => server.close());
+
+async function make(
+  name: string,
+  owners: { uid: string; name: string; block?: boolean }[] = [],
+  finalizers: string[] = [],
+) {
+  const ownerReferences = owners.map(({ uid, name: owner, block }) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    name: owner,
+    uid,
+    ...(block === undefined ? {} : { blockOwnerDeletion: block }),
+  }));
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ownerReferences, finalizers } };
+  const { json } = await client.call({ method: 'POST', path: maps, body });
+  return { uid: json.metadata.uid as string, name };
+}
+
+const get = (name: string) => client.call({ path: `${maps}/${name}` });
+const remove = (name: string, propagationPolicy: string) =>
+  client.call({ method: 'DELETE', path: `${maps}/${name}`, body: { propagationPolicy } });
+
+/** Resolves when a ConfigMap's event makes it so. */
+function until(on: ApiServer, isIt: (event: StoreEvent) => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = on.store.subscribe({ group: '', resource: 'configmaps' }, (event) => {
+      if (!isIt(event)) return;
+      stop();
+      resolve();
+    });
+  });
+}
+const gone = (name: string, on = server) => until(on, ({ type, key }) => type === 'deleted' && key.name === name);
+
+test('in the background dependents go after their owner, generation by generation', async () => {
+  const owner = await make('owner');
+  const child = await make('child', [owner]);
+  await make('grandchild', [child]);
+  const all = [gone('child'), gone('grandchild')];
+  expect((await remove('owner', 'Background')).json).toMatchObject({ status: 'Success' });
+  await Promise.all(all);
+  expect((await get('grandchild')).code).toBe(404);
+});
+
+test('what has another owner stays, and forgets the one that is gone', async () => {
+  const [one, two] = [await make('one'), await make('two')];
+  await make('shared', [one, two]);
+  const updated = until(server, ({ type, key }) => type === 'updated' && key.name === 'shared');
+  await remove('one', 'Background');
+  await updated;
+  const { json } = await get('shared');
+  expect(json.metadata.ownerReferences).toEqual([expect.objectContaining({ name: 'two' })]);
+});
+
+test('in the foreground the owner goes last', async () => {
+  const owner = await make('owner');
+  await make('child', [{ ...owner, block: true }], ['test/hold']);
+  const childMarked = until(server, ({ type, key }) => type === 'updated' && key.name === 'child');
+  const { json } = await remove('owner', 'Foreground');
+  expect(json.metadata.finalizers).toEqual(['foregroundDeletion']);
+  await childMarked;
+  expect((await get('owner')).code).toBe(200);
+  const ownerGone = gone('owner');
+  await client.call({
+    method: 'PATCH',
+    path: `${maps}/child`,
+    body: { metadata: { finalizers: null } },
+    headers: { 'content-type': 'application/merge-patch+json' },
+  });
+  await ownerGone;
+  expect((await get('child')).code).toBe(404);
+});
+
+test('a circle of owners is deleted in the foreground all the same', async () => {
+  const a = await make('a');
+  const b = await make('b', [{ ...a, block: true }]);
+  await client.call({
+    method: 'PATCH',
+    path: `${maps}/a`,
+    body: { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', ...b, blockOwnerDeletion: true }] } },
+    headers: { 'content-type': 'application/merge-patch+json' },
+  });
+  const both = [gone('a'), gone('b')];
+  await remove('a', 'Foreground');
+  await Promise.all(both);
+});
+
+test('orphans lose their owner and stay', async () => {
+  const owner = await make('owner');
+  await make('child', [owner]);
+  const ownerGone = gone('owner');
+  await remove('owner', 'Orphan');
+  await ownerGone;
+  const { json } = await get('child');
+  expect(json.metadata.ownerReferences).toBeUndefined();
+});
+
+test('an owner that never was, or was another of that name, is no owner', async () => {
+  await make('owner');
+  const all = [gone('child')];
+  await make('child', [{ name: 'owner', uid: '00000000-0000-0000-0000-000000000001' }]);
+  await Promise.all(all);
+  expect((await get('owner')).code).toBe(200);
+});
+
+test('what lost its owner while no server ran is collected at the next start', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'relet-garbage-'));
+  const first = await startApiServer({ dataDir, garbageCollection: false });
+  client = clientOf(first, 'memory');
+  await make('child', [await make('owner')]);
+  await remove('owner', 'Background');
+  await first.close();
+  const second = await startApiServer({ dataDir });
+  client = clientOf(second, 'memory');
+  const childGone = gone('child', second);
+  if ((await get('child')).code === 200) await childGone;
+  expect((await get('child')).code).toBe(404);
+  await second.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
