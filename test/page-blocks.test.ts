@@ -29,7 +29,9 @@ describe('page blocks', () => {
       { kind: 'file', name: 'a.yaml', text: 'maxPods: 5\n', line: 3 },
       {
         kind: 'commands',
-        needs: 'kubectl',
+        needs: ['kubectl'],
+        eventually: false,
+        stays: false,
         line: 9,
         commands: [
           { command: 'cat a.yaml', status: 0, output: 'maxPods: 5\n', line: 9 },
@@ -40,6 +42,8 @@ describe('page blocks', () => {
       {
         kind: 'commands',
         notRun: 'needs the network',
+        eventually: false,
+        stays: false,
         line: 18,
         commands: [{ command: 'npm install', status: 0, output: undefined, line: 18 }],
       },
@@ -59,5 +63,16 @@ describe('page blocks', () => {
     ['', 'something\n', false],
   ])('shown %j matches printed %j: %s', (shown, printed, expected) => {
     expect(outputPattern(shown).test(printed)).toBe(expected);
+  });
+
+  test.each([
+    ['ready after 0.4 s\n', 'ready after 12.0 s\n', true],
+    ['https://127.0.0.1:6443  ready\n', 'https://127.0.0.1:40001 ready\n', true],
+    ['  node-1      Ready after 1.0 s\n', '  node-3      Ready after 1.3 s\n', true],
+    ['my-config-gkt4c2m4b2\n', 'my-config-5k9f89kc8b\n', true],
+    ['my-config-gkt4c2m4b2\n', 'another-5k9f89kc8b\n', false],
+    ['node-1  local\n', 'node-1  active\n', false],
+  ])('with a running system, shown %j matches printed %j: %s', (shown, printed, expected) => {
+    expect(outputPattern(shown, { isLoose: true }).test(printed)).toBe(expected);
   });
 });

@@ -7,7 +7,8 @@
  *     ```
  *     ```sh                      commands that must succeed, whatever they print
  *
- * After `console` or `sh` may stand `needs=PROGRAM` (skipped by name where that is missing) or `not-run="REASON"`.
+ * After `console` or `sh` may stand `needs=PROGRAM,PROGRAM` (skipped by name where one is missing), `eventually` (asked again
+ * until it is so), `stays` (goes on while the page does), or `not-run="REASON"`. All commands of a page share one shell.
  */
 
 export interface Command {
@@ -21,7 +22,15 @@ export interface Command {
 
 export type Block =
   | { kind: 'file'; name: string; text: string; line: number }
-  | { kind: 'commands'; commands: Command[]; needs?: string; notRun?: string; line: number };
+  | {
+      kind: 'commands';
+      commands: Command[];
+      needs?: string[];
+      notRun?: string;
+      eventually: boolean;
+      stays: boolean;
+      line: number;
+    };
 
 export function readBlocks(page: string): Block[] {
   const blocks: Block[] = [];
@@ -42,10 +51,12 @@ function readBlock(language: string, info: string, body: string[], line: number)
   const file = /file=(\S+)/.exec(info)?.[1];
   if (file !== undefined) return { kind: 'file', name: file, text: `${body.join('\n')}\n`, line };
   if (language !== 'console' && language !== 'sh') return undefined;
-  const needs = /needs=(\S+)/.exec(info)?.[1];
+  const needs = /needs=(\S+)/.exec(info)?.[1]?.split(',');
   const notRun = /not-run="([^"]+)"/.exec(info)?.[1];
   const commands = language === 'console' ? transcript(body, line) : script(body, line);
-  return { kind: 'commands', commands, line, ...(needs && { needs }), ...(notRun && { notRun }) };
+  const words = info.split(/\s+/);
+  const [eventually, stays] = [words.includes('eventually'), words.includes('stays')];
+  return { kind: 'commands', commands, line, eventually, stays, ...(needs && { needs }), ...(notRun && { notRun }) };
 }
 
 function script(body: string[], line: number): Command[] {
@@ -66,13 +77,41 @@ function transcript(body: string[], line: number): Command[] {
   return commands;
 }
 
+/** What differs from run to run on a page that has a running system, and how it looks. */
+const volatile: [RegExp, string][] = [
+  [/127\.0\.0\.1:\d{4,5}/, '127\\.0\\.0\\.1:\\d+'],
+  [/127\.\d+\.\d+\.\d+/, '127\\.\\d+\\.\\d+\\.\\d+'],
+  [/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/, '[0-9a-f-]{36}'],
+  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/, '\\S+Z'],
+  [/(?<=-config-)[b-df-hj-np-tv-z2456789mkth]{10}/, '[a-z0-9]{10}'],
+  [/(?<=esourceVersion\S* ?"?)\d+/, '\\d+'],
+  [/(?<=version )\d+/, '\\d+'],
+  [/(?<=pid )\d+/, '\\d+'],
+  // Nodes become Ready in any order.
+  [/node-\d(?= +Ready after)/, 'node-\\d'],
+  [/\b\d+(?:\.\d+)? ?s\b/, '[\\dm.]+ ?s'],
+  [/ {2,}/, ' +'],
+];
+
 /** Whether what was printed is what the page shows, `…` standing for anything. */
-export function outputPattern(shown: string): RegExp {
+export function outputPattern(shown: string, { isLoose = false } = {}): RegExp {
   const literally = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  const source = shown
+  const loosely = new RegExp(volatile.map(([pattern]) => `(${pattern.source})`).join('|'), 'g');
+  const source = (text: string): string => {
+    if (!isLoose) return literally(text);
+    let done = 0;
+    let made = '';
+    for (const match of text.matchAll(loosely)) {
+      const which = match.slice(1).findIndex((group) => group !== undefined);
+      made += literally(text.slice(done, match.index)) + volatile[which]![1];
+      done = match.index + match[0].length;
+    }
+    return made + literally(text.slice(done));
+  };
+  const whole = shown
     .trimEnd()
     .split(/^…$\n?/m)
-    .map((part) => part.split('…').map(literally).join('.*'))
+    .map((part) => part.split('…').map(source).join('.*'))
     .join('(?:.*\\n)*?(?:.*$)?');
-  return new RegExp(`^${source}\\s*$`);
+  return new RegExp(`^${whole}\\s*$`);
 }

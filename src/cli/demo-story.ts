@@ -66,7 +66,7 @@ kubectl patch node node-1 -p '{"spec":{"configSource":{"configMap":{"namespace":
   {
     tell: 'The kubelet died three times; the node went back to its last known good and remembers not to try that again.',
     command: "relet get node-1 && relet describe node-1 | grep -E '^(Ready|Active|Cause)'",
-    shows: /node-1 +rolled back[^]*Ready: +True[^]*the kubelet died 3 times/,
+    shows: /node-1 +rolled back[\s\S]*Ready: +True[\s\S]*the kubelet died 3 times/,
   },
   {
     tell: 'Back to the local config.',

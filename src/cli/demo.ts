@@ -28,16 +28,20 @@ async function demo(isPaced: boolean): Promise<void> {
     for (const scene of story) {
       if (scene.needs !== undefined && !has(scene.needs, stage.env)) continue;
       const complaint = await play(scene, stage.env, terminal, isPaced ? stop.signal : undefined);
-      if (stop.signal.aborted) return void (process.exitCode = 130);
+      if (stop.signal.aborted) return end(130);
       if (complaint === undefined) continue;
       terminal.print(`\n${terminal.paint.red(`This did not go as told: ${complaint}`)}`);
-      return void (process.exitCode = 1);
+      return end(1);
     }
     const seconds = Math.round((systemClock.monotonic() - startedMs) / 1000);
     terminal.print(`\nAll of it went as told, in ${seconds} s. Your turn: relet up`);
   } finally {
     stage.close();
   }
+}
+
+function end(status: number): void {
+  process.exitCode = status;
 }
 
 interface Stage {

@@ -1,0 +1,112 @@
+/**
+ * A shell for one page: what one command sets, the next one sees, as for a reader who types along. `relet` is on the path and
+ * among the modules, as an installation would put it there; HOME is a directory of the page's own.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { executable } from './run-relet.js';
+
+export interface Ended {
+  output: string;
+  status: number;
+}
+
+const root = join(import.meta.dirname, '..');
+const endMark = '\u0000end of command ';
+
+export class PageShell {
+  readonly dir = realpathSync(mkdtempSync(join(tmpdir(), 'relet-docs-')));
+  readonly #env: NodeJS.ProcessEnv;
+  #bash: ChildProcess | undefined;
+  #said = '';
+  #heard = () => {};
+
+  constructor() {
+    const bin = join(this.dir, '.bin');
+    mkdirSync(bin);
+    for (const name of ['relet', 'kubectl-relet']) {
+      writeFileSync(join(bin, name), `#!/bin/sh\nexec '${process.execPath}' '${executable}' "$@"\n`);
+      chmodSync(join(bin, name), 0o755);
+    }
+    symlinkSync(join(root, 'examples'), join(this.dir, 'examples'));
+    mkdirSync(join(this.dir, 'node_modules'));
+    symlinkSync(root, join(this.dir, 'node_modules', 'relet'));
+    this.#env = { PATH: `${bin}:${process.env.PATH}`, HOME: this.dir };
+  }
+
+  /** Ends when the command does. */
+  async run(command: string): Promise<Ended> {
+    this.#type(command);
+    const pattern = new RegExp(`${endMark}(\\d+)\\n`);
+    const match = await this.#until(() => pattern.exec(this.#said));
+    const output = this.#said.slice(0, match.index);
+    this.#said = this.#said.slice(match.index + match[0].length);
+    return { output, status: Number(match[1]) };
+  }
+
+  /** For a command that goes on: ends when what it prints satisfies. It runs until the page is over. */
+  async runOn(command: string, satisfies: (output: string) => boolean): Promise<void> {
+    const ended = await this.run(`${command.replace(/&\s*$/, '')} &`);
+    this.#said = ended.output + this.#said;
+    await this.#until(() => satisfies(this.#said));
+    this.#said = '';
+  }
+
+  /** What was started goes with the page. */
+  async close(): Promise<void> {
+    if (existsSync(join(this.dir, '.relet'))) spawnSync(join(this.dir, '.bin', 'relet'), ['down'], { env: this.#env });
+    const bash = this.#bash;
+    if (bash?.pid !== undefined) {
+      const gone = new Promise((resolve) => bash.once('close', resolve));
+      process.kill(-bash.pid, 'SIGKILL');
+      await gone;
+    }
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  /** From a file, so that nothing the command reads is taken from what is typed next. */
+  #type(command: string): void {
+    this.#bash ??= this.#start();
+    writeFileSync(join(this.dir, '.command'), `${command}\n`);
+    this.#bash.stdin!.write(`. ./.command < /dev/null; printf '\\0end of command %d\\n' $?\n`);
+  }
+
+  #start(): ChildProcess {
+    // A group of its own: background jobs of the page end with it.
+    const bash = spawn('bash', ['--norc', '-c', 'exec 2>&1; exec bash --norc'], {
+      cwd: this.dir,
+      env: this.#env,
+      detached: true,
+    });
+    bash.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.#said += text.replaceAll(this.dir, '/home/ann');
+      this.#heard();
+    });
+    return bash;
+  }
+
+  #until<T>(look: () => T | null | false): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`waited in vain; it printed:\n${this.#said}`)), 120_000);
+      this.#heard = () => {
+        const found = look();
+        if (found === null || found === false) return;
+        clearTimeout(timer);
+        this.#heard = () => {};
+        resolve(found);
+      };
+      this.#heard();
+    });
+  }
+}
