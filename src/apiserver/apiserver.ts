@@ -9,6 +9,7 @@ import { type Clock, systemClock } from '../clock.js';
 import { type Log, silentLog } from '../log.js';
 import { type Access, type AccessOptions, createAccess } from './access/access.js';
 import { inTurn } from './admission.js';
+import { openAuditLog } from './audit/audit-log.js';
 import { startDefinitionCleanup } from './crd/cleanup.js';
 import { customResourceDefinitions } from './crd/definitions.js';
 import { serveDefinedKinds } from './crd/served-kinds.js';
@@ -45,6 +46,8 @@ export interface ControlPlaneOptions extends AccessChoices {
   history?: HistoryLimits;
   /** Delete what lost its owners, and finish foreground and orphan deletions. Default true. */
   garbageCollection?: boolean;
+  /** A line for every request is appended to this file; absent: none is. */
+  auditLogPath?: string;
   /** What /version tells of relet. */
   version?: string;
   clock?: Clock;
@@ -80,7 +83,8 @@ async function assemble(
   options: ControlPlaneOptions & Identity & { clock: Clock; log: Log },
   store: Store,
 ): Promise<ControlPlane> {
-  const { clock, log } = options;
+  const { clock, log, auditLogPath } = options;
+  const audit = auditLogPath === undefined ? undefined : await openAuditLog(auditLogPath, clock, log);
   const access = createAccess({ ...options, store });
   const registry = new Registry([
     ...builtInResources({ dynamicKubeletConfig: options.dynamicKubeletConfig ?? true }),
@@ -108,6 +112,7 @@ async function assemble(
   });
   stops.push(() => policies.stop());
   const parts = partsOf(options, store, registry, access, policies);
+  if (audit !== undefined) parts.audit = audit;
   const isServed = ({ group, version, plural }: Resource) => registry.find(group, version, plural) !== undefined;
   stops.push(registry.onChange(() => parts.watches.endUnserved(isServed)));
   return {
@@ -118,6 +123,7 @@ async function assemble(
       parts.watches.close();
       for (const stop of stops) stop();
       await store.close();
+      await audit?.close();
     },
   };
 }

@@ -36,6 +36,8 @@ export interface Exchange {
   /** Called once when the client is gone or the response is complete; at once when it already is. */
   onClose(listener: () => void): void;
   readonly closed: boolean;
+  /** 0 before the response began. */
+  readonly responseCode: number;
 }
 
 export interface ResponseStream {

@@ -6,11 +6,13 @@
  *
  * What stands behind the steps is handed in, so that each can be tested alone.
  */
+import { randomUUID } from 'node:crypto';
 import type { KubeObject } from '../api/object.js';
 import {
   ApiError,
   badRequest,
   forbidden,
+  internal,
   methodNotAllowed,
   noSuchResource,
   notFound,
@@ -21,6 +23,8 @@ import type { Log } from '../log.js';
 import { forbiddenMessage } from './access/authorizer.js';
 import type { Admission } from './admission.js';
 import type { Authorizer, User } from './attributes.js';
+import type { Trace } from './audit/audit-event.js';
+import type { AuditLog } from './audit/audit-log.js';
 import type { Exchange } from './exchange.js';
 import { negotiateOutput } from './negotiate.js';
 import type { Presenter } from './presenter.js';
@@ -76,7 +80,9 @@ export interface Parts {
   routes: Route[];
   connectors: Connector[];
   watches: WatchClock;
-  /** Told of every answered request, for metrics and audit. */
+  /** Absent: nothing is logged. */
+  audit?: Pick<AuditLog, 'record'>;
+  /** Told of every answered request, for metrics. */
   observe?(exchange: Exchange, info: RequestInfo | undefined, milliseconds: number): void;
 }
 
@@ -97,25 +103,36 @@ export function createHandler(parts: Parts): Handle {
   const routes = new Routes(parts.routes);
   return async (exchange) => {
     const started = parts.clock.monotonic();
-    let info: RequestInfo | undefined;
+    const trace = beginTrace(parts);
     try {
-      info = await identify(exchange, parts);
-      await dispatch(exchange, info, parts, routes);
+      const info = await identify(exchange, parts, trace);
+      await dispatch(exchange, info, parts, routes, trace);
     } catch (error) {
-      fail(exchange, info, error, parts.log);
+      trace.error = error instanceof ApiError ? error : internal(error);
+      fail(exchange, trace.info, error, parts.log);
     } finally {
-      parts.observe?.(exchange, info, parts.clock.monotonic() - started);
+      parts.observe?.(exchange, trace.info, parts.clock.monotonic() - started);
+      parts.audit?.record(exchange, trace);
     }
   };
 }
 
+function beginTrace({ audit, clock }: Parts): Trace {
+  // Only the log wants to know when and under which id.
+  const isLogged = audit !== undefined;
+  return { auditId: isLogged ? randomUUID() : '', receivedMs: isLogged ? clock.now() : 0, annotations: {} };
+}
+
 /** Who asks for what, and whether they may. */
-async function identify(exchange: Exchange, parts: Parts): Promise<RequestInfo> {
+async function identify(exchange: Exchange, parts: Parts, trace: Trace): Promise<RequestInfo> {
   const authenticated = await parts.authenticator.authenticate(exchange);
   if (authenticated === undefined) throw unauthorized();
+  trace.authenticated = authenticated;
   const user = await parts.impersonate(authenticated, exchange);
   const info = readInfo(user, exchange);
+  trace.info = info;
   const { allowed, reason } = parts.authorizer.authorize(info);
+  trace.decision = { allowed, reason };
   if (!allowed) throw refusal(info, reason);
   return info;
 }
@@ -134,7 +151,13 @@ function readInfo(user: User, exchange: Exchange): RequestInfo {
   }
 }
 
-async function dispatch(exchange: Exchange, info: RequestInfo, parts: Parts, routes: Routes): Promise<void> {
+async function dispatch(
+  exchange: Exchange,
+  info: RequestInfo,
+  parts: Parts,
+  routes: Routes,
+  trace: Trace,
+): Promise<void> {
   if (!info.isResource) {
     const route = routes.find(exchange.path);
     if (route !== undefined) return route.handle(exchange, info);
@@ -146,7 +169,10 @@ async function dispatch(exchange: Exchange, info: RequestInfo, parts: Parts, rou
   if (connector !== undefined) return connector.handle(exchange, info, resource);
   const verb = findVerb(exchange.method, info, resource);
   const output = negotiateOutput(exchange.header('accept'), exchange.query, exchange.header('user-agent'));
-  await verb({ exchange, info, resource, output, parts });
+  const annotate = (key: string, value: string) => {
+    trace.annotations[key] = value;
+  };
+  await verb({ exchange, info, resource, output, parts, ...(parts.audit === undefined ? {} : { annotate }) });
 }
 
 /** Namespaced kinds are read across namespaces, but not by name; cluster kinds are never in a namespace. */

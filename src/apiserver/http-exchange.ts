@@ -83,6 +83,10 @@ export class HttpExchange implements Exchange {
     return this.#response.destroyed || this.#response.writableEnded;
   }
 
+  get responseCode(): number {
+    return this.#response.headersSent ? this.#response.statusCode : 0;
+  }
+
   body(limitBytes: number): Promise<Buffer> {
     this.#body ??= this.#readBody(limitBytes);
     return this.#body;

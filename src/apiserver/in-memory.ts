@@ -43,6 +43,7 @@ class InMemoryExchange implements Exchange {
   readonly query: URLSearchParams;
   readonly remoteAddress = '127.0.0.1';
   closed = false;
+  responseCode = 0;
   readonly #request: InMemoryRequest;
   readonly #headers: Record<string, string | string[]>;
   readonly #began: (response: InMemoryResponse) => void;
@@ -126,6 +127,7 @@ class InMemoryExchange implements Exchange {
 
   #begin(code: number, headers: ResponseHeaders): void {
     this.#hasBegun = true;
+    this.responseCode = code;
     this.#began({
       code,
       headers,

@@ -3,6 +3,7 @@ import { stringify as stringifyYaml } from 'yaml';
 import type { KubeObject } from '../api/object.js';
 import { ApiError, internal, type Status } from '../api/status-error.js';
 import { apiVersionOf, decodeStored, servedBytes, servedEncoding, typePrefixLength } from './codec.js';
+import { respondCompact, streamCompact } from './compression.js';
 import type { Exchange, ResponseHeaders } from './exchange.js';
 import type { Output } from './negotiate.js';
 import type { ListMeta } from './presenter.js';
@@ -16,12 +17,12 @@ const wholeBytes = 256 << 10;
 const chunkBytes = 64 << 10;
 
 export function respondStored(request: VerbRequest, code: number, stored: Stored): void {
-  if (isPlain(request.output)) request.exchange.respond(code, json, servedBytes(request.resource, stored));
+  if (isPlain(request.output)) respondCompact(request.exchange, code, json, servedBytes(request.resource, stored));
   else respondForm(request, code, [decodeStored(request.resource, stored.bytes)]);
 }
 
 export function respondObject(request: VerbRequest, code: number, object: KubeObject): void {
-  if (isPlain(request.output)) request.exchange.respond(code, json, servedEncoding(request.resource, object));
+  if (isPlain(request.output)) respondCompact(request.exchange, code, json, servedEncoding(request.resource, object));
   else respondForm(request, code, [object]);
 }
 
@@ -34,25 +35,21 @@ export async function respondList(request: VerbRequest, items: Stored[], list: L
   }
   const pieces = listPieces(resource, items, list);
   const first = nextChunk(pieces, wholeBytes);
-  if (first.done) return exchange.respond(200, json, first.bytes);
-  const stream = exchange.stream(200, json);
+  if (first.done) return respondCompact(exchange, 200, json, first.bytes);
+  const stream = streamCompact(exchange, 200, json);
+  // Also when the client goes away: nobody may wait forever.
+  const closed = new Promise<void>((resolve) => exchange.onClose(resolve));
   try {
     for (let chunk = first; ; chunk = nextChunk(pieces, chunkBytes)) {
       const keepsUp = stream.write(chunk.bytes);
       if (chunk.done || exchange.closed) return stream.end();
-      if (!keepsUp) await new Promise<void>((resolve) => whenDrained(exchange, stream.onDrain.bind(stream), resolve));
+      if (!keepsUp) await Promise.race([closed, new Promise<void>((resolve) => stream.onDrain(resolve))]);
     }
   } catch (error) {
     // An item was compacted while a slow client read the list: it must not take the part for the whole.
     stream.destroy();
     throw error;
   }
-}
-
-/** Also when the client goes away: nobody may wait forever. */
-function whenDrained(exchange: Exchange, onDrain: (listener: () => void) => void, resolve: () => void): void {
-  onDrain(resolve);
-  exchange.onClose(resolve);
 }
 
 function* listPieces(resource: Resource, items: Stored[], list: ListMeta): Generator<Buffer> {
@@ -85,8 +82,11 @@ function nextChunk(pieces: Generator<Buffer>, maxBytes: number): { bytes: Buffer
 /** An object that is not of the resource's kind, such as a Status or a review. */
 export function respondOther(exchange: Exchange, output: Output, code: number, value: unknown): void {
   if (output.type === 'yaml') {
-    exchange.respond(code, { 'content-type': 'application/yaml' }, stringifyYaml(value));
-  } else exchange.respond(code, json, output.pretty ? `${JSON.stringify(value, null, 2)}\n` : JSON.stringify(value));
+    respondCompact(exchange, code, { 'content-type': 'application/yaml' }, stringifyYaml(value));
+  } else {
+    const text = output.pretty ? `${JSON.stringify(value, null, 2)}\n` : JSON.stringify(value);
+    respondCompact(exchange, code, json, text);
+  }
 }
 
 function respondForm(request: VerbRequest, code: number, objects: KubeObject[], list?: ListMeta): void {

@@ -18,6 +18,7 @@ interface Flags {
   nodeConfigAccess: 'automatic' | 'manual';
   kubeletCertificateAuthority?: string;
   featureGates: { dynamicKubeletConfig: boolean };
+  auditLogPath?: string;
   logFormat: 'text' | 'json';
 }
 
@@ -47,6 +48,7 @@ const command = new Command('relet apiserver')
   )
   .option('--kubelet-certificate-authority <file>', "check kubelets' certificates against this authority")
   .option('--feature-gates <gates>', 'DynamicKubeletConfig=true|false', parseGates, { dynamicKubeletConfig: true })
+  .option('--audit-log-path <file>', 'append a JSON line for every request: who asked for what, and the answer')
   .addOption(new Option('--log-format <format>', 'how to log to stderr').choices(['text', 'json']).default('text'))
   .configureHelp({ showGlobalOptions: true })
   .showHelpAfterError("(run 'relet apiserver --help' for the flags)");
@@ -81,7 +83,7 @@ async function run(flags: Flags, log: Log): Promise<void> {
 }
 
 function serverOptions(flags: Flags, log: Log): ApiServerOptions {
-  const { tokenAuthFile, kubeletCertificateAuthority } = flags;
+  const { tokenAuthFile, kubeletCertificateAuthority, auditLogPath } = flags;
   return {
     dataDir: flags.dataDir,
     storage: flags.storage,
@@ -93,6 +95,7 @@ function serverOptions(flags: Flags, log: Log): ApiServerOptions {
     dynamicKubeletConfig: flags.featureGates.dynamicKubeletConfig,
     version: pkg.version,
     log,
+    ...(auditLogPath === undefined ? {} : { auditLogPath }),
     ...(tokenAuthFile === undefined ? {} : { tokens: [readTokens(tokenAuthFile, log)] }),
     ...(kubeletCertificateAuthority === undefined
       ? {}

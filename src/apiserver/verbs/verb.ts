@@ -12,6 +12,8 @@ export interface VerbRequest {
   resource: Resource;
   output: Output;
   parts: Parts;
+  /** Adds to what the audit log says of the request; absent where nothing is logged. */
+  annotate?: (key: string, value: string) => void;
 }
 
 export type Verb = (request: VerbRequest) => void | Promise<void>;
@@ -22,7 +24,7 @@ export function about({ info }: VerbRequest): { group: string; resource: string 
 }
 
 export function admissionRequest(
-  { exchange, info, resource }: VerbRequest,
+  { exchange, info, resource, annotate }: VerbRequest,
   operation: Operation,
   details: Pick<AdmissionRequest, 'object' | 'oldObject' | 'dryRun'> & { options: object },
 ): AdmissionRequest {
@@ -33,6 +35,7 @@ export function admissionRequest(
     ...details,
     options: { ...details.options },
     warn: (text) => exchange.warn(text),
+    ...(annotate === undefined ? {} : { annotate }),
   };
 }
 
