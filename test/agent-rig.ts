@@ -38,6 +38,9 @@ export interface RigOptions {
   clock?: FlowingClock;
   stopGraceMs?: number;
   staticPodPath?: string;
+  /** As with `healthzPort: 0`: there is nobody to ask but the API. */
+  noHealthz?: boolean;
+  certificateExpired?: AgentParts['certificateExpired'];
 }
 
 export interface Start {
@@ -85,7 +88,7 @@ export class Rig {
     this.#agent = new Agent({
       options: { trial: defaultTrialLimits, onChange: 'restart', inPlaceJitterMs: 0, settleMs: 20, ...options.options },
       memory,
-      judge: options.judge ?? simpleJudge(this.healthzPort, options.staticPodPath),
+      judge: options.judge ?? simpleJudge(options.noHealthz ? undefined : this.healthzPort, options.staticPodPath),
       commandLine: {
         command: [fake],
         args: (file = this.#localFile) => [
@@ -100,7 +103,7 @@ export class Rig {
       reporter: this.reporter,
       counters: newCounters(),
       connect: options.connect ?? noApi,
-      certificateExpired: async () => false,
+      certificateExpired: options.certificateExpired ?? (async () => false),
       clock,
       log,
     });
@@ -237,10 +240,10 @@ export const noApi = (signal: AbortSignal): Promise<Connected> =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
 /** Enough judgement for tests of the flow: relet's own knowledge of the kubelet, without asking a real one. */
-export function simpleJudge(healthzPort: number, staticPodPath?: string): Judge {
+export function simpleJudge(healthzPort: number | undefined, staticPodPath?: string): Judge {
   return {
     async judge({ checkpoint, kubeletVersion }) {
-      const healthz = { host: '127.0.0.1', port: healthzPort };
+      const healthz = healthzPort === undefined ? undefined : { host: '127.0.0.1', port: healthzPort };
       const accepted = {
         kind: 'accepted' as const,
         warnings: [],

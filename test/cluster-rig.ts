@@ -35,11 +35,19 @@ export class ClusterRig {
   readonly admin: KubeClient;
   readonly nodeKubeconfig: string;
   readonly node: Rig;
+  readonly name: string;
   /** The Node as last heard. */
   seen: NodeObject | undefined;
   readonly #heard = new Set<() => void>();
 
-  constructor(server: ApiServer, admin: KubeClient, node: Rig, nodeKubeconfig: string, signal: AbortSignal) {
+  constructor(
+    name: string,
+    { server, admin }: Pick<ClusterRig, 'server' | 'admin'>,
+    node: Rig,
+    nodeKubeconfig: string,
+    signal: AbortSignal,
+  ) {
+    this.name = name;
     this.server = server;
     this.admin = admin;
     this.node = node;
@@ -50,7 +58,7 @@ export class ClusterRig {
     };
     void follow<NodeObject>(admin, {
       type: nodes,
-      name: nodeName,
+      name,
       signal,
       onList: ([object]) => hear(object),
       onChange: (type, object) => hear(type === 'DELETED' ? undefined : object),
@@ -104,7 +112,7 @@ export class ClusterRig {
       configSource === null
         ? { spec: { configSource: null } }
         : [{ op: 'add', path: '/spec/configSource', value: configSource }];
-    return this.admin.patch<NodeObject>(nodes, { name: nodeName }, patch, {
+    return this.admin.patch<NodeObject>(nodes, { name: this.name }, patch, {
       as: configSource === null ? 'merge' : 'json',
     });
   }
@@ -115,7 +123,7 @@ export class ClusterRig {
 
   /** Puts the node's kubeconfig where it belongs, as TLS bootstrap would. */
   async connect(): Promise<void> {
-    writeFileSync(this.nodeKubeconfig, await nodeKubeconfigText(this.server));
+    writeFileSync(this.nodeKubeconfig, await nodeKubeconfigText(this.server, this.name));
   }
 
   async events(): Promise<EventObject[]> {
@@ -133,29 +141,32 @@ export interface ClusterRigOptions {
   boot?: boolean;
   /** How often the agent may ask whether NodeConfigs are served. */
   askAgainMs?: number;
+  /** Default node-a. */
+  name?: string;
+  /** One more node in the cluster of this rig. */
+  beside?: ClusterRig;
 }
 
 export async function createClusterRig(options: ClusterRigOptions = {}): Promise<ClusterRig> {
+  const { name = nodeName } = options;
   const stop = new AbortController();
-  const serverLog = process.env.DEBUG_SERVER
-    ? createLog({ format: 'text', level: 'debug', write: (line) => process.stderr.write(line) })
-    : silentLog;
-  const server = await startApiServer({ log: serverLog, ...options.server });
-  onTestFinished(async () => {
-    stop.abort();
-    await server.close();
-  });
-  const admin = clientFor(server.kubeconfig);
-  await admin.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } });
+  onTestFinished(() => stop.abort());
+  const cluster = options.beside ?? (await startCluster(options.server));
+  const { server, admin } = cluster;
+  await admin.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name } });
   let connection: NodeConnection;
-  const node = await createRig({ ...options.node, connect: (signal) => connection.connect(signal) });
+  const node = await createRig({
+    connect: (signal) => connection.connect(signal),
+    certificateExpired: () => connection.certificateExpired(),
+    ...options.node,
+  });
   const nodeKubeconfig = join(node.dir, '..', 'kubeconfig');
-  writeFileSync(nodeKubeconfig, await nodeKubeconfigText(server));
+  writeFileSync(nodeKubeconfig, await nodeKubeconfigText(server, name));
   const log = createLog({ format: 'text', level: 'debug', write: (line) => node.logLines.push(line) });
   connection = new NodeConnection({
     kubeconfig: nodeKubeconfig,
     hostnameOverride: undefined,
-    hostname: 'localhost',
+    hostname: name,
     userAgent: 'relet-test',
     version: '0.0.0-test',
     followed: () => node.memory.followed,
@@ -164,12 +175,21 @@ export async function createClusterRig(options: ClusterRigOptions = {}): Promise
     clock: node.clock,
     log,
   });
-  const rig = new ClusterRig(server, admin, node, nodeKubeconfig, stop.signal);
+  const rig = new ClusterRig(name, cluster, node, nodeKubeconfig, stop.signal);
   if (options.boot ?? true) {
     node.boot();
     await rig.until('first status', () => rig.config !== undefined);
   }
   return rig;
+}
+
+async function startCluster(options: ApiServerOptions | undefined): Promise<Pick<ClusterRig, 'server' | 'admin'>> {
+  const log = process.env.DEBUG_SERVER
+    ? createLog({ format: 'text', level: 'debug', write: (line) => process.stderr.write(line) })
+    : silentLog;
+  const server = await startApiServer({ log, ...options });
+  onTestFinished(() => server.close());
+  return { server, admin: clientFor(server.kubeconfig) };
 }
 
 export function clientFor(kubeconfig: string): KubeClient {
@@ -183,7 +203,7 @@ export function clientFor(kubeconfig: string): KubeClient {
   return createClient({ source, clock: systemClock, userAgent: 'relet-test' });
 }
 
-async function nodeKubeconfigText(server: ApiServer): Promise<string> {
-  const client = await server.pki.issueNodeClient(nodeName);
-  return kubeconfigText({ server: server.url, ca: server.pki.ca, user: `system:node:${nodeName}`, client });
+async function nodeKubeconfigText(server: ApiServer, name: string): Promise<string> {
+  const client = await server.pki.issueNodeClient(name);
+  return kubeconfigText({ server: server.url, ca: server.pki.ca, user: `system:node:${name}`, client });
 }

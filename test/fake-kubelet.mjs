@@ -2,14 +2,18 @@
 /**
  * A real process that behaves as its config tells it, for tests of the process in front of it. Comment lines of the config
  * file are orders: `# exit 1` (at start), `# die 200 1` (after 200 ms, with code 1), `# unhealthy`, `# ignore SIGTERM`,
- * `# refuse WORDS` (what it says when it is only asked, with its lock in a place that cannot be).
- * Each start is one line of JSON in the file FAKE_KUBELET_LOG.
+ * `# needs PATH` (exits 1 at start where that is missing), `# refuse WORDS` (what it says when it is only asked, with its
+ * lock in a place that cannot be). Each start, question and signal is one line of JSON in the file FAKE_KUBELET_LOG.
  */
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
 const args = process.argv.slice(2);
+const say = (line) => appendFileSync(process.env.FAKE_KUBELET_LOG ?? '/dev/null', `${JSON.stringify(line)}\n`);
+const names = ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID', 'RELET_CHILD'];
+const env = Object.fromEntries(names.map((name) => [name, process.env[name]]));
 if (args.includes('--version')) {
+  say({ asked: 'version', env });
   console.log(`Kubernetes ${process.env.FAKE_KUBELET_VERSION ?? 'v1.32.1'}`);
   process.exit(0);
 }
@@ -20,6 +24,7 @@ const order = (name) => new RegExp(`^# ${name} ?(.*)$`, 'm').exec(config)?.[1]?.
 
 const lock = flag('lock-file');
 if (lock !== undefined) {
+  say({ asked: 'config', env });
   const refusal = order('refuse')?.join(' ');
   const complaint = refusal
     ? `"Failed to validate kubelet configuration" err="${refusal}"`
@@ -28,8 +33,7 @@ if (lock !== undefined) {
   process.exit(1);
 }
 
-const say = (line) => appendFileSync(process.env.FAKE_KUBELET_LOG, `${JSON.stringify(line)}\n`);
-say({ pid: process.pid, args, configFile, config });
+say({ pid: process.pid, args, configFile, config, env });
 
 for (const signal of ['SIGTERM', 'SIGINT'])
   process.on(signal, () => {
@@ -39,6 +43,8 @@ for (const signal of ['SIGTERM', 'SIGINT'])
 
 const exit = order('exit');
 if (exit) process.exit(Number(exit[0]));
+const needs = order('needs');
+if (needs && !existsSync(needs[0])) process.exit(1);
 const die = order('die');
 if (die) setTimeout(() => process.exit(Number(die[1])), Number(die[0]));
 

@@ -8,7 +8,9 @@
  * Taking NodeConfigs away is no instruction. So it is remembered, on disk, that one was followed: a Node without a
  * configSource, which all Nodes are on such a cluster, must not be read as "back to local".
  */
+import { Fault } from '../api/faults.js';
 import type { Clock } from '../clock.js';
+import { ApiError } from '../kube/api-error.js';
 import { backoffMs } from '../kube/backoff.js';
 import type { Log } from '../log.js';
 import { isObject } from './json-record.js';
@@ -64,7 +66,7 @@ export class ChosenReference implements Reference {
   }
 
   async read(signal: AbortSignal): Promise<Instruction> {
-    const kind = this.#kind ?? (await this.#ask(signal));
+    const kind = this.#kind ?? (await this.#ask(signal).catch(refused));
     const instruction = await this.#options.references[kind].read(signal);
     // It is missing: alone, or with its whole kind?
     if (kind === 'NodeConfig' && instruction.kind === 'none' && (await this.#ask(signal)) === 'Node')
@@ -118,4 +120,9 @@ export class ChosenReference implements Reference {
     }
     return undefined;
   }
+}
+
+/** An answer that is no answer to the question, such as 401, is told like one about the object itself. */
+function refused(error: unknown): never {
+  throw error instanceof ApiError ? new Fault('reference', error) : error;
 }

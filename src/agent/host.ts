@@ -53,7 +53,13 @@ export function exitCode({ code, signal, error }: Exit): number {
   return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
 }
 
-export function createHost(env: Record<string, string | undefined>): Host {
+type Environment = Record<string, string | undefined>;
+
+export function createHost(env: Environment): Host {
+  // It names relet. A kubelet that finds another pid there takes the watchdog for not meant, and systemd ends the unit.
+  const forKubelet = without(env, ['WATCHDOG_PID']);
+  // Who is only asked has nothing to tell the service manager, and must not be taken for a kubelet of ours.
+  const forQuestions = without(forKubelet, ['NOTIFY_SOCKET', 'WATCHDOG_USEC', childTokenVariable]);
   return {
     bootId: () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
     identify,
@@ -63,7 +69,7 @@ export function createHost(env: Record<string, string | undefined>): Host {
         .flatMap((pid) => identify(pid) ?? []),
     start: (command, token) => {
       try {
-        return startChild(command, { ...env, [childTokenVariable]: token });
+        return startChild(command, { ...forKubelet, [childTokenVariable]: token });
       } catch (error) {
         // No memory, no processes left: like a program that is not there, and tried again.
         return {
@@ -74,10 +80,12 @@ export function createHost(env: Record<string, string | undefined>): Host {
       }
     },
     kill: (pid, signal) => void quietly(() => process.kill(pid, signal)),
-    ask: (command, timeoutMs) => ask(command, env, timeoutMs),
+    ask: (command, timeoutMs) => ask(command, forQuestions, timeoutMs),
     async isStopping() {
       if (!existsSync('/run/systemd/system')) return false;
-      const { stdout } = await ask(['systemctl', 'is-system-running'], env, 2000).catch(() => ({ stdout: '' }));
+      const { stdout } = await ask(['systemctl', 'is-system-running'], forQuestions, 2000).catch(() => ({
+        stdout: '',
+      }));
       return stdout.trim() === 'stopping';
     },
     fingerprint(path) {
@@ -121,7 +129,7 @@ export function protectFromOom(): boolean {
   );
 }
 
-function startChild([program, ...args]: string[], env: Record<string, string | undefined>): Child {
+function startChild([program, ...args]: string[], env: Environment): Child {
   // A session of its own: Ctrl-C in a terminal reaches it once, through relet, and not twice.
   const child = spawn(program!, args, { stdio: 'inherit', env, detached: true });
   const exited = new Promise<Exit>((resolve) => {
@@ -137,11 +145,7 @@ function startChild([program, ...args]: string[], env: Record<string, string | u
   };
 }
 
-function ask(
-  [program, ...args]: string[],
-  env: Record<string, string | undefined>,
-  timeoutMs: number,
-): Promise<Output> {
+function ask([program, ...args]: string[], env: Environment, timeoutMs: number): Promise<Output> {
   return new Promise((resolve, reject) => {
     const child = spawn(program!, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -158,6 +162,10 @@ function ask(
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, ...text }));
   });
+}
+
+function without(env: Environment, names: string[]): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)));
 }
 
 /** Field 22 of /proc/PID/stat; the second field, the name, may itself contain blanks and brackets. */

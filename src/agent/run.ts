@@ -150,7 +150,8 @@ export class Run {
         const silence = { unhealthyMs: now - since.healthyMs, apiSilentMs: now - since.apiMs };
         const step = afterLook({ trial, health, rebooted: this.#rebooted, ...silence }, this.#limits());
         if (isWell) void this.#notice(listener, signal);
-        if (step.kind !== 'go-on' && (await this.#conclude(listener, step))) return;
+        if (step.kind === 'failed' && (await this.#hasExcuse())) Object.assign(since, { healthyMs: now, apiMs: now });
+        else if (step.kind !== 'go-on' && (await this.#conclude(listener, step))) return;
       }
       const silent = !health.alive && this.choice.accepted.healthz !== undefined;
       const trialLeftMs = this.trial ? this.#limits().durationMs - this.trial.healthyMs : 0;
@@ -195,6 +196,14 @@ export class Run {
   #startedAt(): number {
     const { clock } = this.#options.parts;
     return clock.now() - (clock.monotonic() - this.#startedMs);
+  }
+
+  /** A kubelet whose certificate has ended waits for another one, or exits: that says nothing about its config. */
+  async #hasExcuse(): Promise<boolean> {
+    const { certificateExpired, log } = this.#options.parts;
+    if (!(await certificateExpired())) return false;
+    log.warn('the client certificate of the node has expired, the config is not blamed');
+    return true;
   }
 
   /** False when it could not be done, as with a full disk: then it is tried again after the next look. */

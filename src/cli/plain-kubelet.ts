@@ -13,7 +13,9 @@ export function runPlainKubelet([program, ...args]: string[]): Promise<number> {
     execve.call(process, program!, [program!, ...args], process.env);
   }
   return new Promise((resolve) => {
-    const child = spawn(program!, args, { stdio: 'inherit', detached: true });
+    // It names relet, and a watchdog that seems meant for another is not fed.
+    const { WATCHDOG_PID: _relet, ...env } = process.env;
+    const child = spawn(program!, args, { stdio: 'inherit', detached: true, env });
     for (const signal of forwarded) process.on(signal, () => child.kill(signal));
     child.once('error', (error) => {
       process.stderr.write(`relet: cannot run ${program}: ${error.message}\n`);
