@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { corrupt, createRig, sourceOf } from '../../test/agent-rig.js';
+import type { Host } from './host.js';
 
 describe('boot: order of trust', () => {
   test.each([
@@ -143,5 +144,35 @@ describe('trial and rollback', () => {
     expect(rig.memory.trial.read()?.deaths).toBe(0);
     expect(rig.status()?.error).toBeUndefined();
     expect(rig.status()?.assigned?.configMap).toEqual(sourceOf('1'));
+  });
+});
+
+describe('a machine that goes down', () => {
+  const goingDown = (host: Host): Host => ({ ...host, isStopping: async () => true });
+
+  test('ends kubelets by the way, and no config is blamed', async () => {
+    const rig = await createRig({ host: goingDown });
+    rig.remember('assigned', '1', rig.config('# die 100 1'));
+    rig.boot();
+    for (let deaths = 1; deaths <= 4; deaths++) {
+      await rig.until('died', () => rig.log().split('the machine is going down').length === deaths + 1);
+      rig.clock.advance(60_000);
+    }
+    expect(rig.memory.trial.read()?.deaths).toBe(0);
+    expect(rig.starts().every(({ configFile }) => configFile !== undefined)).toBe(true);
+  });
+
+  test('gets no new config any more: what is asked for counts from the next boot on', async () => {
+    const rig = await createRig({ host: goingDown });
+    rig.remember('assigned', '1', rig.config());
+    rig.boot();
+    await rig.until('active', () => rig.status()?.active !== undefined);
+    await rig.ask({ verb: 'use-local' });
+    expect(rig.log()).toContain('the machine is going down, the kubelet is not restarted');
+    expect(rig.starts()).toHaveLength(1);
+    await rig.stop();
+    rig.boot({ host: (host) => host });
+    await rig.until('local', () => rig.starts().length === 2);
+    expect(rig.starts()[1]?.configFile).toBeUndefined();
   });
 });

@@ -50,6 +50,7 @@ export class RevisionStore implements Store {
   /** The last revision given out; ahead of `revision` while writes are under way. */
   #last = 1;
   #compacting: Promise<void> = Promise.resolve();
+  #closed: Promise<void> | undefined;
 
   constructor(journal: Journal, clock: Clock, limits: HistoryLimits = {}) {
     this.#journal = journal;
@@ -150,7 +151,13 @@ export class RevisionStore implements Store {
     await this.#compacting;
   }
 
-  async close(): Promise<void> {
+  /** Once: by a second time the files may be another store's. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     await this.settled().catch(() => {});
     this.failure ??= new Error('the store is closed');
     await this.#compacting.catch(() => {});
