@@ -5,8 +5,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { nodes } from '../src/kube/resource-type.js';
-import { clientFor } from './cluster-rig.js';
+import type { NodeConfig } from '../src/api/node-config.js';
+import { nodeConfigs, nodes } from '../src/kube/resource-type.js';
+import { clientFor, type NodeObject } from './cluster-rig.js';
 import { executable, type Outcome } from './run-relet.js';
 
 let home: string;
@@ -77,7 +78,7 @@ describe('relet up --detach', () => {
     expect(up.stdout).toMatch(/node-2 {6}Ready after/);
     expect(up.stdout).toContain(`export KUBECONFIG=${dir}/admin.kubeconfig`);
     expect(await nodeNames()).toEqual(['node-1', 'node-2']);
-    expect(processes()).toHaveLength(5);
+    expect(processes()).toHaveLength(6);
     expect(existsSync(join(dir, 'nodes/node-1/dynamic-config/meta/assigned'))).toBe(true);
     expect(readFileSync(join(dir, 'nodes/node-1/log'), 'utf8')).toContain('kubelet started');
 
@@ -106,7 +107,7 @@ describe('relet up --detach', () => {
     expect(again.stdout).toMatch(/stopped \d+ processes that an earlier 'relet up' had left running/);
     expect(again.stdout).toContain(`2 nodes go on in ${dir}`);
     expect(processes().filter((pid) => orphans.includes(pid))).toEqual([]);
-    expect(processes()).toHaveLength(5);
+    expect(processes()).toHaveLength(6);
     expect(readFileSync(join(dir, 'admin.kubeconfig'), 'utf8')).toBe(before);
     const client = clientFor(join(dir, 'admin.kubeconfig'));
     expect((await client.get(nodes, { name: 'node-2' })).metadata.labels).toMatchObject({ kept: 'yes' });
@@ -121,7 +122,7 @@ describe('relet up --detach', () => {
       'node-1 runs again',
       () => existsSync(join(dir, 'nodes/node-1/pid')) && pidIn('nodes/node-1/pid') !== killed,
     );
-    await until('its kubelet is the only one', () => processes().length === 5);
+    await until('its kubelet is the only one', () => processes().length === 6);
     expect(readFileSync(join(dir, 'log'), 'utf8')).toContain('node-1 ended (SIGKILL), starting it again');
 
     await relet(['down']);
@@ -140,7 +141,7 @@ test('relet up in a terminal ends everything with Ctrl-C', async () => {
   child.stdout.setEncoding('utf8').on('data', (text) => (said += text));
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
   await until('up', () => said.includes('Ctrl-C stops it'));
-  expect(processes()).toHaveLength(3);
+  expect(processes()).toHaveLength(4);
   child.kill('SIGINT');
   expect(await ended).toBe(0);
   expect(said).toMatch(/stopping …\nstopped; 'relet up' goes on where it was\n$/);
@@ -163,6 +164,30 @@ test.skipIf(process.getuid?.() !== 0)(
     }
   },
 );
+
+test('relet up --node-config: the reference is a NodeConfig, a Node keeps none, and relet follows', async () => {
+  const up = await relet(['up', '--detach', '--nodes', '2', '--port', '0', '--node-config']);
+  expect(up).toMatchObject({ status: 0, stderr: '' });
+  const kubeconfig = join(dir, 'admin.kubeconfig');
+  const admin = clientFor(kubeconfig);
+  await until('NodeConfigs are made', async () => (await admin.list(nodeConfigs)).items.length === 2);
+  const as = (...args: string[]) => relet([...args, '--kubeconfig', kubeconfig]);
+  const set = await as('set', 'node-1', 'maxPods=60', '--yes');
+  expect(set).toMatchObject({ status: 0, stdout: expect.stringMatching(/active/) });
+  const object = await admin.get<NodeConfig>(nodeConfigs, { name: 'node-1' });
+  expect(object.spec?.configSource?.configMap?.name).toMatch(/^kubelet-config-/);
+  expect(object.status?.config?.active?.configMap?.name).toBe(object.spec?.configSource?.configMap?.name);
+  const node = await admin.get<NodeObject>(nodes, { name: 'node-1' });
+  expect(node.spec.configSource).toBeUndefined();
+  expect((await as('get')).stdout).toMatch(/node-1 .*trial/);
+  await until('guards settled', async () => (await as('doctor')).stdout.includes('guards: admission'));
+  const doctor = await as('doctor');
+  expect(doctor.stdout).toContain('references are NodeConfigs');
+  expect(doctor.stdout).toContain('guards: admission policies guard');
+  expect(await as('undo', 'node-1', '--yes')).toMatchObject({ status: 0 });
+  expect((await as('get')).stdout).toMatch(/node-1 .*local/);
+  admin.close();
+}, 90_000);
 
 describe('relet up refuses', () => {
   test('a port that is taken', async () => {

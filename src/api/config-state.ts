@@ -60,11 +60,13 @@ export function errorKind(error: string): ErrorKind {
 export interface AskedAndReported {
   configSource?: NodeConfigSource | undefined;
   status?: NodeConfigStatus | undefined;
+  /** Nothing is asked of it: it goes on with what it has. */
+  undecided?: boolean;
 }
 
-export function configState({ configSource, status = {} }: AskedAndReported): ConfigState {
+export function configState({ configSource, status = {}, undecided = false }: AskedAndReported): ConfigState {
   const [wanted, assigned, active, good] = [
-    sourceName(configSource),
+    sourceName(undecided ? status.assigned : configSource),
     sourceName(status.assigned),
     sourceName(status.active),
     sourceName(status.lastKnownGood),

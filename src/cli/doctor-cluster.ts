@@ -1,14 +1,12 @@
 /** What `relet doctor` asks of the server and about the caller: version, whether it keeps references, guards, clock, rights. */
+import type { NodeConfig } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
 import { parseMinor } from '../config/model.js';
-import { ApiError, isForbidden, isNotFound } from '../kube/api-error.js';
-import { serverVersion, serves } from '../kube/discovery.js';
-import { nodes } from '../kube/resource-type.js';
+import { ApiError } from '../kube/api-error.js';
+import { serverVersion } from '../kube/discovery.js';
+import { nodeConfigs, nodes } from '../kube/resource-type.js';
 import type { Diagnosis } from './doctor.js';
 import type { Session } from './session.js';
-
-const nodeConfigs = { group: 'relet.dev', version: 'v1alpha1', resource: 'nodeconfigs' };
-const guardPolicies = { group: 'admissionregistration.k8s.io', version: 'v1', resource: 'validatingadmissionpolicies' };
 
 export async function checkServer(session: Session): Promise<Diagnosis[]> {
   const { client, references, signal } = session;
@@ -16,14 +14,14 @@ export async function checkServer(session: Session): Promise<Diagnosis[]> {
   const found: Diagnosis[] = [{ level: 'ok', what: `API server ${client.connection.server} is version ${gitVersion}` }];
   if (references.kind === 'NodeConfig') {
     found.push({ level: 'ok', what: 'references are NodeConfigs (relet.dev/v1alpha1)' }, await checkGuards(session));
+    const droppedByNodes = await checkKept(session, parseMinor(gitVersion));
+    if (droppedByNodes.level === 'error')
+      found.push({
+        level: 'ok',
+        what: "the server drops spec.configSource of Nodes: 'kubectl patch node' answers as if it had worked and does nothing; patch the NodeConfig",
+      });
     return found;
   }
-  if (await serves(client, nodeConfigs, { signal }))
-    found.push({
-      level: 'warning',
-      what: 'the API serves NodeConfigs, and this relet follows Nodes',
-      remedy: 'use a relet of the same version on nodes and here',
-    });
   found.push(await checkKept(session, parseMinor(gitVersion)));
   found.push({
     level: 'ok',
@@ -67,20 +65,21 @@ async function firstNode(client: Session['client'], signal: AbortSignal): Promis
   return undefined;
 }
 
+/** The controller tells in every NodeConfig which guards are in force: it compares them with what they should be. */
 async function checkGuards({ client, signal }: Session): Promise<Diagnosis> {
-  try {
-    const { items } = await client.list(guardPolicies, { labelSelector: 'app.kubernetes.io/name=relet', signal });
-    if (items.length > 0)
-      return { level: 'ok', what: `guards: ${items.length} admission policies of relet's are in force` };
-  } catch (error) {
-    if (!isNotFound(error) && !isForbidden(error)) throw error;
-    if (isForbidden(error)) return { level: 'unknown', what: 'guards: you may not list admission policies' };
+  for await (const { items } of client.pages<NodeConfig>(nodeConfigs, { limit: 1, signal })) {
+    const guarded = items[0]?.status?.conditions?.find(({ type }) => type === 'Guarded');
+    if (items.length === 0) break;
+    if (guarded === undefined)
+      return {
+        level: 'warning',
+        what: 'guards: the controller has not said which are in force',
+        remedy: "look whether it runs: 'kubectl -n relet-system get pods', or 'relet controller' by hand",
+      };
+    if (guarded.status === 'True') return { level: 'ok', what: `guards: ${guarded.message} (${guarded.reason})` };
+    return { level: 'error', what: `guards: ${guarded.message}`, remedy: "'kubectl apply -k deploy/' puts them back" };
   }
-  return {
-    level: 'warning',
-    what: 'guards: no admission policies of relet are there, so roles alone decide who may change a reference',
-    remedy: "'kubectl apply -k deploy/' installs them on servers from 1.30 on",
-  };
+  return { level: 'unknown', what: 'guards: there is no NodeConfig that would tell' };
 }
 
 const tolerableSkewMs = 5000;
@@ -104,6 +103,7 @@ export async function checkClock({ client, signal }: Session): Promise<Diagnosis
 
 interface Right {
   verb: string;
+  group?: string;
   resource: string;
   subresource?: string;
   namespaced?: boolean;
@@ -114,7 +114,6 @@ interface Right {
 const rights: Right[] = [
   { verb: 'list', resource: 'nodes', needed: 'get, doctor, gc and every --selector' },
   { verb: 'watch', resource: 'nodes', needed: 'waiting for a change' },
-  { verb: 'patch', resource: 'nodes', needed: 'assigning a config to a node' },
   {
     verb: 'get',
     resource: 'nodes',
@@ -127,12 +126,21 @@ const rights: Right[] = [
   { verb: 'list', resource: 'events', needed: 'the reasons behind a refusal' },
 ];
 
+/** The right to write the reference, wherever it is; the guards ask for `assign` as well. */
+function referenceRights(kind: 'Node' | 'NodeConfig'): Right[] {
+  const needed = 'assigning a config to a node';
+  if (kind === 'Node') return [{ verb: 'patch', resource: 'nodes', needed }];
+  const verbs = ['list', 'watch', 'patch', 'assign'];
+  return verbs.map((verb) => ({ verb, group: 'relet.dev', resource: 'nodeconfigs', needed }));
+}
+
 export async function checkCaller(session: Session): Promise<Diagnosis[]> {
-  const { client, signal, namespace } = session;
+  const { client, signal, namespace, references } = session;
   const missing: Right[] = [];
-  for (const right of rights) {
+  for (const right of [...rights, ...referenceRights(references.kind)]) {
     const resourceAttributes = {
       verb: right.verb,
+      ...(right.group && { group: right.group }),
       resource: right.resource,
       ...(right.subresource && { subresource: right.subresource }),
       ...(right.namespaced && { namespace }),

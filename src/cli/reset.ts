@@ -12,11 +12,10 @@ export const reset = (names: string[], options: AssignVerbOptions): Promise<void
   withSession(options, async (session) => {
     const { terminal } = session;
     const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-    for (const node of nodes.filter(({ configSource }) => configSource === undefined))
-      terminal.print(`${node.name}: is on its local config already`);
-    const changes = nodes
-      .filter(({ configSource }) => configSource !== undefined)
-      .map((node) => ({ node, to: undefined }));
+    // One that nobody decided yet may run anything: local is then a decision.
+    const isLocal = ({ configSource, undecided }: (typeof nodes)[number]) => configSource === undefined && !undecided;
+    for (const node of nodes.filter(isLocal)) terminal.print(`${node.name}: is on its local config already`);
+    const changes = nodes.filter((node) => !isLocal(node)).map((node) => ({ node, to: undefined }));
     if (changes.length === 0) return;
     for (const { node } of changes)
       terminal.print(`${node.name}: ${sourceText(sourceName(node.configSource))} -> local`);

@@ -5,6 +5,7 @@
  *   DIR/system.json               what `relet up` was told, and which addresses it chose
  *   DIR/lock, DIR/log             of the `relet up` that runs; its log when it runs in the background
  *   DIR/pki, DIR/store            of the API server; DIR/apiserver.log and .pid as well
+ *   DIR/controller.kubeconfig     of the controller; DIR/controller.log and .pid as well
  *   DIR/nodes/NAME/               one node: kubelet.yaml, kubeconfig, dynamic-config, log, pid, root, pki
  */
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, statSync } from 'node:fs';
@@ -37,6 +38,9 @@ export class SystemDirectory {
 
   get kubeconfig(): string {
     return this.at('admin.kubeconfig');
+  }
+  get controllerKubeconfig(): string {
+    return this.at('controller.kubeconfig');
   }
   get settings(): string {
     return this.at('system.json');
@@ -81,6 +85,10 @@ const ourNames = [
   'apiserver.log',
   'apiserver.log.old',
   'apiserver.pid',
+  'controller.kubeconfig',
+  'controller.log',
+  'controller.log.old',
+  'controller.pid',
 ];
 
 const isOurs = (name: string) => ourNames.includes(name) || name.startsWith(temporaryPrefix);

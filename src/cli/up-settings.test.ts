@@ -11,6 +11,7 @@ describe('settings', () => {
       kubeletBinary: 'hollow',
       trialDuration: '10m',
       nodeConfigAccess: 'automatic',
+      nodeConfig: false,
       kubeletArgs: [],
     });
     expect(nodeNames(3)).toEqual(['node-1', 'node-2', 'node-3']);

@@ -15,6 +15,8 @@ export interface Settings {
   kubeletBinary: string;
   trialDuration: string;
   nodeConfigAccess: 'automatic' | 'manual';
+  /** As on clusters of today: the server drops spec.configSource of Nodes, and the reference is a NodeConfig. */
+  nodeConfig: boolean;
   initConfigDir?: string;
   /** Flags for every kubelet, given after `--`. */
   kubeletArgs: string[];
@@ -33,6 +35,7 @@ const standard: Settings = {
   kubeletBinary: 'hollow',
   trialDuration: '10m',
   nodeConfigAccess: 'automatic',
+  nodeConfig: false,
   kubeletArgs: [],
 };
 

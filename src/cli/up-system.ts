@@ -1,7 +1,7 @@
 /**
  * The whole system, from start to end:
  *
- *   certificates ─► API server ─► nodes, a few at a time ─► all Ready ─► … ─► nodes end ─► API server ends
+ *   certificates ─► API server ─► controller, nodes, a few at a time ─► all Ready ─► … ─► nodes end ─► API server ends
  *
  * All of it are processes of their own; this one starts them, keeps them running and ends them.
  */
@@ -18,6 +18,7 @@ import { leases, nodes } from '../kube/resource-type.js';
 import { silentLog } from '../log.js';
 import { CannotRun } from './cannot-run.js';
 import { KeptProcess } from './up-child.js';
+import { applyDeploy, controllerCommand, prepareController } from './up-controller.js';
 import type { SystemDirectory } from './up-directory.js';
 import { systemVariable } from './up-leftovers.js';
 import { type NodePlan, nodeCommand, prepareNode } from './up-node.js';
@@ -58,6 +59,7 @@ export async function runSystem(options: SystemOptions): Promise<void> {
   const plans = await prepare(options, url);
   const early = new AbortController();
   const server = new KeptProcess(serverProcess(options, early));
+  const controller = new KeptProcess(controllerProcess(options));
   const kept = plans.map((plan) => new KeptProcess(nodeProcess(options, plan)));
   const over = new AbortController();
   const ended = AbortSignal.any([signal, over.signal]);
@@ -68,6 +70,8 @@ export async function runSystem(options: SystemOptions): Promise<void> {
     await untilServing(client, directory, signal, early.signal);
     if (signal.aborted) return;
     listener.onServer(url);
+    if (system.settings.nodeConfig) await applyDeploy(client);
+    controller.start();
     await forgetSurplusNodes(client, plans);
     const readiness = followReadiness(client, since, ended);
     const late = await startNodes(plans, kept, readiness, options);
@@ -78,7 +82,7 @@ export async function runSystem(options: SystemOptions): Promise<void> {
     over.abort();
     client.close();
     // Nodes first: they tell the API server how they ended.
-    await Promise.all(kept.map((node) => node.stop()));
+    await Promise.all([...kept, controller].map((one) => one.stop()));
     await server.stop();
   }
 }
@@ -97,6 +101,7 @@ async function prepare({ directory, system }: SystemOptions, url: string): Promi
     caFile: directory.at('pki', 'ca.crt'),
   }));
   for (const plan of plans) await prepareNode(plan, pki);
+  await prepareController(directory, pki, url);
   return plans;
 }
 
@@ -112,6 +117,7 @@ function serverProcess({ directory, system, relet, env, listener }: SystemOption
       `--bind-address=${host}`,
       `--port=${network.apiPort}`,
       `--node-config-access=${settings.nodeConfigAccess}`,
+      `--feature-gates=DynamicKubeletConfig=${!settings.nodeConfig}`,
     ],
     env: { ...env, [systemVariable]: directory.dir },
     cwd: directory.dir,
@@ -122,6 +128,19 @@ function serverProcess({ directory, system, relet, env, listener }: SystemOption
       early.abort(how);
       listener.onTrouble(`API server ended (${how}), starting it again; its log: ${log}`);
     },
+  };
+}
+
+function controllerProcess({ directory, relet, env, listener }: SystemOptions) {
+  const log = directory.at('controller.log');
+  return {
+    command: controllerCommand(relet, directory),
+    env: { ...env, [systemVariable]: directory.dir },
+    cwd: directory.dir,
+    log,
+    pid: directory.at('controller.pid'),
+    clock,
+    onEnd: (how: string) => listener.onTrouble(`controller ended (${how}), starting it again; its log: ${log}`),
   };
 }
 

@@ -35,6 +35,11 @@ export async function run(args: string[]): Promise<void> {
     .option('--trial-duration <DURATION>', 'how long a config is on trial (10m)', duration)
     .option('--init-config-dir <DIR>', "the alpha's local config: a file named 'kubelet' in DIR", absolute)
     .addOption(access.default(undefined, 'automatic'))
+    .option('--node-config', 'as on clusters of today: the reference is a NodeConfig, and Nodes keep none')
+    .option(
+      '--no-node-config',
+      'as the documents of Dynamic Kubelet Configuration have it: it is in the Node (default)',
+    )
     .option('--fresh', 'forget everything in the directory first')
     .option('--detach', 'return when all nodes are Ready; run in the background')
     .argument('[KUBELET-FLAGS...]', "after '--': flags for every kubelet, such as --v=4")

@@ -1,7 +1,7 @@
 /**
  * Where a node's config is referred to, for those who look at many nodes and change their reference: the command line and
  * the rollout controller. One interface, so that nothing else knows which object holds the reference. Here the Node
- * itself, as Kubernetes had it; NodeConfig stands beside it.
+ * itself, as Kubernetes had it; node-config-references.ts stands beside it.
  */
 import { historyAnnotation } from '../api/config-history.js';
 import { sameReference, sourceName } from '../api/config-state.js';
@@ -9,8 +9,10 @@ import { agentVersionAnnotation, trialEndsAnnotation } from '../api/node-annotat
 import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import type { CallOptions, KubeClient, ListOptions } from './client.js';
+import { serves } from './discovery.js';
 import { follow } from './follow.js';
-import { nodes } from './resource-type.js';
+import { nodeConfigReferences } from './node-config-references.js';
+import { nodeConfigs, nodes } from './resource-type.js';
 
 /** A node, what is asked of it and what it reports: all that matters of it here, and small, since there are thousands. */
 export interface ConfiguredNode {
@@ -23,6 +25,8 @@ export interface ConfiguredNode {
   /** The last sign of life in the Node's own status. */
   heartbeatAt: string | undefined;
   configSource: NodeConfigSource | undefined;
+  /** Nobody has said anything about its config yet: without a configSource it is then not told to be local either. */
+  undecided?: boolean;
   status: NodeConfigStatus;
   /** False: nothing on the node has ever reported about its config. */
   reports: boolean;
@@ -75,8 +79,10 @@ export interface ConfigReferences {
 }
 
 /** The references of this cluster; which kind it has, is asked of the server. */
-export async function configReferences(client: KubeClient, _options: CallOptions = {}): Promise<ConfigReferences> {
-  return nodeReferences(client);
+export async function configReferences(client: KubeClient, options: CallOptions = {}): Promise<ConfigReferences> {
+  return (await serves(client, nodeConfigs, options))
+    ? nodeConfigReferences(client, (node) => fromNode(node as Node))
+    : nodeReferences(client);
 }
 
 interface Node extends KubeObject {

@@ -45,6 +45,8 @@ export interface Pki {
   serviceAccountKey: string;
   /** A client certificate for the user `system:node:NAME`. Not kept here. */
   issueNodeClient(nodeName: string): Promise<KeyPair>;
+  /** A client certificate for any user. Not kept here. */
+  issueClient(user: string, groups: string[]): Promise<KeyPair>;
   /** A certificate that a kubelet shows under these names and addresses. Not kept here. */
   issueKubeletServing(nodeName: string, hosts: string[]): Promise<KeyPair>;
 }
@@ -69,6 +71,7 @@ export async function openPki(options: PkiOptions): Promise<Pki> {
     serviceAccountKey: openSigningKey(dir),
     issueNodeClient: (nodeName) =>
       fresh({ commonName: nodeUserName(nodeName), organizations: [nodesGroup], usage: 'client' }),
+    issueClient: (user, groups) => fresh({ commonName: user, organizations: groups, usage: 'client' }),
     issueKubeletServing: (nodeName, hosts) =>
       fresh({ commonName: nodeUserName(nodeName), organizations: [nodesGroup], usage: 'server', hosts }),
   };
