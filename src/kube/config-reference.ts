@@ -99,12 +99,16 @@ interface Condition {
   lastTransitionTime?: string;
 }
 
+/** A page is read whole before the next; of real Nodes so many are some 2 MB. */
+const pageSize = 200;
+
 function nodeReferences(client: KubeClient): ConfigReferences {
   return {
     kind: 'Node',
     get: async (name, options) => fromNode(await client.get<Node>(nodes, { name }, options)),
     async *pages(options) {
-      for await (const { items } of client.pages<Node>(nodes, options)) yield items.map(fromNode);
+      const list = { limit: pageSize, ...options, leaveOut: ['images', 'managedFields'] };
+      for await (const { items } of client.pages<Node>(nodes, list)) yield items.map(fromNode);
     },
     follow: ({ onList, onChange, onFailure, ...scope }) =>
       follow<Node>(client, {

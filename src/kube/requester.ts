@@ -4,6 +4,7 @@ import type { Clock } from '../clock.js';
 import { apiError } from './api-error.js';
 import { deadline } from './deadline.js';
 import type { IdentitySource } from './identity-source.js';
+import { leaveOut } from './leave-out.js';
 import { createTransport } from './transport.js';
 
 export interface RequesterOptions {
@@ -35,6 +36,8 @@ export interface RawRequest {
   accept?: string;
   signal?: AbortSignal;
   timeoutMs?: number;
+  /** See leave-out.ts. Only of answers that are no refusal. */
+  leaveOut?: readonly string[];
 }
 
 export interface RawResponse {
@@ -105,9 +108,10 @@ export function createRequester(options: RequesterOptions): Requester {
       const limit = deadline(clock, request.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs, request.signal, what);
       try {
         const response = await settle(request, limit.signal);
-        const text = await readBody(response, maxResponseBytes, what, limit.signal);
-        if (response.statusCode! >= 400) throw apiError(response.statusCode!, text, what);
-        return { status: response.statusCode!, headers: response.headers, text };
+        const body = await readBody(response, maxResponseBytes, what, limit.signal);
+        if (response.statusCode! >= 400) throw apiError(response.statusCode!, body.toString('utf8'), what);
+        const wanted = request.leaveOut === undefined ? body : leaveOut(body, request.leaveOut);
+        return { status: response.statusCode!, headers: response.headers, text: wanted.toString('utf8') };
       } finally {
         limit.done();
       }
@@ -118,7 +122,8 @@ export function createRequester(options: RequesterOptions): Requester {
       try {
         const response = await settle(request, limit.signal);
         if (response.statusCode! < 400) return response;
-        throw apiError(response.statusCode!, await readBody(response, 1024 * 1024, what, limit.signal), what);
+        const body = await readBody(response, 1024 * 1024, what, limit.signal);
+        throw apiError(response.statusCode!, body.toString('utf8'), what);
       } finally {
         limit.done();
       }
@@ -148,7 +153,7 @@ function retryAfterMs({ statusCode = 0, headers }: IncomingMessage): number | un
   return text !== undefined && /^\d+$/.test(text) ? Number(text) * 1000 : undefined;
 }
 
-async function readBody(body: IncomingMessage, maxBytes: number, what: string, signal: AbortSignal): Promise<string> {
+async function readBody(body: IncomingMessage, maxBytes: number, what: string, signal: AbortSignal): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   const onAbort = () => body.destroy();
@@ -168,7 +173,7 @@ async function readBody(body: IncomingMessage, maxBytes: number, what: string, s
     signal.removeEventListener('abort', onAbort);
   }
   signal.throwIfAborted();
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 /** The texts of `299 - "…"` headers, which node joins with commas. */
