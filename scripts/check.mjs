@@ -1,10 +1,11 @@
-/** Types, lint and format, one after the other; `--fix` mends what can be mended by itself. */
+/** Types, lint, format and dead code, one after the other; `--fix` mends what can be mended by itself. */
 import { spawnSync } from 'node:child_process';
 
 const fix = process.argv.includes('--fix');
 const steps = [
   ['types', ['tsc', '-p', 'tsconfig.json']],
   ['lint and format', ['biome', 'check', '--error-on-warnings', ...(fix ? ['--write'] : [])]],
+  ['dead code', ['knip', '--no-progress']],
 ];
 
 for (const [name, command] of steps) {
@@ -16,4 +17,4 @@ for (const [name, command] of steps) {
     process.exit(1);
   }
 }
-console.log('check: types, lint, format: clean');
+console.log('check: types, lint, format, dead code: clean');

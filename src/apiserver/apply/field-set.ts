@@ -17,7 +17,7 @@ type Tree = Record<string, FieldSet>;
 
 export const nothing: FieldSet = Object.freeze({});
 /** In the set, with nothing below it. */
-export const leaf: FieldSet = nothing;
+export const leaf: FieldSet = Object.freeze({});
 const self = '.';
 
 export function isEmpty(set: FieldSet): boolean {
