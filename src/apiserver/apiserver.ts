@@ -10,6 +10,8 @@ import { type Log, silentLog } from '../log.js';
 import { type Access, type AccessOptions, createAccess } from './access/access.js';
 import { inTurn } from './admission.js';
 import { openAuditLog } from './audit/audit-log.js';
+import { backupRoute } from './backup/backup.js';
+import { finishRestore } from './backup/restore.js';
 import { startDefinitionCleanup } from './crd/cleanup.js';
 import { customResourceDefinitions } from './crd/definitions.js';
 import { serveDefinedKinds } from './crd/served-kinds.js';
@@ -140,7 +142,7 @@ function partsOf(
   const health = healthRoutes([{ name: 'store', check: () => throwFailure(store) }]);
   const openApi = openApiRoutes(registry);
   const version = versionRoute(options.version ?? '0.0.0');
-  const others = [...health, ...openApi, version, metrics.route, ...access.routes];
+  const others = [...health, ...openApi, version, metrics.route, backupRoute(store, clock), ...access.routes];
   const otherPaths = others.map(({ path }) => path).filter((path) => !path.endsWith('/'));
   const parts: Parts = {
     store,
@@ -190,6 +192,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const { bindAddress = '127.0.0.1', log = silentLog } = options;
   const directory = options.dataDir ?? mkdtempSync(join(tmpdir(), 'relet-apiserver-'));
   mkdirSync(directory, { recursive: true, mode: 0o700 });
+  finishRestore(directory);
   const isOnDisk = options.dataDir !== undefined && options.storage !== 'memory';
   const pki = await openPki({ dir: join(directory, 'pki'), bindAddress, log });
   let port = options.port ?? 0;

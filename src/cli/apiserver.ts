@@ -51,6 +51,13 @@ const command = new Command('relet apiserver')
   .option('--audit-log-path <file>', 'append a JSON line for every request: who asked for what, and the answer')
   .addOption(new Option('--log-format <format>', 'how to log to stderr').choices(['text', 'json']).default('text'))
   .configureHelp({ showGlobalOptions: true })
+  .addHelpText(
+    'after',
+    `
+Commands:
+  relet apiserver backup FILE --data-dir DIR    write everything it holds to a file, while it runs or not
+  relet apiserver restore FILE --data-dir DIR   make a store from such a file`,
+  )
   .showHelpAfterError("(run 'relet apiserver --help' for the flags)");
 
 void main();
@@ -58,7 +65,12 @@ void main();
 async function main(): Promise<void> {
   // The first word picked this program; bin/relet.cjs leaves it in place.
   const words = process.argv.slice(2);
-  command.parse(words[0] === 'apiserver' ? words.slice(1) : words, { from: 'user' });
+  const args = words[0] === 'apiserver' ? words.slice(1) : words;
+  if (args[0] === 'backup' || args[0] === 'restore') {
+    await (await import('./apiserver-backup.js')).run(args);
+    return;
+  }
+  command.parse(args, { from: 'user' });
   const flags = command.opts<Flags>();
   const log = createLog({ format: flags.logFormat, write: (line) => void process.stderr.write(line) });
   try {

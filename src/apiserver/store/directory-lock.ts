@@ -5,6 +5,15 @@
 import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** A living process holds the lock. Known by its name: each bundle has a copy of its own. */
+class DirectoryHeld extends Error {
+  override readonly name = 'DirectoryHeld';
+}
+
+export function isHeldDirectory(error: unknown): boolean {
+  return error instanceof Error && error.name === 'DirectoryHeld';
+}
+
 /** Returns the unlock function; throws when a living process holds the lock. */
 export function lockDirectory(directory: string): () => void {
   const file = join(directory, 'lock');
@@ -38,7 +47,7 @@ function removeIfStale(file: string, draft: string): void {
   if (holder === undefined) return;
   const pid = Number(holder.split(' ')[0]);
   if (isHeld(holder, pid)) {
-    throw new Error(`${file} is held by process ${pid}: stop it first, or give another --data-dir`);
+    throw new DirectoryHeld(`${file} is held by process ${pid}: stop it first, or give another --data-dir`);
   }
   // Moved aside first: if another took the lock over meanwhile, it is put back.
   const aside = `${draft}.stale`;

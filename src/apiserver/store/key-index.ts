@@ -42,6 +42,11 @@ export class KeyIndex {
     members.sorted.splice(lowerBound(members.sorted, id), 1);
   }
 
+  /** Every entry of every collection. */
+  all(): Entry[] {
+    return [...this.#collections.values()].flatMap(({ entries }) => [...entries.values()]);
+  }
+
   /** The entries of a collection (or of one namespace) behind `after`, in order; `limit` 0 means all. */
   range(
     scope: Collection & { namespace?: string },

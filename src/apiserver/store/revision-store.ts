@@ -95,6 +95,10 @@ export class RevisionStore implements Store {
     return { items: named.map((entry) => this.#stored(entry)), revision, more: remaining > 0, remaining };
   }
 
+  snapshot(): { revision: number; items: Stored[] } {
+    return { revision: this.revision, items: this.#index.all().map((entry) => this.#stored(entry)) };
+  }
+
   count(scope: Scope): number {
     return this.#index.range(scope, undefined, 0).entries.length;
   }

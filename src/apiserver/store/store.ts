@@ -86,6 +86,8 @@ export interface Store {
   /** The newest state, writes on their way to disk included: what a read-modify-write must start from. */
   latest(key: Key): Stored | undefined;
   list(scope: Scope, range?: ListRange): Page;
+  /** Everything that is durable now, of every kind. */
+  snapshot(): { revision: number; items: Stored[] };
   /** How many objects there are in the scope. */
   count(scope: Scope): number;
   /**
