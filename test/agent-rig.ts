@@ -135,7 +135,8 @@ export class Rig {
 
   starts(): Start[] {
     if (!existsSync(this.#startsFile)) return [];
-    const lines = readFileSync(this.#startsFile, 'utf8').trim().split('\n');
+    // A line without its end is still being written.
+    const lines = readFileSync(this.#startsFile, 'utf8').split('\n').slice(0, -1);
     return lines.map((line) => JSON.parse(line)).filter((line) => line.args !== undefined);
   }
 
@@ -150,7 +151,7 @@ export class Rig {
 
   /** Resolves when the node's report satisfies this; asked again whenever the report changes. */
   async until(what: string, satisfied: (rig: this) => boolean): Promise<void> {
-    const deadline = Date.now() + 20_000;
+    const deadline = Date.now() + 40_000;
     while (!satisfied(this)) {
       if (Date.now() > deadline)
         throw new Error(`never came true: ${what}\n${JSON.stringify(this.status())}\n${this.log()}`);

@@ -88,7 +88,7 @@ export class ClusterRig {
       this.#heard.add(check);
       const often = setInterval(check, 25);
       const story = () => `never came true: ${what}\n${JSON.stringify(this.seen?.status)}\n${this.node.log()}`;
-      const timer = setTimeout(() => end(() => reject(new Error(story()))), 20_000);
+      const timer = setTimeout(() => end(() => reject(new Error(story()))), 40_000);
     });
   }
 

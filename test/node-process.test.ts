@@ -1,93 +1,10 @@
-/** `relet kubelet` and `relet node` as a user runs them: whole processes, a short trial, signals, kill -9. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** `relet kubelet` as a user runs it: whole processes, a short trial, signals, kill -9. */
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import type { NodeConfigStatus } from '../src/api/node-config-source.js';
-import { freePort } from './agent-rig.js';
-import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
-import { executable, relet } from './run-relet.js';
-
-const fake = join(import.meta.dirname, 'fake-kubelet.mjs');
-
-interface Started {
-  process: ChildProcess;
-  dir: string;
-  output(): string;
-  starts(): { pid: number; args: string[] }[];
-  exit: Promise<{ code: number | null; signal: string | null }>;
-}
-
-interface Place {
-  dir: string;
-  port: number;
-}
-
-async function newPlace(): Promise<Place> {
-  const root = mkdtempSync(join(tmpdir(), 'relet-process-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  return { dir: join(root, 'dynamic-config'), port: await freePort() };
-}
-
-function start({ dir, port }: Place, ...more: string[]): Started {
-  const log = join(dir, '..', 'starts');
-  const args = ['kubelet', `--kubelet-binary=${fake}`, `--healthz-port=${port}`, '--metrics-bind-address=0', ...more];
-  const child = spawn(process.execPath, [executable, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, FAKE_KUBELET_LOG: log },
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const exit = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
-  const starts = () =>
-    existsSync(log)
-      ? readFileSync(log, 'utf8')
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line))
-          .filter((line) => line.args)
-      : [];
-  onTestFinished(async () => {
-    child.kill('SIGTERM');
-    await exit;
-    for (const { pid } of starts()) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
-  });
-  return { process: child, dir, output: () => output, starts, exit };
-}
-
-const withDir = (place: Place, rig: ClusterRig, ...more: string[]) =>
-  start(
-    place,
-    `--dynamic-config-dir=${place.dir}`,
-    `--kubeconfig=${rig.nodeKubeconfig}`,
-    '--trial-duration=500ms',
-    ...more,
-  );
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    // A zombie that nobody waits for has ended all the same.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
-async function until(what: string, satisfied: () => boolean, story: () => string): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!satisfied()) {
-    if (Date.now() > deadline) throw new Error(`never came true: ${what}\n${story()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-const config = (port: number, ...lines: string[]) =>
-  `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nhealthzPort: ${port}\n${lines.map((line) => `${line}\n`).join('')}`;
-const status = (rig: ClusterRig): NodeConfigStatus => rig.config ?? {};
+import { describe, expect, test } from 'vitest';
+import { createClusterRig } from './cluster-rig.js';
+import { config, fakeKubelet as fake, isAlive, newPlace, start, status, until, withDir } from './process-rig.js';
+import { relet } from './run-relet.js';
 
 describe('relet kubelet', () => {
   test('follows the Node, graduates after the trial, and ends with its kubelet on SIGTERM', async () => {
@@ -203,49 +120,5 @@ describe('relet kubelet', () => {
     expect(checked.stdout).toContain(`would run: ${fake}`);
     expect(checked.status).toBe(0);
     expect(existsSync(place.dir)).toBe(false);
-  });
-});
-
-describe('relet node', () => {
-  const node = (place: Place, ...args: string[]) => relet(['node', ...args, `--dynamic-config-dir=${place.dir}`]);
-
-  test('shows, holds, releases and goes back to local, with relet running', async () => {
-    const rig = await createClusterRig({ boot: false });
-    const place = await newPlace();
-    const running = withDir(place, rig);
-    await rig.until('first status', () => rig.config !== undefined);
-    await rig.createConfigMap('good', { kubelet: config(place.port, 'eventRecordQPS: 7') });
-    await rig.point('good');
-    await rig.until('last known good', () => status(rig).lastKnownGood !== undefined);
-    expect(node(place, 'view').stdout).toContain('eventRecordQPS: 7');
-    const shown = JSON.parse(node(place, 'status', '-o', 'json').stdout);
-    expect(shown).toMatchObject({
-      node: nodeName,
-      relet: { pid: running.process.pid },
-      kubelet: { version: 'v1.32.1' },
-    });
-    expect(shown.lastKnownGood).toContain('kube-system/configmaps/good');
-    expect(node(place, 'use-local').stdout).toContain('use-local: done by relet');
-    await rig.until('local', () => status(rig).active === undefined);
-    expect(node(place, 'status').stdout).toMatch(/^held: +since .*: use-local/m);
-    expect(node(place, 'release').status).toBe(0);
-    await rig.until('followed again', () => status(rig).active !== undefined);
-  });
-
-  test('works where no relet runs and no API is', async () => {
-    const rig = await createClusterRig({ boot: false });
-    const place = await newPlace();
-    const running = withDir(place, rig);
-    await rig.until('first status', () => rig.config !== undefined);
-    await rig.createConfigMap('good', { kubelet: config(place.port) });
-    await rig.point('good');
-    await rig.until('active', () => status(rig).active !== undefined);
-    running.process.kill('SIGTERM');
-    await running.exit;
-    expect(node(place, 'use-local').stdout).toContain('it counts from its next start on');
-    expect(readFileSync(join(place.dir, 'meta', 'assigned'), 'utf8')).toBe('');
-    expect(node(place, 'status').stdout).toContain('relet:           not running');
-    const nowhere = relet(['node', 'status', '--dynamic-config-dir=/nowhere']);
-    expect(nowhere).toMatchObject({ status: 2, stderr: expect.stringContaining('give the node') });
   });
 });

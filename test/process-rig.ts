@@ -1,0 +1,102 @@
+/** Whole relet processes for tests, each with a directory of its own and a fake kubelet that writes down its starts. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { NodeConfigStatus } from '../src/api/node-config-source.js';
+import { freePort } from './agent-rig.js';
+import type { ClusterRig } from './cluster-rig.js';
+import { executable } from './run-relet.js';
+
+export const fakeKubelet = join(import.meta.dirname, 'fake-kubelet.mjs');
+
+export interface Started {
+  process: ChildProcess;
+  dir: string;
+  output(): string;
+  starts(): { pid: number; args: string[]; config: string; env: Record<string, string> }[];
+  /** What was asked of the kubelet's binary without starting it. */
+  questions(): { asked: string; env: Record<string, string> }[];
+  exit: Promise<{ code: number | null; signal: string | null }>;
+}
+
+export interface Place {
+  dir: string;
+  port: number;
+  /** What relet has in its environment beside the test's own. */
+  env?: Record<string, string>;
+}
+
+export async function newPlace(): Promise<Place> {
+  const root = mkdtempSync(join(tmpdir(), 'relet-process-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return { dir: join(root, 'dynamic-config'), port: await freePort() };
+}
+
+export function start({ dir, port, env = {} }: Place, ...more: string[]): Started {
+  const log = join(dir, '..', 'starts');
+  const args = [
+    'kubelet',
+    `--kubelet-binary=${fakeKubelet}`,
+    `--healthz-port=${port}`,
+    '--metrics-bind-address=0',
+    ...more,
+  ];
+  const child = spawn(process.execPath, [executable, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env, FAKE_KUBELET_LOG: log },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const exit = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
+  // A line without its end is still being written.
+  const lines = () =>
+    existsSync(log)
+      ? readFileSync(log, 'utf8')
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => JSON.parse(line))
+      : [];
+  const starts = () => lines().filter((line) => line.args);
+  const questions = () => lines().filter((line) => line.asked);
+  onTestFinished(async () => {
+    child.kill('SIGTERM');
+    await exit;
+    for (const { pid } of starts()) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+  });
+  return { process: child, dir, output: () => output, starts, questions, exit };
+}
+
+export const withDir = (place: Place, rig: ClusterRig, ...more: string[]) =>
+  start(
+    place,
+    `--dynamic-config-dir=${place.dir}`,
+    `--kubeconfig=${rig.nodeKubeconfig}`,
+    '--trial-duration=500ms',
+    ...more,
+  );
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // A zombie that nobody waits for has ended all the same.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+export async function until(what: string, satisfied: () => boolean, story: () => string): Promise<void> {
+  const deadline = Date.now() + 40_000;
+  while (!satisfied()) {
+    if (Date.now() > deadline) throw new Error(`never came true: ${what}\n${story()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+export const config = (port: number, ...lines: string[]) =>
+  `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nhealthzPort: ${port}\n${lines.map((line) => `${line}\n`).join('')}`;
+export const status = (rig: ClusterRig): NodeConfigStatus => rig.config ?? {};
