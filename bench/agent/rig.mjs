@@ -253,16 +253,19 @@ export async function newNode(dir, kubeconfig) {
 }
 
 export function startRelet(node, ...flags) {
+  return startNode(node, 'hollow', [...flags, ...node.kubeletFlags]);
+}
+
+export function startNode(node, kubelet, flags) {
   // A relet that ended badly leaves its kubelet running, as it must; the bench may not.
   atEnd(() => endChild(join(node.dynamicDir, 'meta', 'child')));
   return start(process.execPath, [
     relet,
     'kubelet',
     `--dynamic-config-dir=${node.dynamicDir}`,
-    '--kubelet-binary=hollow',
+    `--kubelet-binary=${kubelet}`,
     '--metrics-bind-address=0',
     ...flags,
-    ...node.kubeletFlags,
   ]);
 }
 
@@ -271,6 +274,17 @@ function endChild(record) {
     process.kill(JSON.parse(readFileSync(record, 'utf8')).process.pid, 'SIGKILL');
   } catch {
     // No record, no process: as it should be.
+  }
+}
+
+/** Resolves when it becomes true; an error counts as not yet. */
+export async function until(what, isTrue, timeoutMs = 120_000) {
+  const deadline = now() + timeoutMs;
+  for (;;) {
+    const answer = await isTrue().catch((error) => error);
+    if (answer === true) return;
+    if (now() > deadline) throw new Error(`stuck: ${what}`, { cause: answer });
+    await sleep(100);
   }
 }
 
