@@ -4,19 +4,30 @@
  */
 import { spawnSync } from 'node:child_process';
 
-// program → the Debian package that brings it
-const wanted = { kubectl: 'kubernetes-client', jq: 'jq', curl: 'curl', openssl: 'openssl', tmux: 'tmux' };
-
 const has = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+// Debian's own Python: another on the PATH does not see Debian's packages.
+const hasPythonModule = (name) => spawnSync('/usr/bin/python3', ['-c', `import ${name}`]).status === 0;
+
+// what is used → the Debian package that brings it, unless it is there
+const wanted = {
+  kubectl: 'kubernetes-client',
+  jq: 'jq',
+  curl: 'curl',
+  openssl: 'openssl',
+  tmux: 'tmux',
+  "Python's kubernetes": 'python3-kubernetes',
+};
+
+const isThere = (what) => (what === "Python's kubernetes" ? hasPythonModule('kubernetes') : has(what));
 
 export function installSystemPackages() {
-  const missing = Object.entries(wanted).filter(([program]) => !has(program));
+  const missing = Object.entries(wanted).filter(([what]) => !isThere(what));
   if (missing.length === 0) return;
   const names = missing.map(([, name]) => name);
   const mayInstall = process.getuid?.() === 0 && has('apt-get');
   if (!mayInstall) {
     console.warn(
-      `setup: ${missing.map(([p]) => p).join(', ')} not found; tests that need them are skipped. To install: apt-get install ${names.join(' ')}`,
+      `setup: ${missing.map(([what]) => what).join(', ')} not found; tests that need them are skipped. To install: apt-get install ${names.join(' ')}`,
     );
     return;
   }
