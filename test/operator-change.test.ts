@@ -1,9 +1,17 @@
 /** Verbs that change nodes, against the API server as a process, in a pipe, with nodes played by the test. */
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configMaps } from '../src/kube/resource-type.js';
 import { header, OperatorCluster, type PlayedNode } from './operator-rig.js';
+
+/** From 1.30 on: older clients write \b and \f as \u0008 and \u000c. */
+const hasKubectl = (() => {
+  const { stdout } = spawnSync('kubectl', ['version', '--client', '-o', 'json'], { encoding: 'utf8' });
+  return Number(/"minor": "(\d+)/.exec(stdout ?? '')?.[1] ?? 0) >= 30;
+})();
 
 let cluster: OperatorCluster;
 const node: Record<string, PlayedNode> = {};
@@ -207,6 +215,46 @@ describe('relet push and assign', () => {
       `configmap/${name}\n`,
     );
   });
+
+  test.skipIf(!hasKubectl)(
+    `the name is kubectl's, whatever is in the file${hasKubectl ? '' : ' (skipped: no kubectl)'}`,
+    async () => {
+      const payloads = fc.sample(
+        fc.oneof(
+          fc.string({ unit: 'grapheme' }),
+          fc.constantFrom('<a> & <b>', 'a\u2028b\u2029c', '\b\f\n\r\t\\"', '\u0000\u001f\u007f', '\ud83d\ude00'),
+          fc.uint8Array({ maxLength: 64 }),
+        ),
+        12,
+      );
+      for (const [index, payload] of payloads.entries()) {
+        writeFileSync(join(cluster.dir, 'random'), payload);
+        const name = `any-${index}`;
+        const ours = await cluster.relet([
+          'push',
+          'random',
+          '--name',
+          name,
+          '--no-validate',
+          '--dry-run',
+          '-o',
+          'name',
+        ]);
+        const args = [
+          'create',
+          'configmap',
+          name,
+          '--from-file=kubelet=random',
+          '--append-hash',
+          '--dry-run=client',
+          '-o',
+          'name',
+        ];
+        const theirs = spawnSync('kubectl', args, { cwd: cluster.dir, env: cluster.environment(), encoding: 'utf8' });
+        expect({ payload, name: ours.stdout }).toEqual({ payload, name: theirs.stdout });
+      }
+    },
+  );
 
   test.each([
     ['a config that is wrong', `${header}maxPods: -1\n`, /would not run with bad.yaml, so nothing was pushed/],

@@ -7,18 +7,18 @@
  * Every request is a whole step: whenever this ends, each node has its old reference or its new one, and ConfigMaps that
  * were made and given to nobody are taken away again.
  */
-import { sourceText, withEntry } from '../api/config-history.js';
-import { sameReference, sourceName } from '../api/config-state.js';
+import { sourceText } from '../api/config-history.js';
+import { sourceName } from '../api/config-state.js';
 import type { NodeConfigSource } from '../api/node-config-source.js';
-import { isConflict } from '../kube/api-error.js';
 import type { ConfiguredNode } from '../kube/config-reference.js';
 import { CannotRun } from './cannot-run.js';
+import { endText, newConfigMaps, type Outcome, tellPlan, tellRest } from './change-words.js';
 import { type ConfigMap, ensureConfigMap, removeConfigMap } from './config-maps.js';
-import { type ChangeEnd, causeOfError, followChange } from './follow-change.js';
+import { causeOfError, followChange } from './follow-change.js';
 import { type Progress, showProgress } from './progress.js';
 import type { Session } from './session.js';
-import { wrap } from './terminal.js';
 import { whoAmI } from './who.js';
+import { writeReference } from './write-reference.js';
 
 export interface NodeChange {
   node: ConfiguredNode;
@@ -35,9 +35,6 @@ export interface ChangeOptions {
   maxUnavailable: number;
   why?: string;
 }
-
-/** What has happened to a node of the change. */
-type Outcome = ChangeEnd | { kind: 'assigned' };
 
 export async function makeChanges(
   session: Session,
@@ -76,7 +73,7 @@ async function preflight(session: Session, verb: string, changes: NodeChange[], 
       `--no-wait would change ${changes.length} nodes at once; say --max-unavailable ${changes.length} if that is meant`,
     );
   const [first] = changes;
-  if (first !== undefined) await assign(session, first, { by: 'relet', verb, dryRun: true });
+  if (first !== undefined) await writeReference(session, first, { by: 'relet', verb, dryRun: true });
 }
 
 async function nodeByNode(
@@ -128,7 +125,8 @@ async function changeOne(
   const { node, to } = change;
   const { name } = node;
   progress.at(name, 'assigning');
-  await assign(session, change, options);
+  const { by, verb, why } = options;
+  await writeReference(session, change, { by, verb, ...(why && { why }) });
   onAssigned();
   const target = sourceText(sourceName(to));
   if (!options.wait) {
@@ -144,78 +142,6 @@ async function changeOne(
   const cause = 'error' in end ? await causeOfError(session, name, end.error) : undefined;
   progress.end(name, endText(session, name, target, end, cause));
   return end;
-}
-
-interface Asking {
-  by: string;
-  verb: string;
-  why?: string;
-  dryRun?: boolean | undefined | string;
-}
-
-/** Other writes to the same object (heartbeats, labels) are no reason to give up; another hand on the reference is. */
-async function assign(session: Session, { node, to }: NodeChange, asking: Asking): Promise<void> {
-  const before = sourceName(node.configSource);
-  for (let present = node, tries = 0; ; tries++) {
-    if (!sameReference(before, sourceName(present.configSource)))
-      throw new CannotRun(
-        `${node.name} was changed by somebody else meanwhile: it is now assigned ${sourceText(sourceName(present.configSource))}; look at it ('relet history ${node.name}') and try again`,
-      );
-    const { by, verb, why } = asking;
-    const entry = { at: new Date().toISOString().replace(/\.\d+Z$/, 'Z'), by, verb, ...(why && { why }) };
-    const history = withEntry(present.history, {
-      ...entry,
-      from: sourceText(before),
-      to: sourceText(sourceName(to)),
-    });
-    try {
-      await session.references.assign(present, to, { history, dryRun: asking.dryRun === true });
-      return;
-    } catch (error) {
-      if (!isConflict(error) || tries >= 10) throw error;
-    }
-    present = await session.references.get(node.name);
-  }
-}
-
-function endText(
-  { terminal }: Session,
-  node: string,
-  target: string,
-  end: ChangeEnd,
-  cause: string | undefined,
-): string {
-  const { paint, columns } = terminal;
-  const details = cause === undefined ? '' : `\n${wrap(cause, columns, '    ')}`;
-  switch (end.kind) {
-    case 'active':
-      return end.proven
-        ? paint.green(target === 'local' ? 'active: its local config' : `active: ${target}`)
-        : `${paint.green(`active: ${target}`)}; on trial, 'relet wait ${node} --for=lastKnownGood' waits for its end`;
-    case 'refused':
-      return `${paint.red('refused')}: ${end.error}${details}`;
-    case 'rolled back':
-      return `${paint.red('rolled back')}: ${end.error}${details}`;
-    case 'cannot follow':
-      return `${paint.red('not active')}: ${end.error}${details}`;
-    case 'changed':
-      return `${paint.yellow('changed again')} by somebody else meanwhile; 'relet history ${node}' shows by whom`;
-    case 'gone':
-      return `${paint.yellow('gone')}: the Node was deleted meanwhile`;
-    case 'timed out':
-      return `${paint.yellow('not active in time')}; 'relet describe ${node}' tells more`;
-    case 'interrupted':
-      return 'assigned; it goes on by itself, nobody waits for it any more';
-  }
-}
-
-function newConfigMaps(changes: NodeChange[]): ConfigMap[] {
-  const byName = new Map(
-    changes.flatMap(({ configMap }) =>
-      configMap === undefined ? [] : [[`${configMap.metadata.namespace}/${configMap.metadata.name}`, configMap]],
-    ),
-  );
-  return [...byName.values()];
 }
 
 async function removeUnused(
@@ -246,32 +172,4 @@ async function conclude(session: Session, changes: NodeChange[], outcomes: Map<s
     process.stderr.write(
       `relet: next: 'relet describe ${failed.node.name}' tells what happened, 'relet undo ${failed.node.name}' takes it back\n`,
     );
-}
-
-/** With several nodes: who has it, and who was not touched. */
-function tellRest({ terminal }: Session, changes: NodeChange[], outcomes: Map<string, Outcome>): void {
-  if (changes.length === 1) return;
-  const names = (want: (kind: string | undefined) => boolean) =>
-    changes.map(({ node }) => node.name).filter((name) => want(outcomes.get(name)?.kind));
-  const list = (title: string, found: string[]) => {
-    if (found.length > 0) terminal.print(wrap(`${title} (${found.length}): ${found.join(', ')}`, terminal.columns));
-  };
-  list(
-    'Done',
-    names((kind) => kind === 'active' || kind === 'assigned'),
-  );
-  list(
-    'Not done',
-    names((kind) => kind !== undefined && kind !== 'active' && kind !== 'assigned'),
-  );
-  list(
-    'Not touched',
-    names((kind) => kind === undefined),
-  );
-}
-
-function tellPlan({ terminal }: Session, changes: NodeChange[], how: string): void {
-  for (const { metadata } of newConfigMaps(changes))
-    terminal.print(`configmap/${metadata.name} created in namespace ${metadata.namespace} (${how})`);
-  for (const { node, to } of changes) terminal.print(`${node.name}: assigned ${sourceText(sourceName(to))} (${how})`);
 }

@@ -1,0 +1,119 @@
+/** Completion as shells and kubectl ask for it: words from the declarations, names from the cluster, silence when it is not there. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { header, OperatorCluster } from './operator-rig.js';
+import { executable } from './run-relet.js';
+
+let cluster: OperatorCluster;
+let bin: string;
+
+beforeAll(async () => {
+  cluster = await OperatorCluster.start();
+  await cluster.node('node-1', { does: 'deaf' });
+  await cluster.node('node-2', { does: 'deaf' });
+  writeFileSync(join(cluster.dir, 'k.yaml'), `${header}maxPods: 7\n`);
+  await cluster.relet(['push', 'k.yaml', '--name', 'mine']);
+  // As npm installs them.
+  bin = join(cluster.dir, 'bin');
+  mkdirSync(bin);
+  const link = (name: string, target: string) => {
+    writeFileSync(join(bin, name), `#!/bin/sh\nexec '${process.execPath}' '${target}' "$@"\n`);
+    chmodSync(join(bin, name), 0o755);
+  };
+  link('relet', executable);
+  link('kubectl-relet', executable);
+  link('kubectl_complete-relet', join(executable, '..', 'kubectl_complete-relet.cjs'));
+});
+afterAll(() => cluster?.close());
+
+const env = () => ({ ...cluster.environment(), PATH: `${bin}:${process.env.PATH}` });
+const complete = async (...words: string[]) => {
+  const { stdout, stderr, status } = await cluster.relet(['__complete', ...words]);
+  expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
+  const lines = stdout.trimEnd().split('\n');
+  return { words: lines.slice(0, -1).map((line) => line.split('\t')[0]!), directive: lines.at(-1) };
+};
+
+describe('relet __complete', () => {
+  test.each<[string, string[], string[]]>([
+    ['verbs', ['ge'], ['get']],
+    ['nodes', ['describe', ''], ['node-1', 'node-2']],
+    ['nodes after nodes', ['reset', 'node-1', 'node-2'], ['node-2']],
+    ['values of options', ['wait', '--for', 'la'], ['lastKnownGood']],
+    ['values behind an equals sign', ['wait', '--for=la'], ['--for=lastKnownGood']],
+    ['options', ['get', '--sel'], ['--selector']],
+    ['namespaces', ['push', '-n', 'kube-s'], ['kube-system']],
+    ['contexts', ['get', '--context='], ['--context=relet']],
+    ['subcommands', ['config', 'def'], ['defaults']],
+    ['fields to explain', ['config', 'explain', 'logging.fo'], ['logging.format']],
+    ['shells', ['completion', 'z'], ['zsh']],
+    ['nothing behind the last argument', ['describe', 'node-1', ''], []],
+    ['nothing for free text', ['set', 'node-1', '-m', ''], []],
+  ])('%s', async (_name, words, expected) => {
+    expect(await complete(...words)).toEqual({ words: expected, directive: ':4' });
+  });
+
+  test('ConfigMaps that relet made', async () => {
+    const { words } = await complete('assign', 'mi');
+    expect(words).toEqual([expect.stringMatching(/^mine-\w{10}$/)]);
+  });
+
+  test('fields to set end in an equals sign, without a space', async () => {
+    expect(await complete('set', 'node-1', 'maxPo')).toEqual({ words: ['maxPods='], directive: ':6' });
+    expect((await complete('set', 'node-1', 'maxPods=1')).words).toEqual([]);
+  });
+
+  test('files are left to the shell', async () => {
+    expect(await complete('push', '')).toEqual({ words: [], directive: ':0' });
+  });
+
+  test('without a cluster there are no names, and no complaint', async () => {
+    const { stdout, stderr, status } = await cluster.relet(['__complete', 'get', ''], { env: { KUBECONFIG: '/none' } });
+    expect({ stdout, stderr, status }).toEqual({ stdout: ':4\n', stderr: '', status: 0 });
+  });
+});
+
+const has = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+const skip = (program: string) => (has(program) ? '' : ` (skipped: no ${program})`);
+
+describe('the scripts', () => {
+  test.skipIf(!has('bash'))(`bash completes with it${skip('bash')}`, () => {
+    const script = `
+      source <(relet completion bash)
+      try() { COMP_LINE="$1"; COMP_POINT=\${#1}; _relet; echo "\${COMPREPLY[*]}"; }
+      try 'relet descr'; try 'relet describe '; try 'relet wait --for=la'; try 'relet set node-1 maxPo'`;
+    const { stdout, stderr } = spawnSync('bash', ['-c', script], { env: env(), encoding: 'utf8' });
+    expect({ stdout, stderr }).toEqual({ stdout: 'describe\nnode-1 node-2\nlastKnownGood\nmaxPods=\n', stderr: '' });
+  });
+
+  test.skipIf(!has('zsh'))(`zsh reads it and completes with it${skip('zsh')}`, () => {
+    const script = `
+      source <(relet completion zsh)
+      _describe() { print -r -- \${(P)2}; }
+      words=(relet describe ''); CURRENT=3; _relet
+      words=(relet wait --for=la); CURRENT=3; _relet`;
+    const { stdout } = spawnSync('zsh', ['-f', '-c', script], { env: env(), encoding: 'utf8' });
+    expect(stdout).toBe('node-1 node-2\n--for=lastKnownGood\n');
+  });
+
+  test.skipIf(!has('fish'))(`fish completes with it${skip('fish')}`, () => {
+    const script = 'relet completion fish | source; complete -C "relet describe "; complete -C "relet wait --for=la"';
+    const { stdout } = spawnSync('fish', ['-c', script], { env: env(), encoding: 'utf8' });
+    expect(stdout).toBe('node-1\nnode-2\n--for=lastKnownGood\n');
+  });
+
+  test.skipIf(!has('kubectl'))(`kubectl asks kubectl_complete-relet${skip('kubectl')}`, (context) => {
+    const { stdout } = spawnSync('kubectl', ['__complete', 'relet', 'describe', ''], { env: env(), encoding: 'utf8' });
+    // Clients before 1.26 do not complete plugins.
+    if (!stdout.includes(':')) context.skip();
+    expect(stdout).toContain('node-1\nnode-2\n:4');
+  });
+
+  test('another shell is refused', async () => {
+    const { status, stderr } = await cluster.relet(['completion', 'tcsh']);
+    expect(status).toBe(2);
+    expect(stderr).toContain("there is no script for 'tcsh'; choose one of bash, zsh, fish");
+  });
+});
