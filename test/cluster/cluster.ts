@@ -107,7 +107,7 @@ export async function embeddedCluster(): Promise<Cluster> {
 }
 
 /** A real kube-apiserver with its etcd, as few flags as it takes. */
-export async function realCluster(assets: string): Promise<Cluster> {
+export async function realCluster(assets: string, more: string[] = []): Promise<Cluster> {
   const dir = mkdtempSync(join(tmpdir(), 'relet-real-'));
   const [port, etcdPort, peerPort] = [await freePort(), await freePort(), await freePort()];
   writeFileSync(join(dir, 'tokens.csv'), tokenFile);
@@ -140,6 +140,7 @@ export async function realCluster(assets: string): Promise<Cluster> {
       ],
       ...['--authorization-mode=Node,RBAC', '--enable-admission-plugins=NodeRestriction'],
       ...[`--token-auth-file=${join(dir, 'tokens.csv')}`, '--service-cluster-ip-range=10.96.0.0/24'],
+      ...more,
     ]);
     await untilReady(cluster, dir, apiserver);
   };

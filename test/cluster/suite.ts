@@ -537,7 +537,7 @@ interface ControllerStart {
   retryMs?: number;
 }
 
-async function controllerKubeconfig(cluster: Cluster): Promise<string> {
+export async function controllerKubeconfig(cluster: Cluster): Promise<string> {
   const admin = cluster.client('admin');
   const place = { namespace: 'relet-system', name: 'relet-controller', subresource: 'token' };
   const accounts = { group: '', version: 'v1', resource: 'serviceaccounts' };

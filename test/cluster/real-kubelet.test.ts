@@ -1,0 +1,263 @@
+/**
+ * The whole of it with nothing played: a real kube-apiserver and a real kubelet of the same version behind `relet kubelet`,
+ * `relet controller` as a process, containerd. From 1.24 on through a NodeConfig; before, with the gate on, through the Node.
+ * Part of `npm run test:cluster`.
+ */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { configLabel } from '../../src/api/node-config.js';
+import type { NodeConfigSource, NodeConfigStatus } from '../../src/api/node-config-source.js';
+import type { KubeObject } from '../../src/api/object.js';
+import type { KubeClient } from '../../src/kube/client.js';
+import { configMaps, nodeConfigs, nodes } from '../../src/kube/resource-type.js';
+import { freePort } from '../agent-rig.js';
+import { executable } from '../run-relet.js';
+import { type Cluster, realCluster } from './cluster.js';
+import { controllerKubeconfig } from './suite.js';
+
+const assets = process.env.KUBEBUILDER_ASSETS ?? '';
+const binaries = ['etcd', 'kube-apiserver', 'kubelet'];
+const isThere = assets !== '' && binaries.every((name) => existsSync(join(assets, name)));
+const canRun = isThere && process.getuid?.() === 0 && spawnSync('containerd', ['--version']).status === 0;
+const version = canRun ? execFileSync(join(assets, 'kubelet'), ['--version'], { encoding: 'utf8' }).trim() : '';
+const minor = Number(/v1\.(\d+)/.exec(version)?.[1] ?? 0);
+const why = 'skipped: needs root, containerd, and etcd, kube-apiserver and kubelet in KUBEBUILDER_ASSETS';
+/** Not of 127/8, which kubelets refuse. */
+const address = Object.values(networkInterfaces())
+  .flatMap((all) => all ?? [])
+  .find((one) => one.family === 'IPv4' && !one.address.startsWith('127.'))?.address;
+
+interface Referring extends KubeObject {
+  spec?: { configSource?: NodeConfigSource };
+  status?: { config?: NodeConfigStatus };
+}
+
+describe.skipIf(!canRun || address === undefined)(`relet in front of ${version || `a real kubelet (${why})`}`, () => {
+  const usesNode = minor < 24;
+  const dir = canRun ? mkdtempSync(join(tmpdir(), 'relet-real-kubelet-')) : '';
+  const children: ChildProcess[] = [];
+  let cluster: Cluster;
+  let admin: KubeClient;
+  let kubeletPort: number;
+  let healthzPort: number;
+  let local: string;
+
+  beforeAll(async () => {
+    [kubeletPort, healthzPort] = [await freePort(), await freePort()];
+    local = localConfig();
+    writeFileSync(join(dir, 'kubelet.yaml'), local);
+    launch('containerd', 'containerd', ['--config', containerdConfig(dir)]);
+    const gate = usesNode ? ['--feature-gates=DynamicKubeletConfig=true'] : [];
+    cluster = await realCluster(assets, gate);
+    admin = cluster.client('admin');
+    if (!usesNode) {
+      await cluster.kubectl('apply', '-k', join(import.meta.dirname, '../../deploy'));
+      const kubeconfig = await controllerKubeconfig(cluster);
+      launch('controller', process.execPath, [executable, 'controller', '--kubeconfig', kubeconfig, '--leader-elect']);
+    }
+    await until('containerd answers', async () => existsSync(join(dir, 'containerd.sock')));
+    startNode();
+    await until('Ready', async () => {
+      const node = await admin.get<KubeObject>(nodes, { name: 'node-a' }).catch(() => undefined);
+      const { conditions = [] } = (node?.status ?? {}) as { conditions?: { type: string; status: string }[] };
+      return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+    });
+  }, 180_000);
+  afterAll(async () => {
+    for (const child of children.reverse()) await ended(child);
+    await cluster?.close();
+    // The kubelet mounts its directory upon itself.
+    spawnSync('umount', ['-l', join(dir, 'root')]);
+    rmSync(dir, { recursive: true, force: true });
+  }, 90_000);
+
+  function launch(name: string, command: string, args: string[]): ChildProcess {
+    const log = openSync(join(dir, `${name}.log`), 'a');
+    const child = spawn(command, args, { stdio: ['ignore', log, log] });
+    children.push(child);
+    return child;
+  }
+
+  function startNode(): ChildProcess {
+    const runtime = `unix://${join(dir, 'containerd.sock')}`;
+    return launch('node', process.execPath, [
+      ...[executable, 'kubelet', `--dynamic-config-dir=${join(dir, 'dynamic')}`, '--trial-duration=5s'],
+      ...[`--kubelet-binary=${join(assets, 'kubelet')}`, '--metrics-bind-address=0'],
+      ...[`--kubeconfig=${cluster.kubeconfig('system:node:node-a')}`, `--config=${join(dir, 'kubelet.yaml')}`],
+      ...[`--root-dir=${join(dir, 'root')}`, `--cert-dir=${join(dir, 'pki')}`],
+      ...['--hostname-override=node-a', `--node-ip=${address}`, `--container-runtime-endpoint=${runtime}`],
+      ...(usesNode ? ['--container-runtime=remote'] : []),
+    ]);
+  }
+
+  function localConfig(more = ''): string {
+    return `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+address: ${address}
+port: ${kubeletPort}
+healthzBindAddress: 127.0.0.1
+healthzPort: ${healthzPort}
+readOnlyPort: 0
+cgroupDriver: cgroupfs
+cgroupsPerQOS: false
+enforceNodeAllocatable: []
+failSwapOn: false
+makeIPTablesUtilChains: false
+authentication: {anonymous: {enabled: false}, webhook: {enabled: true}}
+authorization: {mode: Webhook}
+${more}`;
+  }
+
+  const type = usesNode ? nodes : nodeConfigs;
+  const status = async () => (await admin.get<Referring>(type, { name: 'node-a' })).status?.config ?? {};
+
+  async function assign(name: string | undefined): Promise<void> {
+    const configMap = { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet' };
+    const configSource = name === undefined ? null : { configMap };
+    await admin.patch(type, { name: 'node-a' }, { spec: { configSource } }, { as: 'merge' });
+  }
+
+  async function write(name: string, text: string, annotations: Record<string, string> = {}): Promise<void> {
+    const metadata = { name, namespace: 'kube-system', labels: { [configLabel]: 'true' }, annotations };
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { kubelet: text } };
+    await admin.create(configMaps, { namespace: 'kube-system' }, object);
+  }
+
+  async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+    for (const end = Date.now() + 90_000; !(await isSo()); await new Promise((resolve) => setTimeout(resolve, 50)))
+      if (Date.now() > end) {
+        const end = (name: string) => readFileSync(join(dir, `${name}.log`), 'utf8').slice(-3000);
+        const tail = `${end('node')}\n${usesNode ? '' : end('controller')}`;
+        throw new Error(`never came true: ${what}\n${JSON.stringify(await status().catch(String))}\n${tail}`);
+      }
+  }
+
+  const untilActive = (name: string | undefined) =>
+    until(`runs ${name}`, async () => {
+      const { active, error } = await status();
+      return active?.configMap?.name === name && error === undefined;
+    });
+
+  /** What the kubelet itself says it runs with. */
+  async function maxPods(): Promise<number> {
+    const text = await new Promise<string>((resolve, reject) => {
+      const headers = { authorization: 'Bearer admin-token' };
+      const options = { host: address, port: kubeletPort, path: '/configz', headers, rejectUnauthorized: false };
+      const asking = request(options, (response) => {
+        let body = '';
+        response.setEncoding('utf8').on('data', (part) => (body += part));
+        response.on('end', () => resolve(body));
+      });
+      asking.on('error', reject).end();
+    });
+    return JSON.parse(text).kubeletconfig.maxPods;
+  }
+
+  test('a config is taken by the kubelet itself, and becomes last known good', async () => {
+    if (!usesNode) await until('made', async () => (await admin.list(nodeConfigs)).items.length === 1);
+    await write('good', localConfig('maxPods: 50\n'));
+    await assign('good');
+    await untilActive('good');
+    expect(await maxPods()).toBe(50);
+    await until('good', async () => (await status()).lastKnownGood?.configMap?.name === 'good');
+  }, 120_000);
+
+  test('what the kubelet refuses is never started', async () => {
+    const log = () => readFileSync(join(dir, 'node.log'), 'utf8').split('kubelet started').length;
+    const starts = log();
+    await write('invalid', localConfig('kubeAPIQPS: -1\n'));
+    await assign('invalid');
+    await until('refused', async () => (await status()).error?.startsWith('failed to validate config') === true);
+    expect((await status()).active?.configMap?.name).toBe('good');
+    expect(await maxPods()).toBe(50);
+    expect(log()).toBe(starts);
+  }, 120_000);
+
+  test('a config that kills the kubelet is rolled back', async () => {
+    // relet foresees this one; told not to, it has to find out.
+    await write('deadly', localConfig('maxPods: 51\nevictionHard: {memory.available: bogus}\n'), {
+      'relet.dev/skip-forecast': 'true',
+    });
+    await assign('deadly');
+    await until('rolled back', async () => (await status()).error?.startsWith('rolled back a config') === true);
+    expect((await status()).active?.configMap?.name).toBe('good');
+    await until('serves again', async () => (await maxPods().catch(() => 0)) === 50);
+  }, 120_000);
+
+  test('the API server away and back, and relet killed and started again, change nothing', async () => {
+    await assign('good');
+    await untilActive('good');
+    await cluster.stop();
+    const pids = () =>
+      [...readFileSync(join(dir, 'node.log'), 'utf8').matchAll(/kubelet started pid=(\d+)/g)].map((found) => found[1]!);
+    const before = pids();
+    children.at(-1)!.kill('SIGKILL');
+    startNode();
+    await until('another kubelet', async () => pids().length === before.length + 1);
+    await until('serves without the API', async () => isHealthy(healthzPort));
+    // Whoever inherited it may not have buried it yet.
+    expect(stateOf(before.at(-1)!)).toMatch(/^(gone|Z)$/);
+    await cluster.start();
+    await untilActive('good');
+    expect(await maxPods()).toBe(50);
+  }, 240_000);
+
+  test('reset goes back to the local config', async () => {
+    await assign(undefined);
+    await untilActive(undefined);
+    expect(await maxPods()).toBe(110);
+  }, 120_000);
+});
+
+function stateOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)![0]!;
+  } catch {
+    return 'gone';
+  }
+}
+
+async function isHealthy(port: number): Promise<boolean> {
+  const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined);
+  return answer?.ok === true;
+}
+
+/** A containerd of its own, with nothing to do. */
+function containerdConfig(dir: string): string {
+  for (const part of ['cni-bin', 'cni-conf']) mkdirSync(join(dir, part));
+  // Without a network a Node is never Ready; no Pod will use it.
+  const network = { cniVersion: '0.4.0', name: 'lo', plugins: [{ type: 'loopback' }] };
+  writeFileSync(join(dir, 'cni-conf', '10-lo.conflist'), JSON.stringify(network));
+  const file = join(dir, 'containerd.toml');
+  const cri = 'plugins."io.containerd.grpc.v1.cri"';
+  writeFileSync(
+    file,
+    `version = 2
+root = "${join(dir, 'containerd')}"
+state = "${join(dir, 'containerd-state')}"
+disabled_plugins = ["io.containerd.internal.v1.opt"]
+[grpc]
+address = "${join(dir, 'containerd.sock')}"
+[${cri}]
+stream_server_address = "127.0.0.1"
+stream_server_port = "0"
+[${cri}.cni]
+bin_dir = "${join(dir, 'cni-bin')}"
+conf_dir = "${join(dir, 'cni-conf')}"
+`,
+  );
+  return file;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const hard = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  await gone;
+  clearTimeout(hard);
+}
