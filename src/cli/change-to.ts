@@ -12,7 +12,7 @@ import { configMapsFor } from './config-maps-for.js';
 import { confirm } from './confirm.js';
 import type { ConnectionOptions } from './connection-flags.js';
 import { askRunning, minorOf } from './effective-config.js';
-import { pinnedFields, pinnedNow } from './pinned-fields.js';
+import { isWithin, pinnedFields, pinnedNow } from './pinned-fields.js';
 import type { Session } from './session.js';
 import { type Terminal, wrap } from './terminal.js';
 
@@ -98,7 +98,9 @@ async function groupText(session: Session, group: NewText[]): Promise<string> {
 async function notesOn(session: Session, { node, differences, running, unsayable }: NewText): Promise<string[]> {
   const notes: string[] = [];
   const pinned = running === undefined ? [] : await pinnedNow(session, node, running);
-  const inVain = differences.filter(({ path }) => pinned.some((field) => field.path === path)).map(({ path }) => path);
+  const inVain = differences
+    .map(({ path }) => path)
+    .filter((path) => pinned.some((field) => isWithin(path, field.path)));
   if (inVain.length > 0)
     notes.push(`a flag of the kubelet pins ${inVain.join(', ')}; this change will have no effect.`);
   if (running === undefined) notes.push('the kubelet could not be asked; this starts from the active ConfigMap.');

@@ -4,7 +4,7 @@
  */
 import { decode } from '../config/decode.js';
 import { diff } from '../config/diff.js';
-import type { KubeletConfig, Minor } from '../config/model.js';
+import { getField, type KubeletConfig, type Minor } from '../config/model.js';
 import type { ConfiguredNode } from '../kube/config-reference.js';
 
 import { minorOf, readActive } from './effective-config.js';
@@ -28,12 +28,18 @@ export function pinnedFields(text: string, running: KubeletConfig, minor: Minor)
     .map(({ path, before, after }) => ({ path, said: before, runs: after }));
 }
 
-/** Known only while a ConfigMap is active and the API still has that version of it. */
+/** Whether a change at this path, `evictionHard[memory.available]`, is one of that field. */
+export const isWithin = (path: string, field: string): boolean =>
+  path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`);
+
+/** Where the node does not tell, known only while a ConfigMap is active and the API still has that version of it. */
 export async function pinnedNow(
   session: Session,
   node: ConfiguredNode,
   running: KubeletConfig,
 ): Promise<PinnedField[]> {
+  if (node.pinnedByFlags !== undefined)
+    return node.pinnedByFlags.map((path) => ({ path, said: undefined, runs: getField(running, path) }));
   const active = await readActive(session, node);
   return active === undefined ? [] : pinnedFields(active.text, running, minorOf(node));
 }

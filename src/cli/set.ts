@@ -8,6 +8,7 @@ import { type Difference, withImpact } from './change-text.js';
 import { type ChangeVerbOptions, changeTo, type NewText } from './change-to.js';
 
 import { minorOf, readEffective } from './effective-config.js';
+import { showProgress } from './progress.js';
 import { selectNodes } from './select-nodes.js';
 import { type Session, withSession } from './session.js';
 import { asYaml } from './yaml-text.js';
@@ -24,11 +25,37 @@ export const set = (words: string[], options: SetOptions): Promise<void> =>
     if (settings.length === 0)
       throw new CannotRun("nothing to set: write FIELD=VALUE, as in 'relet set node-1 maxPods=150'");
     const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-    const texts: NewText[] = [];
-    // One after another: each answer of a kubelet is large, and there may be hundreds.
-    for (const node of nodes) texts.push(await settle(session, node, settings));
+    const texts = await readAll(session, nodes, (node) => settle(session, node, settings));
     await changeTo(session, 'set', texts, options);
   });
+
+/** Kubelets asked at the same time. */
+const mostAsked = 8;
+
+/** In the order of the nodes. Many take their time, which is told. */
+async function readAll<T>(
+  { terminal }: Session,
+  nodes: ConfiguredNode[],
+  read: (node: ConfiguredNode) => Promise<T>,
+): Promise<T[]> {
+  const found: T[] = [];
+  const progress = showProgress(terminal, () => performance.now());
+  let [next, done] = [0, 0];
+  const worker = async () => {
+    for (let at = next++; at < nodes.length; at = next++) {
+      found[at] = await read(nodes[at]!);
+      done++;
+      if (terminal.width !== undefined && nodes.length > mostAsked)
+        progress.at('Reading', `what runs now, ${done} of ${nodes.length} nodes`);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.min(mostAsked, nodes.length) }, worker));
+  } finally {
+    progress.close();
+  }
+  return found;
+}
 
 async function settle(session: Session, node: ConfiguredNode, settings: string[]): Promise<NewText> {
   const minor = minorOf(node);

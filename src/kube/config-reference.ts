@@ -99,20 +99,21 @@ interface Condition {
   lastTransitionTime?: string;
 }
 
-/** A page is read whole before the next; of real Nodes so many are some 2 MB. */
-const pageSize = 200;
+/** A page is read whole before the next; of real Nodes so many are some 2 MB. What is left out is most of a Node. */
+export const nodeLists = { limit: 200, leaveOut: ['images', 'managedFields'] };
 
 function nodeReferences(client: KubeClient): ConfigReferences {
   return {
     kind: 'Node',
     get: async (name, options) => fromNode(await client.get<Node>(nodes, { name }, options)),
     async *pages(options) {
-      const list = { limit: pageSize, ...options, leaveOut: ['images', 'managedFields'] };
+      const list = { ...nodeLists, ...options };
       for await (const { items } of client.pages<Node>(nodes, list)) yield items.map(fromNode);
     },
     follow: ({ onList, onChange, onFailure, ...scope }) =>
       follow<Node>(client, {
         ...scope,
+        leaveOut: nodeLists.leaveOut,
         type: nodes,
         onList: (items) => onList(items.map(fromNode)),
         onChange: (type, node) => onChange(fromNode(node), type === 'DELETED'),

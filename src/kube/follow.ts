@@ -31,6 +31,8 @@ export interface FollowOptions<T> extends Follower<T> {
   name?: string;
   labelSelector?: string;
   fieldSelector?: string;
+  /** Of the list; see ListOptions. A watch brings objects one by one, whole. */
+  leaveOut?: readonly string[];
   signal: AbortSignal;
   backoff?: Backoff;
   /** Shortest life of one watch; the longest is twice that. Default 300. */
@@ -71,7 +73,11 @@ interface FollowState {
 
 async function list<T extends KubeObject>(client: KubeClient, options: FollowOptions<T>, state: FollowState) {
   state.doing = 'list';
-  const page = await client.list<T>(options.type, { ...scope(options), signal: options.signal });
+  const page = await client.list<T>(options.type, {
+    ...scope(options),
+    ...(options.leaveOut && { leaveOut: options.leaveOut }),
+    signal: options.signal,
+  });
   options.onList(page.items);
   state.version = page.resourceVersion;
 }

@@ -6,7 +6,13 @@ import type { NodeConfigSource } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import { isNotFound } from './api-error.js';
 import type { CallOptions, KubeClient } from './client.js';
-import { type ConfigReferences, type ConfiguredNode, type FollowNodes, ReferenceDropped } from './config-reference.js';
+import {
+  type ConfigReferences,
+  type ConfiguredNode,
+  type FollowNodes,
+  nodeLists,
+  ReferenceDropped,
+} from './config-reference.js';
 import { follow } from './follow.js';
 import { nodeConfigs, nodes } from './resource-type.js';
 
@@ -30,7 +36,7 @@ export function nodeConfigReferences(
       const objects = new Map<string, NodeConfig>();
       for await (const { items } of client.pages<NodeConfig>(nodeConfigs, rest))
         for (const item of items) objects.set(item.metadata.name, item);
-      for await (const { items } of client.pages(nodes, options))
+      for await (const { items } of client.pages(nodes, { ...nodeLists, ...options }))
         yield items.map((node) => both(node, objects.get(node.metadata.name)));
     },
     follow: (options) => followBoth(client, options, both),
