@@ -5,7 +5,7 @@ const fix = process.argv.includes('--fix');
 const steps = [
   ['types', ['tsc', '-p', 'tsconfig.json']],
   ['lint and format', ['biome', 'check', '--error-on-warnings', ...(fix ? ['--write'] : [])]],
-  ['dead code', ['knip', '--no-progress']],
+  ['dead code', ['knip', '--no-progress', '--exclude', 'binaries']],
 ];
 
 for (const [name, command] of steps) {
