@@ -316,7 +316,7 @@ describe('relet push and assign', () => {
 
 describe('relet edit', () => {
   const editor = (script: string) => ({ KUBE_EDITOR: `sh ${join(cluster.dir, file('editor.sh', `${script}\n`))}` });
-  const leftovers = () => readdirSync('/tmp').filter((name) => name.startsWith('relet-edit-'));
+  const leftovers = () => readdirSync(cluster.dir).filter((name) => name.startsWith('relet-edit-'));
 
   test('changes what the editor changed', async () => {
     const { status, stdout } = await cluster.relet(['edit', 'b-1', '--yes'], {

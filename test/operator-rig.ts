@@ -77,7 +77,14 @@ export class OperatorCluster {
   }
 
   environment(more: Record<string, string> = {}): Record<string, string> {
-    return { PATH: process.env.PATH!, HOME: this.dir, KUBECONFIG: this.kubeconfig, TERM: 'xterm', ...more };
+    return {
+      PATH: process.env.PATH!,
+      HOME: this.dir,
+      KUBECONFIG: this.kubeconfig,
+      TMPDIR: this.dir,
+      TERM: 'xterm',
+      ...more,
+    };
   }
 
   /** In a pipe. */
