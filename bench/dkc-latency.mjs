@@ -223,6 +223,7 @@ async function main(around) {
   tell("the kubelet's own dynamic configuration", times.upstream, own);
   tell('relet, a config never seen before', times.fresh, own);
   if (times.known.length > 0) tell('relet, a config judged before', times.known, own);
+  say(`relet after ${2 * Number(values.rounds)} changes: ${rig.show(rig.memory(running.pid))}`);
   say(
     `relet takes ${(rig.median(times.fresh) / rig.median(times.upstream)).toFixed(2)} of upstream's time; want own restart + 150 ms`,
   );

@@ -7,6 +7,7 @@ import { atEnd } from './rig.mjs';
 
 export async function countRequests({ url, ca, pki }) {
   const counted = new Map();
+  const watches = new Set();
   const agent = new Agent({ keepAlive: true, ca });
   const read = (name) => readFileSync(join(pki, name));
   const server = createServer({ cert: read('apiserver.crt'), key: read('apiserver.key') }, (asked, answer) => {
@@ -14,6 +15,7 @@ export async function countRequests({ url, ca, pki }) {
     const { pathname, searchParams } = new URL(asked.url, url);
     const what = `${searchParams.has('watch') ? 'WATCH' : asked.method} ${pathname}`;
     if (isRelet) counted.set(what, (counted.get(what) ?? 0) + 1);
+    if (isRelet && what.startsWith('WATCH')) watches.add(answer);
     const { method, headers } = asked;
     const forwarded = request(url + asked.url, { method, headers, agent }, (response) => {
       answer.writeHead(response.statusCode, response.headers);
@@ -22,7 +24,10 @@ export async function countRequests({ url, ca, pki }) {
     });
     forwarded.on('error', () => answer.destroy());
     asked.pipe(forwarded);
-    answer.on('close', () => forwarded.destroy());
+    answer.on('close', () => {
+      watches.delete(answer);
+      forwarded.destroy();
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -30,5 +35,5 @@ export async function countRequests({ url, ca, pki }) {
     server.close();
     server.closeAllConnections();
   });
-  return { url: `https://127.0.0.1:${server.address().port}`, counted };
+  return { url: `https://127.0.0.1:${server.address().port}`, counted, openWatches: () => watches.size };
 }

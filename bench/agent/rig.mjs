@@ -310,11 +310,12 @@ export function memory(pid) {
   return { resident: of('Rss'), proportional: of('Pss'), anonymous: of('Anonymous') };
 }
 
-/** User and system time so far, in ms. */
+/** Processor time of all threads so far, in ms. */
 export function cpuMs(pid) {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+  const times = readdirSync(`/proc/${pid}/task`).map((task) =>
+    Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]),
+  );
+  return times.reduce((sum, ns) => sum + ns, 0) / 1e6;
 }
 
 export function descriptors(pid) {
