@@ -79,7 +79,7 @@ export class PageShell {
   #type(command: string): void {
     this.#bash ??= this.#start();
     writeFileSync(join(this.dir, '.command'), `${command}\n`);
-    this.#bash.stdin!.write(`. ./.command < /dev/null; printf '\\0end of command %d\\n' $?\n`);
+    this.#bash.stdin!.write(`. "$HOME/.command" < /dev/null; printf '\\0end of command %d\\n' $?\n`);
   }
 
   #start(): ChildProcess {

@@ -130,7 +130,7 @@ describe('relet up --detach', () => {
     expect(await nodeNames()).toEqual(['node-1']);
     await relet(['down']);
     const fresh = await relet(['up', '--detach', '--fresh', '--nodes', '1', '--port', '0']);
-    expect(fresh.stdout).toContain(`1 node begin in ${dir}`);
+    expect(fresh.stdout).toContain(`1 node start in ${dir}`);
     expect(existsSync(join(dir, 'nodes/node-2'))).toBe(false);
   });
 });

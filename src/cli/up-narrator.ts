@@ -1,6 +1,9 @@
 /** What `relet up` says while it works: to the terminal, and to whoever started it in the background. */
+import { existsSync } from 'node:fs';
+import { delimiter, join, relative } from 'node:path';
 import pkg from '../../package.json' with { type: 'json' };
 import { systemClock } from '../clock.js';
+import { reletExecutable } from './kubelet-command.js';
 import { openTerminal } from './terminal.js';
 import type { SystemDirectory } from './up-directory.js';
 import type { System } from './up-settings.js';
@@ -36,7 +39,7 @@ export function createNarrator(): Narrator {
     begin(directory, { settings, network }, again) {
       where = directory;
       const count = settings.nodes === 1 ? '1 node' : `${settings.nodes} nodes`;
-      say(`relet ${pkg.version}: an API server and ${count} ${again ? 'go on' : 'begin'} in ${directory.dir}`);
+      say(`relet ${pkg.version}: an API server and ${count} ${again ? 'go on' : 'start'} in ${directory.dir}`);
       if (settings.kubeletBinary !== 'hollow') say(`kubelet: ${settings.kubeletBinary}`);
       if (network.kubeletPort !== 10250)
         say(
@@ -59,13 +62,22 @@ export function createNarrator(): Narrator {
 
 function nextSteps(directory: SystemDirectory, inBackground: boolean): string {
   const elsewhere = inBackground ? '' : ', in another terminal';
+  const relet = ownName();
   return `
   export KUBECONFIG=${directory.kubeconfig}
 
-Try next${elsewhere}:
-  kubectl get nodes
-  kubectl get --raw /api/v1/nodes/node-1/proxy/configz
-  relet node status --dynamic-config-dir ${directory.node('node-1').dynamicConfig}
+Try next${elsewhere}; kubectl works too:
+  ${relet} get
+  ${relet} set node-1 maxPods=150
+  ${relet} describe node-1
 
-${inBackground ? "'relet down'" : 'Ctrl-C'} stops it. 'relet up' goes on where it was, 'relet up --fresh' starts over.`;
+${inBackground ? `'${relet} down'` : 'Ctrl-C'} stops it. '${relet} up' goes on where it was, with --fresh it starts over.`;
+}
+
+/** How to start relet again: by its name where it is installed, else as it was started. */
+function ownName(): string {
+  const installed = (process.env.PATH ?? '')
+    .split(delimiter)
+    .some((dir) => dir !== '' && existsSync(join(dir, 'relet')));
+  return installed ? 'relet' : `node ${relative(process.cwd(), reletExecutable())}`;
 }

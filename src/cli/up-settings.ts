@@ -77,6 +77,5 @@ export function writeSystem(path: string, system: System): void {
   replaceFile(path, `${JSON.stringify(system, null, 2)}\n`);
 }
 
-/** Paths are remembered, so they must not depend on where one stands. */
-export const absolute = (path: string | undefined): string | undefined =>
-  path === undefined || !path.includes('/') ? path : resolve(path);
+/** A path is remembered, so it must not depend on where one stands. A bare name is looked up in PATH. */
+export const programPath = (path: string): string => (path.includes('/') ? resolve(path) : path);

@@ -1,4 +1,5 @@
 /** `relet up`: the whole system on this machine, with one command. */
+import { resolve } from 'node:path';
 import { createHost } from '../agent/host.js';
 import { Locked, lockHolder, takeLock } from '../agent/lock.js';
 import { tryParseDuration } from '../api/duration.js';
@@ -12,7 +13,7 @@ import { defaultDataDir, openSystemDirectory, type SystemDirectory } from './up-
 import { stopLeftovers } from './up-leftovers.js';
 import { createNarrator, type Narrator } from './up-narrator.js';
 import { decideNetwork, mostNodes } from './up-network.js';
-import { absolute, checkSettings, decideSettings, readSystem, type Settings, writeSystem } from './up-settings.js';
+import { checkSettings, decideSettings, programPath, readSystem, type Settings, writeSystem } from './up-settings.js';
 import { runSystem } from './up-system.js';
 
 export interface UpFlags extends Partial<Omit<Settings, 'kubeletArgs'>> {
@@ -30,10 +31,10 @@ export async function run(args: string[]): Promise<void> {
   const command = verb('relet up', 'Run an API server and nodes on this machine, each a process of its own.')
     .option('--nodes <N>', 'how many nodes: node-1, node-2 … (3)', wholeNumber(1, mostNodes))
     .option('--data-dir <DIR>', 'where everything is kept', defaultDataDir())
-    .option('--kubelet-binary <PATH>', "a real kubelet, for one node ('hollow': the built-in stand-in)", absolute)
+    .option('--kubelet-binary <PATH>', "a real kubelet, for one node ('hollow': the built-in stand-in)", programPath)
     .option('--port <N>', 'where the API server listens; 0: any (6443)', wholeNumber(0, 65_535))
     .option('--trial-duration <DURATION>', 'how long a config is on trial (10m)', duration)
-    .option('--init-config-dir <DIR>', "the alpha's local config: a file named 'kubelet' in DIR", absolute)
+    .option('--init-config-dir <DIR>', "the alpha's local config: a file named 'kubelet' in DIR", (dir) => resolve(dir))
     .addOption(access.default(undefined, 'automatic'))
     .option('--node-config', 'as on clusters of today: the reference is a NodeConfig, and Nodes keep none')
     .option(
