@@ -27,6 +27,8 @@ export interface Place {
   port: number;
   /** What relet has in its environment beside the test's own. */
   env?: Record<string, string>;
+  /** Default: the fake one. */
+  kubelet?: string;
 }
 
 export async function newPlace(): Promise<Place> {
@@ -35,12 +37,13 @@ export async function newPlace(): Promise<Place> {
   return { dir: join(root, 'dynamic-config'), port: await freePort() };
 }
 
-export function start({ dir, port, env = {} }: Place, ...more: string[]): Started {
+export function start({ dir, port, env = {}, kubelet = fakeKubelet }: Place, ...more: string[]): Started {
   const log = join(dir, '..', 'starts');
   const args = [
     'kubelet',
-    `--kubelet-binary=${fakeKubelet}`,
-    `--healthz-port=${port}`,
+    `--kubelet-binary=${kubelet}`,
+    // A real one has it in its config, where a test may change it.
+    ...(kubelet === fakeKubelet ? [`--healthz-port=${port}`] : []),
     '--metrics-bind-address=0',
     ...more,
   ];

@@ -117,6 +117,15 @@ describe('records', () => {
   test('a record survives names that YAML would read as something else', () => {
     const odd = { namespace: 'yes', name: '0x10', uid: '1e3', resourceVersion: '007', kubeletConfigKey: 'null' };
     expect(decodeRecord(encodeRecord(odd))).toEqual(odd);
+    for (const text of ['yes', '0x10', '1e3', '007', 'null', 'NO', 'True', '2001-12-14', '1_000', '12e03-1'])
+      expect(encodeRecord({ ...odd, name: text })).toContain(`name: "${text}"\n`);
+  });
+
+  test('a record has quotes where a kubelet’s has them, and nowhere else', () => {
+    const uid = '840aa6ef-820a-4f56-b211-d4ac057270dc';
+    const text = encodeRecord({ ...source, uid, kubeletConfigKey: 'kubelet.yaml', resourceVersion: '238' });
+    expect(text).toContain(`    kubeletConfigKey: kubelet.yaml\n`);
+    expect(text).toContain(`    resourceVersion: "238"\n    uid: ${uid}\n`);
   });
 
   test('a record of a newer version is read, unknown fields and JSON included', () => {

@@ -16,10 +16,13 @@ export function encodeRecord(source: SourceOrLocal): string {
   return `apiVersion: ${apiVersion}\nkind: ${kind}\nsource:\n  configMap:\n${lines.join('')}`;
 }
 
-/** Quoted unless it is certainly a name: Go reads YAML 1.1, where `yes`, `0x10` and `1e3` are none. */
+/** A name, or a uid. Everything else might be a number or a date to Go, which reads YAML 1.1 (`0x10`, `1e3`, `2001-12-14`). */
+const plain = /^[A-Za-z][-._A-Za-z0-9]*$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const otherThanText = /^(y|n|yes|no|on|off|true|false|null)$/i;
+
+/** Without quotes where the kubelet writes none, so that a record of ours is a record of its. */
 function scalar(text: string): string {
-  const isName = /^[a-z][a-z0-9-]*$/.test(text) && !/^(y|n|yes|no|on|off|true|false|null)$/.test(text);
-  return isName ? text : JSON.stringify(text);
+  return plain.test(text) && !otherThanText.test(text) ? text : JSON.stringify(text);
 }
 
 /** Throws when the record names nothing usable. Unknown fields are left alone: a newer relet may have written them. */

@@ -1,0 +1,361 @@
+/**
+ * relet in front of a real kubelet. KUBEBUILDER_ASSETS names a directory with the kubelet (any from 1.11 on), and for the last
+ * test etcd and kube-apiserver of a version that still had the feature; CONTAINER_RUNTIME_ENDPOINT a container runtime of its
+ * own (unix:///…/containerd.sock); NODE_IP, unless one is found, an address of this machine outside 127/8. Needs root.
+ *
+ *   KUBEBUILDER_ASSETS=/opt/k8s-1.23 CONTAINER_RUNTIME_ENDPOINT=unix:///run/containerd/containerd.sock \
+ *     npx vitest run test/real-kubelet.test.ts
+ */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, openSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { NodeConfigStatus } from '../src/api/node-config-source.js';
+import type { KubeObject } from '../src/api/object.js';
+import { startApiServer } from '../src/apiserver/apiserver.js';
+import { configMaps, nodes } from '../src/kube/resource-type.js';
+import { freePort } from './agent-rig.js';
+import { realCluster } from './cluster/cluster.js';
+import { type ClusterRig, createClusterRig, type NodeObject, nodeName } from './cluster-rig.js';
+import { isAlive, newPlace, type Place, type Started, start, status } from './process-rig.js';
+
+const assets = process.env.KUBEBUILDER_ASSETS ?? '';
+const kubelet = join(assets, 'kubelet');
+const runtime = process.env.CONTAINER_RUNTIME_ENDPOINT ?? '';
+const address =
+  process.env.NODE_IP ??
+  Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .find(({ family, address }) => family === 'IPv4' && !address.startsWith('127.'))?.address;
+const missing = [
+  ...(assets !== '' && existsSync(kubelet) ? [] : ['kubelet in KUBEBUILDER_ASSETS']),
+  ...(existsSync(runtime.replace('unix://', '')) ? [] : ['container runtime in CONTAINER_RUNTIME_ENDPOINT']),
+  ...(address === undefined ? ['address in NODE_IP'] : []),
+  ...(process.getuid?.() === 0 ? [] : ['root']),
+];
+const version = missing.length === 0 ? execFileSync(kubelet, ['--version'], { encoding: 'utf8' }).trim() : '';
+const minor = Number(/v1\.(\d+)/.exec(version)?.[1] ?? 0);
+const minutes = 60_000;
+
+/** A node whose kubelet can run on any machine: no cgroups of its own, no swap to mind, ports nobody uses. */
+interface RealNode extends Place {
+  flags: string[];
+  /** A config like the local one, with these lines. */
+  config(...lines: string[]): string;
+}
+
+async function newNode(kubeconfig: string, caFile: string): Promise<RealNode> {
+  const place = { ...(await newPlace()), kubelet };
+  const own = join(place.dir, '..');
+  // A kubelet makes its root a mount of its own, which cannot be removed.
+  onTestFinished(() => void spawnSync('umount', [join(own, 'kubelet')]));
+  const kubeletPort = await freePort();
+  const config = (...lines: string[]) => {
+    const given = new Set(lines.map((line) => line.split(':')[0]));
+    const standard = [
+      `port: ${kubeletPort}`,
+      'evictionHard: {memory.available: 1Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}',
+    ];
+    return [
+      'apiVersion: kubelet.config.k8s.io/v1beta1',
+      'kind: KubeletConfiguration',
+      `address: ${address}`,
+      `healthzPort: ${place.port}`,
+      'readOnlyPort: 0',
+      'cgroupsPerQOS: false',
+      'enforceNodeAllocatable: []',
+      'failSwapOn: false',
+      'makeIPTablesUtilChains: false',
+      `authentication: {x509: {clientCAFile: ${caFile}}}`,
+      ...standard.filter((line) => !given.has(line.split(':')[0])),
+      ...lines,
+      '',
+    ].join('\n');
+  };
+  const local = join(own, 'local.yaml');
+  writeFileSync(local, config());
+  const flags = [
+    `--kubeconfig=${kubeconfig}`,
+    `--config=${local}`,
+    `--root-dir=${join(own, 'kubelet')}`,
+    `--cert-dir=${join(own, 'pki')}`,
+    `--hostname-override=${nodeName}`,
+    `--node-ip=${address}`,
+    `--container-runtime-endpoint=${runtime}`,
+    ...(minor < 24 ? ['--container-runtime=remote'] : []),
+  ];
+  return { ...place, flags, config };
+}
+
+const run = (node: RealNode, ...more: string[]) =>
+  start(node, `--dynamic-config-dir=${node.dir}`, '--trial-duration=3s', ...node.flags, ...more);
+
+/** Every kubelet of this node, by its --root-dir: never two. */
+const kubeletsOf = (node: RealNode) =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && isAlive(Number(name)))
+    .filter((pid) => commandLine(pid).includes(`--root-dir=${join(node.dir, '..', 'kubelet')}\0`))
+    .filter((pid) => commandLine(pid).startsWith(kubelet))
+    .map(Number);
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+const isReady = (node: NodeObject | undefined) =>
+  node?.status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
+
+const ranWith = ({ output }: Started) =>
+  output()
+    .match(/INFO +kubelet started .*/g)!
+    .map((line) => /--config=([^\s"]+)/.exec(line)?.[1] ?? '');
+
+async function ready(options: { more?: string[]; server?: object } = {}) {
+  const rig = await createClusterRig({ boot: false, ...(options.server && { server: options.server }) });
+  const node = await newNode(rig.nodeKubeconfig, rig.server.caFile);
+  const started = run(node, ...(options.more ?? []));
+  await untilReady(rig, started);
+  return { rig, node, started };
+}
+
+const patiently = { timeout: 2 * minutes, interval: 100 };
+const untilReady = (rig: ClusterRig, { output }: Started) =>
+  vi.waitFor(() => expect(isReady(rig.seen) && rig.config !== undefined, output().slice(-3000)).toBe(true), patiently);
+const untilStatus = (rig: ClusterRig, { output }: Started, expected: object) =>
+  vi.waitFor(() => expect(status(rig), output().slice(-3000)).toMatchObject(expected), patiently);
+
+async function assign(rig: ClusterRig, name: string, kubelet: string): Promise<KubeObject> {
+  const made = await rig.createConfigMap(name, { kubelet });
+  await rig.point(name);
+  return made;
+}
+
+const names = (name: string) => ({ configMap: { name } });
+
+describe.skipIf(missing.length > 0)(
+  `relet in front of ${version || `a real kubelet (skipped: there is no ${missing.join(', no ')})`}`,
+  { timeout: 8 * minutes },
+  () => {
+    test('the walkthrough of the beta', async () => {
+      const { rig, node, started } = await ready();
+      await assign(rig, 'good', node.config('eventRecordQPS: 7'));
+      await untilStatus(rig, started, { assigned: names('good'), active: names('good'), lastKnownGood: names('good') });
+      await vi.waitFor(async () => {
+        const path = `/api/v1/nodes/${nodeName}/proxy/configz`;
+        const { text } = await rig.admin.raw({ method: 'GET', path });
+        expect(JSON.parse(text)).toMatchObject({ kubeletconfig: { eventRecordQPS: 7 } });
+      }, patiently);
+      const starts = ranWith(started).length;
+      await assign(rig, 'unparsable', '{0xdeadbeef}');
+      await untilStatus(rig, started, {
+        assigned: names('unparsable'),
+        active: names('good'),
+        error: 'failed to load config, see Kubelet log for details',
+      });
+      await assign(rig, 'invalid', node.config('eventRecordQPS: -1'));
+      await untilStatus(rig, started, {
+        assigned: names('invalid'),
+        active: names('good'),
+        error: 'failed to validate config, see Kubelet log for details',
+      });
+      expect(started.output()).toContain('eventRecordQPS (--event-qps) -1 must not be a negative number');
+      await assign(rig, 'gate', node.config('featureGates: {NoSuchGate: true}'));
+      await untilStatus(rig, started, { assigned: names('gate'), active: names('good') });
+      expect(ranWith(started)).toHaveLength(starts);
+      await rig.point('good');
+      await vi.waitFor(() => expect(status(rig).error).toBeUndefined(), patiently);
+      const { metadata } = await rig.patchConfigMap('good', { data: { kubelet: node.config('eventRecordQPS: 8') } });
+      await untilStatus(rig, started, { active: { configMap: { resourceVersion: metadata.resourceVersion } } });
+      await rig.assign(null);
+      await vi.waitFor(() => expect(rig.config).toEqual({}), patiently);
+      expect(kubeletsOf(node)).toHaveLength(1);
+      started.process.kill('SIGTERM');
+      await started.exit;
+      expect(kubeletsOf(node)).toEqual([]);
+    });
+
+    const killer = (node: RealNode) => node.config('evictionHard: {memory.available: bogus}');
+
+    test('a config that passes validation and kills the kubelet is never started', async () => {
+      const { rig, node, started } = await ready();
+      await assign(rig, 'killer', killer(node));
+      await untilStatus(rig, started, {
+        assigned: names('killer'),
+        error: 'refused a config that would stop the kubelet at its start, see Kubelet log for details',
+      });
+      expect(ranWith(started)).toHaveLength(1);
+      expect(kubeletsOf(node)).toHaveLength(1);
+    });
+
+    const rolledBack = 'rolled back a config under which the kubelet kept dying, see Kubelet log for details';
+
+    test('without the forecast it is started, found out, and the last known good runs again', async () => {
+      const { rig, node, started } = await ready({ more: ['--no-forecast'] });
+      await assign(rig, 'good', node.config('eventRecordQPS: 7'));
+      await untilStatus(rig, started, { lastKnownGood: names('good') });
+      await assign(rig, 'killer', killer(node));
+      const expected = { assigned: names('killer'), active: names('good'), error: rolledBack };
+      await untilStatus(rig, started, expected);
+      await untilReady(rig, started);
+      expect(kubeletsOf(node)).toHaveLength(1);
+      // And unlike upstream's, this node listens.
+      await rig.point('good');
+      await vi.waitFor(() => expect(status(rig).error).toBeUndefined(), patiently);
+    });
+
+    test('a port that is taken is found out by the trial', async () => {
+      const { rig, node, started } = await ready();
+      const taken = createServer();
+      await new Promise<void>((resolve) => taken.listen(0, address, resolve));
+      onTestFinished(() => void taken.close());
+      await assign(rig, 'taken', node.config(`port: ${(taken.address() as { port: number }).port}`));
+      await untilStatus(rig, started, { assigned: names('taken'), error: rolledBack });
+      // 1.32 answers for a moment before it dies of it, and so was active; local is, as soon as it answers.
+      await vi.waitFor(() => expect(status(rig).active).toBeUndefined(), patiently);
+      await untilReady(rig, started);
+    });
+
+    test('a config under which the kubelet never gets healthy is rolled back at the deadline', async () => {
+      const { rig, node, started } = await ready({ more: ['--trial-health-deadline=15s'] });
+      // The kubelet does not mind that its healthz port is taken, and who has it says no.
+      const taken = createHttpServer((_request, response) => void response.writeHead(500).end());
+      await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+      onTestFinished(() => void taken.close());
+      const { port } = taken.address() as { port: number };
+      await assign(rig, 'silent', node.config().replace(/^healthzPort: .*$/m, `healthzPort: ${port}`));
+      await untilStatus(rig, started, {
+        assigned: names('silent'),
+        error: 'rolled back a config under which the kubelet was not healthy in time, see Kubelet log for details',
+      });
+      await untilReady(rig, started);
+    });
+
+    test('after kill -9 of relet the kubelet goes on, and the next relet replaces it', async () => {
+      const { rig, node, started } = await ready();
+      await assign(rig, 'good', node.config('eventRecordQPS: 7'));
+      await untilStatus(rig, started, { active: names('good') });
+      const [orphan] = kubeletsOf(node);
+      started.process.kill('SIGKILL');
+      await started.exit;
+      expect(isAlive(orphan!)).toBe(true);
+      const second = run(node);
+      await untilStatus(rig, second, { lastKnownGood: names('good') });
+      expect(second.output()).toContain(`kubelet of an earlier relet stopped pid=${orphan}`);
+      expect(kubeletsOf(node)).toHaveLength(1);
+      expect(isAlive(orphan!)).toBe(false);
+    });
+
+    test('an API server that goes and comes back is followed again, and nothing restarts for it', async () => {
+      const dataDir = join((await newPlace()).dir, '..', 'api');
+      const { rig, node, started } = await ready({ server: { dataDir } });
+      await assign(rig, 'good', node.config('eventRecordQPS: 7'));
+      await untilStatus(rig, started, { active: names('good') });
+      const [running] = kubeletsOf(node);
+      await rig.server.close();
+      await vi.waitFor(() => expect(started.output()).toContain('connection refused'), patiently);
+      const again = await startApiServer({ dataDir, port: rig.server.port });
+      onTestFinished(() => again.close());
+      await rig.patchConfigMap('good', { metadata: { labels: { seen: 'again' } } });
+      const { metadata } = await rig.patchConfigMap('good', {});
+      await untilStatus(rig, started, { active: { configMap: { resourceVersion: metadata.resourceVersion } } });
+      expect(kubeletsOf(node)).toEqual([running]);
+    });
+  },
+);
+
+const hasFeature = minor > 0 && minor < 24;
+const cannotAdopt = [
+  ...missing,
+  ...(missing.length > 0 || hasFeature ? [] : [`kubelet with the feature (this is ${version})`]),
+  ...['etcd', 'kube-apiserver'].filter((name) => !existsSync(join(assets, name))),
+];
+
+describe.skipIf(cannotAdopt.length > 0)(
+  `after a kubelet's own dynamic configuration${cannotAdopt.length > 0 ? ` (skipped: there is no ${cannotAdopt.join(', no ')})` : ''}`,
+  { timeout: 8 * minutes },
+  () => {
+    test('relet takes over what it left in its directory, and nothing changes for the node', async () => {
+      const gate = '--feature-gates=DynamicKubeletConfig=true';
+      const cluster = await realCluster(assets, [gate]);
+      onTestFinished(() => cluster.close());
+      const admin = cluster.client('admin');
+      const kubeconfig = cluster.kubeconfig(`system:node:${nodeName}`);
+      const [{ cluster: server }] = JSON.parse(readFileSync(kubeconfig, 'utf8')).clusters;
+      const node = await newNode(kubeconfig, server['certificate-authority']);
+      const upstream = keepRunning(node, [...node.flags, gate, `--dynamic-config-dir=${node.dir}`]);
+      const seen = async () => (await admin.get<NodeObject>(nodes, { name: nodeName })).status.config ?? {};
+      const until = (expected: object) =>
+        vi.waitFor(async () => expect(await seen(), upstream.log().slice(-2000)).toMatchObject(expected), patiently);
+      await until({});
+      await admin.create(
+        configMaps,
+        { namespace: 'kube-system' },
+        {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name: 'theirs', namespace: 'kube-system' },
+          data: { kubelet: node.config('eventRecordQPS: 7') },
+        },
+      );
+      const configSource = { configMap: { namespace: 'kube-system', name: 'theirs', kubeletConfigKey: 'kubelet' } };
+      await admin.patch(nodes, { name: nodeName }, { spec: { configSource } }, { as: 'merge' });
+      await until({ active: names('theirs') });
+      // Ten minutes of trial are the age of a file to it.
+      utimesSync(join(node.dir, 'store', 'meta', 'assigned'), new Date(0), new Date(0));
+      upstream.restart();
+      await until({ active: names('theirs'), lastKnownGood: names('theirs') });
+      const left = (await seen()) as NodeConfigStatus;
+      await upstream.stop();
+
+      const started = run(node, gate);
+      await vi.waitFor(() => expect(started.output()).toContain('kubelet is healthy'), patiently);
+      expect(started.output()).toContain('adopted what a kubelet left here');
+      expect(ranWith(started)[0]).toBe(
+        join(
+          node.dir,
+          'checkpoints',
+          left.active!.configMap!.uid!,
+          left.active!.configMap!.resourceVersion!,
+          'kubelet',
+        ),
+      );
+      expect(readFileSync(join(node.dir, 'meta', 'assigned'), 'utf8')).toBe(
+        readFileSync(join(node.dir, 'store', 'meta', 'assigned'), 'utf8'),
+      );
+      await vi.waitFor(() => expect(started.output()).toContain('the reference is followed'), patiently);
+      await until({ ...left });
+      expect(ranWith(started)).toHaveLength(1);
+      await admin.patch(nodes, { name: nodeName }, { spec: { configSource: null } }, { as: 'merge' });
+      await vi.waitFor(async () => expect(await seen()).toEqual({}), patiently);
+    });
+  },
+);
+
+/** What a service manager with Restart=always does for a kubelet. */
+function keepRunning(node: RealNode, args: string[]) {
+  const file = join(node.dir, '..', 'upstream.log');
+  const output = openSync(file, 'a');
+  let child: ChildProcess | undefined;
+  let stopped = false;
+  const again = () => {
+    child = spawn(kubelet, args, { stdio: ['ignore', output, output] });
+    child.once('exit', () => stopped || again());
+  };
+  const stop = async () => {
+    if (stopped) return;
+    stopped = true;
+    child!.kill('SIGTERM');
+    await once(child!, 'exit');
+  };
+  onTestFinished(stop);
+  again();
+  return { stop, restart: () => child!.kill('SIGTERM'), log: () => readFileSync(file, 'utf8') };
+}
