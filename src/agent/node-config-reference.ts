@@ -161,10 +161,14 @@ function nameOf(source: NodeConfigSource | undefined): string {
   return namespace === undefined ? 'local' : `${namespace}/${name}/${kubeletConfigKey}@${resourceVersion}`;
 }
 
-/** What an instruction is made of. */
-const said = (object: NodeConfig | undefined) => object && [object.spec?.configSource, isUndecided(object)];
-
-function ours(status: NodeConfigObjectStatus | undefined) {
-  const conditions = status?.conditions?.filter(({ type }) => (nodeConditions as readonly string[]).includes(type));
-  return { config: status?.config, conditions };
+/** What an instruction is made of; and whether the controller says that it may be followed now: then there is no need to wait. */
+function said(object: NodeConfig | undefined) {
+  const granted = object?.status?.conditions?.find(({ type }) => type === 'Granted');
+  return object && [object.spec?.configSource, isUndecided(object), granted?.status, granted?.reason];
 }
+
+/** The controller's conditions count too: they come with the permission to write. */
+const ours = (status: NodeConfigObjectStatus | undefined) => ({
+  config: status?.config,
+  conditions: status?.conditions,
+});

@@ -1,0 +1,66 @@
+/** The kubelet's binary is replaced under a dynamic config: it is judged anew for the new one, before anything is started. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openDirectory } from '../src/agent/directory.js';
+import { createHost } from '../src/agent/host.js';
+import { silentLog } from '../src/log.js';
+import { sourceOf } from './agent-rig.js';
+import { relet } from './run-relet.js';
+
+const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'relet-upgrade-'));
+  writeFileSync(join(root, 'kubelet.yaml'), header);
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+function remember(assigned: string, lastKnownGood?: string): void {
+  const { memory, lock } = openDirectory({ dir: join(root, 'dynamic'), host: createHost({}), log: silentLog });
+  const save = (version: string, text: string) => {
+    const files = new Map([['kubelet', Buffer.from(text)]]);
+    memory.checkpoints.save(sourceOf(version), { files, annotations: {}, binaryKeys: [] });
+    return sourceOf(version);
+  };
+  if (lastKnownGood !== undefined) memory.setLastKnownGood(save('1', lastKnownGood));
+  memory.assign(save('2', assigned));
+  lock.release();
+}
+
+const check = (version: string) =>
+  relet([
+    'kubelet',
+    ...['--check', `--dynamic-config-dir=${join(root, 'dynamic')}`, '--kubelet-binary=hollow'],
+    ...[`--hollow-version=${version}`, `--config=${join(root, 'kubelet.yaml')}`],
+  ]);
+
+test('what the new kubelet takes as well goes on', () => {
+  remember(`${header}maxPods: 60\n`);
+  for (const version of ['1.23.17', '1.32.1'])
+    expect(check(version)).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/checkpoints\/uid-2\/2\/kubelet/),
+    });
+});
+
+test('what the new kubelet refuses gives way to the last known good', () => {
+  // A gate that 1.23 knows and 1.32 does not.
+  remember(`${header}featureGates: {DynamicKubeletConfig: true}\n`, `${header}maxPods: 50\n`);
+  expect(check('1.23.17')).toMatchObject({ status: 0, stdout: expect.stringMatching(/uid-2/) });
+  const { status, stdout } = check('1.32.1');
+  expect(status).toBe(1);
+  expect(stdout).toContain('error:    failed to validate config, see Kubelet log for details');
+  expect(stdout).toMatch(/would run: .*checkpoints\/uid-1\/1\/kubelet/);
+  // And back: nothing of the refusal is remembered against the old one.
+  expect(check('1.23.17').stdout).toMatch(/would run: .*uid-2/);
+});
+
+test('without one, the local config is what is left', () => {
+  remember(`${header}featureGates: {DynamicKubeletConfig: true}\n`);
+  const { status, stdout } = check('1.32.1');
+  expect(status).toBe(1);
+  expect(stdout).toMatch(/would run: .*--config=.*kubelet\.yaml/);
+});
