@@ -40,6 +40,16 @@ test('a new system moves away from ports that are taken', async () => {
   expect(network.apiPort).not.toBe(6443);
 });
 
+test('a real kubelet needs its ports on all addresses of the machine', async () => {
+  const asked: string[] = [];
+  const isFree = async (host: string, port: number) => {
+    asked.push(`${host}:${port}`);
+    return port !== 10250;
+  };
+  expect(await decideNetwork({ ...question, nodes: 1, isReal: true, isFree })).toMatchObject({ kubeletPort: 11250 });
+  expect(asked).toContain('0.0.0.0:11250');
+});
+
 test('a port that was asked for, or is in use for this system, is not replaced by another', async () => {
   const nothing = async () => false;
   await expect(decideNetwork({ ...question, askedPort: 7000, isFree: nothing })).rejects.toThrow(

@@ -38,6 +38,8 @@ export function firstAddressFor(dir: string, attempt = 0): string {
 export interface NetworkQuestion {
   dir: string;
   nodes: number;
+  /** A real kubelet listens on all addresses of the machine. */
+  isReal?: boolean;
   /** From --port; undefined: the usual one, or another when that is taken. 0: any. */
   askedPort: number | undefined;
   remembered: Network | undefined;
@@ -49,7 +51,7 @@ export async function decideNetwork(question: NetworkQuestion): Promise<Network>
   const { askedPort, remembered, isFree: free = isFree } = question;
   const apiPort = await decideApiPort(askedPort, remembered, free);
   if (remembered === undefined) return { apiPort, ...(await chooseNodePorts(question, free)) };
-  const taken = await firstTaken(remembered, question.nodes, free);
+  const taken = await firstTaken(remembered, question, free);
   if (taken !== undefined)
     throw new CannotRun(
       `${taken}, where a node of this system listens, is taken by another program: stop that, or start over with 'relet up --fresh'`,
@@ -65,30 +67,26 @@ async function decideApiPort(asked: number | undefined, remembered: Network | un
   throw new CannotRun(`port ${wanted} is taken by another program: stop that, or give another with --port (0: any)`);
 }
 
-async function chooseNodePorts(
-  { dir, nodes }: NetworkQuestion,
-  free: typeof isFree,
-): Promise<Omit<Network, 'apiPort'>> {
+async function chooseNodePorts(question: NetworkQuestion, free: typeof isFree): Promise<Omit<Network, 'apiPort'>> {
   for (let attempt = 0; attempt < 20; attempt++) {
     const up = Math.floor(attempt / 2) * portStep;
     const ports = Object.fromEntries(Object.entries(usualPorts).map(([name, port]) => [name, port + up]));
-    const network = { firstAddress: firstAddressFor(dir, attempt), ...(ports as typeof usualPorts) };
-    if ((await firstTaken(network, nodes, free)) === undefined) return network;
+    const network = { firstAddress: firstAddressFor(question.dir, attempt), ...(ports as typeof usualPorts) };
+    if ((await firstTaken(network, question, free)) === undefined) return network;
   }
   throw new CannotRun('found no free addresses for the nodes: is 127.0.0.0/8 usable on this machine?');
 }
 
 async function firstTaken(
   network: Omit<Network, 'apiPort'>,
-  nodes: number,
+  { nodes, isReal = false }: NetworkQuestion,
   free: typeof isFree,
 ): Promise<string | undefined> {
   const { kubeletPort, healthzPort, metricsPort } = network;
-  for (let index = 0; index < nodes; index++) {
-    const address = nodeAddress(network, index);
+  const own = Array.from({ length: nodes }, (_, index) => nodeAddress(network, index));
+  for (const address of isReal ? ['0.0.0.0'] : own)
     for (const port of [kubeletPort, healthzPort, metricsPort])
       if (!(await free(address, port))) return `${address}:${port}`;
-  }
   return undefined;
 }
 

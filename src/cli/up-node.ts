@@ -54,7 +54,7 @@ export function nodeCommand(relet: string[], node: NodePlan): string[] {
 
 /** A real kubelet is the machine, and finds its own address: it refuses those of the loopback. */
 function addressFlags({ settings, network, index }: NodePlan): string[] {
-  if (settings.kubeletBinary !== 'hollow') return [];
+  if (settings.kubeletBinary !== 'hollow') return [`--metrics-bind-address=127.0.0.1:${network.metricsPort}`];
   const address = nodeAddress(network, index);
   return [
     `--node-ip=${address}`,
@@ -69,8 +69,10 @@ export function localConfig({ name, settings, network }: NodePlan): string {
   const head = `# The local config of ${name}, written once by 'relet up' and yours to edit; it counts from the next start on.
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
+port: ${kubeletPort}
+healthzPort: ${healthzPort}
 `;
-  if (settings.kubeletBinary === 'hollow') return `${head}port: ${kubeletPort}\nhealthzPort: ${healthzPort}\n`;
+  if (settings.kubeletBinary === 'hollow') return head;
   // What lets a kubelet run beside everything else on a machine that was not made for it.
   return `${head}failSwapOn: false
 cgroupsPerQOS: false

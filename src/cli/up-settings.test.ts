@@ -83,7 +83,7 @@ describe('the command of a node', () => {
 
   test('a real kubelet finds its own address, for it refuses those of the loopback', () => {
     const command = nodeCommand(['relet'], plan({ kubeletBinary: '/usr/bin/kubelet', initConfigDir: '/init' }));
-    expect(command.filter((word) => /address|node-ip/.test(word))).toEqual([]);
+    expect(command.filter((word) => /address|node-ip/.test(word))).toEqual(['--metrics-bind-address=127.0.0.1:10269']);
     expect(command).toContain('--init-config-dir=/init');
   });
 });

@@ -98,7 +98,8 @@ async function start(
   if (fresh) directory.clear();
   const network = await decideNetwork({
     dir: directory.dir,
-    nodes: settings.kubeletBinary === 'hollow' ? settings.nodes : 0,
+    nodes: settings.nodes,
+    isReal: settings.kubeletBinary !== 'hollow',
     askedPort: port,
     remembered: before?.network,
   });
