@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { explain } from '../src/agent/death.js';
 import { changed, graduated, refused, rolledBack } from '../src/agent/events.js';
 import { configOk } from '../src/agent/report.js';
 import { faults } from '../src/api/faults.js';
@@ -43,6 +44,29 @@ describe('docs/errors.md', () => {
     const half = page.indexOf('### About following the reference');
     for (const [name, { at }] of Object.entries(faults))
       expect(page.indexOf(`\n| ${name} |`) > half, name).toBe(at === 'sync');
+  });
+
+  test('every reason for a death is there, with its blame', () => {
+    const calm = { told: false, stopping: false, certificateExpired: false };
+    const exits = [
+      explain({ code: 1, signal: null }, calm),
+      explain({ code: null, signal: 'SIGSEGV' }, calm),
+      explain({ code: null, signal: 'SIGKILL' }, calm),
+      explain({ code: 0, signal: null }, calm),
+      explain({ code: 1, signal: null }, { ...calm, certificateExpired: true }),
+      explain({ code: 1, signal: null }, { ...calm, stopping: true }),
+      explain({ code: null, signal: null, error: new Error('…') }, calm),
+    ];
+    const written = exits.map(({ why, blame }) => ({
+      why: why.replace(/\d+$/, 'N').replace(/SIG[A-Z]+/, 'SIGNAL'),
+      blame,
+    }));
+    const deaths = page.slice(page.indexOf('## When a kubelet dies'), page.indexOf('## Events'));
+    const fromPage = [...deaths.matchAll(/^\| `([^`]+)`.* \| (config|none) \|$/gm)].map(([, why, blame]) => ({
+      why,
+      blame,
+    }));
+    expect(fromPage).toEqual(written);
   });
 
   test('every event and every healthy condition is there', () => {

@@ -105,12 +105,14 @@ describe('relet kubelet', () => {
     const local = join(place.dir, '..', 'local.yaml');
     writeFileSync(local, config(place.port, '# exit 3'));
     expect((await start(place, `--config=${local}`).exit).code).toBe(3);
-    expect(
-      (
-        await start(place, `--config=${local}`, '--dynamic-config-dir=x', '--feature-gates=DynamicKubeletConfig=false')
-          .exit
-      ).code,
-    ).toBe(3);
+    const turnedOff = start(
+      place,
+      `--config=${local}`,
+      '--dynamic-config-dir=x',
+      '--feature-gates=DynamicKubeletConfig=false',
+    );
+    expect((await turnedOff.exit).code).toBe(3);
+    expect(turnedOff.output()).toContain('this is the plain kubelet, relet steps aside');
   });
 
   test('--check says what would run and changes nothing', async () => {

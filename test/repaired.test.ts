@@ -2,6 +2,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { defaultTrialLimits } from '../src/agent/trial.js';
 import { nodes } from '../src/kube/resource-type.js';
 import { clientFor, createClusterRig, nodeName } from './cluster-rig.js';
 
@@ -170,6 +171,18 @@ describe('the reference', () => {
       () => rig.config?.active?.configMap?.uid === metadata.uid && rig.config?.error === undefined,
     );
   });
+});
+
+test('a node whose kubelet keeps dying follows a new assignment', async () => {
+  const trial = { ...defaultTrialLimits, failedStarts: 1000 };
+  const rig = await createClusterRig({ node: { options: { trial } } });
+  await rig.createConfigMap('killer', { kubelet: rig.node.config('# exit 1') });
+  await rig.createConfigMap('good', { kubelet: rig.node.config() });
+  await rig.point('killer');
+  await rig.node.until('dying', () => (rig.node.memory.trial.read()?.deaths ?? 0) >= 2);
+  await rig.point('good');
+  await rig.until('active', () => rig.config?.active?.configMap?.name === 'good');
+  expect(rig.config?.error).toBeUndefined();
 });
 
 describe('no instruction', () => {
