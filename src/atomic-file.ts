@@ -85,22 +85,24 @@ export const temporaryPrefix = 'tmp_';
 export interface ReplaceOptions {
   /** Permission bits of the file. Default 0600. */
   mode?: number;
+  /** False: it survives the end of this process, but perhaps not that of the machine. Default true. */
+  durable?: boolean;
   files?: Files;
 }
 
 /** Puts `data` at `path`: after a crash there is the old file or the new one. The directory must exist. */
 export function replaceFile(path: string, data: string | Uint8Array, options: ReplaceOptions = {}): void {
-  const { mode = 0o600, files = realFiles } = options;
+  const { mode = 0o600, durable = true, files = realFiles } = options;
   const temporary = temporaryFor(path);
   try {
     files.create(temporary, Buffer.from(data), mode);
-    files.sync(temporary);
+    if (durable) files.sync(temporary);
     files.rename(temporary, path);
   } catch (error) {
     discard(files, temporary);
     throw new Error(`write ${path}`, { cause: error });
   }
-  files.sync(dirname(path));
+  if (durable) files.sync(dirname(path));
 }
 
 /** Makes the directory `path` with these files in it, complete or not at all. It must not exist; its parent must. */

@@ -12,6 +12,8 @@ export interface JsonRecordOptions<T> {
   name: string;
   files: Files;
   log: Log;
+  /** False for what a power cut makes void, or what can be found out again: a disk takes its time to be sure. Default true. */
+  durable?: boolean;
   /** Says whether a parsed value is a record of this kind; what is not is treated as absent. */
   is(value: unknown): value is T;
 }
@@ -48,7 +50,8 @@ export class JsonRecord<T> {
     const text = `${JSON.stringify(value)}\n`;
     if (text === this.#text) return;
     try {
-      replaceFile(this.#path, text, { files: this.#options.files });
+      const { files, durable = true } = this.#options;
+      replaceFile(this.#path, text, { files, durable });
       this.#text = text;
       this.#unwritten = undefined;
     } catch (error) {
@@ -62,7 +65,9 @@ export class JsonRecord<T> {
     this.#text = undefined;
     this.#unwritten = undefined;
     try {
-      removeTree(this.#path, this.#options.files);
+      const { files, durable = true } = this.#options;
+      if (durable) removeTree(this.#path, files);
+      else if (files.stat(this.#path) !== undefined) files.remove(this.#path);
     } catch (error) {
       this.#options.log.error('record cannot be removed', { record: this.#options.name, error });
     }

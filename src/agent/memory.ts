@@ -52,17 +52,19 @@ export class Memory {
     this.#meta = join(dir, 'meta');
     this.convertedDir = join(dir, 'converted');
     this.#files = files;
-    const record = <T>(name: string, is: (value: unknown) => value is T) =>
-      new JsonRecord<T>({ meta: this.#meta, name, files, log, is });
+    const record = <T>(name: string, is: (value: unknown) => value is T, durable = true) =>
+      new JsonRecord<T>({ meta: this.#meta, name, files, log, is, durable });
+    const passing = <T>(name: string, is: (value: unknown) => value is T) => record(name, is, false);
     this.checkpoints = new Checkpoints(join(dir, 'checkpoints'), files, record('digests', isDigests));
     this.trial = record('trial', isTrial);
     this.verdicts = record('verdicts', isVerdicts);
-    this.judged = record('judged', isJudged);
-    this.child = record('child', isChildRecord);
+    this.judged = passing('judged', isJudged);
+    // Tells of a process, which no power cut survives.
+    this.child = passing('child', isChildRecord);
     this.hold = record('hold', isHold);
     this.request = record('request', isRequest);
-    this.report = record('report', isReportRecord);
-    this.kubelet = record('kubelet', isKnownBinary);
+    this.report = passing('report', isReportRecord);
+    this.kubelet = passing('kubelet', isKnownBinary);
     this.wayBack = record('way-back', isExactSource);
     this.followed = record('followed', isFollowedReference);
   }
