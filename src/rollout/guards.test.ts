@@ -93,3 +93,10 @@ test('deploy/guards has exactly these policies', () => {
   const applied = parseAllDocuments(text).map((document) => document.toJS());
   expect(applied).toEqual(guardPolicies.flatMap((guard) => [policyObject(guard), policyBindingObject(guard)]));
 });
+
+test('deploy/ is deploy/base and the guards', () => {
+  const resources = (path: string): string[] =>
+    parseAllDocuments(readFileSync(join(import.meta.dirname, '../../deploy', path), 'utf8'))[0]!.toJS().resources;
+  const base = resources('base/kustomization.yaml').map((name) => `base/${name}`);
+  expect(resources('kustomization.yaml')).toEqual([...base, 'guards/policies.yaml']);
+});

@@ -13,6 +13,6 @@ describe.skipIf(!hasKubectl)('on the embedded server (skipped where there is no 
 describe.skipIf(!hasKubectl)(
   'on the embedded server, guarded by roles alone (skipped where there is no kubectl)',
   () => {
-    clusterSuite({ start: embeddedCluster, kustomization: 'deploy/before-1.30', guards: 'roles', hasRules: true });
+    clusterSuite({ start: embeddedCluster, kustomization: 'deploy/base', guards: 'roles', hasRules: true });
   },
 );

@@ -23,7 +23,7 @@ describe.skipIf(!isThere)(
     } else
       clusterSuite({
         start: () => realCluster(assets),
-        kustomization: 'deploy/before-1.30',
+        kustomization: 'deploy/base',
         guards: 'auto',
         hasRules: minor >= 25,
       });

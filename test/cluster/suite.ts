@@ -37,7 +37,7 @@ const unparsable = '{0xdeadbeef}';
 export interface SuiteOptions {
   start(): Promise<Cluster>;
   /** What is applied. */
-  kustomization: 'deploy' | 'deploy/before-1.30';
+  kustomization: 'deploy' | 'deploy/base';
   guards: GuardChoice;
   /** The server has CEL rules in definitions: 1.25 and later. */
   hasRules: boolean;
