@@ -73,6 +73,7 @@ describe('kill -9 of relet', () => {
     await first.exit;
     expect(kubelets().length).toBeLessThanOrEqual(1);
     const second = start();
+    await until('kubelet started', () => second.output().includes('kubelet started'), second.output);
     await rig.until('last known good', () => status(rig).lastKnownGood?.configMap?.uid === uid);
     expect(status(rig)).toMatchObject({ assigned: { configMap: { uid } }, active: { configMap: { uid } } });
     expect(status(rig).error).toBeUndefined();

@@ -9,8 +9,12 @@ import type { ExecEntry } from './kubeconfig.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'relet-exec-'));
 afterAll(() => rmSync(dir, { recursive: true }));
-const runs = join(dir, 'runs');
-beforeEach(() => writeFileSync(runs, ''));
+// Anew for each test: a plugin that is killed may still be writing to the one before.
+let runs = '';
+beforeEach(() => {
+  runs = join(mkdtempSync(join(dir, 'test-')), 'runs');
+  writeFileSync(runs, '');
+});
 const timesRun = () => readFileSync(runs, 'utf8').split('\n').length - 1;
 
 /** The script is told `$n`, the number of this run. */
