@@ -1,7 +1,9 @@
 /** Reads a request body as an object of the resource's kind, and refuses what is none in Kubernetes' words. */
-import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../api/go-json.js';
 import { goQuote } from '../api/go-quote.js';
+import { readYaml as readGoYaml } from '../api/go-yaml/compose.js';
+import { plainValue } from '../api/go-yaml/plain.js';
+import { YamlError } from '../api/go-yaml/tokens.js';
 import type { KubeObject } from '../api/object.js';
 import { badRequest, unsupportedMediaType } from '../api/status-error.js';
 import { apiVersionOf } from './codec.js';
@@ -10,6 +12,7 @@ import { type BodyFormat, bodyFormat } from './negotiate.js';
 import type { FieldValidation } from './options.js';
 import { DecodeError, type Resource } from './resource.js';
 import { decodeProtobuf, openEnvelope } from './schema/protobuf.js';
+import { hasKind } from './schema/types.js';
 
 /** Kubernetes' limit for any object. */
 export const maxBodyBytes = 3 << 20;
@@ -103,33 +106,19 @@ export function readProtobuf(body: Buffer, shape: string | undefined): ParsedJso
   return { value: { kind, apiVersion, ...decodeProtobuf(shape, raw) }, duplicates: [] };
 }
 
-/** YAML 1.1 is what Go's reader takes; keys that stand twice are reported, the last one counts. */
+/** As Go's reader takes it; keys that stand twice are reported, the last one counts. */
 export function readYaml(text: string): ParsedJson {
-  const duplicates: string[] = [];
-  const options = { version: '1.1', merge: true, maxAliasCount: 100, logLevel: 'error' } as const;
   try {
-    return { value: parseYaml(text, { ...options, uniqueKeys: true }), duplicates };
+    const { value, duplicates } = readGoYaml(text);
+    const told = duplicates.map(({ line, message }) => `  line ${line}: ${message}`);
+    return {
+      value: value === undefined ? null : plainValue(value),
+      duplicates: told.length === 0 ? [] : [`yaml: unmarshal errors:\n${told.join('\n')}`],
+    };
   } catch (error) {
-    if (!(error instanceof YAMLParseError)) throw new JsonSyntaxError(`yaml: ${(error as Error).message}`);
-    if (error.code !== 'DUPLICATE_KEY') throw new JsonSyntaxError(yamlMessage(error));
-    const line = error.linePos?.[0].line ?? 0;
-    const key = text.split('\n')[line - 1]?.split(':')[0]?.trim() ?? '';
-    duplicates.push(`yaml: unmarshal errors:\n  line ${line}: key ${goQuote(key)} already set in map`);
-    return { value: parseYaml(text, { ...options, uniqueKeys: false }), duplicates };
+    if (error instanceof YamlError) throw new JsonSyntaxError(error.message);
+    throw error;
   }
-}
-
-/** The nearest of Go's messages; where there is none, the reader's own. */
-function yamlMessage(error: YAMLParseError): string {
-  const line = error.linePos?.[0].line ?? 1;
-  const text = error.message.split(' at line')[0]!;
-  if (/flow sequence|flow collection.*must end with a \]/i.test(text)) {
-    return `yaml: line ${Math.max(1, line - 1)}: did not find expected ',' or ']'`;
-  }
-  if (/flow map|must end with a \}/i.test(text)) {
-    return `yaml: line ${Math.max(1, line - 1)}: did not find expected ',' or '}'`;
-  }
-  return `yaml: line ${line}: ${text}`;
 }
 
 interface FoundType {
@@ -162,8 +151,23 @@ function checkType(value: unknown, body: Buffer, resource: Resource): FoundType 
   if (full !== expected && given.kind === resource.kind && resource.typedItems === true) {
     throw badRequest(`the API version in the data (${full}) does not match the expected API version (${expected})`);
   }
-  const why = `no kind ${goQuote(given.kind)} is registered for version ${goQuote(full)} in scheme ${goQuote(schemeName)}`;
+  const why = foreign(given.kind, full, resource);
   return { kind: given.kind, version, matches: false, why };
+}
+
+/** A kind that Kubernetes knows cannot become another one; one that it does not know is nothing. */
+function foreign(kind: string, apiVersion: string, resource: Resource): string {
+  const [version = '', group = ''] = apiVersion.split('/').reverse();
+  const room = group === '' ? 'core' : group.split('.')[0]!;
+  const isKnown = hasKind(`${room}.${version}.${kind}`) || (apiVersion === 'v1' && kind === 'List');
+  if (!isKnown || resource.shape === undefined) {
+    return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme ${goQuote(schemeName)}`;
+  }
+  const wanted = resource.shape
+    .split('.')
+    .filter((_, at) => at !== 1)
+    .join('.');
+  return `converting (${version}.${kind}) to (${wanted}): unknown conversion`;
 }
 
 /** Go shows the beginning of what it could not read. */

@@ -34,6 +34,8 @@ function fieldsOf(token: string): { v?: unknown; rv?: unknown; start?: unknown }
   if (!/^[A-Za-z0-9_-]*$/.test(token)) {
     throw refuse(`illegal base64 data at input byte ${token.search(/[^A-Za-z0-9_-]/)}`);
   }
+  // Four characters make three bytes; one alone makes none.
+  if (token.length % 4 === 1) throw refuse(`illegal base64 data at input byte ${token.length - 1}`);
   try {
     // Go looks at bytes where we look at characters: latin1 makes them the same.
     const { value } = parseGoJson(Buffer.from(token, 'base64url').toString('latin1'));

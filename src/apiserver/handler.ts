@@ -22,6 +22,7 @@ import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import { forbiddenMessage } from './access/authorizer.js';
 import type { Admission } from './admission.js';
+import { answerPageNotFound } from './answer.js';
 import type { Authorizer, User } from './attributes.js';
 import type { Trace } from './audit/audit-event.js';
 import type { AuditLog } from './audit/audit-log.js';
@@ -161,14 +162,24 @@ async function dispatch(
   if (!info.isResource) {
     const route = routes.find(exchange.path);
     if (route !== undefined) return route.handle(exchange, info);
-    return exchange.respond(404, { 'content-type': 'text/plain; charset=utf-8' }, '404 page not found\n');
+    answerPageNotFound(exchange);
+    return;
   }
   const resource = parts.registry.find(info.apiGroup, info.apiVersion, info.resource);
+  if (resource === undefined && !parts.registry.hasVersion(info.apiGroup, info.apiVersion)) {
+    answerPageNotFound(exchange);
+    return;
+  }
   if (resource === undefined || !fitsScope(resource, info)) throw noSuchResource();
   const connector = findConnector(parts, info);
   if (connector !== undefined) return connector.handle(exchange, info, resource);
   const verb = findVerb(exchange.method, info, resource);
-  const output = negotiateOutput(exchange.header('accept'), exchange.query, exchange.header('user-agent'));
+  const output = negotiateOutput({
+    accept: exchange.header('accept'),
+    userAgent: exchange.header('user-agent'),
+    query: exchange.query,
+    isOne: info.name !== '' && info.verb !== 'list' && info.verb !== 'watch',
+  });
   const annotate = (key: string, value: string) => {
     trace.annotations[key] = value;
   };
@@ -208,7 +219,10 @@ function findVerb(method: string, info: RequestInfo, resource: Resource): Verb {
   // A collection has no PUT and no PATCH, an object no POST.
   const isWhole = info.name === '' || info.verb === 'list' || info.verb === 'watch' || info.verb === 'deletecollection';
   const needsName = info.verb === 'get' || info.verb === 'update' || info.verb === 'patch' || info.verb === 'delete';
-  const misplaced = needsName === isWhole || (info.verb === 'create' && info.name !== '' && info.subresource === '');
+  // Across namespaces there is only reading.
+  const isAcross = resource.namespaced && info.namespace === '' && info.verb !== 'list' && info.verb !== 'watch';
+  const misplaced =
+    isAcross || needsName === isWhole || (info.verb === 'create' && info.name !== '' && info.subresource === '');
   const verb = Object.hasOwn(verbs, info.verb) ? verbs[info.verb] : undefined;
   if (verb === undefined || misplaced || method === 'HEAD' || !allowed.includes(info.verb)) throw methodNotAllowed();
   return verb;

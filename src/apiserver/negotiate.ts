@@ -17,7 +17,15 @@ interface Clause {
   quality: number;
 }
 
-export function negotiateOutput(accept: string | undefined, query: URLSearchParams, userAgent = ''): Output {
+export interface Asked {
+  accept: string | undefined;
+  userAgent: string | undefined;
+  query: URLSearchParams;
+  /** One object, which cannot be watched. */
+  isOne: boolean;
+}
+
+export function negotiateOutput({ accept, userAgent = '', query, isOne }: Asked): Output {
   const clauses = parseAccept(accept ?? '');
   if (clauses.length === 0) return { type: 'json', pretty: isPretty(query, undefined, userAgent), form: undefined };
   for (const clause of clauses) {
@@ -26,13 +34,15 @@ export function negotiateOutput(accept: string | undefined, query: URLSearchPara
     if (type === undefined || form === 'unknown') continue;
     return { type, pretty: isPretty(query, clause, userAgent), form };
   }
-  throw clauses.some(({ type }) => outputType(type) !== undefined) ? notAcceptable(mediaTypes) : noRepresentation();
+  throw clauses.some(({ type }) => outputType(type) !== undefined)
+    ? notAcceptable(mediaTypes)
+    : noRepresentation(isOne);
 }
 
 /** Kubernetes' router says so when not even the media type is known. */
-function noRepresentation(): ApiError {
+function noRepresentation(isOne: boolean): ApiError {
   const streams = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
-  const available = [...mediaTypes, ...streams].join(', ');
+  const available = [...mediaTypes, ...(isOne ? [] : streams)].join(', ');
   const message = `406: Not Acceptable\n\nAvailable representations: ${available}`;
   return new ApiError(406, 'NotAcceptable', message, {});
 }

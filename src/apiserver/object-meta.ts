@@ -47,7 +47,10 @@ export function validateNewMeta(object: KubeObject, resource: Resource): FieldEr
 /** On update, the way Kubernetes does it: the common check, then the kind's own, which repeats the second half. */
 export function validateChangedMeta(object: KubeObject, old: KubeObject, resource: Resource): FieldError[] {
   const changed = validateChange(object.metadata, old.metadata);
-  return [...validateMeta(object.metadata, resource.namespaced, checkPathSegment), ...changed, ...changed];
+  const common = validateMeta(object.metadata, resource.namespaced, checkPathSegment);
+  const bare = resource.typedItems === true ? [] : validateBareFinalizers(object.metadata.finalizers ?? []);
+  const whole = resource.revalidatesMeta === true ? validateNewMeta(object, resource) : [];
+  return [...common, ...changed, ...changed, ...bare, ...whole];
 }
 
 function validateMeta(metadata: ObjectMeta, namespaced: boolean, nameRule: NameRule): FieldError[] {
@@ -151,6 +154,13 @@ function validateBareFinalizers(finalizers: string[]): FieldError[] {
   );
 }
 
+function immutableField(field: string, value: string): FieldError {
+  const error = invalidField(`metadata.${field}`, value, 'field is immutable');
+  // Times are shown as Go prints them.
+  const isTime = field.endsWith('Timestamp') && value !== '';
+  return isTime ? { ...error, value: `${value.replace('T', ' ').replace('Z', '')} +0000 UTC` } : error;
+}
+
 function validateChange(metadata: ObjectMeta, old: ObjectMeta): FieldError[] {
   const errors: FieldError[] = [];
   if (old.deletionTimestamp !== undefined) {
@@ -166,7 +176,7 @@ function validateChange(metadata: ObjectMeta, old: ObjectMeta): FieldError[] {
   }
   for (const field of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp'] as const) {
     if ((metadata[field] ?? '') !== (old[field] ?? '')) {
-      errors.push(invalidField(`metadata.${field}`, metadata[field] ?? '', 'field is immutable'));
+      errors.push(immutableField(field, metadata[field] ?? ''));
     }
   }
   if (metadata.deletionGracePeriodSeconds !== old.deletionGracePeriodSeconds) {

@@ -9,7 +9,7 @@ import {
 } from '../api/field-error.js';
 import { JsonSyntaxError, parseGoJson } from '../api/go-json.js';
 import { goQuote } from '../api/go-quote.js';
-import { badRequest, invalid } from '../api/status-error.js';
+import { badRequest, invalid, plainInternal } from '../api/status-error.js';
 import { maxBodyBytes, readProtobuf, readYaml } from './body.js';
 import type { Exchange } from './exchange.js';
 import { bodyFormat } from './negotiate.js';
@@ -68,6 +68,11 @@ function validateDryRun(dryRun: string[]): FieldError[] {
   return dryRun.every((value) => value === 'All') ? [] : [unsupportedField('dryRun', dryRun, ['All'])];
 }
 
+/** Where Kubernetes registers its options, and what it reads their type into: clients see both. */
+const metaScheme = 'k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27';
+const typeMetaStruct =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
 export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';
 
 export interface DeleteOptions {
@@ -119,35 +124,44 @@ function optionsFromBody(exchange: Exchange, body: Buffer): RawDeleteOptions {
     else value = (format === 'json' ? parseGoJson : readYaml)(body.toString('utf8')).value;
   } catch (error) {
     if (error instanceof JsonSyntaxError || error instanceof DecodeError) {
-      throw badRequest(`couldn't get version/kind; json parse error: ${error.message}`);
+      throw plainInternal(`couldn't get version/kind; json parse error: ${error.message}`);
     }
     throw error;
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw badRequest("couldn't get version/kind; json parse error: json: cannot unmarshal into DeleteOptions");
+    const found = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+    const why = `json: cannot unmarshal ${found} into Go value of type ${typeMetaStruct}`;
+    throw plainInternal(`couldn't get version/kind; json parse error: ${why}`);
   }
   const options = value as RawDeleteOptions;
   if (options.kind !== undefined && options.kind !== 'DeleteOptions') {
-    throw badRequest('decoded object cannot be converted to DeleteOptions');
+    const version = goQuote(typeof options.apiVersion === 'string' ? options.apiVersion : 'v1');
+    throw plainInternal(
+      `no kind ${goQuote(String(options.kind))} is registered for version ${version} in scheme ${goQuote(metaScheme)}`,
+    );
   }
   checkOptionTypes(options);
   return options;
 }
 
-const optionTypes: Record<string, string> = {
-  gracePeriodSeconds: 'number',
-  orphanDependents: 'boolean',
-  propagationPolicy: 'string',
-  preconditions: 'object',
-  dryRun: 'object',
+/** JSON's type and Go's. */
+const optionTypes: Record<string, [string, string]> = {
+  gracePeriodSeconds: ['number', 'int64'],
+  orphanDependents: ['boolean', 'bool'],
+  propagationPolicy: ['string', 'v1.DeletionPropagation'],
+  preconditions: ['object', 'v1.Preconditions'],
+  dryRun: ['object', '[]string'],
 };
 
 function checkOptionTypes(options: RawDeleteOptions): void {
-  for (const [field, type] of Object.entries(optionTypes)) {
+  for (const [field, [type, goType]] of Object.entries(optionTypes)) {
     const value = (options as Record<string, unknown>)[field];
     if (value === null) delete (options as Record<string, unknown>)[field];
     else if (value !== undefined && typeof value !== type) {
-      throw badRequest(`json: cannot unmarshal ${typeof value} into Go struct field DeleteOptions.${field}`);
+      const found = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+      throw plainInternal(
+        `json: cannot unmarshal ${found} into Go struct field DeleteOptions.${field} of type ${goType}`,
+      );
     }
   }
 }

@@ -51,7 +51,12 @@ export function podConnectors(parts: () => Parts): Connector[] {
 const success: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
 function requestOf(exchange: Exchange, info: RequestInfo, resource: Resource, parts: Parts): VerbRequest {
-  const output = negotiateOutput(exchange.header('accept'), exchange.query, exchange.header('user-agent'));
+  const output = negotiateOutput({
+    accept: exchange.header('accept'),
+    userAgent: exchange.header('user-agent'),
+    query: exchange.query,
+    isOne: true,
+  });
   return { exchange, info, resource, output, parts };
 }
 

@@ -39,7 +39,13 @@ export function requestInfo(user: User, method: string, path: string, query: URL
   const encoded = segments(path);
   let parts = encoded.map(decodeURIComponent);
   const prefix = parts[0];
-  if (parts.length < 3 || (prefix !== 'api' && prefix !== 'apis') || (prefix === 'apis' && parts.length < 4))
+  // A doubled slash leads nowhere.
+  if (
+    path.startsWith('//') ||
+    parts.length < 3 ||
+    (prefix !== 'api' && prefix !== 'apis') ||
+    (prefix === 'apis' && parts.length < 4)
+  )
     return info;
   info.isResource = true;
   if (prefix === 'apis') info.apiGroup = parts[1]!;

@@ -61,6 +61,8 @@ export interface Resource {
   answer?(object: KubeObject, user: User): KubeObject | Promise<KubeObject>;
   /** CRs have no strategic merge patch. Default true. */
   strategicMergePatch?: boolean;
+  /** An update checks metadata as a create does, too. Default false. */
+  revalidatesMeta?: boolean;
   /** PUT of a missing object creates it, as for leases, events and RBAC. Default false. */
   createOnUpdate?: boolean;
   /** PUT without a resourceVersion is allowed. Default true; false for CRs. */

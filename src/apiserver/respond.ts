@@ -11,6 +11,8 @@ import type { Resource } from './resource.js';
 import type { Stored } from './store/store.js';
 import type { VerbRequest } from './verbs/verb.js';
 
+/** Keys in order, lists not indented, words quoted that YAML 1.1 would take for something else: as Go writes it. */
+const goStyle = { version: '1.1', sortMapEntries: true, indentSeq: false, lineWidth: 0 } as const;
 const json: ResponseHeaders = { 'content-type': 'application/json' };
 /** Answers up to this size go out in one piece, with a length. */
 const wholeBytes = 256 << 10;
@@ -82,7 +84,7 @@ function nextChunk(pieces: Generator<Buffer>, maxBytes: number): { bytes: Buffer
 /** An object that is not of the resource's kind, such as a Status or a review. */
 export function respondOther(exchange: Exchange, output: Output, code: number, value: unknown): void {
   if (output.type === 'yaml') {
-    respondCompact(exchange, code, { 'content-type': 'application/yaml' }, stringifyYaml(value));
+    respondCompact(exchange, code, { 'content-type': 'application/yaml' }, stringifyYaml(value, goStyle));
   } else {
     const text = output.pretty ? `${JSON.stringify(value, null, 2)}\n` : JSON.stringify(value);
     respondCompact(exchange, code, json, text);

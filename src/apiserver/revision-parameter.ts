@@ -1,13 +1,13 @@
 /** The resourceVersion parameter: a number of ours, which clients must treat as opaque. */
 import { goQuote } from '../api/go-quote.js';
-import { ApiError, badRequest, timeout } from '../api/status-error.js';
+import { ApiError, plainInternal, timeout } from '../api/status-error.js';
 
 /** 0 where it is absent, empty or 0: any revision will do. */
 export function parseRevision(text: string | null): number {
   if (text === null || text === '') return 0;
   if (!/^\d+$/.test(text)) {
     const why = `strconv.ParseUint: parsing ${goQuote(text)}: invalid syntax`;
-    throw badRequest(`resourceVersion: Invalid value: ${goQuote(text)}: ${why}`);
+    throw plainInternal(`resourceVersion: Invalid value: ${goQuote(text)}: ${why}`);
   }
   return Number(text);
 }

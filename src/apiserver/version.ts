@@ -1,4 +1,5 @@
 /** /version: which Kubernetes this server speaks like, and what it really is. */
+import { methodNotAllowed } from '../api/status-error.js';
 import { answerJson } from './answer.js';
 import type { Route } from './handler.js';
 
@@ -19,5 +20,11 @@ export function versionRoute(reletVersion: string): Route {
     compiler: 'v8',
     platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
   };
-  return { path: '/version', handle: (exchange) => answerJson(exchange, 200, body) };
+  return {
+    path: '/version',
+    handle(exchange) {
+      if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw methodNotAllowed();
+      answerJson(exchange, 200, body);
+    },
+  };
 }

@@ -3,9 +3,10 @@
  * were still written as flag text in 1.8, and a warning for each field that v1beta1 does not have. What the document leaves
  * out gets v1beta1's defaults: the alpha's would open anonymous access.
  */
+
+import type { Entry, Value } from '../api/go-yaml/value.js';
 import type { Finding, Minor } from './model.js';
 import type { StructShape } from './shape.js';
-import type { Entry, Value } from './value.js';
 
 const renamed: Record<string, string> = {
   podManifestPath: 'staticPodPath',

@@ -4,11 +4,11 @@
  */
 import { DurationError, formatDuration, parseDuration } from '../api/duration.js';
 import { goQuote } from '../api/go-quote.js';
+import type { Entry, Value } from '../api/go-yaml/value.js';
 import { canonicalQuantity, quantityProblem, quantityRule } from '../api/quantity.js';
 import { setOwn } from './copy.js';
 import { childPath, type Finding, type KubeletConfig, type Minor, type Position } from './model.js';
 import type { ScalarShape, Shape, StructShape } from './shape.js';
-import type { Entry, Value } from './value.js';
 
 export interface FieldsResult {
   config: KubeletConfig;

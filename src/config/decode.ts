@@ -1,5 +1,6 @@
 /** Reads a KubeletConfiguration as the kubelet of a minor does: strict first, then lenient. */
 import { goQuote } from '../api/go-quote.js';
+import type { Duplicate } from '../api/go-yaml/compose.js';
 import { convertAlpha, isAlpha } from './alpha.js';
 import { decodeFields, type FieldsResult, type StrictNote } from './decode-fields.js';
 import { DocumentError, type Identity, identify, notRegistered, readDocument } from './document.js';
@@ -7,7 +8,6 @@ import { fieldAt } from './fields.js';
 import { type Finding, type KubeletConfig, knownMinor, type Minor, type Position, type Positions } from './model.js';
 import { shapeOf } from './shape.js';
 import { nearest } from './suggest.js';
-import type { Duplicate } from './yaml/compose.js';
 
 export interface DecodeOptions {
   minor: Minor;

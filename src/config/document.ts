@@ -1,11 +1,11 @@
 /** Reads the text of a document: JSON when it starts like it, YAML otherwise; and what it says it is. */
 import { goQuote } from '../api/go-quote.js';
+import { type Duplicate, readYaml } from '../api/go-yaml/compose.js';
+import { dialectOf } from '../api/go-yaml/dialect.js';
+import { YamlError } from '../api/go-yaml/tokens.js';
+import type { Value } from '../api/go-yaml/value.js';
 import { JsonError, readJson } from './json-read.js';
 import { type Minor, newestMinor, type Position } from './model.js';
-import type { Value } from './value.js';
-import { type Duplicate, readYaml } from './yaml/compose.js';
-import { dialectOf } from './yaml/dialect.js';
-import { YamlError } from './yaml/tokens.js';
 
 export interface Document {
   value: Value;

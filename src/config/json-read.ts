@@ -1,6 +1,7 @@
 /** Reads JSON strictly, keeping order, repeated keys and places. Errors are worded as Go's encoding/json words them. */
+
+import type { Entry, Value } from '../api/go-yaml/value.js';
 import type { Position } from './model.js';
-import type { Entry, Value } from './value.js';
 
 /** `message` is Go's; line and column count from 1. */
 export class JsonError extends Error {

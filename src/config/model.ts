@@ -2,6 +2,7 @@
  * The words this room shares: a config, a kubelet minor, a finding and where it points. Pure data; the knowledge is in
  * the files beside.
  */
+import type { Position } from '../api/go-yaml/value.js';
 
 /**
  * A KubeletConfiguration keyed by its JSON field names (v1beta1). After decode and setDefaults every field of that minor
@@ -27,12 +28,7 @@ export function knownMinor(minor: Minor): Minor {
   return Math.min(Math.max(Math.trunc(minor), oldestMinor), newestMinor);
 }
 
-export interface Position {
-  /** From 1. */
-  line: number;
-  /** From 1. */
-  column: number;
-}
+export type { Position };
 
 /** Where each path stands in the document: `authentication.webhook.enabled`, `clusterDNS[1]`, `evictionHard[memory.available]`. */
 export type Positions = ReadonlyMap<string, Position>;

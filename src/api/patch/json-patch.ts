@@ -1,4 +1,7 @@
-/** JSON patch (RFC 6902), with what Kubernetes' library adds: negative indices count from the end, a test for null also passes on nothing. */
+/**
+ * JSON patch (RFC 6902), with what Kubernetes' library makes of it: negative indices count from the end, a test for null also passes
+ * on nothing, an object's field that is not there may be replaced, and copying it copies null.
+ */
 import { isDeepStrictEqual } from 'node:util';
 
 export interface JsonPatchOperation {
@@ -10,20 +13,6 @@ export interface JsonPatchOperation {
 
 /** The patch is none, or cannot be applied to this document. */
 export class JsonPatchError extends Error {}
-
-/** Checks the shape of a parsed patch. */
-export function readJsonPatch(value: unknown): JsonPatchOperation[] {
-  if (!Array.isArray(value)) {
-    const found = value === null ? 'null' : typeof value === 'boolean' ? 'bool' : typeof value;
-    throw new JsonPatchError(`json: cannot unmarshal ${found} into Go value of type jsonpatch.Patch`);
-  }
-  for (const operation of value) {
-    if (typeof operation !== 'object' || operation === null || Array.isArray(operation)) {
-      throw new JsonPatchError('json: cannot unmarshal into Go value of type jsonpatch.Operation');
-    }
-  }
-  return value as JsonPatchOperation[];
-}
 
 /** The document is not changed; the result may share parts with it. */
 export function applyJsonPatch(document: unknown, operations: JsonPatchOperation[]): unknown {
@@ -41,7 +30,6 @@ function applyOne(root: unknown, operation: JsonPatchOperation): unknown {
     case 'remove':
       return remove(root, path);
     case 'replace':
-      if (path.length > 0) find(root, path);
       return replace(root, path, givenValue(operation));
     case 'move': {
       const from = pointer(operation.from, 'from');
@@ -49,7 +37,7 @@ function applyOne(root: unknown, operation: JsonPatchOperation): unknown {
       return add(remove(root, from), path, moved);
     }
     case 'copy':
-      return add(root, path, structuredClone(find(root, pointer(operation.from, 'from'))));
+      return add(root, path, structuredClone(findOrNull(root, pointer(operation.from, 'from'))));
     case 'test':
       test(root, path, operation);
       return root;
@@ -83,6 +71,11 @@ function find(root: unknown, path: string[]): unknown {
   return at;
 }
 
+function findOrNull(root: unknown, path: string[]): unknown {
+  const parent = path.length === 0 ? undefined : find(root, path.slice(0, -1));
+  return isObject(parent) && !Object.hasOwn(parent, path.at(-1)!) ? null : find(root, path);
+}
+
 function add(root: unknown, path: string[], value: unknown): unknown {
   if (path.length === 0) return value;
   const parent = find(root, path.slice(0, -1));
@@ -110,7 +103,8 @@ function replace(root: unknown, path: string[], value: unknown): unknown {
   const parent = find(root, path.slice(0, -1));
   const last = path.at(-1)!;
   if (Array.isArray(parent)) parent[indexIn(parent, last, parent.length - 1)] = value;
-  else define(parent as Record<string, unknown>, last, value);
+  else if (isObject(parent)) define(parent, last, value);
+  else throw missing(path);
   return root;
 }
 

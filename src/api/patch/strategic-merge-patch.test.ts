@@ -126,7 +126,7 @@ describe('strategic merge patch', () => {
       { conditions: [{ status: 'True' }] },
       'map: map[status:True] does not contain declared merge key: type',
     ],
-    ['unknown directive', { $patch: 'explode' }, 'unknown patch type found in map: explode'],
+    ['unknown directive', { $patch: 'explode' }, 'unknown patch type: explode in map: map[$patch:explode]'],
     [
       'merge directive in a list',
       { conditions: [{ $patch: 'merge', type: 'A' }] },

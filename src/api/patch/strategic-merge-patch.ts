@@ -49,7 +49,9 @@ function mergeObject(original: JsonObject, patch: JsonObject, schema: PatchSchem
 function handleDirective({ [directive]: word, ...rest }: JsonObject): JsonObject {
   if (word === 'replace') return rest;
   if (word === 'delete') return {};
-  throw new StrategicMergeError(`unknown patch type found in map: ${goPrint(word)}`);
+  throw new StrategicMergeError(
+    `unknown patch type: ${goPrint(word)} in map: ${goPrint({ [directive]: word, ...rest })}`,
+  );
 }
 
 function mergeField(merged: Map<string, unknown>, given: string, value: unknown, schema: PatchSchema): void {

@@ -1,5 +1,6 @@
 /** Questions about access: who am I, may I, may they, whose token is this. Asked by create, answered at once, never stored. */
 import { type FieldError, invalidField } from '../../api/field-error.js';
+import { goQuote } from '../../api/go-quote.js';
 import type { KubeObject } from '../../api/object.js';
 import { type ApiError, badRequest, invalid } from '../../api/status-error.js';
 import type { Clock } from '../../clock.js';
@@ -127,7 +128,13 @@ function checkAttributes(object: KubeObject): FieldError[] {
       },
     ];
   return resource !== undefined && path !== undefined
-    ? [invalidField('spec.nonResourceAttributes', path, 'cannot be specified in combination with resourceAttributes')]
+    ? [
+        {
+          ...{ type: 'Invalid', field: 'spec.nonResourceAttributes' },
+          value: `authorization.NonResourceAttributes{Path:${goQuote(path.path ?? '')}, Verb:${goQuote(path.verb ?? '')}}`,
+          detail: 'cannot be specified in combination with resourceAttributes',
+        },
+      ]
     : [];
 }
 

@@ -1,4 +1,5 @@
 /** Whether an applied object fits its kind's schema, in the words of Kubernetes' structured merge. Unlike elsewhere, unknown fields are errors. */
+import { goPrint } from '../../api/go-print.js';
 import {
   declaredField,
   ItemError,
@@ -40,7 +41,7 @@ function kindOf(schema: MergeSchema, value: unknown): 'map' | 'list' | 'scalar' 
 }
 
 function checkMap(value: unknown, schema: MergeSchema, path: string, isFree: boolean): string[] {
-  if (!isMap(value)) return [at(path, `expected map, got &{${goText(value)}}`)];
+  if (!isMap(value)) return [at(path, `expected map, got &{${goPrint(value)}}`)];
   const problems: string[] = [];
   for (const key of Object.keys(value).sort()) {
     const below = path + elementText(fieldElement(key));
@@ -53,7 +54,7 @@ function checkMap(value: unknown, schema: MergeSchema, path: string, isFree: boo
 }
 
 function checkList(value: unknown, schema: MergeSchema, path: string, isFree: boolean): string[] {
-  if (!Array.isArray(value)) return [at(path, `expected list, got &{${goText(value)}}`)];
+  if (!Array.isArray(value)) return [at(path, `expected list, got &{${goPrint(value)}}`)];
   const keys = listKeys(schema);
   const seen = new Set<string>();
   const problems: string[] = [];
@@ -82,29 +83,20 @@ function scalarProblem(value: unknown, { type, format }: MergeSchema): string | 
     case 'number':
       return typeof value === 'number' ? undefined : `expected numeric (int or float), got ${goType(value)}`;
     case 'boolean':
-      return typeof value === 'boolean' ? undefined : `expected boolean, got &{${goText(value)}}`;
+      return typeof value === 'boolean' ? undefined : `expected boolean, got &{${goPrint(value)}}`;
     case 'string':
       if (format !== undefined && format !== 'byte') break;
       return typeof value === 'string'
         ? undefined
         : `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`;
   }
-  return isScalar ? undefined : `expected any scalar, got &{${goText(value)}}`;
+  return isScalar ? undefined : `expected any scalar, got &{${goPrint(value)}}`;
 }
 
 function goType(value: unknown): string {
   if (Array.isArray(value)) return '[]interface {}';
   if (typeof value === 'object') return 'map[string]interface {}';
   return typeof value === 'boolean' ? 'bool' : typeof value;
-}
-
-/** As Go's %v. */
-function goText(value: unknown): string {
-  if (value === null) return '<nil>';
-  if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;
-  if (!isMap(value)) return String(value);
-  const keys = Object.keys(value).sort();
-  return `map[${keys.map((key) => `${key}:${goText(value[key])}`).join(' ')}]`;
 }
 
 /** As Go's %#v. */

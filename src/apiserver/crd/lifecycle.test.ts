@@ -23,7 +23,9 @@ async function call(method: string, path: string, body?: object): Promise<{ code
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   await response.ended;
-  return { code: response.code, body: JSON.parse(response.text()) as KubeObject };
+  // A group that does not exist is answered with plain text.
+  const text = response.text();
+  return { code: response.code, body: (text.startsWith('{') ? JSON.parse(text) : {}) as KubeObject };
 }
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';

@@ -1,6 +1,6 @@
 /** /openapi/v2 (JSON or protobuf) and /openapi/v3 with its documents. Built when first asked for, kept as bytes until a CRD changes. */
 import { methodNotAllowed } from '../../api/status-error.js';
-import { answerBytes, answerJson, answerPageNotFound, answerText, CachedDocument } from '../answer.js';
+import { answerBytes, answerJson, answerText, CachedDocument } from '../answer.js';
 import type { Exchange } from '../exchange.js';
 import type { Route } from '../handler.js';
 import type { Registry } from '../registry.js';
@@ -53,7 +53,7 @@ export function openApiRoutes(registry: Registry): Route[] {
       handle(exchange) {
         refuseWrites(exchange);
         const document = groupDocument(exchange.path.slice('/openapi/v3/'.length));
-        if (document === undefined) answerPageNotFound(exchange);
+        if (document === undefined) answerText(exchange, 404, '');
         else if (!isJsonAccepted(exchange.header('accept') ?? '')) answerText(exchange, 406, '');
         else answerBytes(exchange, 'application/json', document);
       },

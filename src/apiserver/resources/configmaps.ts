@@ -12,6 +12,7 @@ export const immutableText = 'field is immutable when `immutable` is set';
 export const configMaps = builtIn({
   kind: 'ConfigMap',
   plural: 'configmaps',
+  revalidatesMeta: true,
   shape: 'core.v1.ConfigMap',
   namespaced: true,
   shortNames: ['cm'],

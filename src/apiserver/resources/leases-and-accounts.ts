@@ -32,6 +32,7 @@ export const leases = builtIn({
 export const serviceAccounts = builtIn({
   kind: 'ServiceAccount',
   plural: 'serviceaccounts',
+  revalidatesMeta: true,
   shape: 'core.v1.ServiceAccount',
   namespaced: true,
   shortNames: ['sa'],

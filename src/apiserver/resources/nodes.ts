@@ -1,12 +1,13 @@
 /** Nodes, with spec.configSource and status.config alive. */
+import { isIP } from 'node:net';
 import {
-  duplicateField,
   type FieldError,
   forbiddenField,
   invalidField,
   requiredField,
   unsupportedField,
 } from '../../api/field-error.js';
+import { goQuote } from '../../api/go-quote.js';
 import { checkLabelValue, checkQualifiedName } from '../../api/names.js';
 import type { KubeObject } from '../../api/object.js';
 import type { Column, Resource } from '../resource.js';
@@ -22,6 +23,7 @@ interface Taint {
 }
 
 interface NodeSpec {
+  podCIDR?: string;
   podCIDRs?: string[];
   providerID?: string;
   externalID?: string;
@@ -61,6 +63,7 @@ export function nodes({ dynamicKubeletConfig }: NodeOptions): Resource {
     setDefaults(node) {
       const status = statusOf(node);
       if (status.capacity !== undefined) status.allocatable ??= { ...status.capacity };
+      alignPodCidrs(specOf(node));
     },
     prepareForCreate(node) {
       if (!dynamicKubeletConfig) dropDisabled(node, undefined, '');
@@ -123,7 +126,26 @@ function nodeInfo(node: KubeObject, field: string): string {
 
 function validate(node: KubeObject): FieldError[] {
   // The path is upstream's slip; tools match on it.
-  return [...validateTaints(specOf(node).taints ?? [], 'metadata.taints'), ...validateResources(node)];
+  const errors = [...validateTaints(specOf(node).taints ?? [], 'metadata.taints'), ...validateResources(node)];
+  return [...errors, ...validatePodCidrs(specOf(node).podCIDRs ?? [])];
+}
+
+/** The old field names the first of the new ones, and wins where they differ. */
+function alignPodCidrs(spec: NodeSpec): void {
+  const { podCIDR, podCIDRs = [] } = spec;
+  if (podCIDR && podCIDR !== podCIDRs[0]) spec.podCIDRs = [podCIDR];
+  else if (podCIDRs[0] !== undefined) spec.podCIDR = podCIDRs[0];
+}
+
+function validatePodCidrs(ranges: string[]): FieldError[] {
+  const why = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
+  return ranges.flatMap((range, at) => (isCidr(range) ? [] : [invalidField(`spec.podCIDRs[${at}]`, range, why)]));
+}
+
+function isCidr(text: string): boolean {
+  const [, address = '', bits = ''] = /^(.*)\/(\d{1,3})$/.exec(text) ?? [];
+  const version = isIP(address);
+  return version !== 0 && Number(bits) <= (version === 4 ? 32 : 128);
 }
 
 function validateTaints(taints: Taint[], path: string): FieldError[] {
@@ -135,7 +157,7 @@ function validateTaints(taints: Taint[], path: string): FieldError[] {
     if (wrong.length > 0) errors.push(invalidField(`${at}.value`, value, wrong.join(';')));
     if (effect === '') errors.push(requiredField(`${at}.effect`));
     else if (!['NoSchedule', 'PreferNoSchedule', 'NoExecute'].includes(effect))
-      errors.push(unsupportedField(`${at}.effect`, effect, ['NoExecute', 'NoSchedule', 'PreferNoSchedule']));
+      errors.push(unsupportedField(`${at}.effect`, effect, ['NoSchedule', 'PreferNoSchedule', 'NoExecute']));
     const id = `${effect}/${key}`;
     if (seen.has(id)) {
       const shown = `core.Taint{Key:"${key}", Value:"${value}", Effect:"${effect}", TimeAdded:<nil>}`;
@@ -175,7 +197,10 @@ function validateAddresses(node: KubeObject): FieldError[] {
   const seen = new Set<string>();
   return (statusOf(node).addresses ?? []).flatMap((entry, index) => {
     const id = JSON.stringify([entry.type, entry.address]);
-    if (seen.has(id)) return [duplicateField(`status.addresses[${index}]`, entry)];
+    if (seen.has(id)) {
+      const value = `core.NodeAddress{Type:${goQuote(entry.type)}, Address:${goQuote(entry.address)}}`;
+      return [{ type: 'Duplicate', field: `status.addresses[${index}]`, value, detail: '' }];
+    }
     seen.add(id);
     return [];
   });

@@ -7,8 +7,9 @@ import {
   requiredField,
   unsupportedField,
 } from '../../api/field-error.js';
-import { checkDnsLabel } from '../../api/names.js';
+import { checkDnsLabel, checkDnsSubdomain } from '../../api/names.js';
 import type { KubeObject } from '../../api/object.js';
+import { compareQuantities, parseQuantity } from '../../api/quantity.js';
 import { builtIn, keepOtherPart } from './define.js';
 import { isEqual } from './equal.js';
 import { podColumns } from './pod-columns.js';
@@ -20,6 +21,7 @@ const statusVerbs = ['get', 'patch', 'update'];
 export const pods = builtIn({
   kind: 'Pod',
   plural: 'pods',
+  revalidatesMeta: true,
   shape: 'core.v1.Pod',
   namespaced: true,
   shortNames: ['po'],
@@ -60,6 +62,7 @@ export const pods = builtIn({
   },
 });
 
+const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
 const restartPolicies = ['Always', 'OnFailure', 'Never'];
 
 function validate(pod: KubeObject): FieldError[] {
@@ -70,6 +73,12 @@ function validate(pod: KubeObject): FieldError[] {
   errors.push(...validateContainers(spec.initContainers ?? [], 'spec.initContainers', names(containers)));
   if (!restartPolicies.includes(spec.restartPolicy ?? ''))
     errors.push(unsupportedField('spec.restartPolicy', spec.restartPolicy, restartPolicies));
+  if (!dnsPolicies.includes(spec.dnsPolicy ?? '')) {
+    errors.push(unsupportedField('spec.dnsPolicy', spec.dnsPolicy, dnsPolicies));
+  }
+  if (spec.nodeName) {
+    errors.push(...checkDnsSubdomain(spec.nodeName).map((why) => invalidField('spec.nodeName', spec.nodeName, why)));
+  }
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0)
     errors.push(
       invalidField(
@@ -86,7 +95,8 @@ function names(containers: Container[]): Set<string> {
 }
 
 function validateContainers(containers: Container[], path: string, taken: Set<string>): FieldError[] {
-  return containers.flatMap(({ name, image = '' }, index) => {
+  return containers.flatMap((container, index) => {
+    const { name, image = '' } = container;
     const at = `${path}[${index}]`;
     const errors =
       name === ''
@@ -95,8 +105,36 @@ function validateContainers(containers: Container[], path: string, taken: Set<st
     if (taken.has(name)) errors.push(duplicateField(`${at}.name`, name));
     taken.add(name);
     if (image.trim() === '') errors.push(requiredField(`${at}.image`));
-    return errors;
+    return [...errors, ...validateParts(container, at)];
   });
+}
+
+const pullPolicies = ['Always', 'IfNotPresent', 'Never'];
+
+function validateParts({ imagePullPolicy = '', ports = [], resources = {} }: Container, at: string): FieldError[] {
+  const errors = ports.flatMap(({ containerPort }, index) => validatePort(containerPort, `${at}.ports[${index}]`));
+  if (!pullPolicies.includes(imagePullPolicy)) {
+    errors.push(unsupportedField(`${at}.imagePullPolicy`, imagePullPolicy, pullPolicies));
+  }
+  const { requests = {}, limits = {} } = resources;
+  for (const [name, limit] of Object.entries(limits)) {
+    const request = requests[name];
+    if (request === undefined || isAtMost(request, limit)) continue;
+    const why = `must be less than or equal to ${name} limit of ${limit}`;
+    errors.push(invalidField(`${at}.resources.requests`, request, why));
+  }
+  return errors;
+}
+
+/** Both were read as quantities before. */
+function isAtMost(request: string, limit: string): boolean {
+  return compareQuantities(parseQuantity(request)!, parseQuantity(limit)!) <= 0;
+}
+
+function validatePort(port: number, at: string): FieldError[] {
+  if (port === 0) return [requiredField(`${at}.containerPort`)];
+  const isPort = port > 0 && port < 65_536;
+  return isPort ? [] : [invalidField(`${at}.containerPort`, port, 'must be between 1 and 65535, inclusive')];
 }
 
 const mutableFields =

@@ -19,6 +19,7 @@ const serviceAccountName = 'kubernetes.io/service-account.name';
 export const secrets = builtIn({
   kind: 'Secret',
   plural: 'secrets',
+  revalidatesMeta: true,
   shape: 'core.v1.Secret',
   namespaced: true,
   columns: [

@@ -36,8 +36,10 @@ describe('reading data as a built-in kind', () => {
     expect(value.conditions).toEqual([
       { type: 'Ready', status: 'True', lastHeartbeatTime: '2024-01-01T00:00:00Z', lastTransitionTime: null },
     ]);
-    const lease = decodeStruct('coordination.v1.LeaseSpec', { renewTime: '2024-01-01T00:00:00.5Z' });
+    const lease = decodeStruct('coordination.v1.LeaseSpec', { renewTime: '2024-01-01T01:00:00.500000+01:00' });
     expect(lease.value.renewTime).toBe('2024-01-01T00:00:00.500000Z');
+    const short = { renewTime: '2024-01-01T00:00:00Z' };
+    expect(() => decodeStruct('coordination.v1.LeaseSpec', short)).toThrow('cannot parse "Z" as ".000000"');
   });
 
   test('hostile keys stay plain keys', () => {

@@ -32,7 +32,7 @@ export function decodeStruct(structName: string, value: unknown, style: DecodeSt
 function readStruct(name: string, value: unknown, place: Place): Record<string, unknown> {
   const struct = structOf(name);
   const goName = shortName(name);
-  if (!isObject(value)) throw mismatch(value, `v1.${goName}`, place);
+  if (!isObject(value)) throw mismatch(value, `v1.${goName}`, place, jsonKind(value), true);
   // In the order of the document: unknown fields are named in it.
   const read = new Map<Field, unknown>();
   for (const key of Object.keys(value)) {
@@ -125,7 +125,7 @@ const storedTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0
 
 function readTime(scalar: 'time' | 'microtime', value: unknown, place: Place): string {
   const text = expect('string', value, scalar === 'time' ? 'v1.Time' : 'v1.MicroTime', place);
-  return scalar === 'time' && storedTime.test(text) ? text : formatTime(parseTime(text), scalar);
+  return scalar === 'time' && storedTime.test(text) ? text : formatTime(parseTime(text, scalar), scalar);
 }
 
 function readInteger(scalar: 'int32' | 'int64', value: unknown, place: Place): number {
@@ -163,19 +163,28 @@ function expect(wanted: string, value: unknown, goName: string, place: Place): u
   return value;
 }
 
-function mismatch(value: unknown, goName: string, place: Place, shown = jsonKind(value)): DecodeError {
-  if (place.pass.style === 'unstructured') return new DecodeError(unstructuredMessage(value, goName));
+function mismatch(
+  value: unknown,
+  goName: string,
+  place: Place,
+  shown = jsonKind(value),
+  isStruct = false,
+): DecodeError {
+  if (place.pass.style === 'unstructured') return new DecodeError(unstructuredMessage(value, goName, isStruct));
   const where = place.struct === '' ? 'Go value' : `Go struct field ${place.struct}.${place.fields}`;
   return new DecodeError(`json: cannot unmarshal ${shown} into ${where} of type ${goName}`);
 }
 
 /** The converter behind strategic merge patches speaks of restoring and converting. */
-function unstructuredMessage(value: unknown, goName: string): string {
+function unstructuredMessage(value: unknown, goName: string, isStruct: boolean): string {
   const from = { array: 'slice', object: 'map', bool: 'bool', string: 'string', number: 'int64' }[jsonKind(value)];
   if (goName.startsWith('[]')) return `cannot restore slice from ${from}`;
   if (goName.startsWith('map[')) return `cannot restore map from ${from}`;
-  if (goName.startsWith('v1.')) return `cannot restore struct from: ${from}`;
-  return `cannot convert ${from} to ${goName}`;
+  if (isStruct) return `cannot restore struct from: ${from}`;
+  // Go converts numbers into text, if not well; of other pairs its converter knows nothing.
+  const kind = goName.startsWith('v1.') ? 'string' : goName;
+  const isConvertible = from === 'int64' && kind === 'string';
+  return isConvertible ? `cannot convert int64 to ${goName}` : `unrecognized type: ${kind}`;
 }
 
 function jsonKind(value: unknown): string {

@@ -72,6 +72,11 @@ export function structOf(name: string): Struct {
   return struct;
 }
 
+/** Whether the table has an object of that name: one with metadata. */
+export function hasKind(name: string): boolean {
+  return Array.isArray(lines.get(name)) && structOf(name).byName.has('metadata');
+}
+
 /** The last part of a shape's name, as Go prints it in errors: core.v1.NodeSpec → NodeSpec. */
 export function shortName(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);

@@ -108,7 +108,7 @@ function checkIdentity(object: KubeObject, { info, resource }: VerbRequest): voi
   if (name !== info.name) {
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${info.name})`);
   }
-  setNamespace(object, resource.namespaced ? info.namespace : '');
+  setNamespace(object, resource, info.namespace);
 }
 
 function checkRevision(object: KubeObject, current: number, request: VerbRequest): void {
@@ -134,7 +134,7 @@ function carryOver(object: KubeObject, old: KubeObject): void {
   metadata.uid ||= old.metadata.uid!;
   copy(metadata, old.metadata, 'generation');
   copy(metadata, old.metadata, 'creationTimestamp');
-  copy(metadata, old.metadata, 'deletionTimestamp');
+  if (old.metadata.deletionTimestamp !== undefined) copy(metadata, old.metadata, 'deletionTimestamp');
   if (metadata.deletionGracePeriodSeconds === undefined) copy(metadata, old.metadata, 'deletionGracePeriodSeconds');
 }
 

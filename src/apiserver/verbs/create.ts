@@ -1,15 +1,17 @@
 /** POST: makes an object, under the name it brings or one generated from generateName. */
 import type { KubeObject } from '../../api/object.js';
-import { alreadyExists, badRequest, generateNameConflict, invalid } from '../../api/status-error.js';
+import { alreadyExists, badRequest, generateNameConflict, invalid, plainInternal } from '../../api/status-error.js';
 import { trackUpdate } from '../apply/tracking.js';
 import { readObject } from '../body.js';
 import { encodeObject, keyOf, storedKind } from '../codec.js';
 import { fillSystemFields, generateName, validateNewMeta } from '../object-meta.js';
 import { type WriteOptions, writeOptions } from '../options.js';
+import type { Resource } from '../resource.js';
 import { respondObject, respondStored } from '../respond.js';
 import { RevisionConflict, type Stored } from '../store/store.js';
 import { about, admissionRequest, soon, type VerbRequest } from './verb.js';
 
+const revisionOnCreate = 'resourceVersion should not be set on objects to be created';
 /** A generated name that is taken is tried again, as often as Kubernetes does. */
 const generateAttempts = 8;
 
@@ -17,7 +19,7 @@ export async function create(request: VerbRequest): Promise<void> {
   const { exchange, info, resource } = request;
   const options = writeOptions(exchange.query, 'CreateOptions');
   const object = await readObject(exchange, resource, options.fieldValidation);
-  setNamespace(object, resource.namespaced ? info.namespace : '');
+  setNamespace(object, resource, info.namespace);
   if (resource.answer !== undefined) return respondObject(request, 201, await resource.answer(object, info.user));
   const made = await createObject(request, object, options);
   if (made.stored !== undefined) respondStored(request, 201, made.stored);
@@ -31,12 +33,13 @@ export async function createObject(
   options: WriteOptions,
   isApplied = false,
 ): Promise<{ object: KubeObject; stored?: Stored }> {
+  const given = draft.metadata.resourceVersion ?? '';
   const isGenerated = (draft.metadata.name ?? '') === '' && (draft.metadata.generateName ?? '') !== '';
   for (let attempt = 1; ; attempt++) {
     const object = isGenerated ? structuredClone(draft) : draft;
     if (isGenerated) object.metadata.name = generateName(object.metadata.generateName!);
     try {
-      return await createOnce(request, object, options, isApplied);
+      return await createOnce(request, object, options, { isApplied, givenRevision: given });
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
       const { name } = object.metadata;
@@ -46,19 +49,29 @@ export async function createObject(
   }
 }
 
-function createOnce(request: VerbRequest, object: KubeObject, options: WriteOptions, isApplied: boolean) {
+interface Origin {
+  isApplied: boolean;
+  /** What the client sent as metadata.resourceVersion. */
+  givenRevision: string;
+}
+
+function createOnce(request: VerbRequest, object: KubeObject, options: WriteOptions, origin: Origin) {
   const { info, resource, parts } = request;
   fillSystemFields(object, parts.clock.now());
   const { name = '' } = object.metadata;
   resource.setDefaults(object);
-  if (!isApplied) trackUpdate(request, options, object);
+  if (!origin.isApplied) trackUpdate(request, options, object);
   const details = { object, dryRun: options.dryRun, options };
   // POST has no name in its path; whoever admits needs to know it.
   const named = info.name === '' ? { ...request, info: { ...info, name } } : request;
   const admission = admissionRequest(named, 'CREATE', details);
   return soon(parts.admission.mutate(admission), () => {
     prepare(request, object);
-    return soon(parts.admission.validate(admission), () => store(request, object, options));
+    return soon(parts.admission.validate(admission), () => {
+      // Only the store looks at it, after everybody else.
+      if (!options.dryRun && /[1-9]/.test(origin.givenRevision)) throw plainInternal(revisionOnCreate);
+      return store(request, object, options);
+    });
   });
 }
 
@@ -81,8 +94,12 @@ async function store({ resource, parts }: VerbRequest, object: KubeObject, optio
   return { object, stored: await parts.store.write({ key, expected: 0, delete: false, encode }) };
 }
 
-/** The path decides; an object that says otherwise is refused. */
-export function setNamespace(object: KubeObject, namespace: string): void {
+/** The path decides; an object that says otherwise is refused. Kinds without namespaces have none, whatever the object says. */
+export function setNamespace(object: KubeObject, { namespaced }: Resource, namespace: string): void {
+  if (!namespaced) {
+    delete object.metadata.namespace;
+    return;
+  }
   const given = object.metadata.namespace ?? '';
   if (given === namespace) return;
   if (given !== '') {

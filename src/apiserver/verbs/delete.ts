@@ -106,8 +106,11 @@ export function markDeleted(
   const pending = old.metadata.deletionGracePeriodSeconds;
   if (old.metadata.deletionTimestamp === undefined) {
     metadata.deletionTimestamp = timestamp(now + grace * 1000);
-    metadata.deletionGracePeriodSeconds = grace;
-    if ((metadata.generation ?? 0) > 0) metadata.generation = metadata.generation! + 1;
+    // Kinds that begin their deletion themselves are only marked.
+    if (resource.beginDeletion === undefined) {
+      metadata.deletionGracePeriodSeconds = grace;
+      if ((metadata.generation ?? 0) > 0) metadata.generation = metadata.generation! + 1;
+    }
   } else if (pending !== undefined && pending > 0) {
     // A deletion under way can only be hastened.
     if (requested === undefined || grace >= pending) return undefined;

@@ -45,10 +45,10 @@ export function collect(
 function rangeOf(store: Store, options: ListOptions): ListRange {
   const { limit } = options;
   if (options.continue !== '') {
+    const token = decodeContinue(options.continue);
     if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
       throw badRequest('specifying resource version is not allowed when using continue');
     }
-    const token = decodeContinue(options.continue);
     const after = { namespace: token.namespace, name: token.name };
     if (token.revision < 0) return { limit, after };
     if (token.revision < store.compacted) throw expiredContinue(token);
@@ -59,6 +59,8 @@ function rangeOf(store: Store, options: ListOptions): ListRange {
   if (wanted > store.revision) throw tooLargeRevision(wanted, store.revision);
   // Without a match rule, a limit with a revision has always meant exactly that revision.
   const isExact = options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && limit > 0);
+  // Whoever takes any revision gets what is at hand, and that is everything.
+  if (options.resourceVersion === '0') return {};
   if (wanted === 0 || !isExact) return { limit };
   if (wanted < store.compacted) throw expired('The resourceVersion for the provided list is too old.');
   return { limit, revision: wanted };

@@ -1,30 +1,16 @@
 /** PATCH: JSON patch, merge patch, strategic merge patch or apply, on the newest state. */
 import { invalidField } from '../../api/field-error.js';
-import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../../api/go-json.js';
-import { goPrint } from '../../api/go-print.js';
 import type { KubeObject } from '../../api/object.js';
-import { applyJsonPatch, JsonPatchError, readJsonPatch } from '../../api/patch/json-patch.js';
-import { applyMergePatch } from '../../api/patch/merge-patch.js';
-import { type JsonObject, StrategicMergeError } from '../../api/patch/strategic-directives.js';
-import { applyStrategicMergePatch, type PatchSchema } from '../../api/patch/strategic-merge-patch.js';
-import {
-  ApiError,
-  badRequest,
-  invalid,
-  plainInternal,
-  requestEntityTooLarge,
-  unsupportedMediaType,
-} from '../../api/status-error.js';
+import { ApiError, invalid, unsupportedMediaType } from '../../api/status-error.js';
 import { planApply } from '../apply/apply-patch.js';
 import { maxBodyBytes, normaliseType, report } from '../body.js';
 import { mediaType } from '../negotiate.js';
 import { type WriteOptions, writeOptions } from '../options.js';
-import { type Decoded, DecodeError, type DecodeStyle, type Resource } from '../resource.js';
+import { type Decoded, DecodeError, type Resource } from '../resource.js';
 import { respondObject, respondStored } from '../respond.js';
 import { type ChangePlan, changeObject } from './change.js';
+import { type Patch, readPatch } from './read-patch.js';
 import type { VerbRequest } from './verb.js';
-
-const maxOperations = 10_000;
 
 const kinds: Record<string, 'json' | 'merge' | 'strategic' | 'apply'> = {
   'application/json-patch+json': 'json',
@@ -44,21 +30,13 @@ export async function patch(request: VerbRequest): Promise<void> {
   const options = writeOptions(exchange.query, 'PatchOptions', kind === 'apply');
   const body = await exchange.body(maxBodyBytes);
   const plan =
-    kind === 'apply' ? planApply(request, body, options) : planPatch(request, readPatch(kind, body, resource), options);
+    kind === 'apply'
+      ? planApply(request, body, options)
+      : planPatch(request, readPatch(kind, body, resource, options.fieldValidation), options);
   const { object, stored, isNew } = await changeObject(request, plan);
   const code = isNew ? 201 : 200;
   if (stored !== undefined) respondStored(request, code, stored);
   else respondObject(request, code, object);
-}
-
-interface Patch {
-  apply(current: KubeObject): unknown;
-  style: DecodeStyle;
-  /** How a message shows what could not be decoded: the patch, or the object it led to. */
-  shown(patched: unknown): string;
-  duplicates: string[];
-  /** The top-level fields that the patch can have changed; undefined: any. */
-  touched?: ReadonlySet<string>;
 }
 
 function planPatch(request: VerbRequest, read: Patch, options: WriteOptions): ChangePlan {
@@ -70,13 +48,11 @@ function planPatch(request: VerbRequest, read: Patch, options: WriteOptions): Ch
     produce(current) {
       const patched = read.apply(current!);
       const refuse = (why: string) => invalid(noKind, '', [invalidField('patch', read.shown(patched), why)]);
-      checkType(patched, request, refuse);
+      // What a strategic merge patch says of the type is not read at all.
+      if (read.style === 'json') checkType(patched, request, refuse);
       try {
         const { object, unknownFields } = decodeTouched(patched, current!, read, resource);
-        const complaints = [
-          ...read.duplicates.map((path) => `duplicate field "${path}"`),
-          ...unknownFields.map((path) => `unknown field "${path}"`),
-        ];
+        const complaints = [...read.complaints, ...unknownFields.map((path) => `unknown field "${path}"`)];
         if (!isReported) report(exchange, options.fieldValidation, complaints, refuse);
         isReported = true;
         normaliseType(object, resource);
@@ -104,67 +80,6 @@ function decodeTouched(patched: unknown, current: KubeObject, { style, touched }
 }
 
 const noKind = { group: '', kind: '' };
-
-function readPatch(kind: 'json' | 'merge' | 'strategic', body: Buffer, resource: Resource): Patch {
-  if (kind === 'json') return readOperations(body);
-  const { value, duplicates } = parse(body);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const found = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
-    throw badRequest(
-      `error decoding patch: json: cannot unmarshal ${found} into Go value of type map[string]interface {}`,
-    );
-  }
-  if (kind === 'merge') {
-    const shown = (patched: unknown) => JSON.stringify(patched);
-    const touched = new Set(Object.keys(value));
-    return { apply: (current) => applyMergePatch(current, value), style: 'json', shown, duplicates, touched };
-  }
-  const apply = (current: KubeObject) => applyStrategic(current, value as JsonObject, resource.schema as PatchSchema);
-  return { apply, style: 'unstructured', shown: () => goPrint(value), duplicates };
-}
-
-function parse(body: Buffer): ParsedJson {
-  try {
-    return parseGoJson(body.toString('utf8'));
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) throw badRequest(`error decoding patch: ${error.message}`);
-    throw error;
-  }
-}
-
-function readOperations(body: Buffer): Patch {
-  let operations: ReturnType<typeof readJsonPatch>;
-  try {
-    operations = readJsonPatch(parseGoJson(body.toString('utf8')).value);
-  } catch (error) {
-    if (error instanceof JsonSyntaxError || error instanceof JsonPatchError) throw badRequest(error.message);
-    throw error;
-  }
-  if (operations.length > maxOperations) {
-    throw requestEntityTooLarge(
-      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`,
-    );
-  }
-  const apply = (current: KubeObject) => {
-    try {
-      return applyJsonPatch(current, operations);
-    } catch (error) {
-      if (!(error instanceof JsonPatchError)) throw error;
-      const message = 'the server rejected our request due to an error in our request';
-      throw new ApiError(422, 'Invalid', message, {}, error);
-    }
-  };
-  return { apply, style: 'json', shown: (patched) => JSON.stringify(patched), duplicates: [] };
-}
-
-function applyStrategic(current: KubeObject, change: JsonObject, schema: PatchSchema): unknown {
-  try {
-    return applyStrategicMergePatch(current, change, schema);
-  } catch (error) {
-    if (error instanceof StrategicMergeError) throw plainInternal(error.message);
-    throw error;
-  }
-}
 
 /** A patch may not turn an object into another kind. */
 function checkType(patched: unknown, { resource, parts }: VerbRequest, refuse: (why: string) => Error): void {

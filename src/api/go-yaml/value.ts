@@ -1,5 +1,11 @@
 /** A document as data, whatever it was written in: JSON's kinds, each with its place in the text. */
-import type { Position } from './model.js';
+
+export interface Position {
+  /** From 1. */
+  line: number;
+  /** From 1. */
+  column: number;
+}
 
 export interface Entry {
   key: string;

@@ -1,9 +1,9 @@
 /** YAML as Go reads it. What Go answers was taken from the kubelet's own decoder, 1.23.17. */
 import { describe, expect, test } from 'vitest';
-import type { Value } from '../value.js';
 import { readYaml } from './compose.js';
 import { dialectOf } from './dialect.js';
 import { YamlError } from './tokens.js';
+import type { Value } from './value.js';
 
 /** As Go turns it into JSON. */
 function toJson(value: Value | undefined): string {

@@ -2,12 +2,12 @@
  * Turns YAML nodes into data as Go's sigs.k8s.io/yaml does on its way to JSON: aliases and merge keys expanded, keys made
  * text, the last of equal keys kept, keys sorted.
  */
-import type { Position } from '../model.js';
-import type { Entry, Value } from '../value.js';
+
 import { type Dialect, newestDialect } from './dialect.js';
 import { type AliasNode, type MappingNode, type Node, parseYaml, type ScalarNode } from './parser.js';
 import { resolveScalar, TagError } from './resolve.js';
 import { YamlError } from './tokens.js';
+import type { Entry, Position, Value } from './value.js';
 
 export interface Duplicate {
   /** Keys from the top down to the repeated one. */

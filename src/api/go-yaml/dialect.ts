@@ -1,5 +1,4 @@
 /** How Go's YAML library differed in older kubelets. */
-import type { Minor } from '../model.js';
 
 export interface Dialect {
   /** Until 1.12 `{a:b}` was an error, since then it is a key `a:b`. */
@@ -10,7 +9,7 @@ export interface Dialect {
   allowsBareExponent: boolean;
 }
 
-export function dialectOf(minor: Minor): Dialect {
+export function dialectOf(minor: number): Dialect {
   return { allowsColonInFlow: minor >= 13, endsWithDocument: minor >= 13, allowsBareExponent: minor >= 17 };
 }
 
