@@ -9,7 +9,7 @@ import type { ExecEntry } from './kubeconfig.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'relet-exec-'));
 afterAll(() => rmSync(dir, { recursive: true }));
-// Anew for each test: a plugin that is killed may still be writing to the one before.
+// Anew for each test: a plugin that is killed may still be writing.
 let runs = '';
 beforeEach(() => {
   runs = join(mkdtempSync(join(dir, 'test-')), 'runs');
@@ -171,7 +171,8 @@ describe('a plugin that fails is named, with the reason', () => {
       at('gave no answer in 50 ms'),
     );
     const stop = new AbortController();
-    const waiting = setUp('exec sleep 1000').plugin.credential(stop.signal);
+    // No script: a shell that outlives its caller for a moment would read the next test's.
+    const waiting = setUp('', { command: '/bin/sleep', args: ['1000'] }).plugin.credential(stop.signal);
     stop.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow('enough');
   });
