@@ -79,7 +79,8 @@ describe('kill -9 of relet', () => {
     expect(status(rig).error).toBeUndefined();
     expect(kubelets()).toHaveLength(1);
     second.process.kill('SIGTERM');
-    expect(await second.exit).toEqual({ code: 0, signal: null });
+    // The kubelet's own code: 0, or 143 where it was too young to listen for signals.
+    expect([0, 143]).toContain((await second.exit).code);
     expect(kubelets()).toEqual([]);
     expect(mostAtOnce()).toBe(1);
     expect(existsSync(join(place.dir, 'meta', 'child'))).toBe(false);
