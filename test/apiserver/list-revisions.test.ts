@@ -1,0 +1,52 @@
+/** Lists as of a revision: what resourceVersion and resourceVersionMatch ask for is what is shown. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import { type Client, clientOf, type Reply } from './client.js';
+
+let server: ApiServer;
+let client: Client;
+const maps = '/api/v1/namespaces/default/configmaps';
+/** The revision after each ConfigMap was made. */
+const after: Record<string, string> = {};
+
+beforeAll(async () => {
+  server = await startApiServer();
+  client = clientOf(server, 'memory');
+  for (const name of ['a', 'b', 'c']) {
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } };
+    after[name] = (await client.call({ method: 'POST', path: maps, body })).json.metadata.resourceVersion;
+  }
+});
+afterAll(() => server.close());
+
+const list = (query: string) => client.call({ path: `${maps}?${query}` });
+const names = ({ json }: Reply) => json.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
+
+test('Exact shows the past as it was, at that revision', async () => {
+  const shown = await list(`resourceVersion=${after.b}&resourceVersionMatch=Exact`);
+  expect(names(shown)).toEqual(['a', 'b']);
+  expect(shown.json.metadata.resourceVersion).toBe(after.b);
+});
+
+test('NotOlderThan, and a revision alone, show at least that', async () => {
+  expect(names(await list(`resourceVersion=${after.b}&resourceVersionMatch=NotOlderThan`))).toEqual(['a', 'b', 'c']);
+  expect(names(await list(`resourceVersion=${after.a}`))).toEqual(['a', 'b', 'c']);
+});
+
+test('a page goes on at the revision of the first', async () => {
+  const first = await list('limit=2');
+  await client.call({ method: 'DELETE', path: `${maps}/c` });
+  const next = await list(`limit=2&continue=${first.json.metadata.continue}`);
+  expect([...names(first), ...names(next)]).toEqual(['a', 'b', 'c']);
+  expect(next.json.metadata.resourceVersion).toBe(first.json.metadata.resourceVersion);
+});
+
+test('any revision (0) means everything at hand, whatever the limit', async () => {
+  expect(names(await list('resourceVersion=0&limit=1'))).toEqual(['a', 'b']);
+});
+
+test('a revision that was never reached is refused, with the time to wait', async () => {
+  const refused = await list('resourceVersion=99999999&resourceVersionMatch=NotOlderThan');
+  expect(refused.code).toBe(504);
+  expect(refused.json.details.retryAfterSeconds).toBe(1);
+});
