@@ -179,8 +179,10 @@ async function settle(node, api) {
   await node.seen.until(`${node.name} Ready`, ({ status }) => status.conditions?.some(isReady), 120_000);
 }
 
-/** What relet said, and when. */
-function tellStory({ lines }, from) {
+/** What relet said during the change that just ended, and when after the PATCH. */
+function tellStory({ lines }, tookMs) {
+  const from = rig.now() - tookMs;
+  say(`  active after ${tookMs.toFixed(0)} ms`);
   for (const { text, at } of lines)
     if (at >= from && /^\d{4}-/.test(text)) say(`  ${(at - from).toFixed(0).padStart(5)} ms  ${text.slice(25, 110)}`);
 }
@@ -206,12 +208,12 @@ async function main(around) {
   const times = { upstream: [], fresh: [], known: [], restart: [] };
   for (let round = 0; round < Number(values.rounds); round++) {
     times.restart.push(await restartOf(kubelet, plain));
-    const from = rig.now();
     times.fresh.push(await changeOf(relet, `relet-${round}`, 10 + round));
-    if (values.story) tellStory(running, from);
+    if (values.story) tellStory(running, times.fresh.at(-1));
     await rig.sleep(1000);
     // Two that are assigned in turn: from the second time on both were judged before.
     const known = await changeOf(relet, `relet-known-${round % 2}`, 6 + (round % 2));
+    if (values.story) tellStory(running, known);
     if (round > 1) times.known.push(known);
     // The kubelet looks every 10 s; a random pause keeps us from always hitting the same moment of it.
     await rig.sleep(1000 + Math.random() * 9000);
