@@ -1,6 +1,7 @@
 /** Bundles each executable into one file under dist/, and emits the types of the published `relet/config`. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { build } from 'esbuild';
 
 const root = new URL('..', import.meta.url).pathname;
@@ -9,24 +10,33 @@ process.chdir(root);
 // One bundle per process that runs: a node pays only for the node side. bin/relet.cjs picks the bundle by the first word.
 const executables = {
   cli: 'src/cli/main.ts',
-  node: 'src/cli/kubelet.ts',
-  hollow: 'src/cli/hollow-kubelet.ts',
+  node: 'src/cli/node/kubelet.ts',
+  hollow: 'src/cli/node/hollow-kubelet.ts',
   apiserver: 'src/cli/apiserver.ts',
 };
 
-// What src/cli imports on demand becomes a bundle of its own, dist/NAME.cjs: node compiles a whole file before it runs the
-// first line, so one file for all verbs would make each of them start slower.
-const onDemand = /import\('\.\/([\w-]+)\.js'\)/g;
-for (const file of readdirSync('src/cli').filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts')))
-  for (const [, name] of readFileSync(`src/cli/${file}`, 'utf8').matchAll(onDemand))
-    executables[name] = `src/cli/${name}.ts`;
+// What src/cli imports on demand becomes a bundle of its own, dist/FOLDER-NAME.cjs: node compiles a whole file before it runs
+// the first line, so one file for all verbs would make each of them start slower.
+const cli = join(root, 'src/cli');
+const nameOf = (file) =>
+  relative(cli, file)
+    .replace(/\.[jt]s$/, '')
+    .replaceAll('/', '-');
+const onDemand = /import\('(\.[\w./-]+)\.js'\)/g;
+for (const entry of readdirSync(cli, { recursive: true, withFileTypes: true })) {
+  if (!entry.name.endsWith('.ts') || entry.name.endsWith('.test.ts')) continue;
+  for (const [, path] of readFileSync(join(entry.parentPath, entry.name), 'utf8').matchAll(onDemand)) {
+    const file = join(entry.parentPath, `${path}.ts`);
+    executables[nameOf(file)] = file;
+  }
+}
 
 const apart = {
   name: 'on-demand-apart',
   setup(build) {
-    build.onResolve({ filter: /^\.\/[\w-]+\.js$/ }, ({ path, resolveDir, kind }) =>
-      kind === 'dynamic-import' && resolveDir.endsWith('/src/cli')
-        ? { path: path.replace(/\.js$/, '.cjs'), external: true }
+    build.onResolve({ filter: /^\..*\.js$/ }, ({ path, resolveDir, kind }) =>
+      kind === 'dynamic-import' && `${resolveDir}/`.startsWith(`${cli}/`)
+        ? { path: `./${nameOf(join(resolveDir, path))}.cjs`, external: true }
         : undefined,
     );
   },

@@ -14,15 +14,15 @@ describe('bundles', () => {
     expect(text('config-validate.cjs')).not.toContain(catalogueText);
   });
 
-  test.each(['node.cjs', 'run-agent.cjs', 'hollow.cjs'])('%s, on every node, does not carry them', (name) => {
+  test.each(['node.cjs', 'node-run-agent.cjs', 'hollow.cjs'])('%s, on every node, does not carry them', (name) => {
     expect(text(name)).not.toContain(catalogueText);
   });
 
   test('what a node at rest needs stays small: the judge and its tables are loaded with the first new config', () => {
-    expect(text('run-agent.cjs').length).toBeLessThan(200_000);
+    expect(text('node-run-agent.cjs').length).toBeLessThan(200_000);
     for (const known of ['RotateKubeletServerCertificate', 'failed to load kubelet config file']) {
-      expect(text('host-judge.cjs')).toContain(known);
-      expect(text('run-agent.cjs')).not.toContain(known);
+      expect(text('node-host-judge.cjs')).toContain(known);
+      expect(text('node-run-agent.cjs')).not.toContain(known);
     }
   });
 

@@ -1,6 +1,6 @@
 /** What happens while a change is under way: nothing that it needs is taken from it. */
 import { describe, expect, test } from 'vitest';
-import type { Judge } from '../src/agent/judging.js';
+import type { Judge } from '../src/agent/judge/judging.js';
 import { simpleJudge } from './agent-rig.js';
 import { createClusterRig } from './cluster-rig.js';
 

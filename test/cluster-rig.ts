@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { NodeConnection } from '../src/agent/connect.js';
+import { NodeConnection } from '../src/agent/sync/connect.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../src/api/node-config-source.js';
 import type { KubeObject } from '../src/api/object.js';
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../src/apiserver/apiserver.js';

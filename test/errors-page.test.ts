@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { explain } from '../src/agent/death.js';
-import { changed, graduated, refused, rolledBack } from '../src/agent/events.js';
-import { configOk } from '../src/agent/report.js';
+import { changed, graduated, refused, rolledBack } from '../src/agent/report/events.js';
+import { configOk } from '../src/agent/report/report.js';
+import { explain } from '../src/agent/trial/death.js';
 import { faults } from '../src/api/faults.js';
 
 const page = readFileSync(join(import.meta.dirname, '..', 'docs', 'errors.md'), 'utf8');

@@ -2,7 +2,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { defaultTrialLimits } from '../src/agent/trial.js';
+import { defaultTrialLimits } from '../src/agent/trial/trial.js';
 import { nodes } from '../src/kube/resource-type.js';
 import { clientFor, createClusterRig, nodeName } from './cluster-rig.js';
 

@@ -1,15 +1,15 @@
 /** What an agent is put together from; the cli does it with real parts, a test with those it wants to hold in its hand. */
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
-import type { Connected } from './api-side.js';
 import type { KubeletCommandLine } from './command-line.js';
-import type { Host } from './host.js';
-import type { Judge } from './judging.js';
-import type { KubeletProcess } from './kubelet-process.js';
-import type { Memory } from './memory.js';
-import type { Counters } from './metrics.js';
-import type { Reporter } from './reporter.js';
-import type { TrialLimits } from './trial.js';
+import type { Memory } from './disk/memory.js';
+import type { Host } from './host/host.js';
+import type { KubeletProcess } from './host/kubelet-process.js';
+import type { Judge } from './judge/judging.js';
+import type { Counters } from './report/metrics.js';
+import type { Reporter } from './report/reporter.js';
+import type { Connected } from './sync/api-side.js';
+import type { TrialLimits } from './trial/trial.js';
 
 export interface FlowOptions {
   trial: TrialLimits;

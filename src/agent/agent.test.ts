@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { corrupt, createRig, sourceOf } from '../../test/agent-rig.js';
-import type { Host } from './host.js';
+import type { Host } from './host/host.js';
 
 describe('boot: order of trust', () => {
   test.each([

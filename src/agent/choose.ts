@@ -6,12 +6,12 @@
 import { Fault } from '../api/faults.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
-import { type Checkpoint, sha256 } from './checkpoints.js';
 import type { KubeletCommandLine } from './command-line.js';
-import type { Accepted, Candidate, Judge, Judgement } from './judging.js';
-import type { Memory, Recorded } from './memory.js';
+import { type Checkpoint, sha256 } from './disk/checkpoints.js';
+import type { Memory, Recorded } from './disk/memory.js';
+import { verdictKey, withVerdict } from './disk/verdicts.js';
+import type { Accepted, Candidate, Judge, Judgement } from './judge/judging.js';
 import { describe, type ExactSource, type SourceOrLocal, sameSource } from './source.js';
-import { verdictKey, withVerdict } from './verdicts.js';
 
 export type Rank = 'assigned' | 'way-back' | 'last-known-good' | 'local';
 

@@ -8,8 +8,8 @@ import { setDefaults } from '../config/defaults.js';
 import { resolvePaths } from '../config/host-paths.js';
 import { getField } from '../config/model.js';
 import { silentLog } from '../log.js';
-import { openDirectory } from './directory.js';
-import { createHost } from './host.js';
+import { openDirectory } from './disk/directory.js';
+import { createHost } from './host/host.js';
 import type { ExactSource } from './source.js';
 
 const root = mkdtempSync(join(tmpdir(), 'relet-loader-'));

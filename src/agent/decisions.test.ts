@@ -3,16 +3,17 @@ import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/manual-clock.js';
 import { betaError, Fault } from '../api/faults.js';
 import { silentLog } from '../log.js';
-import { nodeNameFrom } from './connect.js';
-import { explain } from './death.js';
-import { Doubt } from './doubt.js';
-import { eventObject } from './events.js';
-import { InPlaceSpread } from './in-place.js';
-import { newCounters, render } from './metrics.js';
-import { statusPatch } from './node-reference.js';
-import { configOk, type Report, statusConfig } from './report.js';
-import { type ConfigMap, identityOf, payloadOf, resolve, targetOf } from './resolve.js';
+import type { Verdicts } from './disk/verdicts.js';
+import { eventObject } from './report/events.js';
+import { newCounters, render } from './report/metrics.js';
+import { configOk, type Report, statusConfig } from './report/report.js';
 import { apiPath, describe as describeSource, type ExactSource, sameSource } from './source.js';
+import { nodeNameFrom } from './sync/connect.js';
+import { InPlaceSpread } from './sync/in-place.js';
+import { statusPatch } from './sync/node-reference.js';
+import { type ConfigMap, identityOf, payloadOf, resolve, targetOf } from './sync/resolve.js';
+import { explain } from './trial/death.js';
+import { Doubt } from './trial/doubt.js';
 import {
   afterDeath,
   afterLook,
@@ -22,8 +23,7 @@ import {
   type Health,
   type Look,
   type Trial,
-} from './trial.js';
-import type { Verdicts } from './verdicts.js';
+} from './trial/trial.js';
 
 const source: ExactSource = { namespace: 'ns', name: 'n', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
 const configMap = (more: object = {}): ConfigMap => ({

@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import { betaError, Fault } from '../api/faults.js';
 import type { Files } from '../atomic-file.js';
-import type { Host } from './host.js';
-import { lockHolder } from './lock.js';
-import type { Memory, Recorded } from './memory.js';
+import { lockHolder } from './disk/lock.js';
+import type { Memory, Recorded } from './disk/memory.js';
+import type { Host } from './host/host.js';
 import { describe } from './source.js';
 
 export interface HostStatus {

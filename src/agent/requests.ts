@@ -4,8 +4,8 @@
  */
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
-import { isObject } from './json-record.js';
-import type { Memory } from './memory.js';
+import { isObject } from './disk/json-record.js';
+import type { Memory } from './disk/memory.js';
 import { assign, forgetFailures, sourceOf } from './transitions.js';
 
 export type Request =

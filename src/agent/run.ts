@@ -7,12 +7,12 @@
  */
 import type { AgentParts } from './agent-parts.js';
 import { type Choice, needsTrial } from './choose.js';
-import { explain } from './death.js';
-import { look, type NodeView } from './health.js';
-import type { Exit } from './host.js';
-import { lookAgainMs } from './look-again.js';
-import { rejectedPods } from './rejected-pods.js';
+import type { Exit } from './host/host.js';
 import { describe } from './source.js';
+import { explain } from './trial/death.js';
+import { look, type NodeView } from './trial/health.js';
+import { lookAgainMs } from './trial/look-again.js';
+import { rejectedPods } from './trial/rejected-pods.js';
 import {
   afterDeath,
   afterLook,
@@ -22,7 +22,7 @@ import {
   type NodeBefore,
   type Trial,
   type TrialEnd,
-} from './trial.js';
+} from './trial/trial.js';
 
 export interface RunListener {
   /** The first answer: this config is active. */

@@ -5,11 +5,11 @@
 import { Fault } from '../api/faults.js';
 import type { Log } from '../log.js';
 import type { Choice } from './choose.js';
-import type { InHand, Memory, Recorded } from './memory.js';
-import type { Resolved } from './resolve.js';
+import type { InHand, Memory, Recorded } from './disk/memory.js';
+import { type Verdicts, withoutFailures, withVerdict } from './disk/verdicts.js';
 import type { SourceOrLocal } from './source.js';
-import type { TrialFailure } from './trial.js';
-import { type Verdicts, withoutFailures, withVerdict } from './verdicts.js';
+import type { Resolved } from './sync/resolve.js';
+import type { TrialFailure } from './trial/trial.js';
 
 /** Saves what was downloaded. True when it was not there, or no longer whole. */
 export function checkpoint(memory: Memory, { source, payload }: Resolved): boolean {

@@ -1,5 +1,5 @@
 /**
- * The `relet` command line. Each verb is one line in the table and one file beside this one, and is loaded only when it
+ * The `relet` command line. Each verb is one line in the table and one file in the folder of its kind, and is loaded only when it
  * is asked for: the build makes a bundle of each, so that a new verb costs the others nothing at start.
  */
 import pkg from '../../package.json' with { type: 'json' };
@@ -16,10 +16,10 @@ const verbs: readonly Verb[] = [
   {
     name: 'up',
     summary: 'Run an API server and nodes on this machine; needs no cluster',
-    load: () => import('./up.js'),
+    load: () => import('./up/up.js'),
   },
-  { name: 'down', summary: "Stop what 'relet up' runs", load: () => import('./down.js') },
-  { name: 'demo', summary: 'Watch the whole story in a minute; needs no cluster', load: () => import('./demo.js') },
+  { name: 'down', summary: "Stop what 'relet up' runs", load: () => import('./up/down.js') },
+  { name: 'demo', summary: 'Watch the whole story in a minute; needs no cluster', load: () => import('./up/demo.js') },
   looking('get', 'The nodes and their configs at a glance'),
   looking('describe', "Everything about one node's config, and the next step"),
   looking('view', "Print one of a node's configs"),
@@ -42,21 +42,21 @@ const verbs: readonly Verb[] = [
   {
     name: 'config',
     summary: 'Check, explain and compare kubelet configuration; needs no cluster',
-    load: () => import('./config.js'),
+    load: () => import('./config/config.js'),
   },
   {
     name: 'completion',
     summary: 'Print a script that completes relet in bash, zsh or fish',
-    load: () => import('./completion.js'),
+    load: () => import('./complete/completion.js'),
   },
 ];
 
 function looking(name: string, summary: string): Verb {
-  return { name, summary, load: async () => (await import('./verbs-that-look.js')).runners[name]! };
+  return { name, summary, load: async () => (await import('./look/verbs-that-look.js')).runners[name]! };
 }
 
 function changing(name: string, summary: string): Verb {
-  return { name, summary, load: async () => (await import('./verbs-that-change.js')).runners[name]! };
+  return { name, summary, load: async () => (await import('./change/verbs-that-change.js')).runners[name]! };
 }
 
 async function main(args: string[]): Promise<void> {
@@ -65,7 +65,7 @@ async function main(args: string[]): Promise<void> {
   if (first === '--version' || first === '-V') return writeOut(`${pkg.version}\n`);
   if (first === 'help') return main(rest.length === 0 ? ['--help'] : [...rest, '--help']);
   // Asked by the shells' scripts and by kubectl, not by people.
-  if (first === '__complete') return (await import('./complete.js')).complete(rest, verbs);
+  if (first === '__complete') return (await import('./complete/complete.js')).complete(rest, verbs);
   const verb = verbs.find(({ name }) => name === first);
   if (verb === undefined) return unknownVerb(first);
   const { run } = await verb.load();

@@ -1,6 +1,6 @@
 /** One node of a cluster of the suite: an agent in this process with the node's own token, and its NodeConfig as others see it. */
 
-import { NodeConnection } from '../../src/agent/connect.js';
+import { NodeConnection } from '../../src/agent/sync/connect.js';
 import { configLabel, type NodeConfig } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import type { KubeClient } from '../../src/kube/client.js';

@@ -4,12 +4,12 @@ import { applyMergePatch } from '../../api/patch/merge-patch.js';
 import { type Files, replaceFile } from '../../atomic-file.js';
 import { decode } from '../../config/decode.js';
 import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
-import { sha256 } from '../checkpoints.js';
+import { sha256 } from '../disk/checkpoints.js';
 import type { DividedCommandLine } from '../flags.js';
-import type { Host } from '../host.js';
-import { createJudge } from '../judge.js';
-import type { Judge } from '../judging.js';
+import type { Host } from '../host/host.js';
 import { defaultFieldPolicy, type FieldPolicy } from './field-policy.js';
+import { createJudge } from './judge.js';
+import type { Judge } from './judging.js';
 import { localFiles } from './local-config.js';
 import { describeMachine } from './machine.js';
 

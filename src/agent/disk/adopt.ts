@@ -1,0 +1,60 @@
+/**
+ * Takes over what a real kubelet with Dynamic Kubelet Configuration left in the same directory, under DIR/store: its
+ * records and the checkpoints they name. Copied, not moved: the kubelet of before finds its own unchanged.
+ */
+import { join } from 'node:path';
+import { type Files, isMissing } from '../../atomic-file.js';
+import type { Log } from '../../log.js';
+import { describe, type ExactSource, type SourceOrLocal } from '../source.js';
+import type { Memory } from './memory.js';
+import { decodeRecord } from './record.js';
+
+export interface AdoptOptions {
+  dir: string;
+  memory: Memory;
+  files: Files;
+  log: Log;
+}
+
+/** Only on the very first start: once relet has records of its own, they count. */
+export function adopt({ dir, memory, files, log }: AdoptOptions): void {
+  const isFirstStart = files.stat(join(dir, 'meta', 'assigned')) === undefined;
+  if (!isFirstStart || files.stat(join(dir, 'store'))?.isDirectory() !== true) return;
+  const from = { dir: join(dir, 'store'), files, log };
+  const lastKnownGood = theirs(from, 'last-known-good');
+  const assigned = theirs(from, 'assigned');
+  for (const source of [assigned, lastKnownGood]) if (source) copyCheckpoint(from, source, memory);
+  memory.setLastKnownGood(lastKnownGood);
+  // Last, since its presence says that the adoption is complete.
+  memory.assign(assigned);
+  log.info('adopted what a kubelet left here', {
+    assigned: describe(assigned),
+    lastKnownGood: describe(lastKnownGood),
+  });
+}
+
+interface From {
+  dir: string;
+  files: Files;
+  log: Log;
+}
+
+function theirs({ dir, files, log }: From, name: string): SourceOrLocal {
+  try {
+    return decodeRecord(files.read(join(dir, 'meta', name)).toString('utf8'));
+  } catch (cause) {
+    if (!isMissing(cause)) log.error('record of a kubelet unreadable, taken as local', { name, cause });
+    return undefined;
+  }
+}
+
+function copyCheckpoint({ dir, files, log }: From, source: ExactSource, memory: Memory): void {
+  const path = join(dir, 'checkpoints', source.uid, source.resourceVersion);
+  try {
+    const content = files.list(path).map((name) => [name, files.read(join(path, name))] as const);
+    if (files.stat(path)?.isDirectory())
+      memory.checkpoints.save(source, { files: new Map(content), annotations: {}, binaryKeys: [] });
+  } catch (cause) {
+    log.error('checkpoint of a kubelet cannot be copied', { path, cause });
+  }
+}

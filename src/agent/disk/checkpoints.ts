@@ -1,0 +1,166 @@
+/**
+ * Checkpoints: the data of one version of one ConfigMap, under DIR/checkpoints/<uid>/<resourceVersion>, one file a key.
+ * A checkpoint never changes. What it must contain is remembered apart (DIR/meta/digests) and verified when it is loaded.
+ */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { createDir, type Files, removeTree, temporaryPrefix } from '../../atomic-file.js';
+import { describe, type ExactSource } from '../source.js';
+import { checkFileKey } from './file-key.js';
+import { isObject, type JsonRecord } from './json-record.js';
+
+/** What was downloaded: the files, and what the ConfigMap says beside its data that judging needs at every boot. */
+export interface Payload {
+  files: Map<string, Uint8Array>;
+  /** Only those of relet.dev; they let a false alarm through. */
+  annotations: Record<string, string>;
+  /** Keys that live in binaryData, which is not unpacked; remembered to explain a missing key. */
+  binaryKeys: string[];
+}
+
+export interface Checkpoint extends Payload {
+  source: ExactSource;
+  dir: string;
+  /** The config itself: the file of the source's key. */
+  configFile: string;
+  config: Buffer;
+  /** Equal for two checkpoints that give the kubelet the same bytes. */
+  digest: string;
+}
+
+export interface DigestEntry {
+  files: Record<string, string>;
+  annotations: Record<string, string>;
+  binaryKeys: string[];
+}
+export type Digests = Record<string, DigestEntry>;
+
+export class Checkpoints {
+  readonly #root: string;
+  readonly #files: Files;
+  readonly #digests: JsonRecord<Digests>;
+
+  constructor(root: string, files: Files, digests: JsonRecord<Digests>) {
+    this.#root = root;
+    this.#files = files;
+    this.#digests = digests;
+  }
+
+  dirOf(source: ExactSource): string {
+    if (source.uid === '') throw new Error('empty UID is ambiguous');
+    if (source.resourceVersion === '') throw new Error('empty ResourceVersion is ambiguous');
+    for (const part of [source.uid, source.resourceVersion]) checkFileKey(part);
+    return join(this.#root, source.uid, source.resourceVersion);
+  }
+
+  exists(source: ExactSource): boolean {
+    return this.#files.stat(this.dirOf(source))?.isDirectory() ?? false;
+  }
+
+  /**
+   * Saving again is harmless: equal content stays, content that rotted is put aside and written anew. True when
+   * something was written.
+   */
+  save(source: ExactSource, payload: Payload): boolean {
+    const dir = this.dirOf(source);
+    for (const key of payload.files.keys()) checkFileKey(key);
+    const parent = join(this.#root, source.uid);
+    if (this.#files.stat(parent) === undefined) {
+      this.#files.makeDir(parent, 0o700);
+      this.#files.sync(this.#root);
+    }
+    const files = Object.fromEntries([...payload.files].map(([key, data]) => [key, sha256(data)]));
+    this.#remember(source, { files, annotations: payload.annotations, binaryKeys: payload.binaryKeys });
+    if (this.exists(source)) {
+      if (sameContent(this.#readAll(dir), payload.files)) return false;
+      removeTree(dir, this.#files);
+    }
+    createDir(dir, payload.files, this.#files);
+    return true;
+  }
+
+  /** Throws, with the kubelet's words where it has them, when there is nothing whole to load. */
+  load(source: ExactSource): Checkpoint {
+    const dir = this.dirOf(source);
+    if (!this.exists(source)) throw new Error(`no checkpoint for source ${describe(source)}`);
+    const files = this.#readAll(dir);
+    const entry = this.#digests.read()?.[idOf(source)];
+    if (entry !== undefined) verify(dir, files, entry);
+    const configFile = join(dir, source.kubeletConfigKey);
+    const config = files.get(source.kubeletConfigKey);
+    if (config === undefined) throw new Error(missingKey(configFile, source.kubeletConfigKey, entry));
+    if (config.length === 0) throw new Error(`kubelet config file ${JSON.stringify(configFile)} was empty`);
+    const { annotations = {}, binaryKeys = [] } = entry ?? {};
+    return { source, dir, configFile, config, files, annotations, binaryKeys, digest: digestOf(config, files) };
+  }
+
+  /** Deletes every checkpoint that is not kept, and whatever a crash left half-made. */
+  collect(keep: ExactSource[]): void {
+    const kept = new Set(keep.map(idOf));
+    for (const uid of this.#files.list(this.#root)) {
+      const parent = join(this.#root, uid);
+      if (!this.#files.stat(parent)?.isDirectory() || uid.startsWith(temporaryPrefix)) {
+        removeTree(parent, this.#files);
+        continue;
+      }
+      for (const version of this.#files.list(parent))
+        if (!kept.has(`${uid}/${version}`)) removeTree(join(parent, version), this.#files);
+      if (this.#files.list(parent).length === 0) this.#files.remove(parent);
+    }
+    const digests = this.#digests.read() ?? {};
+    const remaining = Object.entries(digests).filter(([id]) => kept.has(id));
+    if (remaining.length < Object.keys(digests).length) this.#digests.write(Object.fromEntries(remaining));
+  }
+
+  #remember(source: ExactSource, entry: DigestEntry): void {
+    this.#digests.write({ ...this.#digests.read(), [idOf(source)]: entry });
+  }
+
+  #readAll(dir: string): Map<string, Buffer> {
+    return new Map(this.#files.list(dir).map((name) => [name, this.#files.read(join(dir, name))]));
+  }
+}
+
+export function isDigests(value: unknown): value is Digests {
+  return (
+    isObject(value) &&
+    Object.values(value).every(
+      (entry) =>
+        isObject(entry) && isObject(entry.files) && isObject(entry.annotations) && Array.isArray(entry.binaryKeys),
+    )
+  );
+}
+
+export const sha256 = (data: Uint8Array | string): string => createHash('sha256').update(data).digest('hex');
+
+const idOf = ({ uid, resourceVersion }: ExactSource): string => `${uid}/${resourceVersion}`;
+
+/** Over the config and every file beside it, since a config may name those by relative path. */
+function digestOf(config: Uint8Array, files: Map<string, Uint8Array>): string {
+  const hash = createHash('sha256').update(sha256(config));
+  for (const [name, data] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(`\n${name}\0${sha256(data)}`);
+  return hash.digest('hex');
+}
+
+function sameContent(a: Map<string, Uint8Array>, b: Map<string, Uint8Array>): boolean {
+  return a.size === b.size && [...a].every(([name, data]) => b.has(name) && sha256(data) === sha256(b.get(name)!));
+}
+
+function verify(dir: string, files: Map<string, Uint8Array>, entry: DigestEntry): void {
+  for (const [name, expected] of Object.entries(entry.files)) {
+    const data = files.get(name);
+    if (data === undefined) throw new Error(`checkpoint ${dir} is damaged: file ${JSON.stringify(name)} is missing`);
+    if (sha256(data) !== expected)
+      throw new Error(`checkpoint ${dir} is damaged: file ${JSON.stringify(name)} is not what was downloaded`);
+  }
+  for (const name of files.keys())
+    if (!Object.hasOwn(entry.files, name))
+      throw new Error(`checkpoint ${dir} is damaged: file ${JSON.stringify(name)} was not downloaded`);
+}
+
+function missingKey(path: string, key: string, entry: DigestEntry | undefined): string {
+  const text = `failed to read kubelet config file ${JSON.stringify(path)}, error: open ${path}: no such file or directory`;
+  return entry?.binaryKeys.includes(key)
+    ? `${text}; the ConfigMap has the key ${JSON.stringify(key)} only under binaryData, which is not unpacked: move it to data`
+    : text;
+}

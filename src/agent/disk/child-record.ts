@@ -1,0 +1,42 @@
+/**
+ * Which kubelet relet started, so that after a kill -9 of relet the next one finds the old child and never runs two.
+ * Written twice: before the start with only a token, which the child carries in its environment, and after it with the
+ * pid. A crash between the two leaves the token to search for.
+ */
+
+import { type ExactSource, isExactSource } from '../source.js';
+import { isObject } from './json-record.js';
+
+export interface ProcessIdentity {
+  pid: number;
+  /** Clock ticks since boot, from /proc: a pid is used again, a pair of pid and start time is not. */
+  startTime: string;
+}
+
+export interface ChildRecord {
+  token: string;
+  bootId: string;
+  process?: ProcessIdentity;
+  /** What it was started with; undefined is local. Its checkpoint is not deleted while it runs. */
+  source?: ExactSource;
+  /** The file it was started with, where that is not the checkpoint's own. */
+  converted?: string;
+}
+
+/** The variable in the child's environment that carries the token. */
+export const childTokenVariable = 'RELET_CHILD';
+
+export function isChildRecord(value: unknown): value is ChildRecord {
+  return (
+    isObject(value) &&
+    typeof value.token === 'string' &&
+    typeof value.bootId === 'string' &&
+    (value.process === undefined || isProcessIdentity(value.process)) &&
+    (value.source === undefined || isExactSource(value.source)) &&
+    (value.converted === undefined || typeof value.converted === 'string')
+  );
+}
+
+export function isProcessIdentity(value: unknown): value is ProcessIdentity {
+  return isObject(value) && Number.isInteger(value.pid) && typeof value.startTime === 'string';
+}

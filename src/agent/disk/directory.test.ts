@@ -1,0 +1,135 @@
+/** The files and directories a node keeps, and what may stand in their way: U7 here is 16.9 of the conformance list. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createDir, realFiles, replaceFile } from '../../atomic-file.js';
+import { silentLog } from '../../log.js';
+import { createHost } from '../host/host.js';
+import { openDirectory } from './directory.js';
+
+const source = { namespace: 'ns', name: 'n', uid: 'uid', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
+
+function newRoot(): string {
+  const root = mkdtempSync(join(tmpdir(), 'relet-directory-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return root;
+}
+const open = (dir: string) => openDirectory({ dir, host: createHost({}), log: silentLog });
+const payload = (key: string) => ({
+  files: new Map([[key, Buffer.from('')]]),
+  annotations: {},
+  binaryKeys: [],
+});
+
+describe('a record file', () => {
+  test('U7.1 that is there is read', () => {
+    const dir = join(newRoot(), 'dir');
+    open(dir).memory.assign(source);
+    expect(open(dir).memory.assigned()).toEqual({ source });
+  });
+
+  test('U7.2 that is not there is local', () => {
+    const dir = join(newRoot(), 'dir');
+    const { memory } = open(dir);
+    rmSync(join(dir, 'meta', 'assigned'));
+    expect(memory.assigned()).toEqual({ source: undefined });
+  });
+
+  test('U7.3 that is a directory is reported as broken, and stays', () => {
+    const dir = join(newRoot(), 'dir');
+    open(dir);
+    rmSync(join(dir, 'meta', 'assigned'));
+    mkdirSync(join(dir, 'meta', 'assigned'));
+    expect(open(dir).memory.assigned()).toMatchObject({ broken: { message: 'read meta/assigned' } });
+    expect(statSync(join(dir, 'meta', 'assigned')).isDirectory()).toBe(true);
+  });
+
+  test.each([
+    ['U7.4', 'is kept where it is', (dir: string) => open(dir).memory.setLastKnownGood(source), { source }],
+    [
+      'U7.5',
+      'is made where it is missing',
+      (dir: string) => {
+        open(dir);
+        rmSync(join(dir, 'meta', 'last-known-good'));
+      },
+      { source: undefined },
+    ],
+    ['U7.6', 'is made where even its directory is missing', () => {}, { source: undefined }],
+  ])('%s %s', (_id, _what, prepare, expected) => {
+    const dir = join(newRoot(), 'deep', 'dir');
+    prepare(dir);
+    expect(open(dir).memory.lastKnownGood()).toEqual(expected);
+    expect(statSync(join(dir, 'meta', 'last-known-good')).isFile()).toBe(true);
+  });
+});
+
+describe('replacing a file', () => {
+  test.each([
+    ['U7.7', 'that exists', true],
+    ['U7.8', 'that does not', false],
+  ])('%s %s', (_id, _what, exists) => {
+    const path = join(newRoot(), 'file');
+    if (exists) writeFileSync(path, 'old');
+    replaceFile(path, 'new');
+    expect(readFileSync(path, 'utf8')).toBe('new');
+    expect(readdirSync(dirname(path))).toEqual(['file']);
+  });
+
+  test('U7.9 whose directory does not exist is an error that names it', () => {
+    const path = join(newRoot(), 'missing', 'file');
+    expect(() => replaceFile(path, 'new')).toThrow(
+      expect.objectContaining({ message: `write ${path}`, cause: expect.objectContaining({ code: 'ENOENT' }) }),
+    );
+  });
+});
+
+describe('a directory', () => {
+  test.each([
+    ['U7.10', 'that is there', true],
+    ['U7.11', 'that is not', undefined],
+  ])('%s %s is found to be so', (_id, _what, found) => {
+    const path = join(newRoot(), 'dir');
+    if (found) mkdirSync(path);
+    expect(realFiles.stat(path)?.isDirectory()).toBe(found);
+  });
+
+  test('U7.12 that is a file is refused, with the remedy', () => {
+    const path = join(newRoot(), 'dir');
+    writeFileSync(path, '');
+    expect(() => open(path)).toThrow(`--dynamic-config-dir: ${path} is not a directory: move it away`);
+  });
+
+  test.each([
+    ['U7.13', 'is used where it exists', (dir: string) => mkdirSync(dir, { recursive: true, mode: 0o700 })],
+    ['U7.14', 'is made where it does not', (dir: string) => mkdirSync(dirname(dir), { mode: 0o700 })],
+    ['U7.15', 'is made together with what leads to it', () => {}],
+  ])('%s %s', (_id, _what, prepare) => {
+    const dir = join(newRoot(), 'deep', 'dir');
+    prepare(dir);
+    open(dir);
+    expect(readdirSync(dir)).toEqual(['checkpoints', 'meta']);
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+  });
+});
+
+describe('a checkpoint', () => {
+  test('U7.16 with a bad key is refused before anything is written', () => {
+    const dir = join(newRoot(), 'dir');
+    const { memory } = open(dir);
+    expect(() => memory.checkpoints.save(source, payload('../kubelet'))).toThrow('invalid file key');
+    expect(readdirSync(join(dir, 'checkpoints'))).toEqual([]);
+  });
+
+  test.each([
+    ['U7.17', 'empty', []],
+    ['U7.18', 'with files', ['a', 'b']],
+  ])('%s is made whole: %s', (_id, _what, names) => {
+    const root = newRoot();
+    createDir(join(root, 'made'), new Map(names.map((name) => [name, Buffer.from(name)])));
+    expect(readdirSync(root)).toEqual(['made']);
+    expect(readdirSync(join(root, 'made'))).toEqual(names);
+    for (const name of names) expect(readFileSync(join(root, 'made', name), 'utf8')).toBe(name);
+  });
+});

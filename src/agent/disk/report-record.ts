@@ -1,0 +1,16 @@
+/** The last report, kept on disk for `relet node status`: what runs and why, when nobody else can be asked. */
+import type { NodeConfigStatus } from '../../api/node-config-source.js';
+import { isObject } from './json-record.js';
+
+export interface ReportRecord extends NodeConfigStatus {
+  node: string;
+  kubeletVersion: string;
+  at: string;
+  /** The private cause behind `error`. */
+  cause?: string;
+  warnings: string[];
+}
+
+export function isReportRecord(value: unknown): value is ReportRecord {
+  return isObject(value) && typeof value.at === 'string' && Array.isArray(value.warnings);
+}

@@ -1,0 +1,33 @@
+/** Puts what is remembered and what runs into the report. */
+import type { TrialState } from '../../api/node-config.js';
+import type { AgentParts } from '../agent-parts.js';
+import type { Choice } from '../choose.js';
+import type { Run } from '../run.js';
+import { sourceOf } from '../transitions.js';
+
+type Parts = Pick<AgentParts, 'memory' | 'reporter' | 'clock' | 'options'>;
+
+/** `next` is what will run instead, where that is decided: its fault counts, not that of a choice that is history. */
+export function announce(parts: Parts, run: Run | undefined, next: Choice | undefined = run?.choice): void {
+  const { memory, reporter } = parts;
+  reporter.update({
+    assigned: sourceOf(memory.assigned()),
+    lastKnownGood: sourceOf(memory.lastKnownGood()),
+    // A kubelet that has not answered yet is not active: until then the status keeps the one before.
+    ...(run?.alive && { active: run.choice.source }),
+    ...(run && {
+      fault: next?.fault,
+      warnings: [...run.choice.accepted.warnings, ...run.warnings],
+      pinnedByFlags: run.choice.accepted.pinnedByFlags,
+    }),
+    trial: run && trialState(parts, run),
+  });
+  if (run?.alive) reporter.publish();
+}
+
+function trialState({ clock, options }: Parts, { trial, healthy }: Run): TrialState | undefined {
+  if (trial === undefined) return undefined;
+  const remainingMs = Math.max(0, options.trial.durationMs - trial.healthyMs);
+  const endsAt = new Date(clock.now() + remainingMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  return { deaths: trial.deaths, healthySeconds: Math.floor(trial.healthyMs / 1000), ...(healthy && { endsAt }) };
+}

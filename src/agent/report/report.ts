@@ -1,0 +1,58 @@
+/** What a node says about its config, in every dialect: status.config (beta) and the condition ConfigOK (alpha). Pure. */
+
+import { alphaReason, betaError, type Fault } from '../../api/faults.js';
+import type { TrialState } from '../../api/node-config.js';
+import type { NodeConfigStatus } from '../../api/node-config-source.js';
+import { asNodeConfigSource, type SourceOrLocal, sameSource } from '../source.js';
+
+export interface Report {
+  assigned: SourceOrLocal;
+  active: SourceOrLocal;
+  lastKnownGood: SourceOrLocal;
+  /** Why the assigned config does not run. */
+  fault?: Fault;
+  /** Why the reference could not be followed; stands before `fault` while it lasts. */
+  syncFault?: Fault;
+  /** What a person should know about a config that runs nevertheless. */
+  warnings: string[];
+  /** What has been seen of a config that still has to prove itself. */
+  trial?: TrialState;
+  /** Fields that flags set, whatever a config says. */
+  pinnedByFlags?: string[];
+  /** The node was given an init config (`--init-config-dir`): local is then called `init`. */
+  initConfig: boolean;
+}
+
+export interface ConditionText {
+  status: 'True' | 'False';
+  reason: string;
+  message: string;
+}
+
+export function statusConfig(report: Report): NodeConfigStatus {
+  const error = report.syncFault ?? report.fault;
+  return {
+    ...(report.assigned && { assigned: asNodeConfigSource(report.assigned) }),
+    ...(report.active && { active: asNodeConfigSource(report.active) }),
+    ...(report.lastKnownGood && { lastKnownGood: asNodeConfigSource(report.lastKnownGood) }),
+    ...(error && { error: betaError(error) }),
+  };
+}
+
+export function configOk(report: Report): ConditionText {
+  const { assigned, active, fault, syncFault } = report;
+  const name = (source: SourceOrLocal) => alphaName(source, report.initConfig);
+  const onCurrent = fault === undefined && sameSource(assigned, active);
+  const message = `using ${onCurrent ? 'current' : 'last-known-good'} ${name(active)}`;
+  if (syncFault !== undefined) return { status: 'False', reason: alphaReason(syncFault, name(assigned)), message };
+  if (fault !== undefined) return { status: 'False', reason: alphaReason(fault, name(assigned)), message };
+  if (active !== undefined) return { status: 'True', reason: 'passing all checks', message };
+  const init = report.initConfig ? 'an init config was provided' : 'no init config was provided';
+  return { status: 'True', reason: `current is set to the local default, and ${init}`, message };
+}
+
+/** `(UID: "…")`, `(init)` or `(default)`. */
+export function alphaName(source: SourceOrLocal, initConfig: boolean): string {
+  if (source !== undefined) return `(UID: ${JSON.stringify(source.uid)})`;
+  return initConfig ? '(init)' : '(default)';
+}

@@ -1,0 +1,120 @@
+/**
+ * Keeps the newest report, says each new error once in the log with its cause, and keeps a copy on disk. Whoever writes
+ * it to the API takes the newest when the API is there; a report never fails a pass.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { betaError, type Fault } from '../../api/faults.js';
+import type { Clock } from '../../clock.js';
+import type { Log } from '../../log.js';
+import type { Memory } from '../disk/memory.js';
+import { describe } from '../source.js';
+import { configOk, type Report, statusConfig } from './report.js';
+
+export interface ReporterOptions {
+  memory: Memory;
+  clock: Clock;
+  log: Log;
+  initConfig: boolean;
+}
+
+export class Reporter {
+  readonly #options: ReporterOptions;
+  #report: Report;
+  #said = new Map<'fault' | 'syncFault', string>();
+  #saidCondition = '';
+  readonly #listeners = new Set<() => void>();
+  /** For the copy on disk. */
+  node = '';
+  kubeletVersion = '';
+  /** False until something is known: an unknown state is not written over a true one. */
+  #known = false;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+    const { initConfig } = options;
+    this.#report = { assigned: undefined, active: undefined, lastKnownGood: undefined, warnings: [], initConfig };
+  }
+
+  get report(): Report | undefined {
+    return this.#known ? this.#report : undefined;
+  }
+
+  /** Told whenever the report changes, and once for all when it becomes known. Returns how to stop listening. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** What is named changes; what is given as undefined is cleared. */
+  update(change: Partial<{ [K in keyof Report]: Report[K] | undefined }>): void {
+    const next = Object.fromEntries(
+      Object.entries({ ...this.#report, ...change }).filter(([, value]) => value !== undefined),
+    );
+    const report = { assigned: undefined, active: undefined, lastKnownGood: undefined, ...next } as Report;
+    this.#say('fault', report.fault, report);
+    this.#say('syncFault', report.syncFault, report);
+    this.#sayCondition(report);
+    for (const warning of report.warnings)
+      if (!this.#report.warnings.includes(warning)) this.#options.log.warn('warning about the config', { warning });
+    if (isDeepStrictEqual(report, this.#report)) return;
+    this.#report = report;
+    if (this.#known) this.#publish();
+  }
+
+  /** From now on the report is true and may be written. */
+  publish(): void {
+    if (this.#known) return;
+    this.#known = true;
+    this.#publish();
+  }
+
+  /** People are told to search the log for the words in the status; the cause stands beside them. */
+  #say(slot: 'fault' | 'syncFault', fault: Fault | undefined, report: Report): void {
+    const words = fault && `${betaError(fault)}\n${causeOf(fault)}`;
+    if (words === this.#said.get(slot)) return;
+    if (fault === undefined) {
+      this.#said.delete(slot);
+      return;
+    }
+    this.#said.set(slot, words!);
+    this.#options.log.error(betaError(fault), { config: describe(report.assigned), cause: causeOf(fault) });
+  }
+
+  /** The same for the condition. Not as fields: their quotes would be escaped, and the words not found. */
+  #sayCondition(report: Report): void {
+    const { status, message, reason } = configOk(report);
+    const error = report.syncFault ?? report.fault;
+    const words = status === 'False' ? `${message}, ${reason}` : '';
+    if (words !== '' && words !== this.#saidCondition)
+      this.#options.log.error(`ConfigOK is False: ${words}`, { cause: error && causeOf(error) });
+    this.#saidCondition = words;
+  }
+
+  #publish(): void {
+    const { memory, clock, log } = this.#options;
+    const error = this.#report.syncFault ?? this.#report.fault;
+    try {
+      memory.report.write({
+        ...statusConfig(this.#report),
+        node: this.node,
+        kubeletVersion: this.kubeletVersion,
+        at: new Date(clock.now()).toISOString(),
+        ...(error && { cause: causeOf(error) }),
+        warnings: this.#report.warnings,
+      });
+    } catch (cause) {
+      log.warn('report not saved', { cause });
+    }
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** The messages of all causes, outermost first. */
+export function causeOf(fault: Error): string {
+  const messages: string[] = [];
+  for (let cause = fault.cause; cause !== undefined && messages.length < 10; ) {
+    messages.push(cause instanceof Error ? cause.message : String(cause));
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return messages.join(': ');
+}

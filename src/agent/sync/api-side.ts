@@ -1,0 +1,230 @@
+/**
+ * The half of the agent that needs the API: what it follows, what it asks, what it writes. Nothing here decides; it calls
+ * `sync` when something may have changed, and keeps writing status and events until the API has them.
+ */
+import { Fault } from '../../api/faults.js';
+import type { Clock } from '../../clock.js';
+import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../../kube/api-error.js';
+import type { KubeClient } from '../../kube/client.js';
+import { configMaps, events, leases, nodes, pods } from '../../kube/resource-type.js';
+import { ConnectionError } from '../../kube/transport.js';
+import { type Ending, WorkQueue } from '../../kube/work-queue.js';
+import type { Log } from '../../log.js';
+import type { AgentParts } from '../agent-parts.js';
+import { type EventText, eventObject } from '../report/events.js';
+import type { Reporter } from '../report/reporter.js';
+import { isReady, type NodeView } from '../trial/health.js';
+import { ConfigMapWatch } from './config-map-watch.js';
+import type { Instruction, Reference } from './reference.js';
+import { type ConfigMap, type Resolved, resolve, type Target } from './resolve.js';
+
+/** A connection and whose node it is. */
+export interface Connected {
+  client: KubeClient;
+  nodeName: string;
+  reference: Reference;
+}
+
+export interface ApiSideOptions extends Connected {
+  reporter: Reporter;
+  /** One look at what should be so. Throws a Fault when the reference cannot be followed. */
+  pass(api: ApiSide): Promise<Ending>;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** Permission for a fresh assignment takes a server up to 20 ms, so the first wait is short. */
+const backoff = { initialMs: 50, maxMs: 60_000 };
+const mostWaitingEvents = 100;
+const flushMs = 2000;
+/** How long a fresh assignment may be forbidden before that is an error. */
+const permissionPatienceMs = 5000;
+
+export class ApiSide {
+  readonly configMaps: ConfigMapWatch;
+  readonly #options: ApiSideOptions;
+  readonly #queue: WorkQueue;
+  readonly #events: object[] = [];
+  #serial = 0;
+  #forbiddenSinceMs: number | undefined;
+  /** Whether the last request was answered, whatever the answer. */
+  answered = false;
+  nodeReady = false;
+
+  constructor(options: ApiSideOptions) {
+    this.#options = options;
+    const { clock, log, signal } = options;
+    this.#queue = new WorkQueue({
+      clock,
+      signal,
+      workers: 3,
+      backoff,
+      work: (key) => this.#work(key as 'sync' | 'status' | 'events'),
+      // Told when it begins and when it lasts; what comes between says nothing new.
+      onRetry: (key, error, failures, waitMs) =>
+        log[failures === 1 ? 'info' : failures % 10 === 0 ? 'warn' : 'debug']('will be tried again', {
+          what: key,
+          error,
+          failures,
+          waitMs: Math.round(waitMs),
+        }),
+    });
+    this.configMaps = new ConfigMapWatch({ ...options, onChange: () => this.#queue.add('sync') });
+  }
+
+  /** Returns when the signal fired and nothing is under way. */
+  async run(): Promise<void> {
+    const { reference, reporter, signal } = this.#options;
+    const deaf = reporter.listen(() => this.#queue.add('status'));
+    this.#queue.add('sync');
+    this.#queue.add('status');
+    await reference.follow(
+      { onInstruction: () => this.#queue.add('sync'), onStatus: () => this.#queue.add('status') },
+      signal,
+    );
+    deaf();
+    await this.#queue.stopped;
+  }
+
+  syncSoon(): void {
+    this.#queue.add('sync');
+  }
+
+  tell(event: EventText): void {
+    const { nodeName, clock } = this.#options;
+    this.#events.push(eventObject(nodeName, event, clock.now(), this.#serial++));
+    this.#events.splice(0, this.#events.length - mostWaitingEvents);
+    this.#queue.add('events');
+  }
+
+  /** What the reference says now. */
+  async instruction(signal: AbortSignal): Promise<Instruction> {
+    const instruction = await this.#options.reference.read(signal);
+    if (instruction.kind === 'local') this.configMaps.follow(undefined);
+    return instruction;
+  }
+
+  /** The ConfigMap that is meant, as it is now; followed from here on. */
+  resolve(target: Target, signal: AbortSignal): Promise<Resolved> {
+    const { namespace, name } = target;
+    return resolve(target, async () => {
+      try {
+        const configMap = await this.#options.client.get<ConfigMap>(configMaps, { namespace, name }, { signal });
+        this.configMaps.saw(configMap.metadata?.resourceVersion ?? '');
+        this.configMaps.follow(target);
+        return configMap;
+      } catch (error) {
+        // What is forbidden cannot be followed either; what is missing may come back.
+        if (!isForbidden(error)) this.configMaps.follow(target);
+        throw error;
+      }
+    });
+  }
+
+  /** Waits until all is written, at most for a moment: on the way out. */
+  async flush(): Promise<void> {
+    const { clock } = this.#options;
+    const untilMs = clock.monotonic() + flushMs;
+    while (this.#queue.size > 0 && clock.monotonic() < untilMs) await clock.sleep(10);
+  }
+
+  readonly view: NodeView = {
+    node: async (signal) => {
+      const node = await this.#ask(() => this.#options.client.get(nodes, { name: this.#options.nodeName }, { signal }));
+      this.nodeReady = isReady(node);
+      return node;
+    },
+    lease: (signal) => {
+      const place = { namespace: 'kube-node-lease', name: this.#options.nodeName };
+      return this.#ask(() => this.#options.client.get(leases, place, { signal }));
+    },
+    pods: async (signal) => {
+      const fieldSelector = `spec.nodeName=${this.#options.nodeName}`;
+      return (await this.#options.client.list(pods, { fieldSelector, signal })).items;
+    },
+  };
+
+  /** Absent and forbidden are answers too: the API is there. */
+  async #ask<T>(request: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const answer = await request();
+      this.answered = true;
+      return answer;
+    } catch (error) {
+      this.answered = isNotFound(error) || isForbidden(error);
+      if (this.answered) return undefined;
+      throw error;
+    }
+  }
+
+  async #work(key: 'sync' | 'status' | 'events'): Promise<Ending> {
+    const { reference, reporter, signal } = this.#options;
+    switch (key) {
+      case 'sync':
+        return this.#sync();
+      case 'status':
+        if (reporter.report) await reference.write(reporter.report, signal);
+        return { kind: 'done' };
+      case 'events':
+        return this.#sendEvents(signal);
+    }
+  }
+
+  async #sync(): Promise<Ending> {
+    const { pass, reporter, clock } = this.#options;
+    try {
+      const ending = await pass(this);
+      this.#forbiddenSinceMs = undefined;
+      reporter.update({ syncFault: undefined });
+      return ending;
+    } catch (error) {
+      if (!isForbidden((error as Error).cause)) this.#forbiddenSinceMs = undefined;
+      else this.#forbiddenSinceMs ??= clock.monotonic();
+      const waitedMs = clock.monotonic() - (this.#forbiddenSinceMs ?? Number.NEGATIVE_INFINITY);
+      if (error instanceof Fault && waitedMs >= permissionPatienceMs && !isSilence(error))
+        reporter.update({ syncFault: error });
+      return { kind: 'retry', error };
+    }
+  }
+
+  async #sendEvents(signal: AbortSignal): Promise<Ending> {
+    const { client, log } = this.#options;
+    for (let event = this.#events[0]; event !== undefined; event = this.#events[0]) {
+      try {
+        await client.create(events, { namespace: 'default' }, event, { signal });
+      } catch (error) {
+        // Sent before an answer got lost, or a server that never will take it: either way it need not be sent again.
+        if (!isAlreadyExists(error) && !isForbidden(error) && !isInvalid(error)) throw error;
+        if (!isAlreadyExists(error)) log.warn('event refused', { error });
+      }
+      this.#events.shift();
+    }
+    return { kind: 'done' };
+  }
+}
+
+export interface Conversation {
+  onConnected(api: ApiSide): void;
+  pass: ApiSideOptions['pass'];
+  signal: AbortSignal;
+}
+
+/** Connects as soon as there is a kubeconfig, and works until the signal fires. Never fails: a node lives without it. */
+export async function talkToApi(parts: AgentParts, { onConnected, pass, signal }: Conversation): Promise<void> {
+  const { connect, reporter, clock, log } = parts;
+  try {
+    const connected = await connect(signal);
+    reporter.node = connected.nodeName;
+    const api = new ApiSide({ ...connected, reporter, clock, log, signal, pass });
+    onConnected(api);
+    await api.run();
+  } catch (error) {
+    if (!signal.aborted) log.error('cannot speak to the API', { error });
+  }
+}
+
+/** The API did not answer: that is no fault of the reference, and nobody could be told. */
+function isSilence({ reason, cause }: Fault): boolean {
+  return (reason === 'download' || reason === 'reference') && cause instanceof ConnectionError;
+}

@@ -1,0 +1,128 @@
+/**
+ * Picks the object that holds the reference: a NodeConfig where the API serves them, else the Node; and changes over while
+ * running, either way:
+ *
+ * asking ──► NodeConfig ── no longer served ──► Node, which then says nothing until it names a config itself
+ *    └─────► Node ── NodeConfigs are served ──► NodeConfig
+ *
+ * Taking NodeConfigs away is no instruction. So it is remembered, on disk, that one was followed: a Node without a
+ * configSource, which all Nodes are on such a cluster, must not be read as "back to local".
+ */
+import { Fault } from '../../api/faults.js';
+import type { Clock } from '../../clock.js';
+import { ApiError } from '../../kube/api-error.js';
+import { backoffMs } from '../../kube/backoff.js';
+import type { Log } from '../../log.js';
+import { isObject } from '../disk/json-record.js';
+import type { Report } from '../report/report.js';
+import type { Instruction, Reference, ReferenceListener } from './reference.js';
+
+export type ReferenceKind = 'Node' | 'NodeConfig';
+
+export interface FollowedReference {
+  kind: 'NodeConfig';
+}
+
+export function isFollowedReference(value: unknown): value is FollowedReference {
+  return isObject(value) && value.kind === 'NodeConfig';
+}
+
+export interface ChosenReferenceOptions {
+  references: Record<ReferenceKind, Reference>;
+  /** Whether the API serves NodeConfigs. Throws when it gave no answer. */
+  served(signal: AbortSignal): Promise<boolean>;
+  /** Remembers across restarts that a NodeConfig was followed. */
+  followed(): { read(): FollowedReference | undefined; write(record: FollowedReference): void; remove(): void };
+  clock: Clock;
+  log: Log;
+  /** While the Node is followed: NodeConfigs are asked for at most this often, on occasion. Default 60 s. */
+  askAgainMs?: number;
+}
+
+const backoff = { initialMs: 200, maxMs: 30_000 };
+
+export class ChosenReference implements Reference {
+  readonly #options: ChosenReferenceOptions;
+  #kind: ReferenceKind | undefined;
+  #askedMs = Number.NEGATIVE_INFINITY;
+  /** Ends the following of what is no longer the right one. */
+  #over = new AbortController();
+
+  constructor(options: ChosenReferenceOptions) {
+    this.#options = options;
+  }
+
+  async follow(listener: ReferenceListener, signal: AbortSignal): Promise<void> {
+    const { references } = this.#options;
+    while (!signal.aborted) {
+      const kind = this.#kind ?? (await this.#askPatiently(signal));
+      if (kind === undefined) return;
+      this.#over = new AbortController();
+      const onDoubt = () => void this.#askOnOccasion(signal);
+      await references[kind].follow({ ...listener, onDoubt }, AbortSignal.any([signal, this.#over.signal]));
+      listener.onInstruction();
+      listener.onStatus();
+    }
+  }
+
+  async read(signal: AbortSignal): Promise<Instruction> {
+    const kind = this.#kind ?? (await this.#ask(signal).catch(refused));
+    const instruction = await this.#options.references[kind].read(signal);
+    // It is missing: alone, or with its whole kind?
+    if (kind === 'NodeConfig' && instruction.kind === 'none' && (await this.#ask(signal)) === 'Node')
+      return this.read(signal);
+    return this.#remembering(kind, instruction);
+  }
+
+  async write(report: Report, signal: AbortSignal): Promise<void> {
+    await this.#options.references[this.#kind ?? (await this.#ask(signal))].write(report, signal);
+  }
+
+  #remembering(kind: ReferenceKind, instruction: Instruction): Instruction {
+    const followed = this.#options.followed();
+    if (kind === 'NodeConfig') {
+      if (instruction.kind !== 'none') followed.write({ kind });
+      return instruction;
+    }
+    if (instruction.kind === 'source') followed.remove();
+    if (instruction.kind === 'local' && followed.read() !== undefined)
+      return { kind: 'none', why: 'the API serves NodeConfigs no longer, and one was followed here' };
+    return instruction;
+  }
+
+  async #ask(signal: AbortSignal): Promise<ReferenceKind> {
+    const { served, clock, log } = this.#options;
+    this.#askedMs = clock.monotonic();
+    const kind = (await served(signal)) ? 'NodeConfig' : 'Node';
+    if (kind === this.#kind) return kind;
+    log.info('the reference is followed', { in: kind, before: this.#kind });
+    this.#kind = kind;
+    this.#over.abort();
+    return kind;
+  }
+
+  /** Each failure of a NodeConfig raises the question; a Node raises it whenever it is heard of. */
+  async #askOnOccasion(signal: AbortSignal): Promise<void> {
+    const { clock, log, askAgainMs = 60_000 } = this.#options;
+    if (this.#kind === 'Node' && clock.monotonic() - this.#askedMs < askAgainMs) return;
+    await this.#ask(signal).catch((error) => log.debug('cannot ask what the API serves', { error }));
+  }
+
+  async #askPatiently(signal: AbortSignal): Promise<ReferenceKind | undefined> {
+    const { clock, log } = this.#options;
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        return await this.#ask(signal);
+      } catch (error) {
+        if (failures === 1) log.warn('cannot ask what the API serves, nothing changes meanwhile', { error });
+        await clock.sleep(backoffMs(failures, backoff), signal).catch(() => {});
+      }
+    }
+    return undefined;
+  }
+}
+
+/** An answer that is no answer to the question, such as 401, is told like one about the object itself. */
+function refused(error: unknown): never {
+  throw error instanceof ApiError ? new Fault('reference', error) : error;
+}

@@ -1,0 +1,89 @@
+/** With the kubelet's own credential, and under the name it will register: the connection of a node to its cluster. */
+import { X509Certificate } from 'node:crypto';
+import type { KubeObject } from '../../api/object.js';
+import type { Clock } from '../../clock.js';
+import { readPlain } from '../../config/plain-document.js';
+import { createClient } from '../../kube/client.js';
+import { serves } from '../../kube/discovery.js';
+import { type IdentitySource, waitForKubeconfig } from '../../kube/identity-source.js';
+import { nodeConfigs, nodes } from '../../kube/resource-type.js';
+import type { Log } from '../../log.js';
+import type { Connected } from './api-side.js';
+import { ChosenReference, type ChosenReferenceOptions } from './chosen-reference.js';
+import { NodeConfigReference } from './node-config-reference.js';
+import { NodeReference } from './node-reference.js';
+
+export interface ConnectOptions {
+  /** The kubelet's --kubeconfig. It may not exist yet: TLS bootstrap writes it. */
+  kubeconfig: string;
+  /** The kubelet's --hostname-override. */
+  hostnameOverride: string | undefined;
+  hostname: string;
+  userAgent: string;
+  /** relet's own. */
+  version: string;
+  followed: ChosenReferenceOptions['followed'];
+  askAgainMs?: number;
+  env: Record<string, string | undefined>;
+  clock: Clock;
+  log: Log;
+}
+
+export class NodeConnection {
+  readonly #options: ConnectOptions;
+  #source: IdentitySource | undefined;
+  /** Node.spec.providerID as last seen. */
+  providerID: string | undefined;
+
+  constructor(options: ConnectOptions) {
+    this.#options = options;
+  }
+
+  /** Waits for a usable kubeconfig, for as long as it takes; rejects when the signal fires. */
+  async connect(signal: AbortSignal): Promise<Connected> {
+    const { kubeconfig, hostnameOverride, hostname, userAgent, env, clock, log } = this.#options;
+    const source = await waitForKubeconfig({ paths: [kubeconfig], readYaml: readPlain, env, clock, log, signal });
+    this.#source = source;
+    const nodeName = nodeNameFrom((await this.#certificate())?.subject, hostnameOverride, hostname);
+    const client = createClient({
+      source,
+      clock,
+      userAgent,
+      env,
+      onWarning: (warning) => log.debug('the API server warns', { warning }),
+    });
+    signal.addEventListener('abort', () => client.close(), { once: true });
+    log.info('connected', { node: nodeName, server: source().connection.server });
+    const onNode = ({ spec }: KubeObject) => {
+      this.providerID = (spec as { providerID?: string } | undefined)?.providerID;
+    };
+    const lookAtNode = async (signal: AbortSignal) => onNode(await client.get(nodes, { name: nodeName }, { signal }));
+    const references = {
+      Node: new NodeReference({ ...this.#options, client, name: nodeName, onNode }),
+      NodeConfig: new NodeConfigReference({ ...this.#options, client, name: nodeName, lookAtNode }),
+    };
+    const served = (signal: AbortSignal) => serves(client, nodeConfigs, { signal });
+    return { client, nodeName, reference: new ChosenReference({ ...this.#options, references, served }) };
+  }
+
+  /** True when the client certificate is past its end; then a kubelet exits, whatever its config says. */
+  async certificateExpired(): Promise<boolean> {
+    const certificate = await this.#certificate().catch(() => undefined);
+    return certificate !== undefined && Date.parse(certificate.validTo) < this.#options.clock.now();
+  }
+
+  async #certificate(): Promise<X509Certificate | undefined> {
+    const pem = (await this.#source?.().current())?.tls.cert;
+    return pem === undefined ? undefined : new X509Certificate(pem);
+  }
+}
+
+/** What the API server will believe comes first: the name in the certificate. */
+export function nodeNameFrom(
+  subject: string | undefined,
+  hostnameOverride: string | undefined,
+  hostname: string,
+): string {
+  const certified = /^CN=system:node:(.+)$/m.exec(subject ?? '')?.[1];
+  return certified ?? (hostnameOverride?.trim() || hostname).trim().toLowerCase();
+}

@@ -1,0 +1,40 @@
+/** Spreads the answer of many nodes to an edit of a ConfigMap they share: each waits its own random part of the jitter. */
+import type { Clock } from '../../clock.js';
+import { type SourceOrLocal, sameVersion } from '../source.js';
+
+export class InPlaceSpread {
+  readonly #clock: Clock;
+  readonly #jitterMs: number;
+  readonly #random: () => number;
+  /** When the edit that waits is to be followed. */
+  #dueMs: number | undefined;
+
+  constructor(clock: Clock, jitterMs: number, random: () => number = Math.random) {
+    this.#clock = clock;
+    this.#jitterMs = jitterMs;
+    this.#random = random;
+  }
+
+  /** How long to wait before following this version; 0 when it is time, or when it is no edit in place. */
+  waitMs(assigned: SourceOrLocal, wanted: SourceOrLocal): number {
+    if (this.#jitterMs === 0 || !isEdit(assigned, wanted)) {
+      this.#dueMs = undefined;
+      return 0;
+    }
+    // A second edit while one waits takes over its place: an edited ConfigMap cannot be put off for ever.
+    const atMs = this.#dueMs ?? this.#clock.monotonic() + this.#random() * this.#jitterMs;
+    const remainingMs = atMs - this.#clock.monotonic();
+    this.#dueMs = remainingMs > 0 ? atMs : undefined;
+    return Math.max(0, remainingMs);
+  }
+}
+
+/** The same ConfigMap by name and the same key, but another version; created anew counts as well. */
+function isEdit(assigned: SourceOrLocal, wanted: SourceOrLocal): boolean {
+  if (assigned === undefined || wanted === undefined || sameVersion(assigned, wanted)) return false;
+  return (
+    assigned.namespace === wanted.namespace &&
+    assigned.name === wanted.name &&
+    assigned.kubeletConfigKey === wanted.kubeletConfigKey
+  );
+}

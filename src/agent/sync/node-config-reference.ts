@@ -1,0 +1,174 @@
+/** The reference where API servers keep none in Nodes: NodeConfig.spec.configSource, reported in NodeConfig.status. */
+import { isDeepStrictEqual } from 'node:util';
+import { Fault } from '../../api/faults.js';
+import {
+  type ConfigChange,
+  isUndecided,
+  type NodeConfig,
+  type NodeConfigCondition,
+  type NodeConfigObjectStatus,
+  nodeConditions,
+  withConditions,
+} from '../../api/node-config.js';
+import type { NodeConfigSource } from '../../api/node-config-source.js';
+import type { Clock } from '../../clock.js';
+import { ApiError, isNotFound } from '../../kube/api-error.js';
+import type { KubeClient } from '../../kube/client.js';
+import { follow } from '../../kube/follow.js';
+import { nodeConfigs } from '../../kube/resource-type.js';
+import type { Log } from '../../log.js';
+import { configOk, type Report, statusConfig } from '../report/report.js';
+import type { Instruction, Reference, ReferenceListener } from './reference.js';
+import { targetOf } from './resolve.js';
+
+export interface NodeConfigReferenceOptions {
+  client: KubeClient;
+  name: string;
+  /** relet's own version, shown in the status. */
+  version: string;
+  clock: Clock;
+  log: Log;
+  /** Called before each read, for what the Node tells beside. Its failure is none of the reference. */
+  lookAtNode?(signal: AbortSignal): Promise<void>;
+}
+
+export class NodeConfigReference implements Reference {
+  readonly #options: NodeConfigReferenceOptions;
+
+  constructor(options: NodeConfigReferenceOptions) {
+    this.#options = options;
+  }
+
+  async follow(listener: ReferenceListener, signal: AbortSignal): Promise<void> {
+    const { client, name, log } = this.#options;
+    let last: NodeConfig | undefined;
+    const see = (next: NodeConfig | undefined) => {
+      const first = last === undefined || last.metadata.uid !== next?.metadata.uid;
+      if (first || !isDeepStrictEqual(said(last), said(next))) listener.onInstruction();
+      if (first || !isDeepStrictEqual(ours(last?.status), ours(next?.status))) listener.onStatus();
+      last = next;
+    };
+    await follow<NodeConfig>(client, {
+      type: nodeConfigs,
+      name,
+      signal,
+      onList: (items) => see(items.find(({ metadata }) => metadata.name === name)),
+      onChange: (type, object) => {
+        if (type !== 'DELETED') return see(object);
+        last = undefined;
+        log.warn('NodeConfig deleted; nothing changes on this host', { node: name });
+      },
+      onFailure: (error, doing) => {
+        log.warn('NodeConfig cannot be followed', { node: name, doing, error });
+        listener.onDoubt?.();
+      },
+    });
+  }
+
+  async read(signal: AbortSignal): Promise<Instruction> {
+    const { client, name, lookAtNode } = this.#options;
+    await lookAtNode?.(signal).catch(() => {});
+    try {
+      const object = await client.get<NodeConfig>(nodeConfigs, { name }, { signal });
+      if (isUndecided(object))
+        return { kind: 'none', why: `nobody has decided NodeConfig ${JSON.stringify(name)} yet` };
+      const configSource = object.spec?.configSource;
+      return configSource ? { kind: 'source', target: targetIn(configSource) } : { kind: 'local' };
+    } catch (error) {
+      if (isNotFound(error)) return { kind: 'none', why: `NodeConfig ${JSON.stringify(name)} does not exist` };
+      if (error instanceof ApiError) throw new Fault('reference', error);
+      throw error;
+    }
+  }
+
+  async write(report: Report, signal: AbortSignal): Promise<void> {
+    const { client, name, clock, version } = this.#options;
+    const object = await client.get<NodeConfig>(nodeConfigs, { name }, { signal }).catch((error) => {
+      // Not made yet, or gone: when it appears, whoever follows it is told.
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+    if (object === undefined) return;
+    const status = nextStatus(object.status, report, { now: new Date(clock.now()), version });
+    if (isDeepStrictEqual(status, object.status)) return;
+    // With its resourceVersion: the controller's conditions stand in the same status and must not be lost.
+    await client.update(nodeConfigs, { name, subresource: 'status' }, { ...object, status }, { signal });
+  }
+}
+
+/** Whoever writes a kubelet config is root on the node: here it must be marked as one. */
+function targetIn(configSource: NodeConfigSource) {
+  const { sha256 } = configSource.configMap ?? {};
+  return { ...targetOf(configSource), labelled: true as const, ...(sha256 !== undefined && { sha256 }) };
+}
+
+const mostChanges = 5;
+
+export function nextStatus(
+  present: NodeConfigObjectStatus = {},
+  report: Report,
+  { now, version }: { now: Date; version: string },
+): NodeConfigObjectStatus {
+  const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
+  const config = statusConfig(report);
+  const changes = withChange(present, config, time);
+  // Everything of the node's own is said anew; what else stands there is the controller's.
+  const { trial: _trial, pinnedByFlags: _pinned, warnings: _warnings, changes: _changes, ...others } = present;
+  return {
+    ...others,
+    agentVersion: version,
+    config,
+    conditions: withConditions(present.conditions, conditions(report), time),
+    ...(report.trial && { trial: report.trial }),
+    ...(report.pinnedByFlags?.length && { pinnedByFlags: report.pinnedByFlags }),
+    ...(report.warnings.length > 0 && { warnings: report.warnings }),
+    ...(changes.length > 0 && { changes }),
+  };
+}
+
+function conditions(report: Report): Omit<NodeConfigCondition, 'lastTransitionTime'>[] {
+  const { trial } = report;
+  const onTrial =
+    trial === undefined
+      ? {
+          status: 'False' as const,
+          reason: 'NothingToProve',
+          message: 'what runs has nothing, or nothing more, to prove',
+        }
+      : {
+          status: 'True' as const,
+          reason: 'Proving',
+          message: 'goes back to the last known good if the kubelet is not well',
+        };
+  return [
+    { type: nodeConditions[0], ...configOk(report) },
+    { type: nodeConditions[1], ...onTrial },
+  ];
+}
+
+function withChange(
+  { config: before, changes = [] }: NodeConfigObjectStatus,
+  after: NodeConfigObjectStatus['config'] & object,
+  at: string,
+): ConfigChange[] {
+  const [from, to] = [nameOf(before?.active), nameOf(after.active)];
+  if (before === undefined || from === to) return changes;
+  return [{ at, from, to, ...(after.error && { error: after.error }) }, ...changes].slice(0, mostChanges);
+}
+
+function nameOf(source: NodeConfigSource | undefined): string {
+  const { namespace, name, kubeletConfigKey, resourceVersion } = source?.configMap ?? {};
+  return namespace === undefined ? 'local' : `${namespace}/${name}/${kubeletConfigKey}@${resourceVersion}`;
+}
+
+/** What an instruction is made of; and whether the controller says that it may be followed now: then there is no need to wait. */
+function said(object: NodeConfig | undefined) {
+  const granted = object?.status?.conditions?.find(({ type }) => type === 'Granted');
+  return object && [object.spec?.configSource, isUndecided(object), granted?.status, granted?.reason];
+}
+
+/** The controller's conditions count too: they come with the permission to write. */
+const ours = (status: NodeConfigObjectStatus | undefined) => ({
+  config: status?.config,
+  conditions: status?.conditions,
+});

@@ -1,0 +1,147 @@
+/** The reference as Kubernetes had it: Node.spec.configSource, reported in Node.status. */
+import { isDeepStrictEqual } from 'node:util';
+import { Fault } from '../../api/faults.js';
+import { agentVersionAnnotation, trialEndsAnnotation } from '../../api/node-annotations.js';
+import type { NodeConfigSource, NodeConfigStatus } from '../../api/node-config-source.js';
+import type { KubeObject } from '../../api/object.js';
+import type { Clock } from '../../clock.js';
+import { ApiError, isNotFound } from '../../kube/api-error.js';
+import type { KubeClient } from '../../kube/client.js';
+import { follow } from '../../kube/follow.js';
+import { nodes } from '../../kube/resource-type.js';
+import type { Log } from '../../log.js';
+import { configOk, type Report, statusConfig } from '../report/report.js';
+import type { Instruction, Reference, ReferenceListener } from './reference.js';
+import { targetOf } from './resolve.js';
+
+interface Node extends KubeObject {
+  spec?: { configSource?: NodeConfigSource };
+  status?: { config?: NodeConfigStatus; conditions?: Condition[] };
+}
+
+interface Condition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastHeartbeatTime?: string;
+  lastTransitionTime?: string;
+}
+
+export interface NodeReferenceOptions {
+  client: KubeClient;
+  name: string;
+  clock: Clock;
+  log: Log;
+  /** relet's own version, told in an annotation. */
+  version: string;
+  /** Shown each Node that is read, for what else it tells. */
+  onNode?(node: KubeObject): void;
+}
+
+export class NodeReference implements Reference {
+  readonly #options: NodeReferenceOptions;
+
+  constructor(options: NodeReferenceOptions) {
+    this.#options = options;
+  }
+
+  async follow(listener: ReferenceListener, signal: AbortSignal): Promise<void> {
+    const { client, name, log } = this.#options;
+    let last: Node | undefined;
+    const see = (node: Node | undefined) => {
+      const first = last === undefined || last.metadata.uid !== node?.metadata.uid;
+      if (first || !isDeepStrictEqual(last?.spec?.configSource, node?.spec?.configSource)) listener.onInstruction();
+      if (first || !isDeepStrictEqual(ours(last), ours(node))) listener.onStatus();
+      last = node;
+    };
+    await follow<Node>(client, {
+      type: nodes,
+      name,
+      signal,
+      onList: (items) => see(items.find((item) => item.metadata.name === name)),
+      onChange: (type, node) => {
+        if (type === 'DELETED') log.warn('Node deleted; nothing changes on this host', { node: name });
+        else see(node);
+        listener.onDoubt?.();
+      },
+      onWatching: () => listener.onDoubt?.(),
+      onFailure: (error, doing) => log.warn('Node cannot be followed', { node: name, doing, error }),
+    });
+  }
+
+  async read(signal: AbortSignal): Promise<Instruction> {
+    const { client, name } = this.#options;
+    try {
+      const node = await client.get<Node>(nodes, { name }, { signal });
+      this.#options.onNode?.(node);
+      const configSource = node.spec?.configSource;
+      return configSource ? { kind: 'source', target: targetOf(configSource) } : { kind: 'local' };
+    } catch (error) {
+      if (isNotFound(error)) return { kind: 'none', why: `Node ${JSON.stringify(name)} does not exist` };
+      if (error instanceof ApiError) throw new Fault('reference', error);
+      throw error;
+    }
+  }
+
+  async write(report: Report, signal: AbortSignal): Promise<void> {
+    const { client, name, clock, version } = this.#options;
+    const node = await client.get<Node>(nodes, { name }, { signal }).catch((error) => {
+      // Not registered yet, or gone: when it appears, whoever follows it is told.
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+    if (node === undefined) return;
+    const patch = statusPatch(node, report, { now: new Date(clock.now()), version });
+    if (patch !== undefined)
+      await client.patch(nodes, { name, subresource: 'status' }, patch, { as: 'strategic', signal });
+  }
+}
+
+/** Undefined when the Node says all of it already. */
+export function statusPatch(
+  node: Node,
+  report: Report,
+  { now, version }: { now: Date; version: string },
+): object | undefined {
+  const wanted = statusConfig(report);
+  const text = configOk(report);
+  const present = ours(node).condition;
+  const sameText =
+    present?.status === text.status && present.reason === text.reason && present.message === text.message;
+  const annotations = toldBeside(node, report, version);
+  if (sameText && isDeepStrictEqual(node.status?.config, wanted) && annotations === undefined) return undefined;
+  const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
+  const condition: Condition = {
+    type: 'ConfigOK',
+    ...text,
+    lastHeartbeatTime: time,
+    lastTransitionTime: (sameText && present.lastTransitionTime) || time,
+  };
+  // A merge keeps what it does not name, so what is gone is named as null.
+  const { assigned = null, active = null, lastKnownGood = null, error = null } = wanted;
+  const status = { config: { assigned, active, lastKnownGood, error }, conditions: [condition] };
+  return annotations === undefined ? { status } : { metadata: { annotations }, status };
+}
+
+/** The end of a trial is an estimate, made anew at every look; it is written again only when it moved. */
+const sameEndMs = 5000;
+
+/** Annotations as they should be; undefined when they are so. */
+function toldBeside({ metadata }: Node, { trial }: Report, version: string): Record<string, string | null> | undefined {
+  const present = metadata.annotations ?? {};
+  const [ends, told] = [trial?.endsAt, present[trialEndsAnnotation]];
+  const isSameEnd =
+    ends === undefined || told === undefined
+      ? ends === told
+      : Math.abs(Date.parse(ends) - Date.parse(told)) <= sameEndMs;
+  if (isSameEnd && present[agentVersionAnnotation] === version) return undefined;
+  return { [trialEndsAnnotation]: ends ?? null, [agentVersionAnnotation]: version };
+}
+
+function ours(node: Node | undefined) {
+  return {
+    config: node?.status?.config,
+    condition: node?.status?.conditions?.find(({ type }) => type === 'ConfigOK'),
+  };
+}

@@ -1,0 +1,27 @@
+/**
+ * Where a node's config is referred to and reported: one interface, so that the flow does not know which object it is.
+ * node-reference.ts is the Node itself, node-config-reference.ts a NodeConfig, chosen-reference.ts picks.
+ */
+import type { Report } from '../report/report.js';
+import type { Target } from './resolve.js';
+
+/** What the object says now. Only an existing object without a configSource means local. */
+export type Instruction = { kind: 'none'; why: string } | { kind: 'local' } | { kind: 'source'; target: Target };
+
+export interface ReferenceListener {
+  /** The instruction may have changed, or was seen for the first time. */
+  onInstruction(): void;
+  /** The object's status may no longer say what was written. */
+  onStatus(): void;
+  /** What follows the object fell silent, or speaks again: which object it should be may be asked anew. */
+  onDoubt?(): void;
+}
+
+export interface Reference {
+  /** Follows the object by name until the signal fires. */
+  follow(listener: ReferenceListener, signal: AbortSignal): Promise<void>;
+  /** Asks the API now. Throws a Fault when it answers and refuses, another error when it does not answer. */
+  read(signal: AbortSignal): Promise<Instruction>;
+  /** Makes the object's status say this; does nothing when it does already. Throws when the API did not take it. */
+  write(report: Report, signal: AbortSignal): Promise<void>;
+}

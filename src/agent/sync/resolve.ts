@@ -1,0 +1,108 @@
+/** From a reference to the exact ConfigMap version it means now, with its files. Asks the API; writes nothing. */
+import { Fault } from '../../api/faults.js';
+import { configLabel } from '../../api/node-config.js';
+import type { ConfigMapRef, NodeConfigSource } from '../../api/node-config-source.js';
+import type { KubeObject } from '../../api/object.js';
+import { type Payload, sha256 } from '../disk/checkpoints.js';
+import type { ExactSource } from '../source.js';
+
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+  binaryData?: Record<string, string>;
+}
+
+/** Which ConfigMap to ask for, which key in it, and what must be true of it. */
+export interface Target {
+  namespace: string;
+  name: string;
+  kubeletConfigKey: string;
+  uid?: string;
+  sha256?: string;
+  /** It must carry the label that marks a kubelet config. */
+  labelled?: true;
+}
+
+export interface Resolved {
+  source: ExactSource;
+  payload: Payload;
+}
+
+const alphaKey = 'kubelet';
+
+/** Beta and alpha references become one thing. Throws a Fault for one that leads nowhere. */
+export function targetOf(configSource: NodeConfigSource): Target {
+  const { configMap, configMapRef } = configSource;
+  if (configMap) {
+    const { namespace, name, kubeletConfigKey } = configMap;
+    // A server checks these, but only on update: a Node may be created with anything.
+    for (const [field, value] of Object.entries({ namespace, name, kubeletConfigKey }))
+      if (typeof value !== 'string' || value === '')
+        throw new Fault('download', new Error(`spec.configSource.configMap.${field} must be set`), {
+          name: String(name ?? ''),
+          namespace: String(namespace ?? ''),
+        });
+    return { namespace, name, kubeletConfigKey };
+  }
+  if (configMapRef) return alphaTarget(configMapRef);
+  throw new Fault('all-nil', new Error('spec.configSource names neither configMap nor configMapRef'));
+}
+
+function alphaTarget({ namespace, name, uid }: ConfigMapRef): Target {
+  if (!namespace || !name || !uid)
+    throw new Fault('incomplete', new Error(`configMapRef has ${JSON.stringify({ namespace, name, uid })}`));
+  return { namespace, name, uid, kubeletConfigKey: alphaKey };
+}
+
+export async function resolve(target: Target, getConfigMap: (target: Target) => Promise<ConfigMap>): Promise<Resolved> {
+  const { namespace, name, kubeletConfigKey } = target;
+  let configMap: ConfigMap;
+  try {
+    configMap = await getConfigMap(target);
+  } catch (cause) {
+    throw new Fault('download', cause, { name, namespace });
+  }
+  const { uid, resourceVersion } = identityOf(configMap);
+  checkMark(target, configMap);
+  if (target.uid !== undefined && target.uid !== uid)
+    throw new Fault('other-uid', new Error(`ConfigMap ${namespace}/${name} was created anew`), {
+      wanted: target.uid,
+      found: uid,
+    });
+  return { source: { namespace, name, uid, resourceVersion, kubeletConfigKey }, payload: payloadOf(configMap) };
+}
+
+function checkMark(target: Target, { metadata, data }: ConfigMap): void {
+  const { namespace, name, kubeletConfigKey, sha256: wanted } = target;
+  if (target.labelled && metadata.labels?.[configLabel] === undefined)
+    throw new Fault('unlabelled', new Error(`ConfigMap ${namespace}/${name} has no label ${configLabel}`), {
+      name,
+      namespace,
+    });
+  const text = Object.hasOwn(data ?? {}, kubeletConfigKey) ? data![kubeletConfigKey] : undefined;
+  const found = text === undefined ? 'of nothing' : sha256(Buffer.from(text, 'utf8'));
+  if (wanted !== undefined && wanted !== found)
+    throw new Fault('other-sha256', new Error(`key ${kubeletConfigKey} has the sha256 ${found}, pinned is ${wanted}`), {
+      name,
+      namespace,
+      found,
+      wanted,
+    });
+}
+
+export function identityOf(configMap: ConfigMap | null | undefined): { uid: string; resourceVersion: string } {
+  const refuse = (why: string) => new Fault('bad-object', new Error(why));
+  if (!configMap) throw refuse('ConfigMap must be non-nil');
+  const { uid, resourceVersion } = configMap.metadata ?? {};
+  if (!uid) throw refuse('ConfigMap must have a non-empty UID');
+  if (!resourceVersion) throw refuse('ConfigMap must have a non-empty ResourceVersion');
+  return { uid, resourceVersion };
+}
+
+export function payloadOf({ data, binaryData, metadata }: ConfigMap): Payload {
+  const ourAnnotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key.startsWith('relet.dev/'));
+  return {
+    files: new Map(Object.entries(data ?? {}).map(([key, text]) => [key, Buffer.from(text, 'utf8')])),
+    annotations: Object.fromEntries(ourAnnotations),
+    binaryKeys: Object.keys(binaryData ?? {}),
+  };
+}

@@ -1,0 +1,38 @@
+/** Why a kubelet ended, and whether its config is to blame. Pure. */
+import type { Exit } from '../host/host.js';
+
+export interface Circumstances {
+  /** relet asked it to stop. */
+  told: boolean;
+  /** relet itself was asked to stop, or the machine goes down. */
+  stopping: boolean;
+  /** The node's client certificate is past its end: the kubelet then exits whatever its config says. */
+  certificateExpired: boolean;
+}
+
+export type Death = { blame: 'config' | 'none'; why: string };
+
+// Go programs die of these only when somebody else sends them; their own ends are exit codes and SIGABRT or SIGSEGV.
+const sentFromOutside: ReadonlySet<string> = new Set([
+  'SIGTERM',
+  'SIGKILL',
+  'SIGINT',
+  'SIGHUP',
+  'SIGQUIT',
+  'SIGUSR1',
+  'SIGUSR2',
+]);
+
+export function explain(exit: Exit, { told, stopping, certificateExpired }: Circumstances): Death {
+  if (told) return { blame: 'none', why: 'stopped by relet' };
+  if (stopping) return { blame: 'none', why: 'the machine is going down' };
+  if (exit.error !== undefined) return { blame: 'none', why: `could not be started: ${exit.error.message}` };
+  if (certificateExpired) return { blame: 'none', why: 'the client certificate of the node has expired' };
+  if (exit.signal !== null)
+    return sentFromOutside.has(exit.signal)
+      ? { blame: 'none', why: `killed from outside by ${exit.signal}` }
+      : { blame: 'config', why: `died of ${exit.signal}` };
+  // A kubelet exits 0 only when it was asked to.
+  if (exit.code === 0) return { blame: 'none', why: 'stopped from outside' };
+  return { blame: 'config', why: `exit code ${exit.code}` };
+}

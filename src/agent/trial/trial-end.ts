@@ -1,0 +1,28 @@
+/** What follows from the end of a trial: records, a line in the log, an event. */
+import { betaError, Fault } from '../../api/faults.js';
+import type { AgentParts } from '../agent-parts.js';
+import * as events from '../report/events.js';
+import type { Run } from '../run.js';
+import { describe } from '../source.js';
+import type { ApiSide } from '../sync/api-side.js';
+import { fail, graduate } from '../transitions.js';
+import type { TrialEnd } from './trial.js';
+
+export function concludeTrial(parts: AgentParts, api: ApiSide | undefined, run: Run, end: TrialEnd): void {
+  const { memory, clock, log, counters } = parts;
+  const { source, rank } = run.choice;
+  if (end.kind === 'graduate') {
+    graduate(memory, run.choice);
+    run.trial = undefined;
+    counters.graduations++;
+    log.info('config graduated', { config: describe(source), rank });
+    if (source && rank === 'assigned') api?.tell(events.graduated(source));
+    return;
+  }
+  fail(memory, run.choice, end, new Date(clock.now()));
+  run.trial = undefined;
+  counters.rollbacks++;
+  const error = betaError(new Fault(end.reason, end.cause));
+  log.error('config rolled back', { config: describe(source), error, cause: end.cause });
+  api?.tell(events.rolledBack(source, error, end.cause));
+}

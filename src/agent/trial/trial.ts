@@ -1,0 +1,126 @@
+/**
+ * The trial of a config: what is counted, and what the count decides. Pure; agent.ts asks the kubelet and does what this
+ * says, and the record lets a trial go on after a restart of relet or of the machine.
+ *
+ * on trial ── healthy for the whole duration ──► proven (becomes last known good)
+ *    │  ▲
+ *    │  └─ stopped from outside, reboot, relet restarted: the sum of healthy time is kept
+ *    └──── died by itself too often, or not healthy before the deadline ──► failed (rolled back, remembered)
+ */
+import type { FaultReason } from '../../api/faults.js';
+import { isObject } from '../disk/json-record.js';
+
+export interface Trial {
+  /** Bytes, kubelet version and flags; another key is another trial. */
+  key: string;
+  /** How often the kubelet died by itself. */
+  deaths: number;
+  /** Healthy time so far, summed over restarts that the kubelet did not cause. */
+  healthyMs: number;
+  /** How the node was before the switch: what was not there then is not missed now. */
+  before: NodeBefore;
+  /** The boot of the machine in which it began. */
+  bootId: string;
+}
+
+export interface NodeBefore {
+  nodeReady: boolean;
+  apiAnswered: boolean;
+  /** Static pods ran here: the API server may be one of them. */
+  staticPods: boolean;
+}
+
+export interface TrialLimits {
+  /** Healthy time until a config is last known good. Default 10 min. */
+  durationMs: number;
+  /** How long a config may be without health. Default 60 s. */
+  healthDeadlineMs: number;
+  /** How often the kubelet may die by itself. Default 3. */
+  failedStarts: number;
+}
+
+export const defaultTrialLimits: TrialLimits = { durationMs: 600_000, healthDeadlineMs: 60_000, failedStarts: 3 };
+
+/** One look at the running kubelet. */
+export interface Health {
+  /** /healthz said ok; without a healthz port, the Lease was renewed after the start. */
+  alive: boolean;
+  apiAnswers: boolean;
+  /** The Node is Ready with a sign of life later than the start; only the API can say. */
+  readyAgain: boolean;
+}
+
+export type TrialFailure = { kind: 'failed'; reason: FaultReason; cause: string };
+export type TrialEnd = { kind: 'graduate' } | TrialFailure;
+export type TrialStep = { kind: 'go-on' } | TrialEnd;
+
+export function beginOrResume(recorded: Trial | undefined, fresh: Pick<Trial, 'key' | 'before' | 'bootId'>): Trial {
+  return recorded?.key === fresh.key ? recorded : { ...fresh, deaths: 0, healthyMs: 0 };
+}
+
+export function isHealthy(health: Health, before: NodeBefore): boolean {
+  if (!health.alive) return false;
+  return !health.apiAnswers || !before.nodeReady || health.readyAgain;
+}
+
+/** May this healthy time count? Where the API answered before the switch and does not now, nothing graduates. */
+export function counts(health: Health, before: NodeBefore): boolean {
+  return isHealthy(health, before) && (health.apiAnswers || !before.apiAnswered);
+}
+
+export interface Look {
+  trial: Trial;
+  health: Health;
+  /** Since the kubelet was last healthy, or since its start. */
+  unhealthyMs: number;
+  /** Since the API last answered, or since the start. */
+  apiSilentMs: number;
+  /** The machine was booted anew: a Node and an API server that take their time are then no fault of the config. */
+  rebooted: boolean;
+}
+
+export function afterLook({ trial, health, unhealthyMs, apiSilentMs, rebooted }: Look, limits: TrialLimits): TrialStep {
+  const { before } = trial;
+  const healthy = isHealthy(health, before);
+  const deadline = `${limits.healthDeadlineMs / 1000} s`;
+  const missed = rebooted ? !health.alive : !healthy;
+  if (missed && unhealthyMs >= limits.healthDeadlineMs) {
+    const cause = health.alive
+      ? `the Node was not Ready again within ${deadline}`
+      : `the kubelet was not healthy for ${deadline}`;
+    return { kind: 'failed', reason: 'unhealthy', cause };
+  }
+  const lost = !health.apiAnswers && before.apiAnswered && before.staticPods && !rebooted;
+  if (lost && apiSilentMs >= limits.healthDeadlineMs)
+    return {
+      kind: 'failed',
+      reason: 'no-api',
+      cause: `the API server answered before the switch and not for ${deadline} after it, and this node runs static pods`,
+    };
+  if (counts(health, before) && trial.healthyMs >= limits.durationMs) return { kind: 'graduate' };
+  return { kind: 'go-on' };
+}
+
+/** After the kubelet died by itself: healthy time starts again, and too many deaths end the trial. */
+export function afterDeath(trial: Trial, cause: string, limits: TrialLimits): { trial: Trial; step: TrialStep } {
+  const counted = { ...trial, deaths: trial.deaths + 1, healthyMs: 0 };
+  const step: TrialStep =
+    counted.deaths >= limits.failedStarts
+      ? { kind: 'failed', reason: 'crash-loop', cause: `the kubelet died ${counted.deaths} times, last: ${cause}` }
+      : { kind: 'go-on' };
+  return { trial: counted, step };
+}
+
+export function isTrial(value: unknown): value is Trial {
+  return (
+    isObject(value) &&
+    typeof value.key === 'string' &&
+    Number.isFinite(value.deaths) &&
+    Number.isFinite(value.healthyMs) &&
+    typeof value.bootId === 'string' &&
+    isObject(value.before) &&
+    ['nodeReady', 'apiAnswered', 'staticPods'].every(
+      (name) => typeof (value.before as Record<string, unknown>)[name] === 'boolean',
+    )
+  );
+}

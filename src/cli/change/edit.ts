@@ -1,0 +1,61 @@
+/**
+ * `relet edit NODE`: what the node runs with, in an editor; then the same way as every change.
+ *
+ *   read ─► editor ─► check ─► difference ─► yes? ─► change
+ *             ▲         │
+ *             └─ errors ┘  as comments; saved again unchanged, it ends
+ */
+import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { CannotRun } from '../cannot-run.js';
+import { type EffectiveConfig, minorOf, readEffective } from '../effective-config.js';
+import { type Session, withSession } from '../session.js';
+import { type ChangeVerbOptions, changeTo, errorsIn } from './change-to.js';
+import { withErrors, withIntroduction, withoutRemarks } from './edit-text.js';
+import { type EditedFile, openEditedFile } from './editor.js';
+import { differencesOf } from './set.js';
+
+export const edit = (name: string, options: ChangeVerbOptions): Promise<void> =>
+  withSession(options, async (session) => {
+    const node = await session.references.get(name.replace(/^(node|nodes|no)\//, ''), { signal: session.signal });
+    const effective = await readEffective(session, node);
+    const file = openEditedFile(node.name, process.env);
+    try {
+      const text = await editUntilGood(session, file, node, effective);
+      if (text === undefined) {
+        file.remove();
+        return session.terminal.print('The text is unchanged, so nothing was changed.');
+      }
+      const differences = differencesOf(effective.text, text, minorOf(node));
+      const running = effective.origin === 'configz' ? effective.document : undefined;
+      await changeTo(session, 'edit', [{ node, text, differences, running, unsayable: effective.unsayable }], options);
+    } catch (error) {
+      const isWorthKeeping = !['', effective.text].includes(withoutRemarks(file.present()).trimStart());
+      if (!isWorthKeeping) file.remove();
+      else process.stderr.write(`relet: your text is kept in ${file.path}\n`);
+      throw error;
+    }
+    file.remove();
+  });
+
+/** Undefined when the person gave up. */
+async function editUntilGood(
+  session: Session,
+  file: EditedFile,
+  node: ConfiguredNode,
+  { text: original }: EffectiveConfig,
+): Promise<string | undefined> {
+  let shown = withIntroduction(original, node.name, node.kubeletVersion);
+  for (let before = original; ; ) {
+    const text = withoutRemarks(await session.leavingKeyboardAlone(() => file.edit(shown)));
+    session.signal.throwIfAborted();
+    if (text.trim() === '' || text === original) return undefined;
+    const errors = errorsIn(node, text);
+    if (errors.length === 0) return text;
+    if (text === before)
+      throw new CannotRun(
+        `the text still has errors and was saved unchanged, so nothing was changed:\n${errors.map(({ path, message }) => `  ${path === '' ? '' : `${path}: `}${message}`).join('\n')}`,
+      );
+    before = text;
+    shown = withErrors(text, errors);
+  }
+}

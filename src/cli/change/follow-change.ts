@@ -1,0 +1,111 @@
+/** Follows one node until a change is through, or until it is clear that it will not be. */
+import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { events } from '../../kube/resource-type.js';
+import type { Session } from '../session.js';
+import { type ChangeProgress, changeProgress, type Wish } from './change-progress.js';
+
+export type ChangeEnd =
+  | { kind: 'active'; proven: boolean }
+  | { kind: 'refused' | 'rolled back' | 'cannot follow'; error: string }
+  | { kind: 'changed' | 'gone' | 'timed out' | 'interrupted' };
+
+export interface FollowChange {
+  node: string;
+  wish: Wish;
+  timeoutMs: number;
+  onProgress(text: string): void;
+}
+
+/** How long a node may go on saying what it had said before the change, before that counts as its answer. */
+const doubtMs = 3000;
+
+/** Never throws for what the node does; a watch that breaks is taken up again until the time is over. */
+export async function followChange(session: Session, options: FollowChange): Promise<ChangeEnd> {
+  const { node: name, wish, timeoutMs, onProgress } = options;
+  const done = new AbortController();
+  let doubt: NodeJS.Timeout | undefined;
+  const late = setTimeout(() => done.abort({ kind: 'timed out' } satisfies ChangeEnd), timeoutMs);
+  const onInterrupt = () => done.abort({ kind: 'interrupted' } satisfies ChangeEnd);
+  if (session.signal.aborted) onInterrupt();
+  session.signal.addEventListener('abort', onInterrupt, { once: true });
+  const look = (node: ConfiguredNode | undefined) => {
+    if (node === undefined) return done.abort({ kind: 'gone' } satisfies ChangeEnd);
+    const progress = changeProgress(node, wish);
+    const end = endOf(progress);
+    clearTimeout(doubt);
+    if (end !== undefined && 'doubtful' in progress) doubt = setTimeout(() => done.abort(end), doubtMs);
+    else if (end !== undefined) done.abort(end);
+    else onProgress(progressText(progress));
+  };
+  try {
+    await session.references.follow({
+      name,
+      signal: done.signal,
+      onList: (present) => look(present.find((node) => node.name === name)),
+      onChange: (node, gone) => look(gone ? undefined : node),
+      onFailure: (error) => onProgress(`cannot be followed, trying again: ${(error as Error).message}`),
+    });
+    return done.signal.reason as ChangeEnd;
+  } finally {
+    clearTimeout(late);
+    clearTimeout(doubt);
+    session.signal.removeEventListener('abort', onInterrupt);
+  }
+}
+
+function endOf(progress: ChangeProgress): ChangeEnd | undefined {
+  if (progress.kind === 'asked' || progress.kind === 'taken') return undefined;
+  if (progress.kind !== 'active') return progress;
+  return progress.ready ? { kind: 'active', proven: progress.proven } : undefined;
+}
+
+function progressText(progress: ChangeProgress): string {
+  switch (progress.kind) {
+    case 'asked':
+      return progress.error === undefined
+        ? 'waiting for the node to take it'
+        : `waiting for the node to take it (it reports: ${progress.error})`;
+    case 'taken':
+      return 'taken, the kubelet restarts with it';
+    default:
+      return 'active, waiting for the Node to be Ready again';
+  }
+}
+
+interface Event {
+  reason?: string;
+  message?: string;
+  lastTimestamp?: string;
+  involvedObject?: { kind?: string };
+}
+
+export interface ConfigEvent {
+  at: string;
+  reason: string;
+  message: string;
+}
+
+/** What the node told about its config in events, oldest first. Where they may not be read, none. */
+export async function configEvents({ client, signal }: Session, node: string): Promise<ConfigEvent[]> {
+  try {
+    const fieldSelector = `involvedObject.kind=Node,involvedObject.name=${node}`;
+    const { items } = await client.list<Event & { apiVersion: string; kind: string; metadata: { name: string } }>(
+      events,
+      { namespace: 'default', fieldSelector, signal },
+    );
+    return items
+      .filter(({ reason }) => reason?.startsWith('KubeletConfig'))
+      .map(({ reason = '', message = '', lastTimestamp = '' }) => ({ at: lastTimestamp, reason, message }))
+      .sort((a, b) => a.at.localeCompare(b.at));
+  } catch (error) {
+    signal.throwIfAborted();
+    void error;
+    return [];
+  }
+}
+
+/** The private cause behind the short words of a status, as the newest event about them tells it. */
+export async function causeOfError(session: Session, node: string, error: string): Promise<string | undefined> {
+  const told = (await configEvents(session, node)).reverse().find(({ message }) => message.includes(`: ${error}: `));
+  return told?.message.slice(told.message.indexOf(`: ${error}: `) + error.length + 4);
+}

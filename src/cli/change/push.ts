@@ -1,0 +1,51 @@
+/** `relet push FILE`: a config as an immutable ConfigMap, named by its content as kubectl would name it. */
+import { isUtf8 } from 'node:buffer';
+import { check } from '../../config/check.js';
+import { CannotRun } from '../cannot-run.js';
+import { readBytes } from '../config/documents.js';
+import { type ConfigMap, defaultKey, defaultName, ensureConfigMap, newConfigMap } from '../config-maps.js';
+import type { ConnectionOptions } from '../connection-flags.js';
+import type { KubeletVersion } from '../kubelet-version.js';
+import { type Session, withSession } from '../session.js';
+
+export interface PushOptions extends ConnectionOptions {
+  name?: string;
+  key?: string;
+  kubeletVersion: KubeletVersion;
+  validate: boolean;
+  dryRun?: 'none' | 'client' | 'server';
+  output?: 'name' | 'json';
+}
+
+export const push = (file: string, options: PushOptions): Promise<void> =>
+  withSession(options, async (session) => {
+    const bytes = read(file, options);
+    const { name = defaultName, key = defaultKey } = options;
+    const wanted = newConfigMap({ name, namespace: session.namespace, key, bytes });
+    if (options.dryRun === 'client') return tell(session, wanted, 'created (dry run)', options);
+    const dryRun = options.dryRun === 'server';
+    const { created, configMap } = await ensureConfigMap(session, wanted, { dryRun });
+    tell(session, configMap, `${created ? 'created' : 'unchanged'}${dryRun ? ' (server dry run)' : ''}`, options);
+  });
+
+/** The file's bytes, unchanged: the name is their hash. */
+function read(file: string, { validate, kubeletVersion }: PushOptions): Uint8Array {
+  const bytes = readBytes(file);
+  if (!validate) return bytes;
+  if (!isUtf8(bytes)) throw new CannotRun(`${file} is no text: a kubelet reads only UTF-8`);
+  const { minor } = kubeletVersion;
+  const { findings } = check(bytes.toString('utf8'), { minor, file });
+  const errors = findings.filter(({ severity }) => severity === 'error');
+  if (errors.length === 0) return bytes;
+  const lines = errors.map(({ path, message }) => `  ${path === '' ? '' : `${path}: `}${message}`).join('\n');
+  throw new CannotRun(
+    `kubelet 1.${minor} would not run with ${file}, so nothing was pushed:\n${lines}\nMean another version with --kubelet-version, or push it as it is with --no-validate`,
+  );
+}
+
+function tell({ terminal }: Session, configMap: ConfigMap, done: string, { output }: PushOptions): void {
+  const { name, namespace } = configMap.metadata;
+  if (output === 'name') terminal.print(`configmap/${name}`);
+  else if (output === 'json') terminal.print(JSON.stringify(configMap, null, 2));
+  else terminal.print(`configmap/${name} ${done} in namespace ${namespace}`);
+}

@@ -1,0 +1,25 @@
+/** `relet reset NODE...`: back to the config that is local to the node. */
+import { sourceText } from '../../api/config-history.js';
+import { sourceName } from '../../api/config-state.js';
+import { selectNodes } from '../select-nodes.js';
+import { withSession } from '../session.js';
+import type { AssignVerbOptions } from './assign.js';
+import { makeChanges } from './change.js';
+import { decline, isDryRun } from './change-to.js';
+import { confirm } from './confirm.js';
+
+export const reset = (names: string[], options: AssignVerbOptions): Promise<void> =>
+  withSession(options, async (session) => {
+    const { terminal } = session;
+    const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
+    // One that nobody decided yet may run anything: local is then a decision.
+    const isLocal = ({ configSource, undecided }: (typeof nodes)[number]) => configSource === undefined && !undecided;
+    for (const node of nodes.filter(isLocal)) terminal.print(`${node.name}: is on its local config already`);
+    const changes = nodes.filter((node) => !isLocal(node)).map((node) => ({ node, to: undefined }));
+    if (changes.length === 0) return;
+    for (const { node } of changes)
+      terminal.print(`${node.name}: ${sourceText(sourceName(node.configSource))} -> local`);
+    const who = changes.length === 1 ? changes[0]!.node.name : `${changes.length} nodes`;
+    if (!isDryRun(options) && !(await confirm(session, `Reset ${who}?`, options.yes))) return decline(session);
+    await makeChanges(session, 'reset', changes, options);
+  });

@@ -1,0 +1,69 @@
+/** `relet undo NODE`: takes the last change back, or goes to an older one. */
+import { parseSourceText, readHistory, sourceText, undoTarget } from '../../api/config-history.js';
+import { sourceName } from '../../api/config-state.js';
+import type { NodeConfigSource } from '../../api/node-config-source.js';
+import { isNotFound } from '../../kube/api-error.js';
+import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { CannotRun } from '../cannot-run.js';
+import { readPayload } from '../config-maps.js';
+import { type Session, withSession } from '../session.js';
+import { makeChanges } from './change.js';
+import { type ChangeVerbOptions, decline, isDryRun, refuseErrors } from './change-to.js';
+import { confirm } from './confirm.js';
+
+export interface UndoOptions extends ChangeVerbOptions {
+  /** Number of a line of `relet history`. */
+  to?: number;
+}
+
+export const undo = (name: string, options: UndoOptions): Promise<void> =>
+  withSession(options, async (session) => {
+    const node = await session.references.get(name.replace(/^(node|nodes|no)\//, ''), { signal: session.signal });
+    const target = chooseTarget(session, node, options.to);
+    const now = sourceText(sourceName(node.configSource));
+    if (target === now)
+      return session.terminal.print(`${node.name}: is assigned ${target} already, nothing to take back`);
+    const to = await sourceFor(session, node, target);
+    session.terminal.print(`${node.name}: ${now} -> ${target}`);
+    if (!isDryRun(options) && !(await confirm(session, `Change ${node.name} back?`, options.yes)))
+      return decline(session);
+    await makeChanges(session, 'undo', [{ node, to }], options);
+  });
+
+function chooseTarget({ terminal }: Session, node: ConfiguredNode, number: number | undefined): string {
+  const history = readHistory(node.history);
+  if (number !== undefined) {
+    const entry = history[number - 1];
+    if (entry !== undefined) return entry.to;
+    throw new CannotRun(`${node.name} has no change ${number} in its history; 'relet history ${node.name}' lists them`);
+  }
+  const target = undoTarget(history, sourceName(node.configSource));
+  if (target === undefined)
+    throw new CannotRun(
+      `no change of ${node.name} is recorded, so there is nothing to take back; 'relet reset ${node.name}' goes to its local config`,
+    );
+  if (target.changedPastRelet)
+    terminal.print(`Note: ${node.name} was changed without relet since; this goes back to the last change it made.`);
+  return target.to;
+}
+
+/** The ConfigMap must still be there, and good for the kubelet as it is now. */
+async function sourceFor(
+  session: Session,
+  node: ConfiguredNode,
+  target: string,
+): Promise<NodeConfigSource | undefined> {
+  const source = parseSourceText(target);
+  if (source === undefined) return undefined;
+  try {
+    const { text } = await readPayload(session, source);
+    refuseErrors(node, text);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new CannotRun(
+      `ConfigMap ${source.namespace}/${source.name} is gone from the API; 'relet history ${node.name}' shows other ways back, 'relet reset ${node.name}' the local one. If the node had it last, 'relet node view last-known-good' on the host prints it`,
+    );
+  }
+  const { namespace, name, key: kubeletConfigKey } = source;
+  return { configMap: { namespace, name, kubeletConfigKey } };
+}

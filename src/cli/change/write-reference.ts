@@ -1,0 +1,39 @@
+/** Writes one node's reference and its history in one request, unless another hand was on it meanwhile. */
+import { sourceText, withEntry } from '../../api/config-history.js';
+import { sameReference, sourceName } from '../../api/config-state.js';
+import { isConflict } from '../../kube/api-error.js';
+import { CannotRun } from '../cannot-run.js';
+import type { Session } from '../session.js';
+import type { NodeChange } from './change.js';
+
+export interface Asking {
+  by: string;
+  verb: string;
+  why?: string;
+  dryRun?: boolean;
+}
+
+/** Other writes to the same object (heartbeats, labels) are no reason to give up; another hand on the reference is. */
+export async function writeReference(session: Session, { node, to }: NodeChange, asking: Asking): Promise<void> {
+  const before = sourceName(node.configSource);
+  for (let present = node, tries = 0; ; tries++) {
+    if (!sameReference(before, sourceName(present.configSource)))
+      throw new CannotRun(
+        `${node.name} was changed by somebody else meanwhile: it is now assigned ${sourceText(sourceName(present.configSource))}; look at it ('relet history ${node.name}') and try again`,
+      );
+    const { by, verb, why } = asking;
+    const entry = { at: new Date().toISOString().replace(/\.\d+Z$/, 'Z'), by, verb, ...(why && { why }) };
+    const history = withEntry(present.history, {
+      ...entry,
+      from: sourceText(before),
+      to: sourceText(sourceName(to)),
+    });
+    try {
+      await session.references.assign(present, to, { history, dryRun: asking.dryRun ?? false });
+      return;
+    } catch (error) {
+      if (!isConflict(error) || tries >= 10) throw error;
+    }
+    present = await session.references.get(node.name);
+  }
+}

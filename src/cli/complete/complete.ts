@@ -1,0 +1,71 @@
+/**
+ * `relet __complete WORDS…`: what may stand in place of the last word. The command line is read with the very declarations
+ * that run it; names come from the cluster, quickly or not at all: completion must never hang or complain.
+ */
+
+import { changeCommands } from '../change/verbs-that-change.js';
+import { configVerb } from '../config/config.js';
+import { addConnectionFlags } from '../connection-flags.js';
+import { lookCommands } from '../look/verbs-that-look.js';
+import { writeOut } from '../write-out.js';
+import { type Answer, noFiles, noSpace, wanted } from './complete-words.js';
+
+export interface KnownVerb {
+  name: string;
+  summary: string;
+}
+
+export async function complete(words: string[], verbs: readonly KnownVerb[]): Promise<void> {
+  const { suggestions, directive } = await answer(words, verbs);
+  const lines = suggestions.map(({ word, what }) => (what === undefined ? word : `${word}\t${what}`));
+  writeOut(`${[...lines, `:${directive}`].join('\n')}\n`);
+}
+
+async function answer(words: string[], verbs: readonly KnownVerb[]): Promise<Answer> {
+  const [first = '', ...rest] = words;
+  if (words.length <= 1)
+    return fitting(
+      first,
+      verbs.map(({ name, summary }) => ({ word: name, what: summary })),
+    );
+  const command = Object.hasOwn(lookCommands, first)
+    ? lookCommands[first]!()
+    : Object.hasOwn(changeCommands, first)
+      ? changeCommands[first]!()
+      : undefined;
+  if (command !== undefined) addConnectionFlags(command);
+  const last = rest.at(-1)!;
+  if (first === 'completion')
+    return fitting(
+      last,
+      ['bash', 'zsh', 'fish'].map((word) => ({ word })),
+    );
+  if (first === 'config' && rest.length === 1)
+    return fitting(
+      last,
+      configVerb().commands.map((sub) => ({ word: sub.name(), what: sub.description() })),
+    );
+  const target = first === 'config' ? configVerb().commands.find((sub) => sub.name() === rest[0]) : command;
+  if (target === undefined) return { suggestions: [], directive: 0 };
+  const want = wanted(target, first === 'config' ? rest.slice(1) : rest);
+  switch (want.kind) {
+    case 'words':
+      return fitting(want.typed, want.words, want.before);
+    case 'files':
+      return { suggestions: [], directive: 0 };
+    case 'nothing':
+      return { suggestions: [], directive: noFiles };
+    case 'names': {
+      const { namesOf } = await import('./complete-names.js');
+      const found = await namesOf(want.of, want.typed, want.options);
+      const { suggestions, directive } = fitting(want.typed, found, want.before);
+      const open = suggestions.some(({ word }) => word.endsWith('='));
+      return { suggestions, directive: (want.of.includes('files') ? 0 : directive) | (open ? noSpace : 0) };
+    }
+  }
+}
+
+function fitting(typed: string, words: { word: string; what?: string }[], before = ''): Answer {
+  const found = words.filter(({ word }) => word.startsWith(typed));
+  return { suggestions: found.map(({ word, ...rest }) => ({ ...rest, word: before + word })), directive: noFiles };
+}

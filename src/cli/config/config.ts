@@ -1,0 +1,55 @@
+/** `relet config`: what relet knows about KubeletConfiguration, for CI and for people. Needs no cluster. */
+import type { Command } from 'commander';
+import { collect, oneOf, runVerb, verb } from '../command-line.js';
+import { kubeletVersionOption } from '../kubelet-version.js';
+
+export const run = (args: string[]): Promise<void> => runVerb(configVerb(), args);
+
+// The actions are imported when they run: `validate` does not wait for the catalogue, nor `explain` for the YAML reader.
+export function configVerb(): Command {
+  const config = verb('relet config', 'Check, explain and compare KubeletConfiguration files. Needs no cluster.');
+
+  config
+    .command('validate')
+    .description('Check files as the kubelet of a version would, and foresee what would stop it at start')
+    .argument('<FILE...>', "KubeletConfiguration or ConfigMap manifests, YAML or JSON; '-' is standard input")
+    .addOption(kubeletVersionOption())
+    .option('--flag <NAME=VALUE>', 'kubelet flag laid over the file, as on the node; may be repeated', collect)
+    .option('--host <FILE>', 'what the host has (cgroup version, CPUs, files …), to settle what depends on it')
+    .option('--lenient', 'forgive unknown and duplicate fields, as the kubelet does')
+    .addOption(oneOf('-o, --output <FORMAT>', 'how findings are written', ['text', 'json', 'github']))
+    .addHelpText('after', '\nEnds with 0 without errors, 1 with errors, 2 when it could not check.')
+    .action(async (files, options) => (await import('./validate.js')).validateFiles(files, options));
+
+  config
+    .command('explain')
+    .description('Tell what a field is, its default and versions, and what changing it on a live node needs')
+    .argument('[FIELD]', 'path such as maxPods or logging.format, or part of one; all fields when left out')
+    .addOption(kubeletVersionOption())
+    .action(async (field, options) => (await import('./explain.js')).explain(field, options));
+
+  config
+    .command('diff')
+    .description('Compare two configs by meaning, defaults included, and tell what the change needs')
+    .argument('<A>', "file; '-' is standard input")
+    .argument('<B>', 'file')
+    .addOption(kubeletVersionOption())
+    .addOption(oneOf('-o, --output <FORMAT>', 'how the difference is written', ['text', 'json']))
+    .addHelpText('after', '\nEnds with 0 when both mean the same, 1 when they differ, 2 if it cannot tell.')
+    .action(async (a, b, options) => (await import('./diff.js')).diffFiles(a, b, options));
+
+  config
+    .command('defaults')
+    .description('Print the config of a kubelet that is given none')
+    .addOption(kubeletVersionOption())
+    .addOption(oneOf('-o, --output <FORMAT>', 'format', ['yaml', 'json']))
+    .action(async (options) => (await import('./defaults.js')).printDefaults(options));
+
+  config
+    .command('schema')
+    .description('Print a JSON Schema, so that editors complete and check the file')
+    .addOption(kubeletVersionOption())
+    .action(async (options) => (await import('./schema.js')).printSchema(options));
+
+  return config;
+}

@@ -1,0 +1,25 @@
+/** `relet config defaults`: the config of a kubelet that is given none. */
+import { stringify } from 'yaml';
+import { setDefaults } from '../../config/defaults.js';
+import type { KubeletVersion } from '../kubelet-version.js';
+import { openTerminal } from '../terminal.js';
+
+const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
+
+export function printDefaults(options: { kubeletVersion: KubeletVersion; output: 'yaml' | 'json' }): void {
+  const config = { ...header, ...(said(setDefaults({}, options.kubeletVersion.minor)) as object) };
+  const { print } = openTerminal();
+  print(options.output === 'json' ? JSON.stringify(config, null, 2) : stringify(config, { version: '1.1' }));
+  if (options.kubeletVersion.note !== undefined) process.stderr.write(`relet: for ${options.kubeletVersion.note}\n`);
+}
+
+/** Without what is nil or empty: `/configz` leaves that out too, and so does a person who writes a config. */
+function said(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const parts = Object.entries(value)
+    .filter(([, part]) => part !== null && part !== '')
+    .map(([name, part]) => [name, said(part)] as const)
+    .filter(([, part]) => !(typeof part === 'object' && part !== null && Object.keys(part).length === 0));
+  return Object.fromEntries(parts);
+}

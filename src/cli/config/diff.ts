@@ -1,0 +1,36 @@
+/** `relet config diff`: what differs between two configs by meaning, and what the change needs on a live node. */
+import { DecodeError, decode } from '../../config/decode.js';
+import { diff } from '../../config/diff.js';
+import type { KubeletConfig, Minor } from '../../config/model.js';
+import { CannotRun } from '../cannot-run.js';
+import { differencesAsJson, differencesAsText, withImpact } from '../change-text.js';
+import type { KubeletVersion } from '../kubelet-version.js';
+import { openTerminal } from '../terminal.js';
+import { readConfigDocument } from './documents.js';
+
+interface DiffOptions {
+  kubeletVersion: KubeletVersion;
+  output: 'text' | 'json';
+}
+
+export async function diffFiles(a: string, b: string, { kubeletVersion, output }: DiffOptions): Promise<void> {
+  if (a === '-' && b === '-')
+    throw new CannotRun('standard input can be only one of the two; name a file for the other');
+  const { minor, note } = kubeletVersion;
+  const [before, after] = [await read(a, minor), await read(b, minor)];
+  const differences = diff(before, after, minor).map((change) => withImpact(change, minor));
+  const terminal = openTerminal();
+  terminal.print(output === 'json' ? differencesAsJson(differences) : differencesAsText(differences, terminal));
+  if (output === 'text' && note !== undefined) process.stderr.write(`relet: compared for ${note}\n`);
+  process.exitCode = differences.length === 0 ? 0 : 1;
+}
+
+async function read(file: string, minor: Minor): Promise<KubeletConfig> {
+  const document = await readConfigDocument(file);
+  try {
+    return decode(document.text, { minor, file, strict: false }).config;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw new CannotRun(`${file}: ${error.message}; 'relet config validate ${file}' shows where`);
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Finds the KubeletConfigurations in a file: the file itself, or the payloads of the ConfigMap manifests in it. Lines and
+ * columns of a payload are led back to the file, so that findings point to where a person has to change something.
+ */
+import { CannotRun } from '../cannot-run.js';
+import { readAtMost } from '../read-at-most.js';
+
+export interface ConfigDocument {
+  /** The file, or `file#name/key` where it holds several. */
+  name: string;
+  /** The file as given; `-` for standard input. */
+  file: string;
+  text: string;
+  /** Where a place in `text` stands in the file. */
+  locate(line: number, column: number): { line: number; column: number };
+}
+
+/** Far beyond what etcd stores in one object. */
+const mostBytes = 8 * 1024 * 1024;
+
+const asIs = (line: number, column: number) => ({ line, column });
+
+export async function readConfigDocuments(file: string): Promise<ConfigDocument[]> {
+  const text = readText(file);
+  // A manifest is recognised by parsing; only texts that name a ConfigMap at all pay for that, and for the library.
+  if (!/kind["']?\s*:\s*["']?(ConfigMap|List)/.test(text)) return [{ name: file, file, text, locate: asIs }];
+  const { payloadsOf } = await import('./configmap-payloads.js');
+  const payloads = payloadsOf(text);
+  if (payloads === undefined) return [{ name: file, file, text, locate: asIs }];
+  if (payloads.length === 0)
+    throw new CannotRun(
+      `${file}: the manifest holds no KubeletConfiguration; relet looks for data keys whose text has 'kind: KubeletConfiguration', and for the key 'kubelet'`,
+    );
+  const sole = payloads.length === 1;
+  return payloads.map(({ label, ...rest }) => ({ ...rest, file, name: sole ? file : `${file}#${label}` }));
+}
+
+/** The one config in a file; several are an error, since the verb would not know which is meant. */
+export async function readConfigDocument(file: string): Promise<ConfigDocument> {
+  const [document, ...others] = await readConfigDocuments(file);
+  if (document === undefined || others.length > 0)
+    throw new CannotRun(`${file}: holds ${others.length + 1} configs; split the file, one config is compared with one`);
+  return document;
+}
+
+const readText = (file: string): string => readBytes(file).toString('utf8');
+
+export function readBytes(file: string): Buffer {
+  const name = file === '-' ? 'standard input' : file;
+  try {
+    return readAtMost(file, mostBytes);
+  } catch (error) {
+    throw new CannotRun(`cannot read ${name}: ${reason(error)}`);
+  }
+}
+
+function reason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return 'there is no such file';
+  if (code === 'EISDIR') return 'it is a directory; name the files in it';
+  if (code === 'EACCES') return 'permission denied';
+  return message;
+}

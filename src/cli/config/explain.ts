@@ -1,0 +1,113 @@
+/** `relet config explain`: what a field is, and what changing it on a live node needs. */
+import { entryOf, impactOf, needsMeaning, themes } from '../../config/catalogue.js';
+import { defaultOf, existsIn, type Field, fieldAt, fields } from '../../config/fields.js';
+import { type Minor, newestMinor } from '../../config/model.js';
+import { nearest } from '../../config/suggest.js';
+import { CannotRun } from '../cannot-run.js';
+import type { KubeletVersion } from '../kubelet-version.js';
+import { paintNeeds } from '../needs-color.js';
+import { openTerminal, type Terminal, wrap } from '../terminal.js';
+
+export function explain(wanted: string | undefined, { kubeletVersion }: { kubeletVersion: KubeletVersion }): void {
+  const terminal = openTerminal();
+  terminal.print(answer(wanted, kubeletVersion.minor, terminal));
+}
+
+function answer(wanted: string | undefined, minor: Minor, terminal: Terminal): string {
+  if (wanted === undefined) return overview(minor, terminal);
+  const exact = find(wanted);
+  if (exact !== undefined) return page(exact, minor, terminal);
+  const found = search(wanted);
+  if (found.length === 0) throw new CannotRun(`there is no field like '${wanted}'${guess(wanted)}`);
+  return `${matches(found, wanted, terminal)}\n\n'relet config explain FIELD' tells all about one of them.`;
+}
+
+function guess(wanted: string): string {
+  const last = (path: string) => path.slice(path.lastIndexOf('.') + 1);
+  const word = nearest(
+    last(wanted),
+    fields.map(({ path }) => last(path)),
+  );
+  return word === undefined ? "; 'relet config explain' lists all" : `; did you mean '${word}'?`;
+}
+
+/** By path, whatever its case; or by its last part, where only one field has that. */
+function find(wanted: string): Field | undefined {
+  const lower = wanted.replace(/^KubeletConfiguration\./i, '').toLowerCase();
+  const sameEnd = fields.filter(({ path }) => path.toLowerCase().endsWith(`.${lower}`));
+  return (
+    fieldAt(wanted) ??
+    fields.find(({ path }) => path.toLowerCase() === lower) ??
+    fields.find(({ flag }) => flag === wanted.replace(/^--/, '')) ??
+    (sameEnd.length === 1 ? sameEnd[0] : undefined)
+  );
+}
+
+/** Fields whose path, flag or description holds every word. */
+function search(wanted: string): Field[] {
+  const words = wanted
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((word) => word !== '');
+  const text = (field: Field) => `${field.path} ${field.flag ?? ''} ${entryOf(field.path)?.what}`.toLowerCase();
+  const byName = fields.filter(({ path }) => words.every((word) => path.toLowerCase().includes(word)));
+  return byName.length > 0 ? byName : fields.filter((field) => words.every((word) => text(field).includes(word)));
+}
+
+function matches(found: Field[], wanted: string, { columns, paint }: Terminal): string {
+  const heading = `${found.length === 1 ? 'One field' : `${found.length} fields`} for '${wanted}':\n`;
+  return [
+    heading,
+    ...found.map(({ path }) => `${paint.bold(path)}\n${wrap(entryOf(path)!.what, columns, '    ')}`),
+  ].join('\n');
+}
+
+function overview(minor: Minor, { paint }: Terminal): string {
+  const blocks = themes.map(([title, entries]) => {
+    const lines = Object.keys(entries)
+      .filter((path) => existsIn(fieldAt(path)!, minor))
+      .map((path) => `  ${path.padEnd(62)} ${paintNeeds(impactOf(path, minor)!.needs, paint)}`);
+    return `${paint.bold(title)}\n${lines.join('\n')}`;
+  });
+  return `Fields of kubelet 1.${minor}, and what changing them on a live node needs.\n\n${blocks.join('\n\n')}`;
+}
+
+function page(field: Field, minor: Minor, { columns, paint }: Terminal): string {
+  const entry = entryOf(field.path)!;
+  const { needs, why, risk } = impactOf(field.path, minor)!;
+  const facts: [string, string][] = [
+    ['FIELD', `${paint.bold(field.path)} <${typeName(field)}>`],
+    ['DEFAULT', existsIn(field, minor) ? defaultText(field, minor) : `not in 1.${minor}`],
+    ['VERSIONS', versions(field)],
+    ...(field.flag === undefined ? [] : [['FLAG', `--${field.flag}`] as [string, string]]),
+  ];
+  const children = fields.filter(
+    ({ path }) => path.startsWith(`${field.path}.`) || path.startsWith(`${field.path}[].`),
+  );
+  return [
+    ...facts.map(([name, value]) => `${name.padEnd(10)}${value}`),
+    '',
+    wrap(entry.what, columns),
+    '',
+    `${'CHANGING IT NEEDS'.padEnd(18)} ${paintNeeds(needs, paint)}`,
+    wrap(needsMeaning[needs], columns, '    '),
+    'WHY',
+    wrap(why, columns, '    '),
+    'WHAT CAN GO WRONG',
+    wrap(risk, columns, '    '),
+    ...(children.length === 0 ? [] : ['FIELDS', ...children.map(({ path }) => `    ${path}`)]),
+  ].join('\n');
+}
+
+const typeName = ({ goType }: Field): string => (goType === '{}' ? 'object' : goType);
+
+function versions({ first, last }: Field): string {
+  return last === newestMinor ? `since 1.${first}` : `1.${first} to 1.${last}`;
+}
+
+function defaultText(field: Field, minor: Minor): string {
+  if (field.goType === '{}') return 'see the fields in it';
+  const value = defaultOf(field, minor);
+  const text = value === null ? 'none' : typeof value === 'string' && value !== '' ? value : JSON.stringify(value);
+  return field.computedDefault === undefined ? text : `${text} (${field.computedDefault})`;
+}

@@ -1,0 +1,66 @@
+/** Findings as people, programs and GitHub read them. */
+import type { Finding } from '../../config/model.js';
+import { type Terminal, wrap } from '../terminal.js';
+
+/** The result for one document, in the form that `-o json` prints. */
+export interface Report {
+  file: string;
+  kubeletVersion: string;
+  verdict: 'accepted' | 'decode-error' | 'validate-error';
+  startup: 'ok' | 'fails';
+  findings: Finding[];
+}
+
+export function asJson(reports: Report[]): string {
+  return JSON.stringify(reports, null, 2);
+}
+
+/** One block per finding, headed by `file:line:column` so that terminals and editors can jump there; then a line per file. */
+export function asText(reports: Report[], terminal: Terminal): string {
+  return reports
+    .flatMap((report) => [
+      ...report.findings.map((finding) => block(report.file, finding, terminal)),
+      summary(report, terminal),
+    ])
+    .join('\n');
+}
+
+function block(file: string, finding: Finding, { columns, paint }: Terminal): string {
+  const { severity, source, path, line, column, message } = finding;
+  const place = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
+  const word = severity === 'error' ? paint.red('error') : paint.yellow('warning');
+  const who = source === 'relet' ? paint.dim(' (found by relet)') : '';
+  return `${`${paint.bold(place)}  ${word}${who}  ${path}`.trimEnd()}\n${wrap(message, columns, '    ')}`;
+}
+
+function summary({ file, kubeletVersion, verdict, startup, findings }: Report, { paint }: Terminal): string {
+  const warnings = findings.filter(({ severity }) => severity === 'warning').length;
+  const tail = warnings === 0 ? '' : `, ${count(warnings, 'warning')}`;
+  const kubelet = `kubelet ${kubeletVersion}`;
+  if (verdict !== 'accepted') return paint.red(`${file}: ${kubelet} would refuse it (${verdict})${tail}`);
+  if (startup === 'fails') return paint.red(`${file}: ${kubelet} would accept it and then fail to start${tail}`);
+  if (findings.length > warnings)
+    return paint.red(`${file}: ${kubelet} would forgive this, relet does only with --lenient${tail}`);
+  return paint.green(`${file}: fine for ${kubelet}${tail}`);
+}
+
+const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
+
+/** Workflow commands: each finding appears beside its line in the pull request. */
+export function asGithub(reports: Report[]): string {
+  return reports
+    .flatMap(({ file, findings }) => findings.map((finding) => annotation(file.replace(/#.*$/, ''), finding)))
+    .join('\n');
+}
+
+function annotation(file: string, { severity, path, line, column, message }: Finding): string {
+  const properties = [
+    `file=${escapeProperty(file)}`,
+    ...(line === undefined ? [] : [`line=${line}`, `col=${column ?? 1}`]),
+    `title=${escapeProperty(path === '' ? 'KubeletConfiguration' : path)}`,
+  ];
+  return `::${severity} ${properties.join(',')}::${escapeData(message)}`;
+}
+
+const escapeData = (text: string): string => text.replace(/%/g, '%25').replace(/\r/g, '%0D').replace(/\n/g, '%0A');
+const escapeProperty = (text: string): string => escapeData(text).replace(/:/g, '%3A').replace(/,/g, '%2C');

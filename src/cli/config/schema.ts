@@ -1,0 +1,9 @@
+/** `relet config schema`: a JSON Schema of one kubelet minor, for editors. */
+import { jsonSchema } from '../../config/schema.js';
+import type { KubeletVersion } from '../kubelet-version.js';
+import { openTerminal } from '../terminal.js';
+
+export function printSchema({ kubeletVersion }: { kubeletVersion: KubeletVersion }): void {
+  openTerminal().print(JSON.stringify(jsonSchema(kubeletVersion.minor), null, 2));
+  if (kubeletVersion.note !== undefined) process.stderr.write(`relet: for ${kubeletVersion.note}\n`);
+}

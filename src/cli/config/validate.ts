@@ -1,0 +1,90 @@
+/** `relet config validate`: would the kubelet take these files, and start with them? */
+import { readFileSync } from 'node:fs';
+import { check } from '../../config/check.js';
+import type { Finding, Host } from '../../config/model.js';
+import { CannotRun } from '../cannot-run.js';
+import type { KubeletVersion } from '../kubelet-version.js';
+import { openTerminal } from '../terminal.js';
+import { type ConfigDocument, readConfigDocuments } from './documents.js';
+import { asGithub, asJson, asText, type Report } from './finding-output.js';
+
+export interface ValidateOptions {
+  kubeletVersion: KubeletVersion;
+  flag?: string[];
+  host?: string;
+  lenient?: boolean;
+  output: 'text' | 'json' | 'github';
+}
+
+export async function validateFiles(files: string[], options: ValidateOptions): Promise<void> {
+  const host = options.host === undefined ? undefined : readHost(options.host);
+  const documents = (await Promise.all(files.map(readConfigDocuments))).flat();
+  const reports = documents.map((document) => report(document, options, host));
+  const terminal = openTerminal();
+  if (options.output === 'json') terminal.print(asJson(reports));
+  else if (options.output === 'github') terminal.print(asGithub(reports));
+  else terminal.print(asText(reports, terminal));
+  if (options.output !== 'json' && options.kubeletVersion.note !== undefined)
+    process.stderr.write(`relet: checked for ${options.kubeletVersion.note}\n`);
+  const clean = reports.every(({ findings }) => findings.every(({ severity }) => severity === 'warning'));
+  process.exitCode = clean ? 0 : 1;
+}
+
+function report(document: ConfigDocument, options: ValidateOptions, host: Host | undefined): Report {
+  const { minor } = options.kubeletVersion;
+  const { verdict, startup, findings } = check(document.text, {
+    minor,
+    flags: (options.flag ?? []).map(asArgument),
+    lenient: options.lenient === true,
+    file: document.file === '-' ? '/dev/stdin' : document.file,
+    ...(host === undefined ? {} : { host }),
+  });
+  return {
+    file: document.name,
+    kubeletVersion: `1.${minor}`,
+    verdict,
+    startup,
+    findings: findings.map((finding) => inFile(finding, document)),
+  };
+}
+
+/** `max-pods=60` and `--max-pods=60` are the same argument. */
+const asArgument = (flag: string): string => (flag.startsWith('-') ? flag : `--${flag}`);
+
+/** Places in the file, not in the payload; in the order of the fields that `-o json` promises. */
+function inFile({ severity, source, path, line, column, message }: Finding, document: ConfigDocument): Finding {
+  const place = line === undefined ? {} : document.locate(line, column ?? 1);
+  return { severity, source, path, ...place, message };
+}
+
+function readHost(file: string): Host {
+  try {
+    return parseHost(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    throw new CannotRun(`--host ${file}: ${(error as Error).message}; see 'docs/config.md' for what it may hold`);
+  }
+}
+
+const hostShape: Record<keyof Host, (value: unknown) => boolean> = {
+  os: (value) => value === 'linux' || value === 'windows',
+  cgroupVersion: (value) => value === 1 || value === 2,
+  cpus: (value) => typeof value === 'number',
+  memoryBytes: (value) => typeof value === 'number',
+  swap: (value) => typeof value === 'boolean',
+  systemd: (value) => typeof value === 'boolean',
+  numaNodes: (value) => typeof value === 'number',
+  files: (value) => isObject(value) && Object.values(value).every((exists) => typeof exists === 'boolean'),
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function parseHost(value: unknown): Host {
+  if (!isObject(value)) throw new Error('expected a JSON object');
+  for (const [key, part] of Object.entries(value)) {
+    if (!Object.hasOwn(hostShape, key))
+      throw new Error(`unknown key '${key}', expected ${Object.keys(hostShape).join(', ')}`);
+    if (!hostShape[key as keyof Host](part)) throw new Error(`'${key}' has the wrong type`);
+  }
+  return value as Host;
+}

@@ -1,0 +1,87 @@
+/** `relet doctor [NODE]`: what operators trip over, and the remedy for each. Changes nothing. */
+import { isForbidden } from '../../kube/api-error.js';
+import type { ConfiguredNode } from '../../kube/config-reference.js';
+import type { ConnectionOptions } from '../connection-flags.js';
+import { selectNodes } from '../select-nodes.js';
+import { type Session, withSession } from '../session.js';
+import { type Terminal, wrap } from '../terminal.js';
+import { checkCaller, checkClock, checkServer } from './cluster.js';
+import { checkConfigMaps, checkUnused } from './configmaps.js';
+import { checkAgents, checkNodeAccess, checkNodeClocks, checkPinned, checkStates } from './nodes.js';
+
+export interface Diagnosis {
+  /** `unknown`: it could not be looked at, and that is said too. */
+  level: 'ok' | 'warning' | 'error' | 'unknown';
+  what: string;
+  remedy?: string;
+}
+
+export interface DoctorOptions extends ConnectionOptions {
+  output: 'text' | 'json';
+}
+
+export const doctor = (name: string | undefined, options: DoctorOptions): Promise<void> =>
+  withSession(options, async (session) => {
+    const found: Diagnosis[] = [];
+    const tell = (more: Diagnosis[]) => {
+      found.push(...more);
+      if (options.output === 'text') for (const one of more) session.terminal.print(asText(one, session.terminal));
+    };
+    for await (const more of diagnose(session, name)) tell(more);
+    if (options.output === 'json') session.terminal.print(JSON.stringify(found, null, 2));
+    else session.terminal.print(`\n${summary(found)}`);
+    process.exitCode = found.some(({ level }) => level === 'error') ? 1 : 0;
+  });
+
+async function* diagnose(session: Session, name: string | undefined): AsyncGenerator<Diagnosis[]> {
+  yield await tried('the server', () => checkServer(session));
+  yield await tried('the clock', () => checkClock(session));
+  yield await tried('your permissions', () => checkCaller(session));
+  const nodes: ConfiguredNode[] = [];
+  yield await tried('the nodes', async () => {
+    nodes.push(...(await selectNodes(session, name === undefined ? { names: [], all: true } : { names: [name] })));
+    return [...checkAgents(nodes), ...checkStates(nodes)];
+  });
+  if (nodes.length === 0) return;
+  yield await tried('the assigned ConfigMaps', () => checkConfigMaps(session, nodes));
+  yield await tried('what nodes may read', () => checkNodeAccess(session, nodes));
+  yield await tried('fields pinned by flags', () => checkPinned(session, nodes));
+  yield await tried('the clocks of nodes', () => checkNodeClocks(session, nodes));
+  if (name === undefined) yield await tried('unused ConfigMaps', () => checkUnused(session));
+}
+
+/** What may not be looked at is told, and the rest goes on. */
+async function tried(what: string, check: () => Promise<Diagnosis[]>): Promise<Diagnosis[]> {
+  try {
+    return await check();
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return [{ level: 'unknown', what: `${what}: ${(error as Error).message}` }];
+  }
+}
+
+function asText({ level, what, remedy }: Diagnosis, { columns, paint }: Terminal): string {
+  const marks = {
+    ok: paint.green('ok'),
+    warning: paint.yellow('warning'),
+    error: paint.red('error'),
+    unknown: paint.dim('unknown'),
+  };
+  const gap = ' '.repeat(9 - level.length);
+  const text = wrap(what, columns, ' '.repeat(9)).trimStart();
+  return `${marks[level]}${gap}${text}${remedy === undefined ? '' : `\n${wrap(`-> ${remedy}`, columns, ' '.repeat(9))}`}`;
+}
+
+function summary(found: Diagnosis[]): string {
+  const count = (level: Diagnosis['level']) => found.filter((one) => one.level === level).length;
+  const [errors, warnings] = [count('error'), count('warning')];
+  const unknown = count('unknown');
+  if (errors === 0 && warnings === 0) return unknown === 0 ? 'All is well.' : 'All that could be seen is well.';
+  return `${errors} error${errors === 1 ? '' : 's'}, ${warnings} warning${warnings === 1 ? '' : 's'}.`;
+}
+
+/** Names for a sentence: all of a few, some of many. */
+export function someOf(names: readonly string[]): string {
+  const shown = names.slice(0, 5).join(', ');
+  return names.length <= 5 ? shown : `${shown} and ${names.length - 5} more`;
+}

@@ -1,0 +1,139 @@
+/** What `relet doctor` looks at on nodes: who reports, in which state, what they may read, pinned fields, clocks. */
+import { type ConfigState, configState, sourceName } from '../../api/config-state.js';
+import type { KubeObject } from '../../api/object.js';
+import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { leases } from '../../kube/resource-type.js';
+import { askRunning } from '../effective-config.js';
+import { pinnedNow } from '../look/pinned-fields.js';
+import type { Session } from '../session.js';
+import { type Diagnosis, someOf } from './doctor.js';
+
+/** Questions that go to each node, or about each, are asked for so many at most. */
+const mostAsked = 50;
+
+export function checkAgents(nodes: ConfiguredNode[]): Diagnosis[] {
+  const silent = nodes.filter(({ reports }) => !reports);
+  const deaf = silent.filter(({ configSource }) => configSource !== undefined).map(({ name }) => name);
+  const versions = new Map<string, string[]>();
+  for (const { agentVersion, name } of nodes)
+    if (agentVersion !== undefined) versions.set(agentVersion, [...(versions.get(agentVersion) ?? []), name]);
+  const found: Diagnosis[] = [];
+  if (deaf.length > 0)
+    found.push({
+      level: 'error',
+      what: `assigned a config, and nothing there ever reported about it: ${someOf(deaf)}`,
+      remedy: "run 'relet kubelet --dynamic-config-dir=…' in front of the kubelet there, or 'relet reset' them",
+    });
+  const reporting = nodes.length - silent.length;
+  found.push({ level: 'ok', what: `${reporting} of ${nodes.length} nodes report about their config` });
+  if (versions.size === 1)
+    found.push({ level: 'ok', what: `relet on the nodes is version ${[...versions.keys()][0]}` });
+  if (versions.size > 1)
+    found.push({
+      level: 'warning',
+      what: `nodes run different versions of relet: ${[...versions].map(([version, names]) => `${version} (${someOf(names)})`).join(', ')}`,
+      remedy: 'fine during an upgrade; finish it',
+    });
+  return found;
+}
+
+const remedies: Partial<Record<ConfigState, string>> = {
+  refused: "'relet describe NODE' tells why; correct the config with 'relet edit', or 'relet undo'",
+  'rolled back': "'relet describe NODE' tells why; correct the config with 'relet edit', or 'relet undo'",
+  waiting: "'relet describe NODE' tells what it waits for",
+  trial: "'relet wait NODE --for=lastKnownGood' waits for the end of the trial",
+};
+
+export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
+  const byState = new Map<ConfigState, string[]>();
+  for (const node of nodes) byState.set(configState(node), [...(byState.get(configState(node)) ?? []), node.name]);
+  const levels: Partial<Record<ConfigState, Diagnosis['level']>> = {
+    refused: 'error',
+    'rolled back': 'error',
+    waiting: 'warning',
+  };
+  const found: Diagnosis[] = [];
+  for (const [state, names] of byState) {
+    const remedy = remedies[state];
+    if (remedy !== undefined) found.push({ level: levels[state] ?? 'ok', what: `${state}: ${someOf(names)}`, remedy });
+  }
+  const cannot = nodes.filter(({ status }) => status.error?.startsWith('failed to sync: '));
+  for (const { name, status } of cannot.slice(0, 5))
+    found.push({
+      level: 'error',
+      what: `${name} cannot follow its reference: ${status.error}`,
+      remedy: 'see the checks of ConfigMaps and access below',
+    });
+  return found.length > 0 ? found : [{ level: 'ok', what: 'no node is on trial, waiting, refused or rolled back' }];
+}
+
+/** As the node itself: its ConfigMap must be readable with the kubelet's own credential. */
+export async function checkNodeAccess({ client, signal }: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
+  const assigned = nodes.filter(({ configSource }) => sourceName(configSource) !== undefined);
+  const denied: string[] = [];
+  for (const { name, configSource } of assigned.slice(0, mostAsked)) {
+    const { namespace, name: configMap } = sourceName(configSource)!;
+    const spec = {
+      user: `system:node:${name}`,
+      groups: ['system:nodes', 'system:authenticated'],
+      resourceAttributes: { verb: 'get', resource: 'configmaps', namespace, name: configMap },
+    };
+    const answer = await client.create<KubeObject>(
+      { group: 'authorization.k8s.io', version: 'v1', resource: 'subjectaccessreviews' },
+      {},
+      { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec },
+      { signal },
+    );
+    if ((answer.status as { allowed?: boolean } | undefined)?.allowed !== true)
+      denied.push(`${name} (${namespace}/${configMap})`);
+  }
+  if (denied.length > 0)
+    return [
+      {
+        level: 'error',
+        what: `may not read the ConfigMap they are assigned: ${someOf(denied)}`,
+        remedy:
+          'grant get on it with a Role with resourceNames and a RoleBinding to user system:node:NAME; servers from 1.11 on with the Node authorizer do so themselves while they keep spec.configSource',
+      },
+    ];
+  if (assigned.length === 0) return [];
+  const asked = Math.min(assigned.length, mostAsked);
+  return [
+    {
+      level: 'ok',
+      what: `${asked === assigned.length ? 'every assigned node' : `each of ${asked} assigned nodes asked about`} may read its ConfigMap`,
+    },
+  ];
+}
+
+export async function checkPinned(session: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
+  const found: Diagnosis[] = [];
+  const dynamic = nodes.filter(({ status }) => status.active !== undefined).slice(0, mostAsked);
+  for (const node of dynamic) {
+    const running = await askRunning(session, node);
+    const pinned = running === undefined ? [] : (await pinnedNow(session, node, running)).map(({ path }) => path);
+    if (pinned.length > 0)
+      found.push({
+        level: 'warning',
+        what: `${node.name}: flags of the kubelet pin ${someOf(pinned)}; what the config says there has no effect`,
+        remedy: 'take the flags off the command line of the kubelet, or leave these fields alone',
+      });
+  }
+  return found;
+}
+
+/** A Lease renewed in the future can only come from a clock that is ahead; one that is behind cannot be told from a late one. */
+export async function checkNodeClocks({ client, signal }: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
+  const { headers } = await client.raw({ method: 'GET', path: '/version', signal });
+  const serverMs = Date.parse(headers.date ?? '');
+  const known = new Set(nodes.map(({ name }) => name));
+  const ahead: string[] = [];
+  for await (const { items } of client.pages(leases, { namespace: 'kube-node-lease', signal }))
+    for (const { metadata, spec } of items) {
+      const renewed = Date.parse((spec as { renewTime?: string } | undefined)?.renewTime ?? '');
+      const seconds = Math.round((renewed - serverMs) / 1000);
+      if (known.has(metadata.name) && seconds > 10) ahead.push(`${metadata.name} (${seconds} s)`);
+    }
+  if (ahead.length === 0) return [];
+  return [{ level: 'warning', what: `clocks ahead of the server's: ${someOf(ahead)}`, remedy: 'set them with NTP' }];
+}

@@ -1,0 +1,100 @@
+/** `relet describe NODE`: everything about one node's config, in sentences, with the next step to take. */
+import { readHistory, sourceText } from '../../api/config-history.js';
+import { configState, sourceName } from '../../api/config-state.js';
+import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { ageOf } from '../age.js';
+import { type ConfigEvent, causeOfError, configEvents } from '../change/follow-change.js';
+import type { ConnectionOptions } from '../connection-flags.js';
+import { askRunning } from '../effective-config.js';
+import { type Session, withSession } from '../session.js';
+import { type Terminal, wrap } from '../terminal.js';
+import { stateText } from './node-row.js';
+import { type PinnedField, pinnedNow } from './pinned-fields.js';
+import { stateSentence } from './state-sentence.js';
+
+export const describe = (name: string, options: ConnectionOptions): Promise<void> =>
+  withSession(options, async (session) => {
+    const node = await session.references.get(name.replace(/^(node|nodes|no)\//, ''), { signal: session.signal });
+    const told = await configEvents(session, node.name);
+    const { error } = node.status;
+    const cause = error === undefined ? undefined : await causeOfError(session, node.name, error);
+    const running = await askRunning(session, node);
+    const pinned = running === undefined ? [] : await pinnedNow(session, node, running);
+    session.terminal.print(page(session, node, { told, cause, pinned, answers: running !== undefined }));
+  });
+
+interface Known {
+  told: ConfigEvent[];
+  cause: string | undefined;
+  pinned: PinnedField[];
+  /** The kubelet answers on /configz. */
+  answers: boolean;
+}
+
+function page({ terminal, references }: Session, node: ConfiguredNode, known: Known): string {
+  const nowMs = Date.now();
+  const { status, condition } = node;
+  const exact = (which: 'assigned' | 'active' | 'lastKnownGood') => {
+    const source = sourceName(status[which]);
+    const version = source?.resourceVersion ? ` (version ${source.resourceVersion})` : '';
+    return `${sourceText(source)}${version}`;
+  };
+  const facts: [string, string | undefined][] = [
+    ['Node', node.name],
+    ['Kubelet', `${node.kubeletVersion || 'version unknown'}${known.answers ? '' : ', does not answer on /configz'}`],
+    ['Ready', node.ready],
+    ['relet', node.agentVersion ?? (node.reports ? 'reports' : 'never reported about its config')],
+    ['Reference', `${references.kind}, ${sourceText(sourceName(node.configSource))}`],
+    ['Assigned', exact('assigned')],
+    ['Active', exact('active')],
+    ['Last known good', exact('lastKnownGood')],
+    ['State', paintState(terminal, node, stateText(node, nowMs))],
+    ['Error', status.error],
+    ['Cause', known.cause],
+    [
+      'ConfigOK',
+      condition &&
+        `${condition.status} for ${ageOf(condition.since, nowMs)}: ${condition.message}; ${condition.reason}`,
+    ],
+    ['Pinned by flags', known.pinned.map(({ path }) => path).join(', ') || undefined],
+  ];
+  const sections = [
+    facts.flatMap(([title, text]) => (text === undefined ? [] : [fact(title, text, terminal)])).join('\n'),
+    wrap(stateSentence(node), terminal.columns),
+    section(
+      'Last changes',
+      readHistory(node.history)
+        .slice(0, 3)
+        .map((entry) => {
+          const why = entry.why === undefined ? '' : `: ${entry.why}`;
+          return `${ageOf(entry.at, nowMs)} ago, ${entry.verb} by ${entry.by}, ${entry.from} -> ${entry.to}${why}`;
+        }),
+      terminal,
+    ),
+    section(
+      'Last events',
+      known.told.slice(-5).map(({ at, reason, message }) => `${ageOf(at, nowMs)} ago, ${reason}: ${message}`),
+      terminal,
+    ),
+  ];
+  return sections.filter((text) => text !== '').join('\n\n');
+}
+
+const indent = 17;
+
+function fact(title: string, text: string, { columns }: Terminal): string {
+  return `${`${title}:`.padEnd(indent)}${wrap(text, columns, ' '.repeat(indent)).trimStart()}`;
+}
+
+function section(title: string, lines: string[], { columns, paint }: Terminal): string {
+  if (lines.length === 0) return '';
+  return [paint.bold(`${title}:`), ...lines.map((line) => wrap(line, columns, '    ').replace(/^ {4}/, '  - '))].join(
+    '\n',
+  );
+}
+
+function paintState({ paint }: Terminal, node: ConfiguredNode, text: string): string {
+  const state = configState(node);
+  if (state === 'refused' || state === 'rolled back') return paint.red(text);
+  return state === 'waiting' || state === 'trial' ? paint.yellow(text) : paint.green(text);
+}

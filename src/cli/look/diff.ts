@@ -1,0 +1,86 @@
+/** `relet diff NODE [FILE|CONFIGMAP|OTHER-NODE]`: what differs by meaning, and what that change would need on the node. */
+import { existsSync } from 'node:fs';
+import { DecodeError } from '../../config/decode.js';
+import { isNotFound } from '../../kube/api-error.js';
+import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { CannotRun } from '../cannot-run.js';
+import { differencesOf } from '../change/set.js';
+import { differencesAsJson, differencesAsText } from '../change-text.js';
+import { readConfigDocument } from '../config/documents.js';
+import { findConfigMap } from '../config-maps.js';
+import type { ConnectionOptions } from '../connection-flags.js';
+import { minorOf, readEffective } from '../effective-config.js';
+import { type Session, withSession } from '../session.js';
+import { filledIn } from './pinned-fields.js';
+import { textOf } from './view.js';
+
+export interface DiffOptions extends ConnectionOptions {
+  key?: string;
+  output: 'text' | 'json';
+}
+
+export const diff = (name: string, other: string | undefined, options: DiffOptions): Promise<void> =>
+  withSession(options, async (session) => {
+    const { terminal } = session;
+    const node = await session.references.get(name.replace(/^(node|nodes|no)\//, ''), { signal: session.signal });
+    const { text } = await readEffective(session, node);
+    const against = other === undefined ? await assignedText(session, node) : await textFor(session, other, options);
+    const differences = compare(text, against, node);
+    if (options.output === 'json') terminal.print(differencesAsJson(differences));
+    else {
+      terminal.print(terminal.paint.bold(`--- ${node.name}, as it runs\n+++ ${against.title}`));
+      terminal.print(differencesAsText(differences, terminal));
+    }
+    process.exitCode = differences.length === 0 ? 0 : 1;
+  });
+
+interface Other {
+  title: string;
+  text: string;
+}
+
+function compare(text: string, { text: other, title }: Other, node: ConfiguredNode) {
+  try {
+    return differencesOf(text, other, minorOf(node)).filter(({ path, to }) => !(filledIn.has(path) && to === ''));
+  } catch (error) {
+    if (error instanceof DecodeError) throw new CannotRun(`${title}: ${error.message}`);
+    throw error;
+  }
+}
+
+async function assignedText(session: Session, node: ConfiguredNode): Promise<Other> {
+  if (node.configSource === undefined)
+    throw new CannotRun(
+      `${node.name} is on its local config, so there is nothing to compare; name a file, a ConfigMap or another node`,
+    );
+  return { title: `${node.name}, as assigned`, text: await textOf(session, node, 'assigned') };
+}
+
+/** A file that exists; what a prefix says; else a node of that name, else a ConfigMap. */
+async function textFor(session: Session, word: string, { key }: DiffOptions): Promise<Other> {
+  const [, prefix, rest] = /^(nodes?|no|configmaps?|cm)\/(.+)$/.exec(word) ?? [];
+  const fromConfigMap = async (name: string) => ({
+    title: `ConfigMap ${name}`,
+    text: (await findConfigMap(session, name, key)).text,
+  });
+  const fromNode = async (name: string) => {
+    const node = await session.references.get(name, { signal: session.signal });
+    return { title: `${name}, as it runs`, text: (await readEffective(session, node)).text };
+  };
+  if (prefix !== undefined) return prefix.startsWith('no') ? fromNode(rest!) : fromConfigMap(rest!);
+  if (word === '-' || existsSync(word)) return { title: word, text: (await readConfigDocument(word)).text };
+  if (word.includes('/')) return fromConfigMap(word);
+  try {
+    return await fromNode(word);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  try {
+    return await fromConfigMap(word);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new CannotRun(
+      `'${word}' is no file here, no node, and no ConfigMap in namespace ${session.namespace}; write node/NAME or configmap/NAME to say which`,
+    );
+  }
+}

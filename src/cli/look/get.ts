@@ -1,0 +1,148 @@
+/** `relet get`: the fleet at a glance. Listed page by page, and of each node only what is shown is kept. */
+import { isNotFound } from '../../kube/api-error.js';
+import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { CannotRun } from '../cannot-run.js';
+import type { ConnectionOptions } from '../connection-flags.js';
+import { type ObjectFormat, parseFormat, sortByPath, writeObjects } from '../object-output.js';
+import { checkSelector } from '../select-nodes.js';
+import { type Session, withSession } from '../session.js';
+import { tableLines } from '../table.js';
+import { writeOut } from '../write-out.js';
+import { type NodeObject, type NodeRow, nodeObject, nodeRow, rowColumns } from './node-row.js';
+
+export interface GetOptions extends ConnectionOptions {
+  output?: string;
+  selector?: string;
+  sortBy?: string;
+  watch?: boolean;
+  headers: boolean;
+  showLabels?: boolean;
+}
+
+export const get = (words: string[], options: GetOptions): Promise<void> => {
+  const format = parseFormat(options.output);
+  if (options.selector !== undefined) checkSelector(options.selector);
+  const names = [...new Set(words.map((word) => word.replace(/^(node|nodes|no)\//, '')))];
+  if (names.length > 0 && options.selector !== undefined)
+    throw new CannotRun('names of nodes and --selector do not go together; keep one of them');
+  return withSession(options, (session) =>
+    options.watch ? watch(session, names, format, options) : show(session, names, format, options),
+  );
+};
+
+/** Sort keys with a short name. */
+const shortPaths: Record<string, string> = {
+  name: '.metadata.name',
+  age: '.metadata.creationTimestamp',
+  state: '.status.state',
+  version: '.status.kubeletVersion',
+  assigned: '.spec.configSource.configMap.name',
+  active: '.status.active.configMap.name',
+  error: '.status.error',
+};
+
+async function show(session: Session, names: string[], format: ObjectFormat | undefined, options: GetOptions) {
+  const path = options.sortBy && (shortPaths[options.sortBy] ?? options.sortBy);
+  // Of thousands of nodes nothing is kept that is not needed.
+  const rows: NodeRow[] = [];
+  const objects: NodeObject[] = [];
+  const missing = await collect(session, names, options, (node) => {
+    if (format === undefined) rows.push(rowOf(node, options));
+    if (format !== undefined || path !== undefined) objects.push(nodeObject(node));
+  });
+  const sorted = path === undefined ? objects : sortByPath(objects, path);
+  if (format === undefined) {
+    const order = new Map(sorted.map(({ metadata }, at) => [metadata.name, at]));
+    printRows(
+      session,
+      path === undefined ? rows : rows.sort((a, b) => order.get(a.name)! - order.get(b.name)!),
+      options,
+    );
+  } else {
+    const text = writeObjects(format, { resource: 'node', objects: sorted, single: names.length === 1 });
+    // As kubectl, a template ends where it ends.
+    if (format.kind === 'jsonpath') writeOut(text);
+    else session.terminal.print(text);
+  }
+  refuseMissing(missing);
+}
+
+const rowOf = (node: ConfiguredNode, { output, showLabels = false }: GetOptions): NodeRow =>
+  nodeRow(node, Date.now(), { wide: output === 'wide', labels: showLabels });
+
+function printRows({ terminal }: Session, rows: NodeRow[], options: GetOptions): void {
+  if (rows.length === 0) return void process.stderr.write('relet: no nodes found\n');
+  const columns = rowColumns({ wide: options.output === 'wide', labels: options.showLabels === true });
+  const width = options.output === 'wide' ? undefined : terminal.width;
+  terminal.print(tableLines(columns, rows, width, { headers: options.headers }).join('\n'));
+}
+
+/** Returns the names that are not there. */
+async function collect(
+  { references, signal }: Session,
+  names: string[],
+  { selector }: GetOptions,
+  onNode: (node: ConfiguredNode) => void,
+): Promise<string[]> {
+  const missing: string[] = [];
+  for (const name of names)
+    try {
+      onNode(await references.get(name, { signal }));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      missing.push(name);
+    }
+  if (names.length > 0) return missing;
+  const scope = selector === undefined ? {} : { labelSelector: selector };
+  for await (const page of references.pages({ ...scope, signal })) for (const node of page) onNode(node);
+  return missing;
+}
+
+function refuseMissing(missing: string[]): void {
+  if (missing.length === 0) return;
+  const named = missing.map((name) => `'${name}'`).join(', ');
+  throw new CannotRun(`there is no node ${named}; 'relet get' lists them`);
+}
+
+/** Rows as they change, until Ctrl-C. A heartbeat that changes nothing that is shown prints nothing. */
+async function watch(session: Session, names: string[], format: ObjectFormat | undefined, options: GetOptions) {
+  const { terminal, references, signal } = session;
+  if (format !== undefined && format.kind !== 'json' && format.kind !== 'name')
+    throw new CannotRun(`--watch goes with a table, -o wide, -o name and -o json, not with -o ${format.kind}`);
+  const columns = rowColumns({ wide: options.output === 'wide', labels: options.showLabels === true });
+  const last = new Map<string, string>();
+  let headers = options.headers;
+  const tell = (nodes: ConfiguredNode[]) => {
+    const rows = nodes.filter(isWanted).map((node) => ({ node, row: rowOf(node, options) }));
+    const news = rows.filter(({ row: { age: _, ...rest } }) => {
+      const text = JSON.stringify(rest);
+      const isNew = last.get(rest.name) !== text;
+      last.set(rest.name, text);
+      return isNew;
+    });
+    if (news.length === 0) return;
+    if (format?.kind === 'json') for (const { node } of news) terminal.print(JSON.stringify(nodeObject(node)));
+    else if (format?.kind === 'name') for (const { node } of news) terminal.print(`node/${node.name}`);
+    else {
+      const width = options.output === 'wide' ? undefined : terminal.width;
+      const lines = tableLines(
+        columns,
+        news.map(({ row }) => row),
+        width,
+        { headers },
+      );
+      headers = false;
+      terminal.print(lines.join('\n'));
+    }
+  };
+  const isWanted = ({ name }: ConfiguredNode) => names.length === 0 || names.includes(name);
+  const [only] = names;
+  await references.follow({
+    signal,
+    ...(names.length === 1 && only !== undefined && { name: only }),
+    ...(options.selector !== undefined && { labelSelector: options.selector }),
+    onList: tell,
+    onChange: (node, gone) => (gone ? terminal.print(`${node.name}   deleted`) : tell([node])),
+    onFailure: (error) => process.stderr.write(`relet: cannot follow, trying again: ${(error as Error).message}\n`),
+  });
+}

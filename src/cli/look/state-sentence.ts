@@ -1,0 +1,36 @@
+/** A node's state in a full sentence, and what to do next. Pure. */
+
+import { sourceText } from '../../api/config-history.js';
+import { configState, errorKind, sourceName } from '../../api/config-state.js';
+import type { ConfiguredNode } from '../../kube/config-reference.js';
+
+export function stateSentence(node: ConfiguredNode): string {
+  const { name, status } = node;
+  const wanted = sourceText(sourceName(node.configSource));
+  const runs = sourceText(sourceName(status.active));
+  const sync = status.error !== undefined && errorKind(status.error) === 'sync';
+  const following = sync
+    ? ` It cannot follow its reference, though (${status.error}); it tries again by itself. 'relet doctor ${name}' looks for the reason.`
+    : '';
+  switch (configState(node)) {
+    case 'local':
+      return `It runs the config that is local to it. 'relet edit ${name}' or 'relet set ${name} FIELD=VALUE' changes it.${following}`;
+    case 'active':
+      return `It runs what it was assigned, and that has proven itself: it is the last known good. There is nothing to do.${following}`;
+    case 'trial':
+      return `It runs what it was assigned, on trial: when it has been healthy long enough it becomes the last known good; until then ${sourceText(sourceName(status.lastKnownGood))} is the way back. 'relet wait ${name} --for=lastKnownGood' waits for it, 'relet undo ${name}' takes it back.${following}`;
+    case 'refused':
+      return `It does not run ${wanted}: that was judged before the kubelet was touched, and refused. It runs ${runs}. Correct it with 'relet edit ${name}', or take it back with 'relet undo ${name}'.`;
+    case 'rolled back':
+      return `It tried ${wanted}, the kubelet did not do well under it, and it went back to ${runs}. The same config is not tried again. Correct it with 'relet edit ${name}', or take it back with 'relet undo ${name}'.`;
+    case 'waiting':
+      return waiting(node, wanted, following);
+  }
+}
+
+function waiting(node: ConfiguredNode, wanted: string, following: string): string {
+  if (!node.reports)
+    return `It is assigned ${wanted} and nothing there has ever reported about its config: 'relet kubelet --dynamic-config-dir=…' must run in front of its kubelet. Until then nothing changes on it; 'relet reset ${node.name}' takes the assignment back.`;
+  if (following !== '') return `It is assigned ${wanted} and does not run it yet.${following}`;
+  return `It is assigned ${wanted} and does not run it yet: its kubelet restarts, or the node is cut off from the API. 'relet wait ${node.name} --for=active' waits for it; if it takes long, look at relet's log on the host.`;
+}

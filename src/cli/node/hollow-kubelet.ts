@@ -1,0 +1,47 @@
+/** `relet hollow-kubelet`: a stand-in for the kubelet, started like one. */
+import './small-process.js';
+import pkg from '../../../package.json' with { type: 'json' };
+import { runHollowKubelet } from '../../agent/hollow/hollow.js';
+import { createKlog } from '../../agent/hollow/klog.js';
+import { type HollowOptions, readHollowOptions } from '../../agent/hollow/options.js';
+import { systemClock } from '../../clock.js';
+import { check } from '../../config/check.js';
+
+const defaultVersion = '1.32.1';
+
+async function main(): Promise<number> {
+  // Whoever read our log may be gone; a kubelet must outlive its reader.
+  process.stderr.on('error', () => {});
+  const print = (text: string) => void process.stderr.write(text);
+  let options: HollowOptions;
+  try {
+    options = readHollowOptions(process.argv.slice(3), process.env.RELET_HOLLOW_VERSION ?? defaultVersion);
+  } catch (error) {
+    createKlog({ write: print, pid: process.pid }).error('command failed', { error });
+    return 1;
+  }
+  if (options.showVersion) {
+    process.stdout.write(`Kubernetes v${options.version}\n`);
+    return 0;
+  }
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
+  const log = createKlog({ write: print, pid: process.pid, verbosity: options.verbosity });
+  return runHollowKubelet(options, {
+    check,
+    clock: systemClock,
+    log,
+    print,
+    env: process.env,
+    reletVersion: pkg.version,
+    signal: stop.signal,
+  });
+}
+
+void main().then(
+  (code) => process.exit(code),
+  (error) => {
+    process.stderr.write(`relet hollow-kubelet: ${error instanceof Error ? error.stack : error}\n`);
+    process.exit(1);
+  },
+);

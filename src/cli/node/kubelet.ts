@@ -1,0 +1,61 @@
+/**
+ * The node's executable: `relet kubelet …`, the process in front of the kubelet, and `relet node …`, which steers it. A bundle
+ * of its own, since every megabyte of it is paid on every node.
+ */
+import './small-process.js';
+import { type DividedCommandLine, divideCommandLine, kubeletArgs } from '../../agent/flags.js';
+import { ownFlags } from '../../agent/options.js';
+import { kubeletCommand } from './kubelet-command.js';
+import { runPlainKubelet } from './plain-kubelet.js';
+
+async function main([word, ...args]: string[]): Promise<void> {
+  if (word === 'node') {
+    const { run } = await import('./node-verbs.js');
+    return run(args);
+  }
+  try {
+    // Not left to the event loop: a kubelet that is only being asked must not hold up a stop.
+    process.exit(await kubelet(args));
+  } catch (error) {
+    process.stderr.write(`relet: ${withCauses(error as Error)}\n`);
+    process.exit(1);
+  }
+}
+
+async function kubelet(args: string[]): Promise<number> {
+  const divided = divideCommandLine(args);
+  const { options, turnedOff, values } = divided;
+  if (values.has('help') && options.dynamicConfigDir === undefined) process.stdout.write(help());
+  const isPlain = options.dynamicConfigDir === undefined || turnedOff || values.has('help') || values.has('version');
+  if (isPlain && !options.check) return plainKubelet(divided);
+  const { runAgent } = await import('./run-agent.js');
+  return runAgent(divided);
+}
+
+function plainKubelet(divided: DividedCommandLine): Promise<number> {
+  if (divided.turnedOff)
+    process.stderr.write(
+      'relet: DynamicKubeletConfig=false in --feature-gates: this is the plain kubelet, relet steps aside\n',
+    );
+  return runPlainKubelet([...kubeletCommand(divided.options.kubeletBinary), ...kubeletArgs(divided, undefined)]);
+}
+
+function help(): string {
+  const lines = Object.entries<{ value?: string; default: string; help: string }>(ownFlags).map(([name, flag]) => {
+    const usage = `--${name}${flag.value ? `=${flag.value}` : ''}`;
+    const standard = flag.default === '' || flag.value === undefined ? '' : ` (default ${flag.default})`;
+    return `  ${usage}\n      ${flag.help}${standard}\n`;
+  });
+  return `relet kubelet: the kubelet, with --dynamic-config-dir restored.
+
+relet's own flags; all others are the kubelet's, and follow below:
+
+${lines.join('')}
+`;
+}
+
+function withCauses(error: Error): string {
+  return error.cause instanceof Error ? `${error.message}: ${withCauses(error.cause)}` : error.message;
+}
+
+void main(process.argv.slice(2));

@@ -1,0 +1,60 @@
+/** The judge of a node: what is known is answered from disk, and only what is new loads the rest. */
+import { readFileSync } from 'node:fs';
+import pkg from '../../../package.json' with { type: 'json' };
+import { sha256 } from '../../agent/disk/checkpoints.js';
+import type { Memory } from '../../agent/disk/memory.js';
+import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
+import type { Host } from '../../agent/host/host.js';
+import type { Judge } from '../../agent/judge/judging.js';
+import { lastingJudge } from '../../agent/judge/lasting-judge.js';
+import { localFiles } from '../../agent/judge/local-config.js';
+import { describeMachine } from '../../agent/judge/machine.js';
+import type { Files } from '../../atomic-file.js';
+
+export interface NodeJudgeParts {
+  divided: DividedCommandLine;
+  /** The kubelet's executable and what leads to it. */
+  command: string[];
+  host: Host;
+  memory: Memory;
+  files: Files;
+  /** Node.spec.providerID as last seen. */
+  providerID(): string | undefined;
+}
+
+export type PolicyFile = { text: string; file: string } | undefined;
+
+/** A policy that cannot be read is said at the start, and not when it is needed. */
+export async function readPolicyFile(file: string | undefined): Promise<PolicyFile> {
+  if (file === undefined) return undefined;
+  const text = readFileSync(file, 'utf8');
+  const { readFieldPolicy } = await import('./host-judge.js');
+  readFieldPolicy(text, file);
+  return { text, file };
+}
+
+export function nodeJudge(
+  { divided, command, host, memory, files, providerID }: NodeJudgeParts,
+  policy: PolicyFile,
+): Judge {
+  const { options, values } = divided;
+  return lastingJudge({
+    record: memory.judged,
+    circumstances: () => [
+      pkg.version,
+      kubeletArgs(divided, undefined),
+      options.forecast,
+      policy?.text,
+      [...localFiles(values, options.initConfigDir)].map(([name, data]) => [name, sha256(data)]),
+      describeMachine(),
+    ],
+    providerID,
+    hasEntries: host.hasEntries,
+    exists: (file) => files.stat(file) !== undefined,
+    async load() {
+      const { judgeOnHost } = await import('./host-judge.js');
+      const { convertedDir } = memory;
+      return judgeOnHost({ commandLine: divided, command, host, files, convertedDir, policy, providerID });
+    },
+  });
+}

@@ -1,0 +1,129 @@
+/** `relet node …`: see and steer a node on the host itself, for the day when the API is gone. */
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { lockHolder, takeLock } from '../../agent/disk/lock.js';
+import { Memory } from '../../agent/disk/memory.js';
+import { createHost } from '../../agent/host/host.js';
+import { type HostStatus, readHostStatus } from '../../agent/host-status.js';
+import { obey, type Request } from '../../agent/requests.js';
+import { sourceOf } from '../../agent/transitions.js';
+import { realFiles } from '../../atomic-file.js';
+import { systemClock } from '../../clock.js';
+import { createLog } from '../../log.js';
+import { CannotRun } from '../cannot-run.js';
+import { oneOf, runVerb, verb } from '../command-line.js';
+
+interface DirOption {
+  dynamicConfigDir: string;
+}
+
+const host = createHost(process.env);
+const log = createLog({ format: 'text', level: 'warn', write: (line) => process.stderr.write(line) });
+const defaultDir = '/var/lib/kubelet/dynamic-config';
+/** How long a relet that runs may take to do what it is asked. */
+const patienceMs = 20_000;
+
+export async function run(args: string[]): Promise<void> {
+  const node = verb('relet node', 'See and steer this node on the host itself; needs no API');
+  const add = (name: string, description: string) =>
+    node
+      .command(name)
+      .description(description)
+      .option('--dynamic-config-dir <dir>', "the node's directory", defaultDir);
+  add('status', 'What runs here, and why')
+    .addOption(oneOf('-o, --output <format>', 'how to print it', ['text', 'json']))
+    .action((options: DirOption & { output: string }) => showStatus(options));
+  view(add('view', 'Print a config as the kubelet gets it'));
+  const ask = (name: string, description: string, request: Request) =>
+    add(name, description).action((options: DirOption) => order(options, request));
+  ask('use-local', 'Go back to the local config and stay there (release lets go)', { verb: 'use-local' });
+  ask('clear-verdict', 'Forget failed trials: what failed may be tried again', { verb: 'clear-verdict' });
+  add('hold', 'Follow no new assignment; what runs goes on')
+    .option('--why <text>', 'a word to whoever comes next', 'asked for on the host')
+    .action((options: DirOption & { why: string }) => order(options, { verb: 'hold', why: options.why }));
+  ask('release', 'Follow assignments again', { verb: 'release' });
+  await runVerb(node, args);
+}
+
+function open({ dynamicConfigDir: dir }: DirOption): { dir: string; memory: Memory } {
+  if (realFiles.stat(join(dir, 'meta'))?.isDirectory() !== true)
+    throw new CannotRun(`${dir} is no directory of relet's: give the node's with --dynamic-config-dir`);
+  return { dir, memory: new Memory(dir, log) };
+}
+
+function showStatus(options: DirOption & { output: string }): void {
+  const { dir, memory } = open(options);
+  const status = readHostStatus(dir, memory, host, realFiles);
+  process.stdout.write(options.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : asText(status));
+}
+
+function asText(status: HostStatus): string {
+  const { relet, kubelet, trial, held } = status;
+  const lines: [string, string | undefined][] = [
+    ['node', status.node || undefined],
+    ['relet', relet ? `running (pid ${relet.pid})` : 'not running'],
+    ['kubelet', kubelet ? `${kubelet.version}, running (pid ${kubelet.pid})` : 'not running'],
+    ['assigned', status.assigned],
+    ['active', status.active],
+    ['last known good', status.lastKnownGood],
+    ['way back', status.wayBack],
+    ['on trial', trial && `healthy for ${trial.healthySeconds} s, died ${trial.deaths} times`],
+    ['error', status.error],
+    ['cause', status.cause],
+    ...status.warnings.map((warning): [string, string] => ['warning', warning]),
+    ...status.failures.map(({ at, error, cause }): [string, string] => ['failed', `${at}: ${error}: ${cause}`]),
+    ['held', held && `since ${held.since}: ${held.why}`],
+    ['reported', status.reportedAt],
+  ];
+  return lines.map(([name, value]) => (value === undefined ? '' : `${`${name}:`.padEnd(17)}${value}\n`)).join('');
+}
+
+function view(command: Command): void {
+  command
+    .argument('[which]', 'assigned, last-known-good or active', 'active')
+    .action((which: string, options: DirOption) => {
+      const { memory } = open(options);
+      const sources: Record<string, () => ReturnType<typeof sourceOf>> = {
+        assigned: () => sourceOf(memory.assigned()),
+        'last-known-good': () => sourceOf(memory.lastKnownGood()),
+        active: () => memory.child.read()?.source,
+      };
+      if (!Object.hasOwn(sources, which))
+        throw new CannotRun(`'${which}' is none of ${Object.keys(sources).join(', ')}`);
+      const source = sources[which]!();
+      if (source === undefined)
+        return void process.stderr.write(
+          `relet: ${which} is the local config: see the kubelet's own --config and flags\n`,
+        );
+      try {
+        process.stdout.write(memory.checkpoints.load(source).config);
+      } catch (error) {
+        throw new CannotRun(`cannot show it: ${(error as Error).message}`);
+      }
+    });
+}
+
+/** A relet that runs is asked to do it; otherwise it is done here, and counts from the next start on. */
+async function order(options: DirOption, request: Request): Promise<void> {
+  const { dir, memory } = open(options);
+  const path = join(dir, 'meta', 'lock');
+  const holder = lockHolder({ path, host, files: realFiles });
+  if (holder === undefined) {
+    const lock = takeLock({ path, host, files: realFiles });
+    obey(memory, request, new Date());
+    lock.release();
+    process.stdout.write(`${request.verb}: done; no relet runs here, it counts from its next start on\n`);
+    return;
+  }
+  memory.request.write(request);
+  host.kill(holder.pid, 'SIGHUP');
+  const deadline = systemClock.monotonic() + patienceMs;
+  while (realFiles.stat(join(dir, 'meta', 'request')) !== undefined) {
+    if (systemClock.monotonic() > deadline)
+      throw new CannotRun(
+        `relet (pid ${holder.pid}) has not answered within ${patienceMs / 1000} s; its log says what it does`,
+      );
+    await systemClock.sleep(50);
+  }
+  process.stdout.write(`${request.verb}: done by relet (pid ${holder.pid})\n`);
+}

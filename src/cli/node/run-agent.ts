@@ -1,0 +1,165 @@
+/** Puts the agent together from real parts and runs it: signals in, exit code out. */
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import pkg from '../../../package.json' with { type: 'json' };
+import { Agent } from '../../agent/agent.js';
+import type { AgentParts } from '../../agent/agent-parts.js';
+import { choose } from '../../agent/choose.js';
+import { openDirectory } from '../../agent/disk/directory.js';
+import { Memory } from '../../agent/disk/memory.js';
+import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
+import { createHost, protectFromOom } from '../../agent/host/host.js';
+import { KubeletProcess } from '../../agent/host/kubelet-process.js';
+import { createVersionQuestion } from '../../agent/host/kubelet-version.js';
+import { restartComplaint } from '../../agent/host/service-manager.js';
+import { localFiles } from '../../agent/judge/local-config.js';
+import { newCounters, serveMetrics } from '../../agent/report/metrics.js';
+import { Reporter } from '../../agent/report/reporter.js';
+import { describe } from '../../agent/source.js';
+import { NodeConnection } from '../../agent/sync/connect.js';
+import { type Files, realFiles } from '../../atomic-file.js';
+import { systemClock } from '../../clock.js';
+import { createLog, type Log } from '../../log.js';
+import { kubeletCommand } from './kubelet-command.js';
+import { nodeJudge, type PolicyFile, readPolicyFile } from './node-judge.js';
+import { createSpareMemory } from './spare-memory.js';
+
+/** For `--check`: looks and changes nothing, even beside a relet that runs. */
+const lookingFiles: Files = { ...realFiles, makeDir() {}, create() {}, sync() {}, rename() {}, remove() {} };
+const stopGraceMs = 30_000;
+const settleMs = 500;
+/** Ends the kubelet, and then relet. */
+const ending: NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
+/** The kubelet's own business. */
+const passedOn: NodeJS.Signals[] = ['SIGQUIT', 'SIGUSR1', 'SIGUSR2'];
+
+export async function runAgent(divided: DividedCommandLine): Promise<number> {
+  const { options } = divided;
+  const log = createLog({ format: options.logFormat, write: (line) => process.stderr.write(line) });
+  const dir = resolve(options.dynamicConfigDir ?? '');
+  const policy = await readPolicyFile(options.fieldPolicyFile);
+  if (options.check)
+    return tell(assemble({ divided, memory: new Memory(dir, log, lookingFiles), policy, log, files: lookingFiles }));
+  const host = createHost(process.env);
+  const directory = openDirectory({ dir, host, log });
+  try {
+    const parts = assemble({ divided, memory: directory.memory, policy, log, files: realFiles });
+    if (options.onChange === 'exit') {
+      const complaint = await restartComplaint(host);
+      if (complaint !== undefined) log.warn(complaint);
+    }
+    if (!protectFromOom()) log.debug('relet is not protected from the OOM killer; that needs root');
+    return await live(parts, options.metricsAddress);
+  } finally {
+    directory.lock.release();
+  }
+}
+
+async function live(parts: AgentParts, metrics: { host: string; port: number } | undefined): Promise<number> {
+  const { log, memory, reporter, counters, kubelet } = parts;
+  const agent = new Agent(parts);
+  reporter.listen(createSpareMemory());
+  const stop = new AbortController();
+  for (const signal of ending) process.on(signal, () => stop.abort(signal));
+  for (const signal of passedOn) process.on(signal, () => kubelet.forward(signal));
+  process.on('SIGHUP', () => void agent.heed().catch((error) => log.error('request failed', { error })));
+  const state = () => {
+    const trial = memory.trial.read();
+    const trialSeconds = trial && trial.healthyMs / 1000;
+    return { report: reporter.report, counters, trialSeconds, held: memory.hold.read() !== undefined };
+  };
+  const serving = new AbortController();
+  if (metrics) void serveMetrics({ ...metrics, state, log, signal: serving.signal });
+  try {
+    return await agent.run(stop.signal);
+  } finally {
+    serving.abort();
+  }
+}
+
+interface Surroundings {
+  divided: DividedCommandLine;
+  memory: Memory;
+  policy: PolicyFile;
+  log: Log;
+  files: Files;
+}
+
+function assemble({ divided, memory, policy, log, files }: Surroundings): AgentParts {
+  const { options, values } = divided;
+  const clock = systemClock;
+  const host = createHost(process.env);
+  const command = kubeletCommand(options.kubeletBinary);
+  const commandLine = {
+    command,
+    args: (file: string | undefined) => kubeletArgs(divided, file),
+    localFiles: () => localFiles(values, options.initConfigDir),
+  };
+  const kubeconfig = values.get('kubeconfig')?.at(-1);
+  const connection = new NodeConnection({
+    kubeconfig: kubeconfig ? resolve(kubeconfig) : '',
+    hostnameOverride: values.get('hostname-override')?.at(-1),
+    hostname: hostname(),
+    userAgent: `relet/${pkg.version} (node)`,
+    version: pkg.version,
+    followed: () => memory.followed,
+    env: process.env,
+    clock,
+    log,
+  });
+  if (!kubeconfig) log.info('no --kubeconfig: the kubelet stands alone, and nothing can be assigned to it');
+  const reporter = new Reporter({ memory, clock, log, initConfig: options.initConfigDir !== undefined });
+  return {
+    options: {
+      trial: {
+        durationMs: options.trialMs,
+        healthDeadlineMs: options.trialHealthDeadlineMs,
+        failedStarts: options.trialFailedStarts,
+      },
+      onChange: options.onChange,
+      inPlaceJitterMs: options.inPlaceJitterMs,
+      settleMs,
+    },
+    memory,
+    judge: nodeJudge({ divided, command, host, memory, files, providerID: () => connection.providerID }, policy),
+    commandLine,
+    kubeletVersion: createVersionQuestion({
+      command,
+      host,
+      memory,
+      onAnswer: (version) => (reporter.kubeletVersion = version),
+    }),
+    host,
+    kubelet: new KubeletProcess({ host, memory, clock, log, stopGraceMs }),
+    reporter,
+    counters: newCounters(),
+    connect: (signal) => (kubeconfig ? connection.connect(signal) : never(signal)),
+    certificateExpired: () => connection.certificateExpired(),
+    clock,
+    log,
+  };
+}
+
+/** `--check`: what would be done, and nothing of it. */
+async function tell(parts: AgentParts): Promise<number> {
+  const { commandLine, kubeletVersion } = parts;
+  const choice = await choose(parts, new AbortController().signal);
+  const words = [...commandLine.command, ...commandLine.args(choice.accepted.configFile)];
+  const lines = [
+    `kubelet:  ${commandLine.command.join(' ')} (${await kubeletVersion()})`,
+    `config:   ${describe(choice.source)}`,
+    ...(choice.fault
+      ? [`error:    ${choice.fault.message}`, `cause:    ${(choice.fault.cause as Error | undefined)?.message ?? ''}`]
+      : []),
+    ...choice.accepted.warnings.map((warning) => `warning:  ${warning}`),
+    `would run: ${words.join(' ')}`,
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+  return choice.fault ? 1 : 0;
+}
+
+function never(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+  );
+}

@@ -1,0 +1,112 @@
+/** `relet demo`: the whole story in a minute, in a system of its own that is gone afterwards. */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { systemClock } from '../../clock.js';
+import { runVerb, verb } from '../command-line.js';
+import { reletExecutable } from '../node/kubelet-command.js';
+import { openTerminal, type Terminal, wrap } from '../terminal.js';
+import { isTerminal, writeOut } from '../write-out.js';
+import { type Scene, story } from './demo-story.js';
+
+export async function run(args: string[]): Promise<void> {
+  const command = verb('relet demo', 'Watch a config become active, a broken one refused, a deadly one rolled back.')
+    .option('--fast', 'at full speed, without pauses for reading')
+    .addHelpText('after', '\nUses a directory of its own and cleans up. Ends with 1 if anything did not go as told.')
+    .action(({ fast }: { fast?: boolean }) => demo(!fast && isTerminal()));
+  await runVerb(command, args);
+}
+
+async function demo(isPaced: boolean): Promise<void> {
+  const terminal = openTerminal();
+  const stage = openStage();
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+  const startedMs = systemClock.monotonic();
+  try {
+    for (const scene of story) {
+      if (scene.needs !== undefined && !has(scene.needs, stage.env)) continue;
+      const complaint = await play(scene, stage.env, terminal, isPaced ? stop.signal : undefined);
+      if (stop.signal.aborted) return end(130);
+      if (complaint === undefined) continue;
+      terminal.print(`\n${terminal.paint.red(`This did not go as told: ${complaint}`)}`);
+      return end(1);
+    }
+    const seconds = Math.round((systemClock.monotonic() - startedMs) / 1000);
+    terminal.print(`\nAll of it went as told, in ${seconds} s. Your turn: relet up`);
+  } finally {
+    stage.close();
+  }
+}
+
+function end(status: number): void {
+  process.exitCode = status;
+}
+
+interface Stage {
+  env: NodeJS.ProcessEnv;
+  close(): void;
+}
+
+/** A home of its own, with `relet` on the path even where it is not installed. */
+function openStage(): Stage {
+  const home = mkdtempSync(join(tmpdir(), 'relet-demo-'));
+  const bin = join(home, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'relet'), `#!/bin/sh\nexec '${process.execPath}' '${reletExecutable()}' "$@"\n`, {
+    mode: 0o755,
+  });
+  const env = {
+    ...process.env,
+    HOME: home,
+    PATH: `${bin}${delimiter}${process.env.PATH}`,
+    KUBECONFIG: join(home, '.relet', 'admin.kubeconfig'),
+    NO_COLOR: '1',
+  };
+  return {
+    env,
+    close() {
+      spawnSync(join(bin, 'relet'), ['down'], { env, stdio: 'ignore' });
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+const has = (program: string, env: NodeJS.ProcessEnv) =>
+  spawnSync('sh', ['-c', `command -v ${program}`], { env, stdio: 'ignore' }).status === 0;
+
+const readMs = (text: string) => 1000 + text.length * 18;
+const keyMs = 20;
+const lookMs = 1800;
+
+/** Plays one scene; a signal means that somebody reads along. Resolves with what was not as told. */
+async function play(
+  { tell, command, status = 0, shows }: Scene,
+  env: NodeJS.ProcessEnv,
+  { print, paint, columns }: Terminal,
+  reader: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const pause = (ms: number) => (reader ? systemClock.sleep(ms, reader).catch(() => {}) : undefined);
+  print(`\n${paint.cyan(wrap(tell, columns))}`);
+  await pause(readMs(tell));
+  print(`$ ${paint.bold(command.replaceAll('\n', '\n$ '))}`);
+  await pause(Math.min(command.length, 80) * keyMs);
+  const ended = await perform(command, env);
+  await pause(lookMs);
+  if (ended.status !== status) return `it ended with ${ended.status}, not with ${status}`;
+  return shows.test(ended.output) ? undefined : `what it printed does not show ${shows}`;
+}
+
+function perform(command: string, env: NodeJS.ProcessEnv): Promise<{ status: number | null; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('sh', ['-c', `exec 2>&1\n${command}`], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      writeOut(text);
+    });
+    child.once('error', reject);
+    child.once('close', (status) => resolve({ status, output }));
+  });
+}

@@ -1,0 +1,89 @@
+/** What a system is told now, was told before, and what cannot be done together. */
+import { describe, expect, test } from 'vitest';
+import { SystemDirectory } from './directory.js';
+import { localConfig, type NodePlan, nodeCommand } from './node.js';
+import { checkSettings, decideSettings, nodeNames } from './settings.js';
+
+describe('settings', () => {
+  test('three hollow nodes, when nothing is said', () => {
+    expect(decideSettings({}, undefined)).toEqual({
+      nodes: 3,
+      kubeletBinary: 'hollow',
+      trialDuration: '10m',
+      nodeConfigAccess: 'automatic',
+      nodeConfig: false,
+      kubeletArgs: [],
+    });
+    expect(nodeNames(3)).toEqual(['node-1', 'node-2', 'node-3']);
+  });
+
+  test('what was said before holds until something else is said', () => {
+    const before = decideSettings({ nodes: 5, trialDuration: '5s', nodeConfigAccess: 'manual' }, undefined);
+    expect(decideSettings({ trialDuration: '1m' }, before)).toMatchObject({
+      nodes: 5,
+      trialDuration: '1m',
+      nodeConfigAccess: 'manual',
+    });
+  });
+
+  test('a real kubelet is one node, also where there were more before', () => {
+    const before = decideSettings({ nodes: 5 }, undefined);
+    expect(decideSettings({ kubeletBinary: '/usr/bin/kubelet' }, before).nodes).toBe(1);
+    expect(() => decideSettings({ kubeletBinary: '/usr/bin/kubelet', nodes: 2 }, undefined)).toThrow(
+      'leave --nodes out',
+    );
+  });
+
+  test('a kubelet or an init config that is not there is named before anything starts', () => {
+    const settings = decideSettings({}, undefined);
+    expect(() => checkSettings({ ...settings, kubeletBinary: '/nowhere/kubelet' })).toThrow('no such program');
+    expect(() => checkSettings({ ...settings, initConfigDir: '/nowhere' })).toThrow("no file named 'kubelet'");
+  });
+});
+
+describe('the command of a node', () => {
+  const network = {
+    apiPort: 6443,
+    firstAddress: '127.7.8.1',
+    kubeletPort: 10250,
+    healthzPort: 10248,
+    metricsPort: 10269,
+  };
+  const plan = (said: object): NodePlan => ({
+    name: 'node-2',
+    index: 1,
+    paths: new SystemDirectory('/d').node('node-2'),
+    settings: decideSettings(said, undefined),
+    network,
+    serverUrl: 'https://127.0.0.1:6443',
+    caFile: '/d/pki/ca.crt',
+  });
+
+  test('a hollow node lives at its own address, in its own directories', () => {
+    expect(nodeCommand(['relet'], plan({ kubeletArgs: ['--v=4'] }))).toEqual([
+      'relet',
+      'kubelet',
+      '--dynamic-config-dir=/d/nodes/node-2/dynamic-config',
+      '--kubelet-binary=hollow',
+      '--trial-duration=10m',
+      '--config=/d/nodes/node-2/kubelet.yaml',
+      '--kubeconfig=/d/nodes/node-2/kubeconfig',
+      '--hostname-override=node-2',
+      '--root-dir=/d/nodes/node-2/root',
+      '--cert-dir=/d/nodes/node-2/pki',
+      '--client-ca-file=/d/pki/ca.crt',
+      '--node-ip=127.7.8.2',
+      '--address=127.7.8.2',
+      '--healthz-bind-address=127.7.8.2',
+      '--metrics-bind-address=127.7.8.2:10269',
+      '--v=4',
+    ]);
+    expect(localConfig(plan({}))).toContain('port: 10250\nhealthzPort: 10248\n');
+  });
+
+  test('a real kubelet finds its own address, for it refuses those of the loopback', () => {
+    const command = nodeCommand(['relet'], plan({ kubeletBinary: '/usr/bin/kubelet', initConfigDir: '/init' }));
+    expect(command.filter((word) => /address|node-ip/.test(word))).toEqual(['--metrics-bind-address=127.0.0.1:10269']);
+    expect(command).toContain('--init-config-dir=/init');
+  });
+});

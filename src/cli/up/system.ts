@@ -1,0 +1,237 @@
+/**
+ * The whole system, from start to end:
+ *
+ *   certificates ─► API server ─► controller, nodes, a few at a time ─► all Ready ─► … ─► nodes end ─► API server ends
+ *
+ * All of it are processes of their own; this one starts them, keeps them running and ends them.
+ */
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { serverUrl, writeKubeconfig } from '../../apiserver/pki/admin-kubeconfig.js';
+import { openPki } from '../../apiserver/pki/pki.js';
+import { type Clock, systemClock } from '../../clock.js';
+import { readPlain } from '../../config/plain-document.js';
+import { isNotFound } from '../../kube/api-error.js';
+import { createClient, type KubeClient } from '../../kube/client.js';
+import { kubeconfigSource } from '../../kube/identity-source.js';
+import { leases, nodes } from '../../kube/resource-type.js';
+import { silentLog } from '../../log.js';
+import { CannotRun } from '../cannot-run.js';
+import { KeptProcess } from './child.js';
+import { applyDeploy, controllerCommand, prepareController } from './controller.js';
+import type { SystemDirectory } from './directory.js';
+import { systemVariable } from './leftovers.js';
+import { type NodePlan, nodeCommand, prepareNode } from './node.js';
+import { followReadiness, type Readiness } from './ready.js';
+import { nodeNames, type System } from './settings.js';
+
+export interface SystemOptions {
+  directory: SystemDirectory;
+  system: System;
+  /** How relet itself is started. */
+  relet: string[];
+  env: NodeJS.ProcessEnv;
+  /** Ends the system. */
+  signal: AbortSignal;
+  listener: SystemListener;
+}
+
+export interface SystemListener {
+  onServer(url: string): void;
+  onNode(name: string): void;
+  /** Something ended by itself and is started again. */
+  onTrouble(text: string): void;
+  /** Those that were not Ready in time; none: all is well. */
+  onStarted(late: string[]): void;
+}
+
+const host = '127.0.0.1';
+const clock: Clock = systemClock;
+/** How long one node may take to become Ready while others still wait for their turn. */
+const turnMs = 10_000;
+/** How long all nodes may take before it is said that they do not get Ready. */
+const patienceMs = 60_000;
+const patiencePerNodeMs = 2000;
+
+export async function runSystem(options: SystemOptions): Promise<void> {
+  const { directory, system, signal, listener } = options;
+  const url = serverUrl(host, system.network.apiPort);
+  const plans = await prepare(options, url);
+  const early = new AbortController();
+  const server = new KeptProcess(serverProcess(options, early));
+  const controller = new KeptProcess(controllerProcess(options));
+  const kept = plans.map((plan) => new KeptProcess(nodeProcess(options, plan)));
+  const over = new AbortController();
+  const ended = AbortSignal.any([signal, over.signal]);
+  const client = adminClient(directory.kubeconfig);
+  try {
+    const since = clock.now();
+    server.start();
+    await untilServing(client, directory, signal, early.signal);
+    if (signal.aborted) return;
+    listener.onServer(url);
+    if (system.settings.nodeConfig) await applyDeploy(client);
+    controller.start();
+    await forgetSurplusNodes(client, plans);
+    const readiness = followReadiness(client, since, ended);
+    const late = await startNodes(plans, kept, readiness, options);
+    if (signal.aborted) return;
+    listener.onStarted(late);
+    await aborted(signal);
+  } finally {
+    over.abort();
+    client.close();
+    // Nodes first: they tell the API server how they ended.
+    await Promise.all([...kept, controller].map((one) => one.stop()));
+    await server.stop();
+  }
+}
+
+async function prepare({ directory, system }: SystemOptions, url: string): Promise<NodePlan[]> {
+  const pki = await openPki({ dir: directory.at('pki'), bindAddress: host, log: silentLog }).catch((error: Error) => {
+    throw new CannotRun(error.message);
+  });
+  writeKubeconfig(directory.kubeconfig, { server: url, ca: pki.ca, user: 'kubernetes-admin', client: pki.admin });
+  const plans = nodeNames(system.settings.nodes).map((name, index) => ({
+    name,
+    index,
+    paths: directory.node(name),
+    ...system,
+    serverUrl: url,
+    caFile: directory.at('pki', 'ca.crt'),
+  }));
+  for (const plan of plans) await prepareNode(plan, pki);
+  await prepareController(directory, pki, url);
+  return plans;
+}
+
+/** `early` fires when it ends, which matters only before it ever served. */
+function serverProcess({ directory, system, relet, env, listener }: SystemOptions, early: AbortController) {
+  const { settings, network } = system;
+  const log = directory.at('apiserver.log');
+  return {
+    command: [
+      ...relet,
+      'apiserver',
+      `--data-dir=${directory.dir}`,
+      `--bind-address=${host}`,
+      `--port=${network.apiPort}`,
+      `--node-config-access=${settings.nodeConfigAccess}`,
+      `--feature-gates=DynamicKubeletConfig=${!settings.nodeConfig}`,
+    ],
+    env: { ...env, [systemVariable]: directory.dir },
+    cwd: directory.dir,
+    log,
+    pid: directory.at('apiserver.pid'),
+    clock,
+    onEnd(how: string) {
+      early.abort(how);
+      listener.onTrouble(`API server ended (${how}), starting it again; its log: ${log}`);
+    },
+  };
+}
+
+function controllerProcess({ directory, relet, env, listener }: SystemOptions) {
+  const log = directory.at('controller.log');
+  return {
+    command: controllerCommand(relet, directory),
+    env: { ...env, [systemVariable]: directory.dir },
+    cwd: directory.dir,
+    log,
+    pid: directory.at('controller.pid'),
+    clock,
+    onEnd: (how: string) => listener.onTrouble(`controller ended (${how}), starting it again; its log: ${log}`),
+  };
+}
+
+function nodeProcess({ directory, relet, env, listener }: SystemOptions, plan: NodePlan) {
+  const { name, paths } = plan;
+  return {
+    command: nodeCommand(relet, plan),
+    env: { ...env, [systemVariable]: directory.dir },
+    cwd: paths.dir,
+    log: paths.log,
+    pid: paths.pid,
+    clock,
+    onEnd: (how: string) => listener.onTrouble(`${name} ended (${how}), starting it again; its log: ${paths.log}`),
+  };
+}
+
+function adminClient(kubeconfig: string): KubeClient {
+  const source = kubeconfigSource({ paths: [kubeconfig], readYaml: readPlain, env: {}, clock, log: silentLog });
+  return createClient({ source, clock, userAgent: 'relet-up' });
+}
+
+/** Throws CannotRun with the end of the server's log when it does not come up, or ends at once. */
+async function untilServing(client: KubeClient, { at }: SystemDirectory, signal: AbortSignal, ended: AbortSignal) {
+  const until = AbortSignal.any([signal, ended]);
+  const deadlineMs = clock.monotonic() + patienceMs;
+  while (!until.aborted && clock.monotonic() < deadlineMs) {
+    try {
+      await client.raw({ method: 'GET', path: '/readyz', signal: until, timeoutMs: patienceMs });
+      return;
+    } catch {
+      await clock.sleep(20, until).catch(() => {});
+    }
+  }
+  const why = ended.aborted ? ended.reason : `it did not answer within ${patienceMs / 1000} s`;
+  if (!signal.aborted)
+    throw new CannotRun(
+      `the API server does not start (${why}); the end of ${at('apiserver.log')}:\n${tail(at('apiserver.log'))}`,
+    );
+}
+
+const tail = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n').slice(-5).join('\n');
+
+/** With fewer nodes than last time, those no longer wanted leave the API; their directories stay. */
+async function forgetSurplusNodes(client: KubeClient, plans: NodePlan[]): Promise<void> {
+  const wanted = new Set(plans.map(({ name }) => name));
+  const present = await client.list(nodes);
+  const surplus = present.items.map(({ metadata }) => metadata.name).filter((name) => !wanted.has(name));
+  for (const name of surplus.filter((name) => /^node-\d+$/.test(name))) {
+    const ignoreMissing = (error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    };
+    await client.delete(nodes, { name }).catch(ignoreMissing);
+    await client.delete(leases, { namespace: 'kube-node-lease', name }).catch(ignoreMissing);
+  }
+}
+
+/** A few at a time: fifty kubelets starting at once on two cores would all be too slow. Resolves with those that are late. */
+async function startNodes(
+  plans: NodePlan[],
+  kept: KeptProcess[],
+  readiness: Readiness,
+  { signal, listener }: SystemOptions,
+): Promise<string[]> {
+  const late = new Set(plans.map(({ name }) => name));
+  const turns = Math.max(3, 2 * availableParallelism());
+  const all: Promise<void>[] = [];
+  const underWay = new Set<Promise<unknown>>();
+  for (const [index, { name }] of plans.entries()) {
+    while (underWay.size >= turns) await Promise.race(underWay);
+    if (signal.aborted) return [];
+    kept[index]!.start();
+    const ready = readiness.ready(name).then(() => {
+      late.delete(name);
+      listener.onNode(name);
+    });
+    all.push(ready);
+    const turn: Promise<unknown> = Promise.race([ready, clock.sleep(turnMs, signal).catch(() => {})]).then(() =>
+      underWay.delete(turn),
+    );
+    underWay.add(turn);
+  }
+  const enough = new AbortController();
+  const waited = clock.sleep(patienceMs + plans.length * patiencePerNodeMs, enough.signal).catch(() => {});
+  await Promise.race([Promise.all(all), waited, aborted(signal)]);
+  enough.abort();
+  return [...late];
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,144 @@
+/** `relet up`: the whole system on this machine, with one command. */
+import { resolve } from 'node:path';
+import { Locked, lockHolder, takeLock } from '../../agent/disk/lock.js';
+import { createHost } from '../../agent/host/host.js';
+import { tryParseDuration } from '../../api/duration.js';
+import { realFiles } from '../../atomic-file.js';
+import { systemClock } from '../../clock.js';
+import { CannotRun } from '../cannot-run.js';
+import { InvalidArgumentError, oneOf, runVerb, verb } from '../command-line.js';
+import { reletExecutable } from '../node/kubelet-command.js';
+import { startInBackground } from './detach.js';
+import { defaultDataDir, openSystemDirectory, type SystemDirectory } from './directory.js';
+import { stopLeftovers } from './leftovers.js';
+import { createNarrator, type Narrator } from './narrator.js';
+import { decideNetwork, mostNodes } from './network.js';
+import { checkSettings, decideSettings, programPath, readSystem, type Settings, writeSystem } from './settings.js';
+import { runSystem } from './system.js';
+
+export interface UpFlags extends Partial<Omit<Settings, 'kubeletArgs'>> {
+  dataDir: string;
+  port?: number;
+  fresh?: boolean;
+  detach?: boolean;
+}
+
+export async function run(args: string[]): Promise<void> {
+  const access = oneOf('--node-config-access <HOW>', 'who lets a node read the ConfigMap assigned to it', [
+    'automatic',
+    'manual',
+  ]);
+  const command = verb('relet up', 'Run an API server and nodes on this machine, each a process of its own.')
+    .option('--nodes <N>', 'how many nodes: node-1, node-2 … (3)', wholeNumber(1, mostNodes))
+    .option('--data-dir <DIR>', 'where everything is kept', defaultDataDir())
+    .option('--kubelet-binary <PATH>', "a real kubelet, for one node ('hollow': the built-in stand-in)", programPath)
+    .option('--port <N>', 'where the API server listens; 0: any (6443)', wholeNumber(0, 65_535))
+    .option('--trial-duration <DURATION>', 'how long a config is on trial (10m)', duration)
+    .option('--init-config-dir <DIR>', "the alpha's local config: a file named 'kubelet' in DIR", (dir) => resolve(dir))
+    .addOption(access.default(undefined, 'automatic'))
+    .option('--node-config', 'as on clusters of today: the reference is a NodeConfig, and Nodes keep none')
+    .option(
+      '--no-node-config',
+      'as the documents of Dynamic Kubelet Configuration have it: it is in the Node (default)',
+    )
+    .option('--fresh', 'forget everything in the directory first')
+    .option('--detach', 'return when all nodes are Ready; run in the background')
+    .argument('[KUBELET-FLAGS...]', "after '--': flags for every kubelet, such as --v=4")
+    .addHelpText('after', "\nThe directory remembers what it was told. Ctrl-C, or 'relet down', stops everything.")
+    .action((kubeletArgs: string[], flags: UpFlags) =>
+      flags.detach ? startInBackground(args, flags.dataDir) : up(flags, kubeletArgs),
+    );
+  await runVerb(command, args);
+}
+
+async function up(flags: UpFlags, kubeletArgs: string[]): Promise<void> {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal));
+  const narrator = createNarrator();
+  try {
+    const directory = openSystemDirectory(flags.dataDir);
+    const lock = lockOrExplain(directory);
+    try {
+      await start(directory, flags, kubeletArgs, narrator, stop.signal);
+    } finally {
+      lock.release();
+    }
+    narrator.ended();
+  } catch (error) {
+    const known = machineTrouble(error);
+    if (known instanceof CannotRun) narrator.failed(known.message);
+    throw known;
+  }
+}
+
+/** A full disk, a directory that may not be written: no bug of ours, and the message says what and where. */
+function machineTrouble(error: unknown): unknown {
+  const messages: string[] = [];
+  for (let at = error; at instanceof Error; at = at.cause) {
+    messages.push(at.message);
+    if ('code' in at && 'syscall' in at) return new CannotRun(messages.join(': '));
+  }
+  return error;
+}
+
+async function start(
+  directory: SystemDirectory,
+  flags: UpFlags,
+  kubeletArgs: string[],
+  narrator: Narrator,
+  signal: AbortSignal,
+): Promise<void> {
+  const { dataDir: _dir, port, fresh, detach: _detach, ...given } = flags;
+  const before = fresh ? undefined : readSystem(directory.settings);
+  const said = { ...given, ...(kubeletArgs.length > 0 && { kubeletArgs: checkFlags(kubeletArgs) }) };
+  const settings = decideSettings(said, before?.settings);
+  checkSettings(settings);
+  const left = await stopLeftovers(directory.dir, systemClock);
+  if (left > 0) narrator.say(`stopped ${left} processes that an earlier 'relet up' had left running`);
+  if (fresh) directory.clear();
+  const network = await decideNetwork({
+    dir: directory.dir,
+    nodes: settings.nodes,
+    isReal: settings.kubeletBinary !== 'hollow',
+    askedPort: port,
+    remembered: before?.network,
+  });
+  const system = { settings, network };
+  writeSystem(directory.settings, system);
+  narrator.begin(directory, system, before !== undefined);
+  signal.addEventListener('abort', () => narrator.stopping(), { once: true });
+  const relet = [process.execPath, reletExecutable()];
+  await runSystem({ directory, system, relet, env: process.env, signal, listener: narrator });
+}
+
+function lockOrExplain({ dir, lock: path }: SystemDirectory) {
+  const options = { path, host: createHost({}), files: realFiles };
+  try {
+    return takeLock(options);
+  } catch (error) {
+    if (!(error instanceof Locked)) throw error;
+    const holder = lockHolder(options);
+    throw new CannotRun(
+      `relet is up in ${dir} already (pid ${holder?.pid}): 'relet down' stops it, --data-dir starts another one beside it`,
+    );
+  }
+}
+
+function checkFlags(words: string[]): string[] {
+  const stray = words.find((word) => !word.startsWith('-'));
+  if (stray === undefined) return words;
+  throw new CannotRun(`'${stray}' is no flag: kubelet flags are written after '--', as in: relet up -- --v=4`);
+}
+
+function wholeNumber(least: number, most: number) {
+  return (text: string): number => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`A whole number from ${least} to ${most} is expected.`);
+  };
+}
+
+function duration(text: string): string {
+  if ((tryParseDuration(text) ?? -1n) >= 0n) return text;
+  throw new InvalidArgumentError('A duration such as 90s, 10m or 1h30m is expected.');
+}
