@@ -36,6 +36,27 @@ describe('a Node that was Ready before the switch', () => {
     expect(reasons).toContain('KubeletConfigRolledBack');
   });
 
+  test('must be so in time, even if relet is restarted again and again before the deadline', async () => {
+    const rig = await createClusterRig();
+    await heartbeat(rig);
+    await rig.createConfigMap('cut-off', { kubelet: rig.node.config('# cut off') });
+    await rig.point('cut-off');
+    await rig.until('active', () => rig.config?.active !== undefined);
+    for (const patience of [25_000, 50_000]) {
+      rig.node.clock.advance(25_000);
+      const waited = () => rig.node.memory.trial.read()?.unhealthy?.ms ?? 0;
+      await rig.node.until('looked', () => waited() >= patience);
+      expect(rig.config?.error).toBeUndefined();
+      await rig.node.stop();
+      const starts = rig.node.starts().length;
+      rig.node.boot();
+      await rig.node.until('started again', () => rig.node.starts().length > starts);
+    }
+    rig.node.clock.advance(11_000);
+    await rig.until('rolled back', () => rig.config?.error !== undefined && rig.config.active === undefined);
+    expect(rig.node.log()).toContain('the Node was not Ready again within 60 s');
+  });
+
   test('and when it is, time counts and the config graduates', async () => {
     const rig = await createClusterRig();
     await heartbeat(rig);

@@ -22,6 +22,7 @@ import {
   type NodeBefore,
   type Trial,
   type TrialEnd,
+  unhealthyBefore,
 } from './trial/trial.js';
 
 export interface RunListener {
@@ -130,8 +131,13 @@ export class Run {
 
   /** Looks until the kubelet ends, or all there is to learn is known. */
   async #watch(listener: RunListener, signal: AbortSignal): Promise<void> {
-    const { clock, options } = this.#options.parts;
-    const since = { healthyMs: this.#startedMs, apiMs: this.#startedMs, countedMs: undefined as number | undefined };
+    const { clock, options, host } = this.#options.parts;
+    const bootId = host.bootId();
+    const since = {
+      healthyMs: this.#startedMs - unhealthyBefore(this.trial, bootId),
+      apiMs: this.#startedMs,
+      countedMs: undefined as number | undefined,
+    };
     for (;;) {
       const health = await this.#look(signal);
       if (signal.aborted) return;
@@ -146,8 +152,8 @@ export class Run {
         const mayCount = counts(health, before);
         const counted = mayCount ? now - (since.countedMs ?? now) : 0;
         since.countedMs = mayCount ? now : undefined;
-        const trial = this.#count(this.trial, counted);
         const silence = { unhealthyMs: now - since.healthyMs, apiSilentMs: now - since.apiMs };
+        const trial = this.#count(this.trial, { healthyMs: counted, unhealthy: { ms: silence.unhealthyMs, bootId } });
         const step = afterLook({ trial, health, rebooted: this.#rebooted, ...silence }, this.#limits());
         if (isWell) void this.#notice(listener, signal);
         if (step.kind === 'failed' && (await this.#hasExcuse())) Object.assign(since, { healthyMs: now, apiMs: now });
@@ -175,8 +181,8 @@ export class Run {
     listener.onWarnings();
   }
 
-  #count(trial: Trial, healthyMs: number): Trial {
-    this.trial = { ...trial, healthyMs: trial.healthyMs + healthyMs };
+  #count(trial: Trial, { healthyMs, unhealthy }: Required<Pick<Trial, 'healthyMs' | 'unhealthy'>>): Trial {
+    this.trial = { ...trial, healthyMs: trial.healthyMs + healthyMs, unhealthy };
     this.#options.parts.memory.trial.write(this.trial);
     return this.trial;
   }

@@ -17,6 +17,12 @@ export interface Trial {
   deaths: number;
   /** Healthy time so far, summed over restarts that the kubelet did not cause. */
   healthyMs: number;
+  /**
+   * Time without health since the last healthy look. It goes on over restarts of relet: a service manager that loses its
+   * patience before the deadline (WatchdogSec=, TimeoutStartSec=) would otherwise give a config under which the kubelet hangs
+   * a new deadline each time, and the node would never come back. Absent in records of before.
+   */
+  unhealthy?: { ms: number; bootId: string };
   /** How the node was before the switch: what was not there then is not missed now. */
   before: NodeBefore;
   /** The boot of the machine in which it began. */
@@ -56,6 +62,11 @@ export type TrialStep = { kind: 'go-on' } | TrialEnd;
 
 export function beginOrResume(recorded: Trial | undefined, fresh: Pick<Trial, 'key' | 'before' | 'bootId'>): Trial {
   return recorded?.key === fresh.key ? recorded : { ...fresh, deaths: 0, healthyMs: 0 };
+}
+
+/** What of the deadline is used up already when the kubelet starts. With the machine it starts anew. */
+export function unhealthyBefore(trial: Trial | undefined, bootId: string): number {
+  return trial?.unhealthy?.bootId === bootId ? trial.unhealthy.ms : 0;
 }
 
 export function isHealthy(health: Health, before: NodeBefore): boolean {
@@ -117,6 +128,7 @@ export function isTrial(value: unknown): value is Trial {
     typeof value.key === 'string' &&
     Number.isFinite(value.deaths) &&
     Number.isFinite(value.healthyMs) &&
+    (value.unhealthy === undefined || (isObject(value.unhealthy) && Number.isFinite(value.unhealthy.ms))) &&
     typeof value.bootId === 'string' &&
     isObject(value.before) &&
     ['nodeReady', 'apiAnswered', 'staticPods'].every(
