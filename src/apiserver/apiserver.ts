@@ -20,6 +20,8 @@ import { expireEvents } from './event-expiry.js';
 import { startGarbageCollector } from './garbage/collector.js';
 import { createHandler, findObject, type Handle, type Parts } from './handler.js';
 import { healthRoutes } from './health.js';
+import { type ServerLimits, startServer } from './http/server.js';
+import { tablePresenter } from './http/table.js';
 import { createMetrics } from './metrics.js';
 import { ensureSystemNamespaces, startNamespaceController } from './namespace-controller.js';
 import { openApiRoutes } from './openapi/routes.js';
@@ -30,13 +32,11 @@ import { type Policies, validatingPolicies } from './policy/policy-admission.js'
 import { Registry } from './registry.js';
 import type { Resource } from './resource.js';
 import { builtInResources } from './resources/built-in.js';
-import { type ServerLimits, startServer } from './server.js';
 import { openStore } from './store/open-store.js';
 import type { HistoryLimits } from './store/revision-store.js';
 import type { Store } from './store/store.js';
-import { tablePresenter } from './table.js';
 import { versionRoute } from './version.js';
-import { WatchClock } from './watch-clock.js';
+import { WatchClock } from './watch/watch-clock.js';
 
 type AccessChoices = Pick<AccessOptions, 'modes' | 'nodeConfigAccess' | 'anonymous' | 'tokens' | 'kubeletCa'>;
 

@@ -22,17 +22,17 @@ import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import { forbiddenMessage } from './access/authorizer.js';
 import type { Admission } from './admission.js';
-import { answerPageNotFound } from './answer.js';
 import type { Authorizer, User } from './attributes.js';
 import type { Trace } from './audit/audit-event.js';
 import type { AuditLog } from './audit/audit-log.js';
-import type { Exchange } from './exchange.js';
-import { negotiateOutput } from './negotiate.js';
-import type { Presenter } from './presenter.js';
+import { answerPageNotFound } from './http/answer.js';
+import type { Exchange } from './http/exchange.js';
+import { negotiateOutput } from './http/negotiate.js';
+import type { Presenter } from './http/presenter.js';
+import { type RequestInfo, requestInfo } from './http/request-info.js';
+import { respondError } from './http/respond.js';
 import type { Registry } from './registry.js';
-import { type RequestInfo, requestInfo } from './request-info.js';
 import type { Resource } from './resource.js';
-import { respondError } from './respond.js';
 import type { Store } from './store/store.js';
 import { create } from './verbs/create.js';
 import { deleteOne } from './verbs/delete.js';
@@ -43,7 +43,7 @@ import { patch } from './verbs/patch.js';
 import { update } from './verbs/update.js';
 import type { Verb } from './verbs/verb.js';
 import { watch } from './verbs/watch.js';
-import type { WatchClock } from './watch-clock.js';
+import type { WatchClock } from './watch/watch-clock.js';
 
 export interface Authenticator {
   /** Undefined: nobody we know, answered with 401. Anonymous access is the authenticator's decision. */

@@ -1,8 +1,9 @@
 /** /metrics: requests, objects and the process, under the names kube-apiserver has for them. */
-import type { Exchange } from './exchange.js';
+
 import type { Route } from './handler.js';
+import type { Exchange } from './http/exchange.js';
+import type { RequestInfo } from './http/request-info.js';
 import type { Registry } from './registry.js';
-import type { RequestInfo } from './request-info.js';
 import type { Store } from './store/store.js';
 import { kubernetesVersion } from './version.js';
 

@@ -7,7 +7,7 @@
 import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
-import { collectionOf } from './codec.js';
+import { collectionOf } from './http/codec.js';
 import { changeOwn, ensureObject, goOrWait } from './own-objects.js';
 import type { Registry } from './registry.js';
 import type { Key, Store } from './store/store.js';

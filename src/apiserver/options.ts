@@ -10,9 +10,9 @@ import {
 import { JsonSyntaxError, parseGoJson } from '../api/go-json.js';
 import { goQuote } from '../api/go-quote.js';
 import { badRequest, invalid, plainInternal } from '../api/status-error.js';
-import { maxBodyBytes, readProtobuf, readYaml } from './body.js';
-import type { Exchange } from './exchange.js';
-import { bodyFormat } from './negotiate.js';
+import { maxBodyBytes, readProtobuf, readYaml } from './http/body.js';
+import type { Exchange } from './http/exchange.js';
+import { bodyFormat } from './http/negotiate.js';
 import { DecodeError } from './resource.js';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';

@@ -1,7 +1,7 @@
 /** Objects that the server itself makes and changes, without a request: system namespaces, what its controllers do. */
 import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
-import { encodeObject, keyOf } from './codec.js';
+import { encodeObject, keyOf } from './http/codec.js';
 import { fillSystemFields, timestamp } from './object-meta.js';
 import type { Resource } from './resource.js';
 import { type Key, RevisionConflict, type Store } from './store/store.js';

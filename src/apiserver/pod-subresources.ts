@@ -1,14 +1,14 @@
 /** POST to a pod's eviction (as `kubectl drain` does) and binding (as a scheduler does). */
 import type { KubeObject } from '../api/object.js';
 import { badRequest, conflict, methodNotAllowed, notFound, type Status } from '../api/status-error.js';
-import { readObject } from './body.js';
-import { keyOf } from './codec.js';
-import type { Exchange } from './exchange.js';
 import type { Connector, Parts } from './handler.js';
-import { negotiateOutput } from './negotiate.js';
+import { readObject } from './http/body.js';
+import { keyOf } from './http/codec.js';
+import type { Exchange } from './http/exchange.js';
+import { negotiateOutput } from './http/negotiate.js';
+import type { RequestInfo } from './http/request-info.js';
 import { type DeleteOptions, writeOptions } from './options.js';
 import { changeOwn } from './own-objects.js';
-import type { RequestInfo } from './request-info.js';
 import type { Resource } from './resource.js';
 import { builtIn } from './resources/define.js';
 import { deleteObject } from './verbs/delete.js';

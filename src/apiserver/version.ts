@@ -1,7 +1,7 @@
 /** /version: which Kubernetes this server speaks like, and what it really is. */
 import { methodNotAllowed } from '../api/status-error.js';
-import { answerJson } from './answer.js';
 import type { Route } from './handler.js';
+import { answerJson } from './http/answer.js';
 
 /** The release whose answers this server follows. */
 export const kubernetesVersion = '1.32.1';

@@ -4,8 +4,8 @@
  */
 import type { Clock } from '../../clock.js';
 import type { User } from '../attributes.js';
-import type { Exchange } from '../exchange.js';
 import type { Authenticator } from '../handler.js';
+import type { Exchange } from '../http/exchange.js';
 import { judgeCertificate } from './client-certificate.js';
 import { anonymousUser, authenticatedGroup, unauthenticatedGroup } from './well-known.js';
 

@@ -2,8 +2,8 @@
 import { goQuote } from '../../api/go-quote.js';
 import { type ApiError, forbidden, plainInternal } from '../../api/status-error.js';
 import type { Attributes, Authorizer, User } from '../attributes.js';
-import type { Exchange } from '../exchange.js';
 import type { Impersonate } from '../handler.js';
+import type { Exchange } from '../http/exchange.js';
 import { escapeHtml, forbiddenMessage } from './authorizer.js';
 import {
   anonymousUser,

@@ -2,7 +2,7 @@
 import { JsonSyntaxError } from '../../api/go-json.js';
 import type { KubeObject } from '../../api/object.js';
 import { badRequest, conflict, plainInternal } from '../../api/status-error.js';
-import { normaliseType, readYaml } from '../body.js';
+import { normaliseType, readYaml } from '../http/body.js';
 import type { WriteOptions } from '../options.js';
 import { DecodeError, type Resource } from '../resource.js';
 import type { ChangePlan } from '../verbs/change.js';

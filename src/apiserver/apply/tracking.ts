@@ -1,6 +1,6 @@
 /** Where ownership meets requests: who writes, by which schema, and what the object's metadata.managedFields say afterwards. */
 import type { KubeObject } from '../../api/object.js';
-import { apiVersionOf } from '../codec.js';
+import { apiVersionOf } from '../http/codec.js';
 import { timestamp } from '../object-meta.js';
 import type { WriteOptions } from '../options.js';
 import type { Resource } from '../resource.js';

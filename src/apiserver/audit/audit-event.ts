@@ -1,8 +1,8 @@
 /** What the audit log says of one request: an Event of audit.k8s.io/v1 at level Metadata. No bodies, hence no secrets. */
 import type { ApiError } from '../../api/status-error.js';
 import type { User } from '../attributes.js';
-import type { Exchange } from '../exchange.js';
-import type { RequestInfo } from '../request-info.js';
+import type { Exchange } from '../http/exchange.js';
+import type { RequestInfo } from '../http/request-info.js';
 
 /** What the handler learned about a request on its way. */
 export interface Trace {

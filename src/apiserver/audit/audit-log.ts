@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
-import type { Exchange } from '../exchange.js';
+import type { Exchange } from '../http/exchange.js';
 import { auditEvent, type Stage, type Trace } from './audit-event.js';
 
 /** A disk that does not keep up costs lines, not memory without end. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { KubeObject } from '../../api/object.js';
 import { readTokenFile } from '../access/token-file.js';
 import { type ApiServer, startApiServer } from '../apiserver.js';
-import { callInMemory } from '../in-memory.js';
+import { callInMemory } from '../http/in-memory.js';
 
 let server: ApiServer;
 beforeEach(async () => {

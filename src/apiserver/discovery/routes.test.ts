@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readTokenFile } from '../access/token-file.js';
 import { type ApiServer, startApiServer } from '../apiserver.js';
-import { callInMemory } from '../in-memory.js';
+import { callInMemory } from '../http/in-memory.js';
 
 let server: ApiServer;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 /** The paths of discovery: /, /api, /apis and what stands below them without naming a resource. */
 import { methodNotAllowed, noSuchResource, notAcceptable } from '../../api/status-error.js';
-import { answerBytes, answerJson, answerPageNotFound, CachedDocument } from '../answer.js';
-import type { Exchange } from '../exchange.js';
 import type { Route } from '../handler.js';
+import { answerBytes, answerJson, answerPageNotFound, CachedDocument } from '../http/answer.js';
+import type { Exchange } from '../http/exchange.js';
 import type { Registry } from '../registry.js';
 import { aggregatedDiscovery } from './aggregated.js';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupsOf } from './groups.js';

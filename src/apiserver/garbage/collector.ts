@@ -5,7 +5,7 @@
 import type { KubeObject, OwnerReference } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
-import { collectionOf, keyOf } from '../codec.js';
+import { collectionOf, keyOf } from '../http/codec.js';
 import { changeOwn } from '../own-objects.js';
 import type { Registry } from '../registry.js';
 import type { Resource } from '../resource.js';

@@ -1,8 +1,8 @@
 /** /openapi/v2 (JSON or protobuf) and /openapi/v3 with its documents. Built when first asked for, kept as bytes until a CRD changes. */
 import { methodNotAllowed } from '../../api/status-error.js';
-import { answerBytes, answerJson, answerText, CachedDocument } from '../answer.js';
-import type { Exchange } from '../exchange.js';
 import type { Route } from '../handler.js';
+import { answerBytes, answerJson, answerText, CachedDocument } from '../http/answer.js';
+import type { Exchange } from '../http/exchange.js';
 import type { Registry } from '../registry.js';
 import { kubernetesVersion } from '../version.js';
 import { documentV2 } from './document-v2.js';

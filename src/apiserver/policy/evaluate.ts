@@ -7,7 +7,7 @@ import { authorizerValue } from '../cel/functions/authorizer.js';
 import { Meter } from '../cel/meter.js';
 import { RunError } from '../cel/program.js';
 import { dynamicValue } from '../cel/values.js';
-import { apiVersionOf } from '../codec.js';
+import { apiVersionOf } from '../http/codec.js';
 import type { Resource } from '../resource.js';
 import type { CompiledPolicy, Expression } from './compiled-policy.js';
 import { requestValue } from './request-type.js';

@@ -1,7 +1,7 @@
 /** The objects that a binding names as parameters of its policy. */
 import { selectsLabels } from '../../api/match-labels.js';
 import type { KubeObject } from '../../api/object.js';
-import { apiVersionOf, collectionOf, decodeStored, keyOf } from '../codec.js';
+import { apiVersionOf, collectionOf, decodeStored, keyOf } from '../http/codec.js';
 import type { Registry } from '../registry.js';
 import type { Resource } from '../resource.js';
 import type { Store } from '../store/store.js';

@@ -2,7 +2,7 @@
 
 import type { AdmissionRequest } from '../admission.js';
 import { celTypeOf, type TypeSchema } from '../cel/schema-type.js';
-import { apiVersionOf } from '../codec.js';
+import { apiVersionOf } from '../http/codec.js';
 import type { Resource } from '../resource.js';
 
 const text: TypeSchema = { type: 'string' };

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../api/object.js';
 import type { ApiError } from '../../api/status-error.js';
 import { silentLog } from '../../log.js';
-import type { Exchange, ResponseHeaders } from '../exchange.js';
+import type { Exchange, ResponseHeaders } from '../http/exchange.js';
 import { openPki, type Pki } from '../pki/pki.js';
 import { NodeProxy } from './node-proxy.js';
 

@@ -8,8 +8,8 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIPv6 } from 'node:net';
 import type { KubeObject } from '../../api/object.js';
 import { methodNotAllowed, notFound, serviceUnavailable } from '../../api/status-error.js';
-import type { Exchange } from '../exchange.js';
-import type { RequestInfo } from '../request-info.js';
+import type { Exchange } from '../http/exchange.js';
+import type { RequestInfo } from '../http/request-info.js';
 import { findTarget, type NodeTarget, parseNodeId, type TargetOptions } from './node-target.js';
 import { requestHeaders, responseHeaders } from './proxy-headers.js';
 

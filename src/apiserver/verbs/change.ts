@@ -5,7 +5,7 @@ import { goQuote } from '../../api/go-quote.js';
 import type { KubeObject } from '../../api/object.js';
 import { badRequest, conflict, invalid, notFound, plainInternal } from '../../api/status-error.js';
 import { trackUpdate } from '../apply/tracking.js';
-import { decodeStored, encodeObject, keyOf, storedKind, withRevision } from '../codec.js';
+import { decodeStored, encodeObject, keyOf, storedKind, withRevision } from '../http/codec.js';
 import { validateChangedMeta } from '../object-meta.js';
 import type { WriteOptions } from '../options.js';
 import type { Resource } from '../resource.js';

@@ -2,12 +2,12 @@
 import type { KubeObject } from '../../api/object.js';
 import { alreadyExists, badRequest, generateNameConflict, invalid, plainInternal } from '../../api/status-error.js';
 import { trackUpdate } from '../apply/tracking.js';
-import { readObject } from '../body.js';
-import { encodeObject, keyOf, storedKind } from '../codec.js';
+import { readObject } from '../http/body.js';
+import { encodeObject, keyOf, storedKind } from '../http/codec.js';
+import { respondObject, respondStored } from '../http/respond.js';
 import { fillSystemFields, generateName, validateNewMeta } from '../object-meta.js';
 import { type WriteOptions, writeOptions } from '../options.js';
 import type { Resource } from '../resource.js';
-import { respondObject, respondStored } from '../respond.js';
 import { RevisionConflict, type Stored } from '../store/store.js';
 import { about, admissionRequest, soon, type VerbRequest } from './verb.js';
 

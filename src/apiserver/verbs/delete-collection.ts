@@ -1,9 +1,9 @@
 /** DELETE of a collection: every object that the selectors choose, one by one. */
 import { ApiError } from '../../api/status-error.js';
-import { listOptions } from '../list-options.js';
+import { respondList } from '../http/respond.js';
+import { listOptions } from '../list/list-options.js';
+import { selectionOf } from '../list/selection.js';
 import { deleteOptions } from '../options.js';
-import { respondList } from '../respond.js';
-import { selectionOf } from '../selection.js';
 import { deleteObject } from './delete.js';
 import { collect } from './list.js';
 import type { VerbRequest } from './verb.js';

@@ -1,11 +1,11 @@
 /** DELETE: removes an object, or marks it while finalizers or its node still hold it. */
 import type { KubeObject } from '../../api/object.js';
 import { conflict, notFound, type Status } from '../../api/status-error.js';
-import { decodeStored, encodeObject, keyOf } from '../codec.js';
+import { decodeStored, encodeObject, keyOf } from '../http/codec.js';
+import { respondObject, respondOther, respondStored } from '../http/respond.js';
 import { timestamp } from '../object-meta.js';
 import { type DeleteOptions, deleteOptions } from '../options.js';
 import type { Resource } from '../resource.js';
-import { respondObject, respondOther, respondStored } from '../respond.js';
 import { RevisionConflict, type Stored } from '../store/store.js';
 import { isReadyToGo } from './change.js';
 import { about, admissionRequest, soon, type VerbRequest } from './verb.js';

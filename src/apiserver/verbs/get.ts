@@ -1,8 +1,8 @@
 /** GET of one object: its stored bytes. */
 import { notFound } from '../../api/status-error.js';
-import { keyOf } from '../codec.js';
-import { respondStored } from '../respond.js';
-import { parseRevision, tooLargeRevision } from '../revision-parameter.js';
+import { keyOf } from '../http/codec.js';
+import { respondStored } from '../http/respond.js';
+import { parseRevision, tooLargeRevision } from '../list/revision-parameter.js';
 import { about, type VerbRequest } from './verb.js';
 
 export function get(request: VerbRequest): void {

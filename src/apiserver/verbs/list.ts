@@ -1,12 +1,12 @@
 /** GET of a collection: as of one revision, page by page where the client asks for it. */
 import { type ApiError, badRequest, expired } from '../../api/status-error.js';
-import { decodeStored } from '../codec.js';
-import { decodeContinue, encodeContinue } from '../continue-token.js';
-import { type ListOptions, listOptions } from '../list-options.js';
-import type { ListMeta } from '../presenter.js';
-import { respondList } from '../respond.js';
-import { parseRevision, tooLargeRevision } from '../revision-parameter.js';
-import { type Selection, selectionOf } from '../selection.js';
+import { decodeStored } from '../http/codec.js';
+import type { ListMeta } from '../http/presenter.js';
+import { respondList } from '../http/respond.js';
+import { decodeContinue, encodeContinue } from '../list/continue-token.js';
+import { type ListOptions, listOptions } from '../list/list-options.js';
+import { parseRevision, tooLargeRevision } from '../list/revision-parameter.js';
+import { type Selection, selectionOf } from '../list/selection.js';
 import type { ListRange, Store, Stored } from '../store/store.js';
 import type { VerbRequest } from './verb.js';
 

@@ -1,7 +1,7 @@
 /** PUT: replaces an object with the one that is sent. */
-import { readObject } from '../body.js';
+import { readObject } from '../http/body.js';
+import { respondObject, respondStored } from '../http/respond.js';
 import { writeOptions } from '../options.js';
-import { respondObject, respondStored } from '../respond.js';
 import { changeObject } from './change.js';
 import type { VerbRequest } from './verb.js';
 

@@ -1,9 +1,9 @@
 /** What every verb is given: the request, the resource it is about, and the parts of the server. */
 import type { AdmissionRequest, Operation } from '../admission.js';
-import type { Exchange } from '../exchange.js';
 import type { Parts } from '../handler.js';
-import type { Output } from '../negotiate.js';
-import type { RequestInfo } from '../request-info.js';
+import type { Exchange } from '../http/exchange.js';
+import type { Output } from '../http/negotiate.js';
+import type { RequestInfo } from '../http/request-info.js';
 import type { Resource } from '../resource.js';
 
 export interface VerbRequest {

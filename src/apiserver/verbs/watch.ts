@@ -1,9 +1,9 @@
 /** GET with watch=true: what is there now where the client asks for it, then every change until the timeout. */
 import { expired } from '../../api/status-error.js';
-import { type ListOptions, listOptions } from '../list-options.js';
-import { parseRevision } from '../revision-parameter.js';
-import { selectionOf } from '../selection.js';
-import { Watcher, type WatcherOptions } from '../watcher.js';
+import { type ListOptions, listOptions } from '../list/list-options.js';
+import { parseRevision } from '../list/revision-parameter.js';
+import { selectionOf } from '../list/selection.js';
+import { Watcher, type WatcherOptions } from '../watch/watcher.js';
 import type { VerbRequest } from './verb.js';
 
 /** Clients that do not say get something between half an hour and an hour, so that they do not all return at once. */

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { requestEntityTooLarge, timeout } from '../api/status-error.js';
+import { requestEntityTooLarge, timeout } from '../../api/status-error.js';
 import type { Exchange, ResponseHeaders, ResponseStream } from './exchange.js';
 
 type Request = IncomingMessage | Http2ServerRequest;

@@ -1,5 +1,5 @@
 /** Content negotiation: which media types a body may have, and in which form the answer is wanted. */
-import { ApiError, notAcceptable, unsupportedMediaType } from '../api/status-error.js';
+import { ApiError, notAcceptable, unsupportedMediaType } from '../../api/status-error.js';
 import type { OutputForm } from './presenter.js';
 
 /** A wish for protobuf is answered with JSON, which every such client reads as well. */

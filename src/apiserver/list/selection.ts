@@ -1,13 +1,13 @@
 /** Which objects a list, a watch or a deletecollection is about: a scope of the store and what must hold of each object. */
-import { exactValue, type FieldTerm, parseFieldSelector } from '../api/field-selector.js';
-import { goQuote } from '../api/go-quote.js';
-import { matchesLabels, parseLabelSelector, SelectorError } from '../api/label-selector.js';
-import type { KubeObject } from '../api/object.js';
-import { badRequest } from '../api/status-error.js';
-import { collectionOf } from './codec.js';
-import type { RequestInfo } from './request-info.js';
-import type { Resource } from './resource.js';
-import type { Scope } from './store/store.js';
+import { exactValue, type FieldTerm, parseFieldSelector } from '../../api/field-selector.js';
+import { goQuote } from '../../api/go-quote.js';
+import { matchesLabels, parseLabelSelector, SelectorError } from '../../api/label-selector.js';
+import type { KubeObject } from '../../api/object.js';
+import { badRequest } from '../../api/status-error.js';
+import { collectionOf } from '../http/codec.js';
+import type { RequestInfo } from '../http/request-info.js';
+import type { Resource } from '../resource.js';
+import type { Scope } from '../store/store.js';
 
 export interface Selection {
   scope: Scope;

@@ -1,6 +1,6 @@
 /** One slow pulse for all open watches: timeouts and bookmarks, instead of two timers per watch. */
-import type { Clock } from '../clock.js';
-import type { Resource } from './resource.js';
+import type { Clock } from '../../clock.js';
+import type { Resource } from '../resource.js';
 import type { Watcher } from './watcher.js';
 
 interface Timed {

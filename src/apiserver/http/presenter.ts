@@ -1,6 +1,6 @@
 /** Other forms of the same answer: Table for kubectl get, PartialObjectMetadata for clients that need only metadata. */
-import type { KubeObject } from '../api/object.js';
-import type { Resource } from './resource.js';
+import type { KubeObject } from '../../api/object.js';
+import type { Resource } from '../resource.js';
 
 /** What the Accept header asks for, e.g. `application/json;as=Table;g=meta.k8s.io;v=v1`. */
 export interface OutputForm {

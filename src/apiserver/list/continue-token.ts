@@ -1,7 +1,7 @@
 /** The token with which a list goes on: the revision it shows and the last key seen, in Kubernetes' own encoding. */
-import { JsonSyntaxError, parseGoJson } from '../api/go-json.js';
-import { goQuote } from '../api/go-quote.js';
-import { badRequest } from '../api/status-error.js';
+import { JsonSyntaxError, parseGoJson } from '../../api/go-json.js';
+import { goQuote } from '../../api/go-quote.js';
+import { badRequest } from '../../api/status-error.js';
 
 export interface ContinueToken {
   /** -1: go on with whatever is there now. */

@@ -1,8 +1,8 @@
 /** Table and PartialObjectMetadata: the server prints rows for `kubectl get`, and sends only metadata to who needs no more. */
-import type { KubeObject } from '../api/object.js';
-import { ApiError, badRequest } from '../api/status-error.js';
+import type { KubeObject } from '../../api/object.js';
+import { ApiError, badRequest } from '../../api/status-error.js';
+import type { Column, Resource } from '../resource.js';
 import type { ListMeta, OutputForm, Presentation, Presenter } from './presenter.js';
-import type { Column, Resource } from './resource.js';
 
 const versions: ReadonlySet<string> = new Set(['v1', 'v1beta1']);
 const includeChoices: ReadonlySet<string> = new Set(['', 'None', 'Metadata', 'Object']);

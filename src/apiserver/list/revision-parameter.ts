@@ -1,6 +1,6 @@
 /** The resourceVersion parameter: a number of ours, which clients must treat as opaque. */
-import { goQuote } from '../api/go-quote.js';
-import { ApiError, plainInternal, timeout } from '../api/status-error.js';
+import { goQuote } from '../../api/go-quote.js';
+import { ApiError, plainInternal, timeout } from '../../api/status-error.js';
 
 /** 0 where it is absent, empty or 0: any revision will do. */
 export function parseRevision(text: string | null): number {

@@ -1,18 +1,18 @@
 /** Reads a request body as an object of the resource's kind, and refuses what is none in Kubernetes' words. */
-import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../api/go-json.js';
-import { goQuote } from '../api/go-quote.js';
-import { readYaml as readGoYaml } from '../api/go-yaml/compose.js';
-import { plainValue } from '../api/go-yaml/plain.js';
-import { YamlError } from '../api/go-yaml/tokens.js';
-import type { KubeObject } from '../api/object.js';
-import { badRequest, unsupportedMediaType } from '../api/status-error.js';
+import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../../api/go-json.js';
+import { goQuote } from '../../api/go-quote.js';
+import { readYaml as readGoYaml } from '../../api/go-yaml/compose.js';
+import { plainValue } from '../../api/go-yaml/plain.js';
+import { YamlError } from '../../api/go-yaml/tokens.js';
+import type { KubeObject } from '../../api/object.js';
+import { badRequest, unsupportedMediaType } from '../../api/status-error.js';
+import type { FieldValidation } from '../options.js';
+import { DecodeError, type Resource } from '../resource.js';
+import { decodeProtobuf, openEnvelope } from '../schema/protobuf.js';
+import { hasKind } from '../schema/types.js';
 import { apiVersionOf } from './codec.js';
 import type { Exchange } from './exchange.js';
 import { type BodyFormat, bodyFormat } from './negotiate.js';
-import type { FieldValidation } from './options.js';
-import { DecodeError, type Resource } from './resource.js';
-import { decodeProtobuf, openEnvelope } from './schema/protobuf.js';
-import { hasKind } from './schema/types.js';
 
 /** Kubernetes' limit for any object. */
 export const maxBodyBytes = 3 << 20;

@@ -1,15 +1,15 @@
 /** Answers: stored bytes as they are wherever possible; Table, YAML and pretty forms only where asked for. */
 import { stringify as stringifyYaml } from 'yaml';
-import type { KubeObject } from '../api/object.js';
-import { ApiError, internal, type Status } from '../api/status-error.js';
+import type { KubeObject } from '../../api/object.js';
+import { ApiError, internal, type Status } from '../../api/status-error.js';
+import type { Resource } from '../resource.js';
+import type { Stored } from '../store/store.js';
+import type { VerbRequest } from '../verbs/verb.js';
 import { apiVersionOf, decodeStored, servedBytes, servedEncoding, typePrefixLength } from './codec.js';
 import { respondCompact, streamCompact } from './compression.js';
 import type { Exchange, ResponseHeaders } from './exchange.js';
 import type { Output } from './negotiate.js';
 import type { ListMeta } from './presenter.js';
-import type { Resource } from './resource.js';
-import type { Stored } from './store/store.js';
-import type { VerbRequest } from './verbs/verb.js';
 
 /** Keys in order, lists not indented, words quoted that YAML 1.1 would take for something else: as Go writes it. */
 const goStyle = { version: '1.1', sortMapEntries: true, indentSeq: false, lineWidth: 0 } as const;

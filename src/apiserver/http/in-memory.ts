@@ -1,9 +1,9 @@
 /** An exchange without a socket: the same handler, called in this process. For tests, and for what runs beside the server. */
 import type { X509Certificate } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { requestEntityTooLarge } from '../api/status-error.js';
+import { requestEntityTooLarge } from '../../api/status-error.js';
+import type { Handle } from '../handler.js';
 import type { Exchange, ResponseHeaders, ResponseStream } from './exchange.js';
-import type { Handle } from './handler.js';
 
 export interface InMemoryRequest {
   method?: string;

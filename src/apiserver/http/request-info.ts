@@ -1,6 +1,6 @@
 /** Reads a request's method and path as Kubernetes does: which verb on which resource, or a path that is none. */
-import { exactName, parseFieldSelector } from '../api/field-selector.js';
-import type { Attributes, User } from './attributes.js';
+import { exactName, parseFieldSelector } from '../../api/field-selector.js';
+import type { Attributes, User } from '../attributes.js';
 
 const verbOfMethod: Record<string, string> = {
   POST: 'create',

@@ -1,7 +1,7 @@
 /** Objects as bytes: JSON in the stored version, kind and apiVersion first, so that lists can leave them out unparsed. */
-import type { KubeObject } from '../api/object.js';
-import type { Resource } from './resource.js';
-import type { Collection, Key, Stored } from './store/store.js';
+import type { KubeObject } from '../../api/object.js';
+import type { Resource } from '../resource.js';
+import type { Collection, Key, Stored } from '../store/store.js';
 
 /** Which collection of the store a resource lives in. */
 export function collectionOf(resource: Resource): Collection {

@@ -1,8 +1,8 @@
 /** The parameters of list and watch, checked as Kubernetes checks them. */
-import { type FieldError, forbiddenField, unsupportedField } from '../api/field-error.js';
-import { goQuote } from '../api/go-quote.js';
-import { badRequest, invalid } from '../api/status-error.js';
-import { isTrue } from './request-info.js';
+import { type FieldError, forbiddenField, unsupportedField } from '../../api/field-error.js';
+import { goQuote } from '../../api/go-quote.js';
+import { badRequest, invalid } from '../../api/status-error.js';
+import { isTrue } from '../http/request-info.js';
 
 export interface ListOptions {
   /** '' where the client gave none. */

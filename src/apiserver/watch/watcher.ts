@@ -5,13 +5,13 @@
  *     live ──write says "full"──► waiting ──drained──► catching up from history ──► live
  *                                    └─ too long, or its place in history is compacted ──► cut off
  */
-import type { KubeObject } from '../api/object.js';
-import { apiVersionOf, decodeStored, servedBytes } from './codec.js';
-import type { Exchange, ResponseStream } from './exchange.js';
-import type { OutputForm, Presenter } from './presenter.js';
-import type { Resource } from './resource.js';
-import type { Selection } from './selection.js';
-import { RecordForgotten, RevisionCompacted, type Store, type Stored, type StoreEvent } from './store/store.js';
+import type { KubeObject } from '../../api/object.js';
+import { apiVersionOf, decodeStored, servedBytes } from '../http/codec.js';
+import type { Exchange, ResponseStream } from '../http/exchange.js';
+import type { OutputForm, Presenter } from '../http/presenter.js';
+import type { Selection } from '../list/selection.js';
+import type { Resource } from '../resource.js';
+import { RecordForgotten, RevisionCompacted, type Store, type Stored, type StoreEvent } from '../store/store.js';
 import { formerState, frame, objectOf, plainLine, previousOf, type WatchType } from './watch-event.js';
 
 export interface WatcherOptions {

@@ -2,8 +2,8 @@
 import { request } from 'node:https';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { clientOf } from '../../test/apiserver/client.js';
-import { type ApiServer, startApiServer } from './apiserver.js';
+import { clientOf } from '../../../test/apiserver/client.js';
+import { type ApiServer, startApiServer } from '../apiserver.js';
 
 let server: ApiServer;
 const maps = '/api/v1/namespaces/default/configmaps';

@@ -9,8 +9,8 @@ import {
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import type { Log } from '../log.js';
-import type { Handle } from './handler.js';
+import type { Log } from '../../log.js';
+import type { Handle } from '../handler.js';
 import { HttpExchange } from './http-exchange.js';
 
 export interface ServerOptions {

@@ -1,10 +1,10 @@
 /** A watcher whose client is slow: nothing is queued for it, nothing is lost, and it is not waited for without end. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../clock.js';
-import type { Exchange, ResponseStream } from './exchange.js';
-import type { Resource } from './resource.js';
-import { memoryJournal } from './store/journal.js';
-import { RevisionStore } from './store/revision-store.js';
+import { systemClock } from '../../clock.js';
+import type { Exchange, ResponseStream } from '../http/exchange.js';
+import type { Resource } from '../resource.js';
+import { memoryJournal } from '../store/journal.js';
+import { RevisionStore } from '../store/revision-store.js';
 import { Watcher, type WatcherOptions } from './watcher.js';
 
 const pods = { group: '', resource: 'pods' };

@@ -1,10 +1,10 @@
 /**
  * Watch events as lines of JSON. An event that goes to a thousand watchers is parsed at most once and encoded once per type.
  */
-import type { KubeObject } from '../api/object.js';
-import { decodeStored, servedEncoding } from './codec.js';
-import type { Resource } from './resource.js';
-import type { StoreEvent } from './store/store.js';
+import type { KubeObject } from '../../api/object.js';
+import { decodeStored, servedEncoding } from '../http/codec.js';
+import type { Resource } from '../resource.js';
+import type { StoreEvent } from '../store/store.js';
 
 export type WatchType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
