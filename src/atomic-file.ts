@@ -142,6 +142,14 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
+/** The disk is full, can only be read, or fails: it is not the caller that asked for something impossible. */
+export function isDiskTrouble(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && diskTrouble.has(String(error.code))) || isDiskTrouble(error.cause);
+}
+
+const diskTrouble: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']);
+
 function removeAll(path: string, files: Files): void {
   if (files.stat(path)?.isDirectory()) for (const name of files.list(path)) removeAll(join(path, name), files);
   files.remove(path);

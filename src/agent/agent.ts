@@ -102,13 +102,14 @@ export class Agent {
         onTrialEnd: (end) => this.#endTrial(run, end),
       });
       this.#run = undefined;
-      if (signal.aborted) return exitCode(exit);
+      // One that was too young to hear it died of the signal, and that is no failure.
+      if (signal.aborted) return exit.signal === signal.reason ? 0 : exitCode(exit);
       if (kubelet.toldToStop && options.onChange === 'exit') return 0;
       if (kubelet.toldToStop) continue;
       const { blamed, end } = await run.died(exit, signal);
       if (end) await this.#endTrial(run, end);
       if (blamed && this.#doubt.lifts(run, memory, log)) this.#changes++;
-      if (signal.aborted || options.onChange === 'exit') return exitCode(exit);
+      if (signal.aborted || kubelet.isLast || options.onChange === 'exit') return exitCode(exit);
       reporter.publish();
       crashes = run.healthy ? 1 : crashes + 1;
       if (changes === this.#changes) await this.#pause.sleep(backoffMs(crashes, crashBackoff), signal);

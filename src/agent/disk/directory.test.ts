@@ -3,10 +3,14 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createDir, realFiles, replaceFile } from '../../atomic-file.js';
-import { silentLog } from '../../log.js';
-import { createHost } from '../host/host.js';
+import { FullDisk } from '../../../test/crash-disk.js';
+import { createDir, type Files, realFiles, replaceFile } from '../../atomic-file.js';
+import { systemClock } from '../../clock.js';
+import { createLog, silentLog } from '../../log.js';
+import { createHost, type Host } from '../host/host.js';
+import { KubeletProcess } from '../host/kubelet-process.js';
 import { openDirectory } from './directory.js';
+import { Locked } from './lock.js';
 
 const source = { namespace: 'ns', name: 'n', uid: 'uid', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
 
@@ -133,3 +137,92 @@ describe('a checkpoint', () => {
     for (const name of names) expect(readFileSync(join(root, 'made', name), 'utf8')).toBe(name);
   });
 });
+
+describe('a disk that takes nothing', () => {
+  const full = () => new FullDisk(0);
+  const readOnly: Files = {
+    ...realFiles,
+    ...Object.fromEntries(
+      (['makeDir', 'create', 'rename', 'remove'] as const).map((name) => [
+        name,
+        () => {
+          throw Object.assign(new Error('EROFS: read-only file system'), { code: 'EROFS' });
+        },
+      ]),
+    ),
+  };
+
+  test.each([
+    ['full', full],
+    ['read-only', () => readOnly],
+  ])('%s, does not keep a node from starting, with what is there', (_how, files) => {
+    const dir = join(newRoot(), 'dir');
+    const host = createHost({});
+    const empty = openDirectory({ dir, host, log: silentLog, files: files() });
+    expect(empty.memory.assigned()).toEqual({ source: undefined });
+    expect(empty.writable).toBe(false);
+    const { memory, lock } = open(dir);
+    memory.assign(source);
+    lock.release();
+    const lines: string[] = [];
+    const log = createLog({ format: 'text', write: (line) => void lines.push(line) });
+    const opened = openDirectory({ dir, host, log, files: files() });
+    expect(opened.memory.assigned()).toEqual({ source });
+    expect(lines.join('')).toContain('the disk does not take it; the node runs with what is there what=lock');
+    opened.lock.check();
+    opened.lock.release();
+  });
+
+  test('does not let a second relet in', () => {
+    const dir = join(newRoot(), 'dir');
+    open(dir);
+    standIn(dir);
+    expect(() => openDirectory({ dir, host: createHost({}), log: silentLog, files: full() })).toThrow(/another relet/);
+  });
+
+  test('is not mistaken for a directory that cannot be', () => {
+    const root = newRoot();
+    writeFileSync(join(root, 'file'), '');
+    expect(() => open(join(root, 'file', 'dir'))).toThrow(/ENOTDIR/);
+  });
+});
+
+describe('two relets that found the lock free at the same moment', () => {
+  test('the one that wrote first finds out before it starts a kubelet, and the record names none of its own', () => {
+    const dir = join(newRoot(), 'dir');
+    const host = createHost({});
+    const { memory, lock } = open(dir);
+    standIn(dir);
+    const started: string[][] = [];
+    const watched: Host = {
+      ...host,
+      start(command) {
+        started.push(command);
+        return { process: undefined, exited: new Promise(() => {}), kill() {} };
+      },
+    };
+    const kubelet = new KubeletProcess({
+      host: watched,
+      memory,
+      clock: systemClock,
+      log: silentLog,
+      stopGraceMs: 0,
+      mayStart: lock.check,
+    });
+    expect(() => kubelet.start(['kubelet'], { source: undefined })).toThrow(
+      new Locked(
+        `lock ${join(dir, 'meta', 'lock')}: another relet (pid ${process.ppid}) runs on this directory; stop it, or give this one a directory of its own`,
+      ),
+    );
+    expect(started).toEqual([]);
+    lock.release();
+    expect(statSync(join(dir, 'meta', 'lock')).isFile()).toBe(true);
+  });
+});
+
+/** Another living process wrote the lock after us. */
+function standIn(dir: string): void {
+  const host = createHost({});
+  const record = { bootId: host.bootId(), process: host.identify(process.ppid) };
+  writeFileSync(join(dir, 'meta', 'lock'), JSON.stringify(record));
+}

@@ -1,13 +1,14 @@
 /**
  * Opens --dynamic-config-dir: makes what is missing, refuses what others could have put there, adopts what a real kubelet
- * left behind, and takes the lock. Everything below is readable by root alone.
+ * left behind, and takes the lock. Everything below is readable by root alone. A disk that is full or can only be read does
+ * not keep a node from starting: then it is said, and the node runs with what is there.
  */
 import { dirname, join } from 'node:path';
-import { type Files, realFiles, replaceFile } from '../../atomic-file.js';
+import { type Files, isDiskTrouble, realFiles, replaceFile } from '../../atomic-file.js';
 import type { Log } from '../../log.js';
 import type { Host } from '../host/host.js';
 import { adopt } from './adopt.js';
-import { type Lock, takeLock } from './lock.js';
+import { heldLock, type Lock, takeLock } from './lock.js';
 import { Memory } from './memory.js';
 
 export interface DirectoryOptions {
@@ -20,27 +21,43 @@ export interface DirectoryOptions {
 export interface Directory {
   memory: Memory;
   lock: Lock;
+  /** False where the disk takes nothing: then nothing written before can be relied on to be there, either. */
+  writable: boolean;
 }
 
+/** Throws when the directory cannot be trusted, or another relet runs on it. */
 export function openDirectory({ dir, host, log, files = realFiles }: DirectoryOptions): Directory {
-  prepare(dir, files);
-  const lock = takeLock({ path: join(dir, 'meta', 'lock'), host, files });
+  let writable = true;
+  const attempt = <T>(what: string, work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      if (!isDiskTrouble(error)) throw error;
+      writable = false;
+      log.error('the disk does not take it; the node runs with what is there', { what, dir, error });
+      return undefined;
+    }
+  };
+  const locking = { path: join(dir, 'meta', 'lock'), host, files };
   const memory = new Memory(dir, log, files);
-  adopt({ dir, memory, files, log });
+  attempt('directory', () => prepare(dir, files));
+  const lock = attempt('lock', () => takeLock(locking)) ?? heldLock(locking);
+  attempt('adoption', () => adopt({ dir, memory, files, log }));
   for (const name of ['assigned', 'last-known-good'])
-    if (files.stat(join(dir, 'meta', name)) === undefined) replaceFile(join(dir, 'meta', name), '', { files });
-  return { memory, lock };
+    if (writable && files.stat(join(dir, 'meta', name)) === undefined)
+      attempt(name, () => replaceFile(join(dir, 'meta', name), '', { files }));
+  return { memory, lock, writable };
 }
 
-/** Throws when the directory cannot be trusted. */
-export function prepare(dir: string, files: Files): void {
+/** Throws when others could have put there what is found. */
+function prepare(dir: string, files: Files): void {
   makeDirs(dir, files);
-  for (const path of [dir, join(dir, 'meta'), join(dir, 'checkpoints')]) {
-    if (files.stat(path) === undefined) {
-      files.makeDir(path, 0o700);
-      files.sync(dirname(path));
-    }
-    checkTrust(path, files);
+  const paths = [dir, join(dir, 'meta'), join(dir, 'checkpoints')];
+  for (const path of paths) if (files.stat(path) !== undefined) checkTrust(path, files);
+  for (const path of paths) {
+    if (files.stat(path) !== undefined) continue;
+    files.makeDir(path, 0o700);
+    files.sync(dirname(path));
   }
 }
 

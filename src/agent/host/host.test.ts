@@ -3,6 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { FullDisk } from '../../../test/crash-disk.js';
+import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
 import { silentLog } from '../../log.js';
 import { childTokenVariable } from '../disk/child-record.js';
@@ -53,10 +55,11 @@ describe('the environment', () => {
 });
 
 describe('a kubelet of an earlier relet', () => {
-  const kubeletProcess = (dir: string, host: Host) => {
-    const { memory, lock } = openDirectory({ dir, host, log: silentLog });
+  const kubeletProcess = (dir: string, host: Host, files: Files = realFiles) => {
+    const { memory, lock, writable } = openDirectory({ dir, host, log: silentLog, files });
     lock.release();
-    return new KubeletProcess({ host, memory, clock: systemClock, log: silentLog, stopGraceMs: 5000 });
+    const place = { dir, writable };
+    return new KubeletProcess({ host, memory, clock: systemClock, log: silentLog, stopGraceMs: 5000, place });
   };
   const newDir = () => {
     const root = mkdtempSync(join(tmpdir(), 'relet-host-'));
@@ -87,6 +90,24 @@ describe('a kubelet of an earlier relet', () => {
     await kubeletProcess(dir, real).stopOrphan();
     expect(await children[0]!.exited).toEqual({ code: null, signal: 'SIGTERM' });
     expect(real.identify(stranger.process!.pid)).toEqual(stranger.process);
+  });
+
+  test('is found by its place when a full disk took no record of it; what it started itself is left alone', async () => {
+    const dir = newDir();
+    const real = createHost({ PATH: process.env.PATH });
+    const children: Child[] = [];
+    const host: Host = {
+      ...real,
+      start(command, token) {
+        for (let i = 0; i < 2; i++) children.push(endAfterwards(real.start(command, token)));
+        return { ...children[0]!, exited: new Promise(() => {}) };
+      },
+    };
+    void kubeletProcess(dir, host, new FullDisk(0)).start(sleeper, { source: undefined });
+    const stranger = endAfterwards(real.start(sleeper, `token@${dir}/another`));
+    await kubeletProcess(dir, real, new FullDisk(0)).stopOrphan();
+    expect(await children[0]!.exited).toEqual({ code: null, signal: 'SIGTERM' });
+    for (const other of [children[1]!, stranger]) expect(real.identify(other.process!.pid)).toEqual(other.process);
   });
 
   test('is not looked for after a reboot: its pid is another’s by then', async () => {

@@ -32,8 +32,8 @@ export interface Host {
   bootId(): string;
   /** Undefined when no such process lives. */
   identify(pid: number): ProcessIdentity | undefined;
-  /** Living processes that carry this token in their environment. */
-  findChildren(token: string): ProcessIdentity[];
+  /** Living processes that carry such a token in their environment. */
+  findChildren(isOurs: (token: string) => boolean): ProcessIdentity[];
   /** The kubelet: inherited standard streams and environment, so that it survives relet's own death. */
   start(command: string[], token: string): Child;
   kill(pid: number, signal: NodeJS.Signals): void;
@@ -63,9 +63,9 @@ export function createHost(env: Environment): Host {
   return {
     bootId: () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
     identify,
-    findChildren: (token) =>
+    findChildren: (isOurs) =>
       pids()
-        .filter((pid) => carries(pid, token))
+        .filter((pid) => carries(pid, isOurs))
         .flatMap((pid) => identify(pid) ?? []),
     start: (command, token) => {
       try {
@@ -183,9 +183,10 @@ function pids(): number[] {
     .map(Number);
 }
 
-function carries(pid: number, token: string): boolean {
+function carries(pid: number, isOurs: (token: string) => boolean): boolean {
   const environment = quietly(() => readFileSync(`/proc/${pid}/environ`, 'utf8'));
-  return environment?.split('\0').includes(`${childTokenVariable}=${token}`) ?? false;
+  const entry = environment?.split('\0').find((line) => line.startsWith(`${childTokenVariable}=`));
+  return entry !== undefined && isOurs(entry.slice(childTokenVariable.length + 1));
 }
 
 /** For things that may vanish while one looks at them, or that only root may do. */

@@ -9,7 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
-import type { ChildRecord } from '../disk/child-record.js';
+import type { ChildRecord, ProcessIdentity } from '../disk/child-record.js';
 import type { Memory } from '../disk/memory.js';
 import type { SourceOrLocal } from '../source.js';
 import { type Child, type Exit, type Host, stopProcess } from './host.js';
@@ -21,12 +21,17 @@ export interface KubeletProcessOptions {
   log: Log;
   /** From SIGTERM to SIGKILL. Default 30 s. */
   stopGraceMs: number;
+  /** Where the records are. A disk that takes none may have lost the last one too: then a kubelet is found by its place. */
+  place?: { dir: string; writable: boolean };
+  /** Asked before each start. Throws when this relet may start no kubelet, since another one has taken its place. */
+  mayStart?(): void;
 }
 
 export class KubeletProcess {
   readonly #options: KubeletProcessOptions;
   #child: Child | undefined;
   #told = false;
+  #isLast = false;
 
   constructor(options: KubeletProcessOptions) {
     this.#options = options;
@@ -44,23 +49,34 @@ export class KubeletProcess {
   /** Stops a kubelet that an earlier relet started and could not end. */
   async stopOrphan(): Promise<void> {
     const { host, memory, clock, log, stopGraceMs } = this.#options;
-    const record = memory.child.read();
-    if (record === undefined || record.bootId !== host.bootId()) return;
-    const suspects = record.process ? [record.process] : host.findChildren(record.token);
-    for (const suspect of suspects)
+    for (const suspect of this.#suspects())
       if (await stopProcess(host, suspect, { graceMs: stopGraceMs, clock }))
         log.warn('kubelet of an earlier relet stopped', { pid: suspect.pid });
     memory.child.remove();
   }
 
+  #suspects(): ProcessIdentity[] {
+    const { host, memory, place } = this.#options;
+    if (place?.writable === false) {
+      const found = host.findChildren((token) => token.endsWith(`@${place.dir}`));
+      // What a kubelet starts inherits its environment, mounts in user space among them; the oldest is the kubelet.
+      return found.sort((a, b) => Number(a.startTime) - Number(b.startTime) || a.pid - b.pid).slice(0, 1);
+    }
+    const record = memory.child.read();
+    if (record === undefined || record.bootId !== host.bootId()) return [];
+    return record.process ? [record.process] : host.findChildren((token) => token === record.token);
+  }
+
   start(command: string[], runs: Pick<ChildRecord, 'converted'> & { source: SourceOrLocal }): Promise<Exit> {
-    const { host, memory, log } = this.#options;
+    const { host, memory, log, mayStart, place } = this.#options;
     if (this.#child !== undefined) throw new Error('start the kubelet: one is running');
-    const token = randomUUID();
+    const token = `${randomUUID()}@${place?.dir ?? ''}`;
     const { source, converted } = runs;
     const record = { token, bootId: host.bootId(), ...(source && { source }), ...(converted && { converted }) };
     // First the token, then the process: whoever comes after a crash here knows what to search for.
     memory.child.write(record);
+    // Asked after that write: a relet that takes the lock reads the record then, so at least one sees the other.
+    mayStart?.();
     this.#told = false;
     const child = host.start(command, token);
     this.#child = child;
@@ -97,6 +113,17 @@ export class KubeletProcess {
     await child.exited;
     ended.abort();
     await overdue;
+  }
+
+  /** As a watchdog that was not fed: it dies of this as of itself, and whoever started relet starts both anew. */
+  abort(): void {
+    this.#isLast = true;
+    this.forward('SIGABRT');
+  }
+
+  /** No other is to be started after it. */
+  get isLast(): boolean {
+    return this.#isLast;
   }
 
   /** Passes a signal on that does not end it. */
