@@ -52,6 +52,30 @@ describe('relet kubelet', () => {
     expect(second.output()).toContain('kubelet of an earlier relet stopped');
   });
 
+  test('a kubelet that starves the service manager’s watchdog again and again is rolled back', async () => {
+    const rig = await createClusterRig({ boot: false });
+    const place = await newPlace();
+    const first = withDir(place, rig, '--trial-duration=10m');
+    await rig.until('first status', () => rig.config !== undefined);
+    await rig.createConfigMap('silent', { kubelet: config(place.port, 'eventRecordQPS: 7') });
+    await rig.point('silent');
+    await rig.until('active', () => status(rig).active !== undefined);
+    let node = first;
+    for (let deaths = 1; deaths <= 3; deaths++) {
+      const { pid } = node.starts().at(-1)!;
+      // What systemd sends when nobody fed it, to the main process alone.
+      node.process.kill('SIGABRT');
+      expect(await node.exit).toEqual({ code: 134, signal: null });
+      expect(isAlive(pid)).toBe(false);
+      const startsBefore = node.starts().length;
+      node = withDir(place, rig, '--trial-duration=10m');
+      await until('started', () => node.starts().length > startsBefore, node.output);
+    }
+    await rig.until('rolled back', () => status(rig).error !== undefined);
+    expect(status(rig).active).toBeUndefined();
+    expect(node.starts().at(-1)!.args.join(' ')).not.toContain('checkpoints');
+  });
+
   test('a second relet on the same directory is refused', async () => {
     const rig = await createClusterRig({ boot: false });
     const place = await newPlace();

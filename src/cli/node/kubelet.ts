@@ -3,6 +3,10 @@
  * of its own, since every megabyte of it is paid on every node.
  */
 import './small-process.js';
+import { earlySignals } from './early-signals.js';
+
+// What follows takes its time; signals are kept from here on.
+
 import { type DividedCommandLine, divideCommandLine, kubeletArgs } from '../../agent/flags.js';
 import { ownFlags } from '../../agent/options.js';
 import { kubeletCommand } from './kubelet-command.js';
@@ -29,7 +33,7 @@ async function kubelet(args: string[]): Promise<number> {
   const isPlain = options.dynamicConfigDir === undefined || turnedOff || values.has('help') || values.has('version');
   if (isPlain && !options.check) return plainKubelet(divided);
   const { runAgent } = await import('./run-agent.js');
-  return runAgent(divided);
+  return runAgent(divided, earlySignals);
 }
 
 function plainKubelet(divided: DividedCommandLine): Promise<number> {

@@ -1,8 +1,7 @@
 /** Exactly the kubelet: what relet is without --dynamic-config-dir. */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-
-const forwarded: NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'];
+import { earlySignals } from './early-signals.js';
 
 /** Becomes the kubelet where Node can (22.15 and later), else stands in front of it. The exit code is the kubelet's. */
 export function runPlainKubelet([program, ...args]: string[]): Promise<number> {
@@ -10,13 +9,14 @@ export function runPlainKubelet([program, ...args]: string[]): Promise<number> {
   if (execve !== undefined) {
     // Node says that this is experimental, on the standard error that is the kubelet's.
     process.removeAllListeners('warning');
+    earlySignals.leave();
     execve.call(process, program!, [program!, ...args], process.env);
   }
   return new Promise((resolve) => {
     // It names relet, and a watchdog that seems meant for another is not fed.
     const { WATCHDOG_PID: _relet, ...env } = process.env;
     const child = spawn(program!, args, { stdio: 'inherit', detached: true, env });
-    for (const signal of forwarded) process.on(signal, () => child.kill(signal));
+    earlySignals.handOver((signal) => void child.kill(signal));
     child.once('error', (error) => {
       process.stderr.write(`relet: cannot run ${program}: ${error.message}\n`);
       resolve(127);

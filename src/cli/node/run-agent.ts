@@ -5,7 +5,7 @@ import pkg from '../../../package.json' with { type: 'json' };
 import { Agent } from '../../agent/agent.js';
 import type { AgentParts } from '../../agent/agent-parts.js';
 import { choose } from '../../agent/choose.js';
-import { openDirectory } from '../../agent/disk/directory.js';
+import { type Directory, openDirectory } from '../../agent/disk/directory.js';
 import { Memory } from '../../agent/disk/memory.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
 import { createHost, protectFromOom } from '../../agent/host/host.js';
@@ -20,6 +20,7 @@ import { NodeConnection } from '../../agent/sync/connect.js';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
 import { createLog, type Log } from '../../log.js';
+import type { EarlySignals } from './early-signals.js';
 import { kubeletCommand } from './kubelet-command.js';
 import { nodeJudge, type PolicyFile, readPolicyFile } from './node-judge.js';
 import { createSpareMemory } from './spare-memory.js';
@@ -28,41 +29,47 @@ import { createSpareMemory } from './spare-memory.js';
 const lookingFiles: Files = { ...realFiles, makeDir() {}, create() {}, sync() {}, rename() {}, remove() {} };
 const stopGraceMs = 30_000;
 const settleMs = 500;
-/** Ends the kubelet, and then relet. */
-const ending: NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
-/** The kubelet's own business. */
-const passedOn: NodeJS.Signals[] = ['SIGQUIT', 'SIGUSR1', 'SIGUSR2'];
 
-export async function runAgent(divided: DividedCommandLine): Promise<number> {
+export async function runAgent(divided: DividedCommandLine, signals: EarlySignals): Promise<number> {
   const { options } = divided;
   const log = createLog({ format: options.logFormat, write: (line) => process.stderr.write(line) });
   const dir = resolve(options.dynamicConfigDir ?? '');
   const policy = await readPolicyFile(options.fieldPolicyFile);
-  if (options.check)
+  if (options.check) {
+    signals.leave();
     return tell(assemble({ divided, memory: new Memory(dir, log, lookingFiles), policy, log, files: lookingFiles }));
+  }
   const host = createHost(process.env);
   const directory = openDirectory({ dir, host, log });
   try {
-    const parts = assemble({ divided, memory: directory.memory, policy, log, files: realFiles });
+    const parts = assemble({ divided, ...directory, policy, log, files: realFiles });
     if (options.onChange === 'exit') {
       const complaint = await restartComplaint(host);
       if (complaint !== undefined) log.warn(complaint);
     }
     if (!protectFromOom()) log.debug('relet is not protected from the OOM killer; that needs root');
-    return await live(parts, options.metricsAddress);
+    return await live(parts, signals, options.metricsAddress);
   } finally {
     directory.lock.release();
   }
 }
 
-async function live(parts: AgentParts, metrics: { host: string; port: number } | undefined): Promise<number> {
+async function live(
+  parts: AgentParts,
+  signals: EarlySignals,
+  metrics: { host: string; port: number } | undefined,
+): Promise<number> {
   const { log, memory, reporter, counters, kubelet } = parts;
   const agent = new Agent(parts);
   reporter.listen(createSpareMemory());
   const stop = new AbortController();
-  for (const signal of ending) process.on(signal, () => stop.abort(signal));
-  for (const signal of passedOn) process.on(signal, () => kubelet.forward(signal));
-  process.on('SIGHUP', () => void agent.heed().catch((error) => log.error('request failed', { error })));
+  signals.handOver((signal) => {
+    if (signal === 'SIGTERM' || signal === 'SIGINT') return stop.abort(signal);
+    if (signal === 'SIGHUP') return void agent.heed().catch((error) => log.error('request failed', { error }));
+    // From a watchdog that the kubelet did not feed.
+    if (signal === 'SIGABRT') return kubelet.abort();
+    kubelet.forward(signal);
+  });
   const state = () => {
     const trial = memory.trial.read();
     const trialSeconds = trial && trial.healthyMs / 1000;
@@ -77,7 +84,7 @@ async function live(parts: AgentParts, metrics: { host: string; port: number } |
   }
 }
 
-interface Surroundings {
+interface Surroundings extends Partial<Omit<Directory, 'memory'>> {
   divided: DividedCommandLine;
   memory: Memory;
   policy: PolicyFile;
@@ -85,7 +92,7 @@ interface Surroundings {
   files: Files;
 }
 
-function assemble({ divided, memory, policy, log, files }: Surroundings): AgentParts {
+function assemble({ divided, memory, lock, writable = true, policy, log, files }: Surroundings): AgentParts {
   const { options, values } = divided;
   const clock = systemClock;
   const host = createHost(process.env);
@@ -130,7 +137,15 @@ function assemble({ divided, memory, policy, log, files }: Surroundings): AgentP
       onAnswer: (version) => (reporter.kubeletVersion = version),
     }),
     host,
-    kubelet: new KubeletProcess({ host, memory, clock, log, stopGraceMs }),
+    kubelet: new KubeletProcess({
+      host,
+      memory,
+      clock,
+      log,
+      stopGraceMs,
+      place: { dir: resolve(options.dynamicConfigDir ?? ''), writable },
+      ...(lock && { mayStart: lock.check }),
+    }),
     reporter,
     counters: newCounters(),
     connect: (signal) => (kubeconfig ? connection.connect(signal) : never(signal)),

@@ -1,0 +1,27 @@
+/**
+ * Imported first by the process in front of the kubelet. A signal that comes before anybody can act on it is kept: by
+ * default it would end relet on the spot, and a kubelet that an earlier relet left running would stay.
+ */
+
+const heeded: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGABRT', 'SIGUSR1', 'SIGUSR2'];
+const kept: NodeJS.Signals[] = [];
+let act = (signal: NodeJS.Signals): void => void kept.push(signal);
+
+// `relet node` comes from the same file, and ends like any other program.
+if (process.argv[2] === 'kubelet') for (const signal of heeded) process.on(signal, () => act(signal));
+
+/** Handed on from here, since a bundle that is loaded later would have kept nothing. */
+export const earlySignals = {
+  /** From now on signals go there, those that were kept first. */
+  handOver(handle: (signal: NodeJS.Signals) => void): void {
+    act = handle;
+    for (const signal of kept.splice(0)) handle(signal);
+  },
+  /** From now on they do what they do to any program. */
+  leave(): void {
+    for (const signal of heeded) process.removeAllListeners(signal);
+    for (const signal of kept.splice(0)) process.kill(process.pid, signal);
+  },
+};
+
+export type EarlySignals = typeof earlySignals;
