@@ -1,0 +1,51 @@
+/** The systemd files of deploy/systemd are read by systemd itself, and docs/install.md explains each line that matters. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { executable } from './run-relet.js';
+
+const repository = join(import.meta.dirname, '..');
+const read = (name: string) => readFileSync(join(repository, name), 'utf8');
+const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
+const why = hasSystemd ? '' : ' (skipped: there is no systemd-analyze)';
+
+/** What systemd finds wrong with a unit and its drop-in; a line that it would ignore counts too. */
+function verify(unit: string, dropIn?: string): string {
+  const dir = mkdtempSync(join(tmpdir(), 'relet-units-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  // systemd wants to see the program, which is not installed here.
+  const place = (text: string) => text.replaceAll('/usr/local/bin/relet', executable);
+  const file = join(dir, 'kubelet.service');
+  writeFileSync(file, place(unit));
+  if (dropIn !== undefined) {
+    mkdirSync(`${file}.d`);
+    writeFileSync(join(`${file}.d`, '20-relet.conf'), place(dropIn));
+  }
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
+  return stdout + stderr + (status === 0 ? '' : `exit ${status}`);
+}
+
+const plainKubelet = '[Service]\nExecStart=/bin/true\n';
+const dropIn = read('deploy/systemd/20-relet.conf');
+const unit = read('deploy/systemd/kubelet.service');
+
+describe.skipIf(!hasSystemd)(`systemd itself${why}`, () => {
+  test('takes every line of the unit', () => expect(verify(unit)).toBe(''));
+  test('takes every line of the drop-in', () => expect(verify(plainKubelet, dropIn)).toBe(''));
+  test('would say so of a line it does not take', () =>
+    expect(verify(plainKubelet, dropIn.replace('KillMode=', 'KilMode='))).toContain('KilMode'));
+});
+
+test('what the page explains stands in both files, and neither is sandboxed', () => {
+  const page = read('docs/install.md');
+  const explained = [...page.matchAll(/^\| `([A-Z]\w+=\S+)` \|/gm)].map(([, line]) => line!);
+  expect(explained).toContain('KillMode=mixed');
+  expect(explained).toContain('NotifyAccess=all');
+  for (const text of [unit, dropIn]) {
+    const lines = text.split('\n');
+    for (const line of explained) expect(lines).toContain(line);
+    expect(text).not.toMatch(/^(Protect|Private|ReadOnly|Restrict|SystemCallFilter|NoNewPrivileges)/m);
+  }
+});
