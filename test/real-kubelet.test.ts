@@ -1,139 +1,52 @@
 /**
- * relet in front of a real kubelet. KUBEBUILDER_ASSETS names a directory with the kubelet (any from 1.11 on), and for the last
- * test etcd and kube-apiserver of a version that still had the feature; CONTAINER_RUNTIME_ENDPOINT a container runtime of its
- * own (unix:///…/containerd.sock); NODE_IP, unless one is found, an address of this machine outside 127/8. Needs root.
+ * relet in front of a real kubelet of any version from 1.11 on; for the last test etcd and kube-apiserver of a version that
+ * still had the feature stand beside it. real-kubelet-rig.ts says what the variables mean. Needs root.
  *
  *   KUBEBUILDER_ASSETS=/opt/k8s-1.23 CONTAINER_RUNTIME_ENDPOINT=unix:///run/containerd/containerd.sock \
  *     npx vitest run test/real-kubelet.test.ts
  */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, openSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, openSync, readFileSync, utimesSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { NodeConfigStatus } from '../src/api/node-config-source.js';
 import type { KubeObject } from '../src/api/object.js';
 import { startApiServer } from '../src/apiserver/apiserver.js';
 import { configMaps, nodes } from '../src/kube/resource-type.js';
-import { freePort } from './agent-rig.js';
 import { realCluster } from './cluster/cluster.js';
 import { type ClusterRig, createClusterRig, type NodeObject, nodeName } from './cluster-rig.js';
-import { isAlive, newPlace, type Place, type Started, start, status } from './process-rig.js';
+import { isAlive, newPlace, status } from './process-rig.js';
+import {
+  address,
+  assets,
+  kubeletIn,
+  kubeletsOf,
+  minutes,
+  newNode,
+  patiently,
+  type RealNode,
+  ranWith,
+  run,
+  untilReady,
+  untilStatus,
+} from './real-kubelet-rig.js';
 
-const assets = process.env.KUBEBUILDER_ASSETS ?? '';
-const kubelet = join(assets, 'kubelet');
-const runtime = process.env.CONTAINER_RUNTIME_ENDPOINT ?? '';
-const address =
-  process.env.NODE_IP ??
-  Object.values(networkInterfaces())
-    .flatMap((all) => all ?? [])
-    .find(({ family, address }) => family === 'IPv4' && !address.startsWith('127.'))?.address;
-const missing = [
-  ...(assets !== '' && existsSync(kubelet) ? [] : ['kubelet in KUBEBUILDER_ASSETS']),
-  ...(existsSync(runtime.replace('unix://', '')) ? [] : ['container runtime in CONTAINER_RUNTIME_ENDPOINT']),
-  ...(address === undefined ? ['address in NODE_IP'] : []),
-  ...(process.getuid?.() === 0 ? [] : ['root']),
-];
-const version = missing.length === 0 ? execFileSync(kubelet, ['--version'], { encoding: 'utf8' }).trim() : '';
-const minor = Number(/v1\.(\d+)/.exec(version)?.[1] ?? 0);
-const minutes = 60_000;
-
-/** A node whose kubelet can run on any machine: no cgroups of its own, no swap to mind, ports nobody uses. */
-interface RealNode extends Place {
-  flags: string[];
-  /** A config like the local one, with these lines. */
-  config(...lines: string[]): string;
-}
-
-async function newNode(kubeconfig: string, caFile: string): Promise<RealNode> {
-  const place = { ...(await newPlace()), kubelet };
-  const own = join(place.dir, '..');
-  // A kubelet makes its root a mount of its own, which cannot be removed.
-  onTestFinished(() => void spawnSync('umount', [join(own, 'kubelet')]));
-  const kubeletPort = await freePort();
-  const config = (...lines: string[]) => {
-    const given = new Set(lines.map((line) => line.split(':')[0]));
-    const standard = [
-      `port: ${kubeletPort}`,
-      'evictionHard: {memory.available: 1Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}',
-    ];
-    return [
-      'apiVersion: kubelet.config.k8s.io/v1beta1',
-      'kind: KubeletConfiguration',
-      `address: ${address}`,
-      `healthzPort: ${place.port}`,
-      'readOnlyPort: 0',
-      'cgroupsPerQOS: false',
-      'enforceNodeAllocatable: []',
-      'failSwapOn: false',
-      'makeIPTablesUtilChains: false',
-      `authentication: {x509: {clientCAFile: ${caFile}}}`,
-      ...standard.filter((line) => !given.has(line.split(':')[0])),
-      ...lines,
-      '',
-    ].join('\n');
-  };
-  const local = join(own, 'local.yaml');
-  writeFileSync(local, config());
-  const flags = [
-    `--kubeconfig=${kubeconfig}`,
-    `--config=${local}`,
-    `--root-dir=${join(own, 'kubelet')}`,
-    `--cert-dir=${join(own, 'pki')}`,
-    `--hostname-override=${nodeName}`,
-    `--node-ip=${address}`,
-    `--container-runtime-endpoint=${runtime}`,
-    ...(minor < 24 ? ['--container-runtime=remote'] : []),
-  ];
-  return { ...place, flags, config };
-}
-
-const run = (node: RealNode, ...more: string[]) =>
-  start(node, `--dynamic-config-dir=${node.dir}`, '--trial-duration=3s', ...node.flags, ...more);
-
-/** Every kubelet of this node, by its --root-dir: never two. */
-const kubeletsOf = (node: RealNode) =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && isAlive(Number(name)))
-    .filter((pid) => commandLine(pid).includes(`--root-dir=${join(node.dir, '..', 'kubelet')}\0`))
-    .filter((pid) => commandLine(pid).startsWith(kubelet))
-    .map(Number);
-
-function commandLine(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-const isReady = (node: NodeObject | undefined) =>
-  node?.status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
-
-const ranWith = ({ output }: Started) =>
-  output()
-    .match(/INFO +kubelet started .*/g)!
-    .map((line) => /--config=([^\s"]+)/.exec(line)?.[1] ?? '');
+const { kubelet, missing } = kubeletIn('KUBEBUILDER_ASSETS');
+const { version, minor } = kubelet;
 
 async function ready(options: { more?: string[]; server?: object } = {}) {
   const rig = await createClusterRig({ boot: false, ...(options.server && { server: options.server }) });
-  const node = await newNode(rig.nodeKubeconfig, rig.server.caFile);
+  const node = await newNode(kubelet, rig.nodeKubeconfig, rig.server.caFile);
   const started = run(node, ...(options.more ?? []));
   await untilReady(rig, started);
   return { rig, node, started };
 }
 
-const patiently = { timeout: 2 * minutes, interval: 100 };
-const untilReady = (rig: ClusterRig, { output }: Started) =>
-  vi.waitFor(() => expect(isReady(rig.seen) && rig.config !== undefined, output().slice(-3000)).toBe(true), patiently);
-const untilStatus = (rig: ClusterRig, { output }: Started, expected: object) =>
-  vi.waitFor(() => expect(status(rig), output().slice(-3000)).toMatchObject(expected), patiently);
-
-async function assign(rig: ClusterRig, name: string, kubelet: string): Promise<KubeObject> {
-  const made = await rig.createConfigMap(name, { kubelet });
+async function assign(rig: ClusterRig, name: string, text: string): Promise<KubeObject> {
+  const made = await rig.createConfigMap(name, { kubelet: text });
   await rig.point(name);
   return made;
 }
@@ -289,7 +202,7 @@ describe.skipIf(cannotAdopt.length > 0)(
       const admin = cluster.client('admin');
       const kubeconfig = cluster.kubeconfig(`system:node:${nodeName}`);
       const [{ cluster: server }] = JSON.parse(readFileSync(kubeconfig, 'utf8')).clusters;
-      const node = await newNode(kubeconfig, server['certificate-authority']);
+      const node = await newNode(kubelet, kubeconfig, server['certificate-authority']);
       const upstream = keepRunning(node, [...node.flags, gate, `--dynamic-config-dir=${node.dir}`]);
       const seen = async () => (await admin.get<NodeObject>(nodes, { name: nodeName })).status.config ?? {};
       const until = (expected: object) =>
@@ -346,7 +259,7 @@ function keepRunning(node: RealNode, args: string[]) {
   let child: ChildProcess | undefined;
   let stopped = false;
   const again = () => {
-    child = spawn(kubelet, args, { stdio: ['ignore', output, output] });
+    child = spawn(kubelet.path, args, { stdio: ['ignore', output, output] });
     child.once('exit', () => stopped || again());
   };
   const stop = async () => {

@@ -1,0 +1,130 @@
+/**
+ * Nodes with real kubelets for tests: which binaries there are, a config that lets a kubelet run on any machine, and a
+ * look at its processes. KUBEBUILDER_ASSETS names a directory with the kubelet, CONTAINER_RUNTIME_ENDPOINT a container
+ * runtime of its own (unix:///…/containerd.sock), NODE_IP, unless one is found, an address of this machine outside 127/8.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, vi } from 'vitest';
+import { freePort } from './agent-rig.js';
+import { type ClusterRig, type NodeObject, nodeName } from './cluster-rig.js';
+import { isAlive, newPlace, type Place, type Started, start, status } from './process-rig.js';
+
+export const assets = process.env.KUBEBUILDER_ASSETS ?? '';
+export const minutes = 60_000;
+export const patiently = { timeout: 2 * minutes, interval: 100 };
+const runtime = process.env.CONTAINER_RUNTIME_ENDPOINT ?? '';
+export const address =
+  process.env.NODE_IP ??
+  Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .find(({ family, address }) => family === 'IPv4' && !address.startsWith('127.'))?.address;
+
+export interface Kubelet {
+  path: string;
+  /** As it says itself: "Kubernetes v1.32.1". Empty when it is not there. */
+  version: string;
+  minor: number;
+}
+
+/** What a real kubelet needs and this machine lacks. */
+const missingHere = [
+  ...(existsSync(runtime.replace('unix://', '')) ? [] : ['container runtime in CONTAINER_RUNTIME_ENDPOINT']),
+  ...(address === undefined ? ['address in NODE_IP'] : []),
+  ...(process.getuid?.() === 0 ? [] : ['root']),
+];
+
+export function kubeletIn(variable: string): { kubelet: Kubelet; missing: string[] } {
+  const path = join(process.env[variable] ?? '', 'kubelet');
+  const isThere = (process.env[variable] ?? '') !== '' && existsSync(path);
+  const missing = [...(isThere ? [] : [`kubelet in ${variable}`]), ...missingHere];
+  const version = missing.length === 0 ? execFileSync(path, ['--version'], { encoding: 'utf8' }).trim() : '';
+  return { kubelet: { path, version, minor: Number(/v1\.(\d+)/.exec(version)?.[1] ?? 0) }, missing };
+}
+
+/** A node whose kubelet can run on any machine: no cgroups of its own, no swap to mind, ports nobody uses. */
+export interface RealNode extends Place {
+  kubelet: string;
+  flags: string[];
+  /** A config like the local one, with these lines. */
+  config(...lines: string[]): string;
+}
+
+export async function newNode(kubelet: Kubelet, kubeconfig: string, caFile: string): Promise<RealNode> {
+  const place = { ...(await newPlace()), kubelet: kubelet.path };
+  const own = join(place.dir, '..');
+  // A kubelet makes its root a mount of its own, which cannot be removed.
+  onTestFinished(() => void spawnSync('umount', [join(own, 'kubelet')]));
+  const kubeletPort = await freePort();
+  const config = (...lines: string[]) => {
+    const given = new Set(lines.map((line) => line.split(':')[0]));
+    const standard = [
+      `port: ${kubeletPort}`,
+      'evictionHard: {memory.available: 1Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}',
+    ];
+    return [
+      'apiVersion: kubelet.config.k8s.io/v1beta1',
+      'kind: KubeletConfiguration',
+      `address: ${address}`,
+      `healthzPort: ${place.port}`,
+      'readOnlyPort: 0',
+      'cgroupsPerQOS: false',
+      'enforceNodeAllocatable: []',
+      'failSwapOn: false',
+      'makeIPTablesUtilChains: false',
+      `authentication: {x509: {clientCAFile: ${caFile}}}`,
+      ...standard.filter((line) => !given.has(line.split(':')[0])),
+      ...lines,
+      '',
+    ].join('\n');
+  };
+  const local = join(own, 'local.yaml');
+  writeFileSync(local, config());
+  const flags = [
+    `--kubeconfig=${kubeconfig}`,
+    `--config=${local}`,
+    `--root-dir=${join(own, 'kubelet')}`,
+    `--cert-dir=${join(own, 'pki')}`,
+    `--hostname-override=${nodeName}`,
+    `--node-ip=${address}`,
+    `--container-runtime-endpoint=${runtime}`,
+    ...flagsOf(kubelet),
+  ];
+  return { ...place, flags, config };
+}
+
+/** Needed up to 1.23, and unknown from 1.27 on. */
+export const flagsOf = ({ minor }: Kubelet) => (minor < 24 ? ['--container-runtime=remote'] : []);
+
+export const run = (node: RealNode, ...more: string[]) =>
+  start(node, `--dynamic-config-dir=${node.dir}`, '--trial-duration=3s', ...node.flags, ...more);
+
+/** Every kubelet of this node, by its --root-dir: never two. */
+export const kubeletsOf = (node: RealNode) =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && isAlive(Number(name)))
+    .filter((pid) => commandLine(pid).includes(`--root-dir=${join(node.dir, '..', 'kubelet')}\0`))
+    .filter((pid) => commandLine(pid).startsWith(node.kubelet))
+    .map(Number);
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+export const isReady = (node: NodeObject | undefined) =>
+  node?.status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
+
+/** The config files that kubelets were started with, in order. */
+export const ranWith = ({ output }: Started) =>
+  (output().match(/INFO +kubelet started .*/g) ?? []).map((line) => /--config=([^\s"]+)/.exec(line)?.[1] ?? '');
+
+export const untilReady = (rig: ClusterRig, { output }: Started) =>
+  vi.waitFor(() => expect(isReady(rig.seen) && rig.config !== undefined, output().slice(-3000)).toBe(true), patiently);
+export const untilStatus = (rig: ClusterRig, { output }: Started, expected: object) =>
+  vi.waitFor(() => expect(status(rig), output().slice(-3000)).toMatchObject(expected), patiently);
