@@ -173,7 +173,7 @@ async function restartOf(kubelet, plain) {
 }
 
 async function settle(node, api) {
-  node.admin = rig.administrator(api.url, api.caFile, 'admin-token', node.name);
+  node.admin = rig.administrator(api.url, api.caFile, { node: node.name });
   node.seen = await node.admin.watchNode();
   const isReady = ({ type, status }) => type === 'Ready' && status === 'True';
   await node.seen.until(`${node.name} Ready`, ({ status }) => status.conditions?.some(isReady), 120_000);

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { NodeConnection } from '../src/agent/sync/connect.js';
+import { configLabel } from '../src/api/node-config.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../src/api/node-config-source.js';
 import type { KubeObject } from '../src/api/object.js';
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../src/apiserver/apiserver.js';
@@ -12,9 +13,10 @@ import { readPlain } from '../src/config/plain-document.js';
 import { createClient, type KubeClient } from '../src/kube/client.js';
 import { follow } from '../src/kube/follow.js';
 import { kubeconfigSource } from '../src/kube/identity-source.js';
-import { configMaps, events, nodes } from '../src/kube/resource-type.js';
+import { configMaps, events, nodeConfigs, nodes } from '../src/kube/resource-type.js';
 import { createLog, silentLog } from '../src/log.js';
 import { createRig, type Rig, type RigOptions } from './agent-rig.js';
+import { makeClusterOfToday } from './cluster-of-today.js';
 
 export interface NodeObject extends KubeObject {
   spec: { configSource?: NodeConfigSource };
@@ -36,7 +38,9 @@ export class ClusterRig {
   readonly nodeKubeconfig: string;
   readonly node: Rig;
   readonly name: string;
-  /** The Node as last heard. */
+  /** Where the node's reference is. */
+  readonly type: typeof nodes;
+  /** The Node, or the NodeConfig, as last heard. */
   seen: NodeObject | undefined;
   readonly #heard = new Set<() => void>();
 
@@ -45,9 +49,10 @@ export class ClusterRig {
     { server, admin }: Pick<ClusterRig, 'server' | 'admin'>,
     node: Rig,
     nodeKubeconfig: string,
-    signal: AbortSignal,
+    { type, signal }: { type: typeof nodes; signal: AbortSignal },
   ) {
     this.name = name;
+    this.type = type;
     this.server = server;
     this.admin = admin;
     this.node = node;
@@ -57,7 +62,7 @@ export class ClusterRig {
       for (const heard of this.#heard) heard();
     };
     void follow<NodeObject>(admin, {
-      type: nodes,
+      type,
       name,
       signal,
       onList: ([object]) => hear(object),
@@ -93,7 +98,10 @@ export class ClusterRig {
   }
 
   createConfigMap(name: string, data: Record<string, string>, more: object = {}): Promise<KubeObject> {
-    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'kube-system' }, data, ...more };
+    // Only a NodeConfig asks for the label.
+    const labels = this.type === nodes ? {} : { [configLabel]: 'true' };
+    const metadata = { name, namespace: 'kube-system', labels };
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data, ...more };
     return this.admin.create(configMaps, { namespace: 'kube-system' }, object);
   }
 
@@ -112,7 +120,7 @@ export class ClusterRig {
       configSource === null
         ? { spec: { configSource: null } }
         : [{ op: 'add', path: '/spec/configSource', value: configSource }];
-    return this.admin.patch<NodeObject>(nodes, { name: this.name }, patch, {
+    return this.admin.patch<NodeObject>(this.type, { name: this.name }, patch, {
       as: configSource === null ? 'merge' : 'json',
     });
   }
@@ -145,13 +153,16 @@ export interface ClusterRigOptions {
   name?: string;
   /** One more node in the cluster of this rig. */
   beside?: ClusterRig;
+  /** Default Node. NodeConfig: a cluster of today, whose server keeps no reference in Nodes. */
+  through?: 'Node' | 'NodeConfig';
 }
 
 export async function createClusterRig(options: ClusterRigOptions = {}): Promise<ClusterRig> {
-  const { name = nodeName } = options;
+  const { name = nodeName, through = 'Node' } = options;
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  const cluster = options.beside ?? (await startCluster(options.server));
+  const cluster =
+    options.beside ?? (await startCluster({ dynamicKubeletConfig: through === 'Node', ...options.server }));
   const { server, admin } = cluster;
   await admin.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name } });
   let connection: NodeConnection;
@@ -175,7 +186,9 @@ export async function createClusterRig(options: ClusterRigOptions = {}): Promise
     clock: node.clock,
     log,
   });
-  const rig = new ClusterRig(name, cluster, node, nodeKubeconfig, stop.signal);
+  if (through === 'NodeConfig') await makeClusterOfToday(server, admin, join(node.dir, '..'));
+  const type = through === 'Node' ? nodes : nodeConfigs;
+  const rig = new ClusterRig(name, cluster, node, nodeKubeconfig, { type, signal: stop.signal });
   if (options.boot ?? true) {
     node.boot();
     await rig.until('first status', () => rig.config !== undefined);

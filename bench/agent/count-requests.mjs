@@ -7,7 +7,7 @@ import { atEnd } from './rig.mjs';
 
 export async function countRequests({ url, ca, pki }) {
   const counted = new Map();
-  const watches = new Set();
+  const watches = new Map();
   const agent = new Agent({ keepAlive: true, ca });
   const read = (name) => readFileSync(join(pki, name));
   const server = createServer({ cert: read('apiserver.crt'), key: read('apiserver.key') }, (asked, answer) => {
@@ -15,7 +15,8 @@ export async function countRequests({ url, ca, pki }) {
     const { pathname, searchParams } = new URL(asked.url, url);
     const what = `${searchParams.has('watch') ? 'WATCH' : asked.method} ${pathname}`;
     if (isRelet) counted.set(what, (counted.get(what) ?? 0) + 1);
-    if (isRelet && what.startsWith('WATCH')) watches.add(answer);
+    if (isRelet && what.startsWith('WATCH'))
+      watches.set(answer, `${pathname}?${searchParams.get('fieldSelector') ?? 'all of them'}`);
     const { method, headers } = asked;
     const forwarded = request(url + asked.url, { method, headers, agent }, (response) => {
       answer.writeHead(response.statusCode, response.headers);
@@ -35,5 +36,10 @@ export async function countRequests({ url, ca, pki }) {
     server.close();
     server.closeAllConnections();
   });
-  return { url: `https://127.0.0.1:${server.address().port}`, counted, openWatches: () => watches.size };
+  return {
+    url: `https://127.0.0.1:${server.address().port}`,
+    counted,
+    openWatches: () => watches.size,
+    watched: () => [...watches.values()].sort(),
+  };
 }

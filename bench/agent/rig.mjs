@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
+import { parseAllDocuments } from 'yaml';
 
 export const relet = new URL('../../bin/relet.cjs', import.meta.url).pathname;
 export const nodeName = 'bench-node';
@@ -101,15 +102,18 @@ export function start(command, args, more = {}) {
   return { pid: child.pid, startedAt, lines, line, exited, stop };
 }
 
-/** The embedded API server, with an administrator and one node who show tokens. */
-export async function startServer(dir) {
+const account = 'system:serviceaccount:relet-system:relet-controller';
+const users = [
+  'admin-token,admin,admin,system:masters',
+  `node-token,system:node:${nodeName},${nodeName},system:nodes`,
+  `controller-token,${account},controller,"system:serviceaccounts,system:serviceaccounts:relet-system"`,
+];
+
+/** The embedded API server, with an administrator and one node who show tokens; for NodeConfigs as a cluster of today. */
+export async function startServer(dir, reference = 'Node') {
   mkdirSync(dir, { recursive: true });
   const tokens = join(dir, 'tokens.csv');
-  writeFileSync(
-    tokens,
-    `admin-token,admin,admin,system:masters\nnode-token,system:node:${nodeName},${nodeName},system:nodes\n`,
-    { mode: 0o600 },
-  );
+  writeFileSync(tokens, `${users.join('\n')}\n`, { mode: 0o600 });
   const dataDir = join(dir, 'apiserver');
   const server = start(process.execPath, [
     relet,
@@ -117,11 +121,44 @@ export async function startServer(dir) {
     `--data-dir=${dataDir}`,
     '--port=0',
     `--token-auth-file=${tokens}`,
+    `--feature-gates=DynamicKubeletConfig=${reference === 'Node'}`,
   ]);
   const url = (await server.line(/^url: /)).text.slice(5);
   await server.line(/^ready$/);
   const pki = join(dataDir, 'pki');
-  return { url, pki, ca: readFileSync(join(pki, 'ca.crt'), 'utf8'), admin: administrator(url, join(pki, 'ca.crt')) };
+  const caFile = join(pki, 'ca.crt');
+  const admin = administrator(url, caFile, { reference });
+  if (reference === 'NodeConfig') await startController(dir, { admin, url, caFile });
+  return { url, pid: server.pid, pki, ca: readFileSync(caFile, 'utf8'), admin, reference };
+}
+
+/** What `kubectl apply -k deploy/` brings, but for the Deployment: here the controller is a process. */
+export async function startController(dir, { admin, url, caFile }, ...flags) {
+  for (const object of deployObjects()) await admin.create(object);
+  const kubeconfig = join(dir, 'controller.kubeconfig');
+  writeKubeconfig(kubeconfig, { server: url, caFile, token: 'controller-token' });
+  const controller = start(process.execPath, [relet, 'controller', `--kubeconfig=${kubeconfig}`, ...flags]);
+  await controller.line(/ controller /);
+  return controller;
+}
+
+function deployObjects() {
+  const deploy = new URL('../../deploy', import.meta.url).pathname;
+  const rank = ({ kind }) => ['Namespace', 'CustomResourceDefinition'].indexOf(kind);
+  return ['base', 'guards']
+    .flatMap((part) => readdirSync(join(deploy, part)).map((name) => join(deploy, part, name)))
+    .filter((file) => !file.endsWith('kustomization.yaml'))
+    .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')))
+    .map((document) => document.toJS())
+    .filter(({ kind }) => kind !== 'Deployment')
+    .sort((a, b) => rank(b) - rank(a));
+}
+
+/** Where objects of this kind are made. */
+function collectionOf({ apiVersion, kind, metadata: { namespace } }) {
+  const plural = (kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : `${kind}s`).toLowerCase();
+  const base = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  return `${base}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}`;
 }
 
 export function writeKubeconfig(path, { server, caFile, token }) {
@@ -139,7 +176,8 @@ export function writeKubeconfig(path, { server, caFile, token }) {
 }
 
 /** Asks the API, and hears each change of the Node at once. */
-export function administrator(url, caFile, token = 'admin-token', node = nodeName) {
+export function administrator(url, caFile, options = {}) {
+  const { token = 'admin-token', node = nodeName, reference = 'Node' } = options;
   const ca = readFileSync(caFile);
   const agent = new Agent({ keepAlive: true, ca });
   const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
@@ -161,13 +199,17 @@ export function administrator(url, caFile, token = 'admin-token', node = nodeNam
       sent.on('error', reject);
       sent.end(text);
     });
-  const path = `/api/v1/nodes/${node}`;
+  const collection = reference === 'Node' ? '/api/v1/nodes' : '/apis/relet.dev/v1alpha1/nodeconfigs';
+  const path = `${collection}/${node}`;
+  const labels = reference === 'Node' ? {} : { 'relet.dev/kubelet-config': 'true' };
   const configMaps = '/api/v1/namespaces/kube-system/configmaps';
   return {
     send,
+    create: (object) => send('POST', collectionOf(object), object),
+    /** The Node, or its NodeConfig: whichever has the reference. */
     node: () => send('GET', path),
     configMap: (name, data, annotations = {}) =>
-      send('POST', configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, annotations }, data }),
+      send('POST', configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, annotations, labels }, data }),
     patchConfigMap: (name, patch) => send('PATCH', `${configMaps}/${name}`, patch, 'application/merge-patch+json'),
     deleteConfigMap: (name) => send('DELETE', `${configMaps}/${name}`),
     /** Null for local. */
@@ -176,23 +218,24 @@ export function administrator(url, caFile, token = 'admin-token', node = nodeNam
       const patch = [{ op: name ? 'add' : 'remove', path: '/spec/configSource', ...(name && { value: source }) }];
       return send('PATCH', path, patch, 'application/json-patch+json');
     },
-    watchNode: () => watchNode(url, headers, ca, node),
+    watchNode: () => watchNode(`${url}${collection}`, headers, ca, node),
   };
 }
 
 /** The Node as last heard; `until` resolves with the moment at which a test of it came true. */
-async function watchNode(url, headers, ca, node) {
+async function watchNode(collection, headers, ca, node) {
   const waiting = new Set();
   const seen = { node: undefined };
   const sent = httpsRequest(
-    `${url}/api/v1/nodes?watch=true&fieldSelector=metadata.name%3D${node}`,
+    `${collection}?watch=true&fieldSelector=metadata.name%3D${node}`,
     { headers, agent: new Agent({ ca }) },
     (response) => {
       response.on('error', () => {});
       const lines = createInterface({ input: response });
       lines.on('error', () => {});
       lines.on('line', (line) => {
-        seen.node = JSON.parse(line).object;
+        // A NodeConfig has no status until somebody writes one.
+        seen.node = { status: {}, ...JSON.parse(line).object };
         for (const look of waiting) look();
       });
     },

@@ -1,7 +1,8 @@
 /**
  * What relet costs a node, and how long a change takes. Real processes: `relet apiserver`, `relet kubelet`, the hollow kubelet.
- * Run `npm run build` first, then `node bench/agent/run.mjs [--changes=1000] [--idle-seconds=30] [--starts=11] [--patches=21]`;
- * 0 leaves a part out. The 1,000 changes alone: `node bench/agent/run.mjs --starts=0 --idle-seconds=0 --patches=0`.
+ * Run `npm run build` first, then `node bench/agent/run.mjs [--changes=1000] [--idle-seconds=30] [--starts=11] [--patches=21]`
+ * and `--reference=NodeConfig` for a cluster of today, with deploy/ and `relet controller`. 0 leaves a part out. The 1,000 changes
+ * alone: `node bench/agent/run.mjs --starts=0 --idle-seconds=0 --patches=0`.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     'idle-seconds': { type: 'string', default: '30' },
     starts: { type: 'string', default: '11' },
     patches: { type: 'string', default: '21' },
+    reference: { type: 'string', default: 'Node' },
   },
 });
 const say = (text) => process.stdout.write(`${text}\n`);
@@ -65,11 +67,12 @@ async function idle(server, dir, seconds) {
 }
 
 /** A watch ends after 5 to 10 minutes and is opened again, 8 times an hour; a short run sees none of it. */
-function tellRequests({ counted, openWatches }, seconds) {
+function tellRequests({ counted, openWatches, watched }, seconds) {
   const seen = [...counted].map(([what, count]) => `${count} ${what}`).join(', ') || 'none';
   const others = [...counted].filter(([what]) => !what.startsWith('WATCH')).reduce((sum, [, count]) => sum + count, 0);
   const hourly = Math.round((others * 3600) / seconds) + openWatches() * 8;
   say(`idle: about ${hourly} API requests an hour: ${openWatches()} open watches; seen in ${seconds} s: ${seen}`);
+  for (const watch of watched()) say(`  watch ${watch}`);
 }
 
 /** Registered, and relet has said its first word about it. */
@@ -157,9 +160,9 @@ async function changes(server, dir, count) {
 
 await rig.bench(async () => {
   const dir = rig.newDir();
-  say(`node ${process.version}`);
+  say(`node ${process.version}; the reference is in a ${values.reference}`);
   if (Number(values.starts) > 0) await starts(dir, Number(values.starts));
-  const server = await rig.startServer(dir);
+  const server = await rig.startServer(dir, values.reference);
   if (Number(values['idle-seconds']) > 0) await idle(server, dir, Number(values['idle-seconds']));
   if (Number(values.patches) > 0) await patches(server, dir, Number(values.patches));
   if (Number(values.changes) > 20) await changes(server, dir, Number(values.changes));
