@@ -35,9 +35,27 @@ describe('relet', () => {
     });
   });
 
-  test('its help fits 80 columns', () => {
-    for (const verb of [[], ['config'], ['config', 'validate'], ['config', 'diff']])
-      for (const line of run([...verb, '--help']).stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  const verbs = [...run(['--help']).stdout.matchAll(/^ {2}([a-z]+) {2}/gm)].map((match) => match[1]!);
+
+  test('its help names all verbs, those with a bundle of their own too', () => {
+    expect(verbs).toEqual(expect.arrayContaining(['up', 'get', 'set', 'kubelet', 'node', 'controller', 'apiserver']));
+  });
+
+  test.each([
+    '',
+    ...verbs,
+    ...['validate', 'explain', 'diff', 'defaults', 'schema'].map((name) => `config ${name}`),
+    ...['status', 'view', 'use-local', 'clear-verdict', 'hold', 'release'].map((name) => `node ${name}`),
+    ...['backup', 'restore'].map((name) => `apiserver ${name}`),
+  ])('the help of relet %s fits 80 columns', (verb) => {
+    const { stdout } = run([...verb.split(' ').filter(Boolean), '--help']);
+    expect(stdout).toContain(`relet ${verb}`.trim());
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  });
+
+  test('the beginning of a verb is understood as what was meant, and wrong usage names the help', () => {
+    expect(run(['ge']).stderr).toContain("did you mean 'relet get'?");
+    expect(run(['apiserver', '--prot=1']).stderr).toContain("'relet apiserver --help' tells how it is used");
   });
 });
 

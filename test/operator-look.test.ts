@@ -41,6 +41,26 @@ const payloadOf = async (name: string) => {
   return { ...configMap, text: configMap.data.kubelet! };
 };
 
+describe('words that cannot be meant', () => {
+  test.each([
+    ['diff b-1 ./missing.yaml', 'cannot read ./missing.yaml: there is no such file'],
+    ['diff b-1 ../missing', 'cannot read ../missing: there is no such file'],
+    ['describe ..', "'..' cannot be the name of a node; 'relet get' lists them"],
+    ['reset Node/b-1 --yes', "'Node/b-1' cannot be the name of a node"],
+    ['assign a/b/c b-1 --yes', "'a/b/c' cannot be the name of a ConfigMap: write NAME or NAMESPACE/NAME"],
+    ['get --sort-by nonsense', '--sort-by nonsense: choose one of name, age, state'],
+  ])('relet %s ends with 2', async (words, message) => {
+    const { status, stdout, stderr } = await cluster.relet(words.split(' '));
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(`relet: ${message}`);
+  });
+
+  test('a node that is not there is said once', async () => {
+    const { stderr } = await cluster.relet(['get', 'nosuch']);
+    expect(stderr).toBe("relet: there is no node 'nosuch'; 'relet get' lists them\n");
+  });
+});
+
 describe('relet view and diff', () => {
   test('each of the configs of a node', async () => {
     const { text } = await payloadOf('b-1');
@@ -109,7 +129,7 @@ describe('relet wait', () => {
     ]);
     const { status, stderr } = await cluster.relet(['wait', 'b-3', 'b-1', '--for=ok']);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/b-3 will not reach 'ok': refused: /);
+    expect(stderr).toMatch(/b-3 will not reach 'ok': refused a config/);
   });
 
   test('2 for a node that is not there, or nobody asked about', async () => {

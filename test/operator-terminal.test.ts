@@ -126,7 +126,7 @@ describe.skipIf(!hasScript)(`on a terminal${hasScript ? '' : ' (skipped: no prog
       "
     `);
     expect(await look(['wait', 'b-3', '--for=ok'])).toMatchInlineSnapshot(`
-      "relet: b-3 will not reach 'ok': refused: refused a config that would stop the kubelet at its start, see Kubelet log for details; 'relet describe b-3' tells more
+      "relet: b-3 will not reach 'ok': refused a config that would stop the kubelet at its start, see Kubelet log for details; 'relet describe b-3' tells more
       "
     `);
   });

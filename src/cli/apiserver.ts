@@ -1,11 +1,12 @@
 /** `relet apiserver`: the embedded control plane as a process of its own. */
 import { readFileSync } from 'node:fs';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import pkg from '../../package.json' with { type: 'json' };
 import { parseModes } from '../apiserver/access/access.js';
 import { readTokenFile } from '../apiserver/access/token-file.js';
 import { type ApiServerOptions, startApiServer } from '../apiserver/apiserver.js';
 import { createLog, type Log } from '../log.js';
+import { runVerb, verb } from './command-line.js';
 
 interface Flags {
   dataDir: string;
@@ -22,10 +23,10 @@ interface Flags {
   logFormat: 'text' | 'json';
 }
 
-const command = new Command('relet apiserver')
-  .description(
-    'A small Kubernetes API server in one process, for laptops, tests and CI. Stores everything in --data-dir.',
-  )
+const command = verb(
+  'relet apiserver',
+  'A small Kubernetes API server in one process, for laptops, tests and CI. Stores everything in --data-dir.',
+)
   .version(pkg.version)
   .requiredOption('--data-dir <dir>', 'certificates, admin.kubeconfig and the store live here; made when missing')
   .option('--bind-address <address>', 'where to listen', '127.0.0.1')
@@ -47,18 +48,23 @@ const command = new Command('relet apiserver')
       .default('automatic'),
   )
   .option('--kubelet-certificate-authority <file>', "check kubelets' certificates against this authority")
-  .option('--feature-gates <gates>', 'DynamicKubeletConfig=true|false', parseGates, { dynamicKubeletConfig: true })
+  .addOption(
+    new Option('--feature-gates <gates>', 'DynamicKubeletConfig=true|false')
+      .argParser(parseGates)
+      .default({ dynamicKubeletConfig: true }, 'true'),
+  )
   .option('--audit-log-path <file>', 'append a JSON line for every request: who asked for what, and the answer')
   .addOption(new Option('--log-format <format>', 'how to log to stderr').choices(['text', 'json']).default('text'))
-  .configureHelp({ showGlobalOptions: true })
+  // The longest flag leaves less than commander would wrap by itself.
+  .configureHelp({ minWidthToWrap: 30 })
   .addHelpText(
     'after',
     `
 Commands:
-  relet apiserver backup FILE --data-dir DIR    write everything it holds to a file, while it runs or not
-  relet apiserver restore FILE --data-dir DIR   make a store from such a file`,
+  relet apiserver backup FILE --data-dir DIR    all it holds, to FILE
+  relet apiserver restore FILE --data-dir DIR   and back from there`,
   )
-  .showHelpAfterError("(run 'relet apiserver --help' for the flags)");
+  .action(serve);
 
 void main();
 
@@ -70,8 +76,10 @@ async function main(): Promise<void> {
     await (await import('./apiserver-backup.js')).run(args);
     return;
   }
-  command.parse(args, { from: 'user' });
-  const flags = command.opts<Flags>();
+  await runVerb(command, args);
+}
+
+async function serve(flags: Flags): Promise<void> {
   const log = createLog({ format: flags.logFormat, write: (line) => void process.stderr.write(line) });
   try {
     await run(flags, log);

@@ -3,7 +3,8 @@ import { type Impact, impactOf, mostDemanding, type Needs, needsMeaning } from '
 import type { Change } from '../config/diff.js';
 import type { Minor } from '../config/model.js';
 import { paintNeeds } from './needs-color.js';
-import { type Terminal, wrap } from './terminal.js';
+import type { Terminal } from './terminal.js';
+import { wrap } from './wrap.js';
 
 /** One change as `-o json` prints it. `from` or `to` is absent where a map has no such key. */
 export interface Difference extends Impact {

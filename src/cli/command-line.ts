@@ -3,7 +3,7 @@
  * "no" (findings, a difference), 2 is "could not run": wrong usage, a file that cannot be read.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { wrap } from './terminal.js';
+import { wrap } from './wrap.js';
 import { writeOut } from './write-out.js';
 
 /** A command that reports wrong usage by throwing, so that `runVerb` ends it in one place. Its subcommands inherit that. */
@@ -11,7 +11,7 @@ export function verb(name: string, description: string): Command {
   return new Command(name)
     .description(description)
     .exitOverride()
-    .showHelpAfterError("'--help' tells how it is used")
+    .showHelpAfterError(`'${name} --help' tells how it is used`)
     .configureOutput({ writeOut, outputError: (text, write) => write(`relet: ${text.replace(/^error: /, '')}`) });
 }
 

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { SourceName } from '../api/config-state.js';
 import { hashedName } from '../api/configmap-hash.js';
-import { checkDnsSubdomain } from '../api/names.js';
+import { checkDnsLabel, checkDnsSubdomain } from '../api/names.js';
 import { configLabel } from '../api/node-config.js';
 import type { NodeConfigSource } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
@@ -109,8 +109,8 @@ export async function findConfigMap(session: Session, word: string, askedKey: st
   const slash = word.indexOf('/');
   const namespace = slash < 0 ? session.namespace : word.slice(0, slash);
   const name = word.slice(slash + 1);
-  if (name === '' || namespace === '' || name.includes('/'))
-    throw new CannotRun(`'${word}' is no ConfigMap: write NAME or NAMESPACE/NAME`);
+  if (checkDnsLabel(namespace).length > 0 || checkDnsSubdomain(name).length > 0)
+    throw new CannotRun(`'${word}' cannot be the name of a ConfigMap: write NAME or NAMESPACE/NAME`);
   const configMap = await session.client.get<ConfigMap>(configMaps, { namespace, name });
   const keys = Object.keys(configMap.data ?? {});
   const key = askedKey ?? (keys.length === 1 ? keys[0]! : defaultKey);

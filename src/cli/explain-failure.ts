@@ -1,4 +1,7 @@
 /** From an error of the API, the network or the kubeconfig to words that say what to do next. */
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { ApiError, isForbidden, isNotFound, isUnauthorized } from '../kube/api-error.js';
 import { ReferenceDropped } from '../kube/config-reference.js';
 import { TimeoutError } from '../kube/deadline.js';
@@ -13,7 +16,7 @@ export function explained(error: unknown, server: string): unknown {
 }
 
 function wordsFor(error: unknown, server: string): string | undefined {
-  if (error instanceof KubeconfigError) return error.message;
+  if (error instanceof KubeconfigError) return `${error.message}${anotherKubeconfig(error.message)}`;
   if (error instanceof ConnectionError)
     return `cannot reach the API server: ${error.message}; check --context, --server and the network`;
   if (error instanceof TimeoutError)
@@ -27,6 +30,15 @@ function wordsFor(error: unknown, server: string): string | undefined {
   if (isNotFound(error)) return notFound(error as ApiError);
   if (error instanceof ApiError) return `the API server refuses: ${error.message}`;
   return undefined;
+}
+
+/** Whoever tries relet has most likely just started a system of their own, and not told kubectl's way of finding it. */
+function anotherKubeconfig(message: string): string {
+  const ours = join(homedir(), '.relet', 'admin.kubeconfig');
+  const isFound = !message.startsWith('read kubeconfig') && !message.includes('does not exist');
+  if (isFound) return '';
+  const hint = message.includes('--kubeconfig') ? '' : '; point KUBECONFIG or --kubeconfig at one that is there';
+  return existsSync(ours) ? `${hint} ('relet up' wrote ${ours})` : hint;
 }
 
 function notFound({ message }: ApiError): string {

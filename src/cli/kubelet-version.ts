@@ -16,7 +16,8 @@ export const newestKnown: KubeletVersion = {
 
 export function parseKubeletVersion(text: string): KubeletVersion {
   const asked = parseMinor(text);
-  if (asked === undefined) throw new InvalidArgumentError('Write it as 1.32 or v1.32.1.');
+  if (asked === undefined)
+    throw new InvalidArgumentError(`Write it as 1.32 or v1.32.1; relet knows 1.${oldestMinor} to 1.${newestMinor}.`);
   const minor = knownMinor(asked);
   if (minor === asked) return { minor };
   const than = asked > minor ? 'newer' : 'older';

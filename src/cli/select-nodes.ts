@@ -1,5 +1,6 @@
 /** Which nodes are meant: named one by one, by label, or all. */
 import { parseLabelSelector, SelectorError } from '../api/label-selector.js';
+import { checkDnsSubdomain } from '../api/names.js';
 import type { ConfiguredNode } from '../kube/config-reference.js';
 import { CannotRun } from './cannot-run.js';
 import type { Session } from './session.js';
@@ -31,6 +32,13 @@ export async function selectNodes(
   );
 }
 
+/** From a word of the command line, `node-1` or `node/node-1`. No other word could name a node, so the server is not asked. */
+export function nodeName(word: string): string {
+  const name = word.replace(/^(node|nodes|no)\//, '');
+  if (checkDnsSubdomain(name).length === 0) return name;
+  throw new CannotRun(`'${word}' cannot be the name of a node; 'relet get' lists them`);
+}
+
 export function checkSelector(selector: string): void {
   try {
     parseLabelSelector(selector);
@@ -42,7 +50,7 @@ export function checkSelector(selector: string): void {
 }
 
 async function byName({ references, signal }: Session, names: string[]): Promise<ConfiguredNode[]> {
-  const wanted = [...new Set(names.map((name) => name.replace(/^(node|nodes|no)\//, '')))];
+  const wanted = [...new Set(names.map(nodeName))];
   const nodes: ConfiguredNode[] = [];
   for (const name of wanted) nodes.push(await references.get(name, { signal }));
   return nodes;

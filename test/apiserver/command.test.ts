@@ -116,13 +116,13 @@ describe('relet apiserver', () => {
   });
 
   test.each([
-    [['--port', '99999', '--data-dir', 'x'], 'a port is a number from 0 to 65535'],
-    [['--feature-gates', 'Nonsense=true', '--data-dir', 'x'], "there is no feature gate 'Nonsense'"],
-    [['--authorization-mode', 'Webhook', '--data-dir', 'x'], 'Webhook'],
-    [[], "required option '--data-dir <dir>' not specified"],
-  ])('%j is refused', (flags, message) => {
+    [['--port', '99999', '--data-dir', 'x'], 2, 'a port is a number from 0 to 65535'],
+    [['--feature-gates', 'Nonsense=true', '--data-dir', 'x'], 2, "there is no feature gate 'Nonsense'"],
+    [['--authorization-mode', 'Webhook', '--data-dir', 'x'], 1, 'Webhook'],
+    [[], 2, "required option '--data-dir <dir>' not specified"],
+  ])('%j is refused with %d', (flags, code, message) => {
     const { status, stderr } = runRelet(['apiserver', ...flags], { cwd: home });
-    expect(status).toBe(1);
+    expect(status).toBe(code);
     expect(stderr).toContain(message);
     expect(existsSync(join(home, 'x'))).toBe(false);
   });

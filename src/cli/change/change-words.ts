@@ -3,7 +3,7 @@ import { sourceText } from '../../api/config-history.js';
 import { sourceName } from '../../api/config-state.js';
 import type { ConfigMap } from '../config-maps.js';
 import type { Session } from '../session.js';
-import { wrap } from '../terminal.js';
+import { wrap } from '../wrap.js';
 import type { NodeChange } from './change.js';
 import type { ChangeEnd } from './follow-change.js';
 
@@ -25,9 +25,8 @@ export function endText(
         ? paint.green(target === 'local' ? 'active: its local config' : `active: ${target}`)
         : `${paint.green(`active: ${target}`)}; on trial, 'relet wait ${node} --for=lastKnownGood' waits for its end`;
     case 'refused':
-      return `${paint.red('refused')}: ${end.error}${details}`;
     case 'rolled back':
-      return `${paint.red('rolled back')}: ${end.error}${details}`;
+      return `${paint.red(withState(end.kind, end.error))}${details}`;
     case 'cannot follow':
       return `${paint.red('not active')}: ${end.error}${details}`;
     case 'changed':
@@ -40,6 +39,10 @@ export function endText(
       return 'assigned; it goes on by itself, nobody waits for it any more';
   }
 }
+
+/** Most errors begin with the state that they bring about; it is not said twice. */
+export const withState = (state: string, error: string): string =>
+  error.startsWith(`${state} `) ? error : `${state}: ${error}`;
 
 /** With several nodes: who has it, and who was not touched. */
 export function tellRest({ terminal }: Session, changes: NodeChange[], outcomes: Map<string, Outcome>): void {

@@ -8,6 +8,7 @@
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
 import { type EffectiveConfig, minorOf, readEffective } from '../effective-config.js';
+import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { type ChangeVerbOptions, changeTo, errorsIn } from './change-to.js';
 import { withErrors, withIntroduction, withoutRemarks } from './edit-text.js';
@@ -16,7 +17,7 @@ import { differencesOf } from './set.js';
 
 export const edit = (name: string, options: ChangeVerbOptions): Promise<void> =>
   withSession(options, async (session) => {
-    const node = await session.references.get(name.replace(/^(node|nodes|no)\//, ''), { signal: session.signal });
+    const node = await session.references.get(nodeName(name), { signal: session.signal });
     const effective = await readEffective(session, node);
     const file = openEditedFile(node.name, process.env);
     try {

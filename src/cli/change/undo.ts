@@ -6,6 +6,7 @@ import { isNotFound } from '../../kube/api-error.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
 import { readPayload } from '../config-maps.js';
+import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { makeChanges } from './change.js';
 import { type ChangeVerbOptions, decline, isDryRun, refuseErrors } from './change-to.js';
@@ -18,7 +19,7 @@ export interface UndoOptions extends ChangeVerbOptions {
 
 export const undo = (name: string, options: UndoOptions): Promise<void> =>
   withSession(options, async (session) => {
-    const node = await session.references.get(name.replace(/^(node|nodes|no)\//, ''), { signal: session.signal });
+    const node = await session.references.get(nodeName(name), { signal: session.signal });
     const target = chooseTarget(session, node, options.to);
     const now = sourceText(sourceName(node.configSource));
     if (target === now)

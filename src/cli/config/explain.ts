@@ -6,7 +6,8 @@ import { nearest } from '../../config/suggest.js';
 import { CannotRun } from '../cannot-run.js';
 import type { KubeletVersion } from '../kubelet-version.js';
 import { paintNeeds } from '../needs-color.js';
-import { openTerminal, type Terminal, wrap } from '../terminal.js';
+import { openTerminal, type Terminal } from '../terminal.js';
+import { wrap } from '../wrap.js';
 
 export function explain(wanted: string | undefined, { kubeletVersion }: { kubeletVersion: KubeletVersion }): void {
   const terminal = openTerminal();

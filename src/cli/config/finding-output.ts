@@ -1,6 +1,7 @@
 /** Findings as people, programs and GitHub read them. */
 import type { Finding } from '../../config/model.js';
-import { type Terminal, wrap } from '../terminal.js';
+import type { Terminal } from '../terminal.js';
+import { wrap } from '../wrap.js';
 
 /** The result for one document, in the form that `-o json` prints. */
 export interface Report {

@@ -6,15 +6,17 @@ import { ageOf } from '../age.js';
 import { type ConfigEvent, causeOfError, configEvents } from '../change/follow-change.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { askRunning } from '../effective-config.js';
+import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
-import { type Terminal, wrap } from '../terminal.js';
+import type { Terminal } from '../terminal.js';
+import { wrap } from '../wrap.js';
 import { stateText } from './node-row.js';
 import { type PinnedField, pinnedNow } from './pinned-fields.js';
 import { stateSentence } from './state-sentence.js';
 
 export const describe = (name: string, options: ConnectionOptions): Promise<void> =>
   withSession(options, async (session) => {
-    const node = await session.references.get(name.replace(/^(node|nodes|no)\//, ''), { signal: session.signal });
+    const node = await session.references.get(nodeName(name), { signal: session.signal });
     const told = await configEvents(session, node.name);
     const { error } = node.status;
     const cause = error === undefined ? undefined : await causeOfError(session, node.name, error);

@@ -10,6 +10,7 @@ import { readConfigDocument } from '../config/documents.js';
 import { findConfigMap } from '../config-maps.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { minorOf, readEffective } from '../effective-config.js';
+import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { filledIn } from './pinned-fields.js';
 import { textOf } from './view.js';
@@ -22,7 +23,7 @@ export interface DiffOptions extends ConnectionOptions {
 export const diff = (name: string, other: string | undefined, options: DiffOptions): Promise<void> =>
   withSession(options, async (session) => {
     const { terminal } = session;
-    const node = await session.references.get(name.replace(/^(node|nodes|no)\//, ''), { signal: session.signal });
+    const node = await session.references.get(nodeName(name), { signal: session.signal });
     const { text } = await readEffective(session, node);
     const against = other === undefined ? await assignedText(session, node) : await textFor(session, other, options);
     const differences = compare(text, against, node);
@@ -64,11 +65,14 @@ async function textFor(session: Session, word: string, { key }: DiffOptions): Pr
     text: (await findConfigMap(session, name, key)).text,
   });
   const fromNode = async (name: string) => {
-    const node = await session.references.get(name, { signal: session.signal });
+    const node = await session.references.get(nodeName(name), { signal: session.signal });
     return { title: `${name}, as it runs`, text: (await readEffective(session, node)).text };
   };
+  const fromFile = async (path: string) => ({ title: path, text: (await readConfigDocument(path)).text });
   if (prefix !== undefined) return prefix.startsWith('no') ? fromNode(rest!) : fromConfigMap(rest!);
-  if (word === '-' || existsSync(word)) return { title: word, text: (await readConfigDocument(word)).text };
+  if (word === '-' || existsSync(word)) return fromFile(word);
+  // What looks like a file, and is not there: read it all the same, for the words that say so.
+  if (/^[./~]|\.(ya?ml|json)$/.test(word)) return fromFile(word);
   if (word.includes('/')) return fromConfigMap(word);
   try {
     return await fromNode(word);

@@ -4,7 +4,7 @@ import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { type ObjectFormat, parseFormat, sortByPath, writeObjects } from '../object-output.js';
-import { checkSelector } from '../select-nodes.js';
+import { checkSelector, nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { tableLines } from '../table.js';
 import { writeOut } from '../write-out.js';
@@ -22,7 +22,7 @@ export interface GetOptions extends ConnectionOptions {
 export const get = (words: string[], options: GetOptions): Promise<void> => {
   const format = parseFormat(options.output);
   if (options.selector !== undefined) checkSelector(options.selector);
-  const names = [...new Set(words.map((word) => word.replace(/^(node|nodes|no)\//, '')))];
+  const names = [...new Set(words.map(nodeName))];
   if (names.length > 0 && options.selector !== undefined)
     throw new CannotRun('names of nodes and --selector do not go together; keep one of them');
   return withSession(options, (session) =>
@@ -41,8 +41,16 @@ const shortPaths: Record<string, string> = {
   error: '.status.error',
 };
 
+function sortPath(word: string): string {
+  if (Object.hasOwn(shortPaths, word)) return shortPaths[word]!;
+  if (/^[.{$]/.test(word)) return word;
+  throw new CannotRun(
+    `--sort-by ${word}: choose one of ${Object.keys(shortPaths).join(', ')}, or a JSONPath such as .metadata.name`,
+  );
+}
+
 async function show(session: Session, names: string[], format: ObjectFormat | undefined, options: GetOptions) {
-  const path = options.sortBy && (shortPaths[options.sortBy] ?? options.sortBy);
+  const path = options.sortBy === undefined ? undefined : sortPath(options.sortBy);
   // Of thousands of nodes nothing is kept that is not needed.
   const rows: NodeRow[] = [];
   const objects: NodeObject[] = [];
@@ -65,13 +73,14 @@ async function show(session: Session, names: string[], format: ObjectFormat | un
     else session.terminal.print(text);
   }
   refuseMissing(missing);
+  if (format === undefined && rows.length === 0) process.stderr.write('relet: no nodes found\n');
 }
 
 const rowOf = (node: ConfiguredNode, { output, showLabels = false }: GetOptions): NodeRow =>
   nodeRow(node, Date.now(), { wide: output === 'wide', labels: showLabels });
 
 function printRows({ terminal }: Session, rows: NodeRow[], options: GetOptions): void {
-  if (rows.length === 0) return void process.stderr.write('relet: no nodes found\n');
+  if (rows.length === 0) return;
   const columns = rowColumns({ wide: options.output === 'wide', labels: options.showLabels === true });
   const width = options.output === 'wide' ? undefined : terminal.width;
   terminal.print(tableLines(columns, rows, width, { headers: options.headers }).join('\n'));

@@ -3,6 +3,7 @@ import { type HistoryEntry, readHistory, sourceText } from '../../api/config-his
 import { sourceName } from '../../api/config-state.js';
 import { ageOf } from '../age.js';
 import type { ConnectionOptions } from '../connection-flags.js';
+import { nodeName } from '../select-nodes.js';
 import { withSession } from '../session.js';
 import { type Column, tableLines } from '../table.js';
 
@@ -12,7 +13,7 @@ export interface HistoryOptions extends ConnectionOptions {
 
 export const history = (name: string, options: HistoryOptions): Promise<void> =>
   withSession(options, async ({ references, terminal, signal }) => {
-    const node = await references.get(name.replace(/^(node|nodes|no)\//, ''), { signal });
+    const node = await references.get(nodeName(name), { signal });
     const entries = readHistory(node.history);
     if (options.output === 'json') return terminal.print(JSON.stringify(entries, null, 2));
     const now = sourceText(sourceName(node.configSource));

@@ -1,5 +1,5 @@
 /** The verbs that only look, as they stand on the command line. Their work is imported when they run, so that help is quick. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fillIn, oneOf, runVerb, verb } from '../command-line.js';
 import { addConnectionFlags, parseTime, presets } from '../connection-flags.js';
 
@@ -83,7 +83,7 @@ export const lookCommands: Record<string, () => Command> = {
             'ok',
           ]),
         )
-        .option('--timeout <TIME>', 'give up after', parseTime, 300_000)
+        .addOption(new Option('--timeout <TIME>', 'give up after').argParser(parseTime).default(300_000, '5m'))
         .option('-l, --selector <LABELS>', 'nodes with these labels')
         .option('--all', 'all nodes')
         .addHelpText(

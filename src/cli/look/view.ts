@@ -8,6 +8,7 @@ import { CannotRun } from '../cannot-run.js';
 import { readPayload } from '../config-maps.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { readEffective } from '../effective-config.js';
+import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 
 export type Which = 'assigned' | 'active' | 'lastKnownGood' | 'local' | 'effective';
@@ -26,7 +27,7 @@ export const view = (name: string, options: ViewOptions): Promise<void> =>
       (one) => options[one],
     );
     if (asked.length > 1) throw new CannotRun('one config at a time: keep one of the options');
-    const node = await session.references.get(name.replace(/^(node|nodes|no)\//, ''), { signal: session.signal });
+    const node = await session.references.get(nodeName(name), { signal: session.signal });
     session.terminal.print(await textOf(session, node, asked[0] ?? 'effective'));
   });
 

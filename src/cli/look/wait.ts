@@ -2,8 +2,9 @@
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
 import { type Goal, reaches } from '../change/change-progress.js';
+import { withState } from '../change/change-words.js';
 import type { ConnectionOptions } from '../connection-flags.js';
-import { checkSelector } from '../select-nodes.js';
+import { checkSelector, nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { stateText } from './node-row.js';
 
@@ -15,7 +16,7 @@ export interface WaitOptions extends ConnectionOptions {
 }
 
 export const wait = (words: string[], options: WaitOptions): Promise<void> => {
-  const names = words.map((word) => word.replace(/^(node|nodes|no)\//, ''));
+  const names = words.map(nodeName);
   const ways = [names.length > 0, options.selector !== undefined, options.all === true].filter(Boolean).length;
   if (ways !== 1) throw new CannotRun('name the nodes to wait for, or choose them with --selector or --all');
   if (options.selector !== undefined) checkSelector(options.selector);
@@ -96,7 +97,7 @@ function conclude(
   if (typeof reason !== 'string') {
     process.exitCode = 1;
     process.stderr.write(
-      `relet: ${reason.name} will not reach '${goal}': ${stateText(reason, Date.now())}: ${reason.status.error}; 'relet describe ${reason.name}' tells more\n`,
+      `relet: ${reason.name} will not reach '${goal}': ${withState(stateText(reason, Date.now()), reason.status.error ?? '')}; 'relet describe ${reason.name}' tells more\n`,
     );
     return;
   }

@@ -9,6 +9,7 @@ import { earlySignals } from './early-signals.js';
 
 import { type DividedCommandLine, divideCommandLine, kubeletArgs } from '../../agent/flags.js';
 import { ownFlags } from '../../agent/options.js';
+import { wrap } from '../wrap.js';
 import { kubeletCommand } from './kubelet-command.js';
 import { runPlainKubelet } from './plain-kubelet.js';
 
@@ -48,7 +49,7 @@ function help(): string {
   const lines = Object.entries<{ value?: string; default: string; help: string }>(ownFlags).map(([name, flag]) => {
     const usage = `--${name}${flag.value ? `=${flag.value}` : ''}`;
     const standard = flag.default === '' || flag.value === undefined ? '' : ` (default ${flag.default})`;
-    return `  ${usage}\n      ${flag.help}${standard}\n`;
+    return `  ${usage}\n${wrap(flag.help + standard, 80, '      ')}\n`;
   });
   return `relet kubelet: the kubelet, with --dynamic-config-dir restored.
 

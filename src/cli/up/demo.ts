@@ -6,14 +6,15 @@ import { delimiter, join } from 'node:path';
 import { systemClock } from '../../clock.js';
 import { runVerb, verb } from '../command-line.js';
 import { reletExecutable } from '../node/kubelet-command.js';
-import { openTerminal, type Terminal, wrap } from '../terminal.js';
+import { openTerminal, type Terminal } from '../terminal.js';
+import { wrap } from '../wrap.js';
 import { isTerminal, writeOut } from '../write-out.js';
 import { type Scene, story } from './demo-story.js';
 
 export async function run(args: string[]): Promise<void> {
   const command = verb('relet demo', 'Watch a config become active, a broken one refused, a deadly one rolled back.')
     .option('--fast', 'at full speed, without pauses for reading')
-    .addHelpText('after', '\nUses a directory of its own and cleans up. Ends with 1 if anything did not go as told.')
+    .addHelpText('after', '\nUses a directory of its own and cleans up. Ends with 1 if anything did not go as\ntold.')
     .action(({ fast }: { fast?: boolean }) => demo(!fast && isTerminal()));
   await runVerb(command, args);
 }

@@ -71,7 +71,8 @@ Try next${elsewhere}; kubectl works too:
   ${relet} set node-1 maxPods=150
   ${relet} describe node-1
 
-${inBackground ? `'${relet} down'` : 'Ctrl-C'} stops it. '${relet} up' goes on where it was, with --fresh it starts over.`;
+${inBackground ? `'${relet} down'` : 'Ctrl-C'} stops it. '${relet} up' goes on where it was,
+with --fresh it starts over.`;
 }
 
 /** How to start relet again: by its name where it is installed, else as it was started. */

@@ -44,7 +44,7 @@ export async function run(args: string[]): Promise<void> {
     .option('--fresh', 'forget everything in the directory first')
     .option('--detach', 'return when all nodes are Ready; run in the background')
     .argument('[KUBELET-FLAGS...]', "after '--': flags for every kubelet, such as --v=4")
-    .addHelpText('after', "\nThe directory remembers what it was told. Ctrl-C, or 'relet down', stops everything.")
+    .addHelpText('after', "\nThe directory remembers what it was told. Ctrl-C, or 'relet down', stops\neverything.")
     .action((kubeletArgs: string[], flags: UpFlags) =>
       flags.detach ? startInBackground(args, flags.dataDir) : up(flags, kubeletArgs),
     );

@@ -1,6 +1,6 @@
 /** Text broken to fit. */
 import { describe, expect, test } from 'vitest';
-import { wrap } from './terminal.js';
+import { wrap } from './wrap.js';
 
 describe('wrap', () => {
   test('breaks at spaces so that no line is longer than the columns', () => {
