@@ -1,5 +1,6 @@
 /** Whether an applied object fits its kind's schema, in the words of Kubernetes' structured merge. Unlike elsewhere, unknown fields are errors. */
 import { goPrint } from '../../api/go-print.js';
+import { goSyntax } from '../../api/go-syntax.js';
 import {
   declaredField,
   ItemError,
@@ -97,13 +98,4 @@ function goType(value: unknown): string {
   if (Array.isArray(value)) return '[]interface {}';
   if (typeof value === 'object') return 'map[string]interface {}';
   return typeof value === 'boolean' ? 'bool' : typeof value;
-}
-
-/** As Go's %#v. */
-function goSyntax(value: unknown): string {
-  if (value === null) return 'interface {}(nil)';
-  if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
-  if (!isMap(value)) return JSON.stringify(value);
-  const keys = Object.keys(value).sort();
-  return `map[string]interface {}{${keys.map((key) => `${JSON.stringify(key)}:${goSyntax(value[key])}`).join(', ')}}`;
 }

@@ -19,6 +19,13 @@ const openAPIV3Schema = {
         code: { type: 'string', pattern: '^[a-z]+$', minLength: 2, maxLength: 4 },
         ratio: { type: 'number', multipleOf: 0.5 },
         tags: { type: 'array', maxItems: 2, items: { type: 'string' } },
+        set: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
+        parts: {
+          type: 'array',
+          items: { type: 'object', properties: { name: { type: 'string' } } },
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+        },
         map: { type: 'object', additionalProperties: { type: 'integer' } },
         port: { 'x-kubernetes-int-or-string': true },
         any: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
@@ -123,6 +130,16 @@ describe('custom resources', () => {
     expect(widgets!.validateCreate(widget(spec)).map(fieldErrorText)).toEqual([message]);
   });
 
+  test('what stands twice is named once, after everything the schema says', () => {
+    const spec = { set: ['a', 'a', 'a'], parts: [{ name: 'x' }, { name: 'x' }], size: 0, code: 'ABCDE' };
+    expect(widgets!.validateCreate(widget(spec)).map(fieldErrorText)).toEqual([
+      'spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1',
+      'spec.code: Too long: may not be more than 4 bytes',
+      'spec.parts[1]: Duplicate value: map[string]interface {}{"name":"x"}',
+      'spec.set[1]: Duplicate value: "a"',
+    ]);
+  });
+
   test('a status write is checked against the schema of status and changes nothing else', () => {
     const old = widget({ size: 1 }, { status: { ready: 1 } });
     const object = widget({ size: 9 }, { status: { ready: 'x' } });
@@ -202,6 +219,24 @@ describe('definitions', () => {
     ],
   ])('%s is refused', (_name, change, message) => {
     expect(complaints(definition(change))).toEqual([message]);
+  });
+
+  test('what all versions share is complained of after all else', () => {
+    const [first] = (definition().spec as { versions: object[] }).versions;
+    const scale = { specReplicasPath: '.status.n', statusReplicasPath: '' };
+    const wrong = {
+      ...first,
+      schema: { openAPIV3Schema: { type: 'object', properties: { a: {} } } },
+      subresources: { scale },
+      additionalPrinterColumns: [{ name: 'A', type: 'odd', jsonPath: '.a' }],
+    };
+    expect(complaints(definition({ scope: 'Galaxy', versions: [wrong] }))).toEqual([
+      'spec.scope: Unsupported value: "Galaxy": supported values: "Cluster", "Namespaced"',
+      'spec.validation.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields',
+      'spec.subresources.scale.specReplicasPath: Invalid value: ".status.n": should be a json path under .spec',
+      'spec.subresources.scale.statusReplicasPath: Required value',
+      'spec.additionalPrinterColumns[0].type: Invalid value: "odd": must be one of boolean,date,integer,number,string',
+    ]);
   });
 
   function version(schema: object) {

@@ -20,6 +20,13 @@ export interface PrinterColumn {
   jsonPath: string;
 }
 
+/** Where a kind's wanted and present numbers stand, as JSON paths. */
+export interface Scale {
+  specReplicasPath: string;
+  statusReplicasPath: string;
+  labelSelectorPath?: string;
+}
+
 export interface Version {
   name: string;
   served: boolean;
@@ -27,7 +34,7 @@ export interface Version {
   deprecated?: boolean;
   deprecationWarning?: string;
   schema?: { openAPIV3Schema?: JsonSchema };
-  subresources?: { status?: object; scale?: object };
+  subresources?: { status?: object; scale?: Scale };
   additionalPrinterColumns?: PrinterColumn[];
   selectableFields?: { jsonPath: string }[];
 }

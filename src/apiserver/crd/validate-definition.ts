@@ -11,6 +11,7 @@ import {
   isEstablished,
   type Names,
   type PrinterColumn,
+  type Scale,
   type Version,
 } from './definition.js';
 import { parseJsonPath } from './json-path.js';
@@ -76,6 +77,26 @@ function validateSpec(spec: CrdSpec): FieldError[] {
       .filter((field) => !names[field])
       .map((field) => requiredField(`spec.names.${field}`)),
     ...validateNames(names),
+    ...validateShared(spec),
+  ];
+}
+
+/** What all versions have in common Kubernetes keeps, and complains of, in one place. */
+function isShared({ versions }: CrdSpec, part: 'schema' | 'subresources' | 'additionalPrinterColumns'): boolean {
+  return versions.every((version) => isEqual(version[part], versions[0]![part]));
+}
+
+function validateShared(spec: CrdSpec): FieldError[] {
+  const [first] = spec.versions;
+  const schema = first?.schema?.openAPIV3Schema;
+  return [
+    ...(isShared(spec, 'schema') && schema !== undefined
+      ? validateSchema(schema, 'spec.validation.openAPIV3Schema')
+      : []),
+    ...(isShared(spec, 'subresources') ? validateScale(first?.subresources?.scale, 'spec.subresources') : []),
+    ...(isShared(spec, 'additionalPrinterColumns')
+      ? validateColumns(first?.additionalPrinterColumns, 'spec.additionalPrinterColumns')
+      : []),
   ];
 }
 
@@ -88,29 +109,37 @@ function validateGroup(group: string): FieldError[] {
 
 function validateVersions(spec: CrdSpec): FieldError[] {
   const { versions } = spec;
-  const isShared = versions.every((version) => isEqual(version.schema, versions[0]!.schema));
-  const errors = versions.flatMap((version, index) => {
-    const at = `spec.versions[${index}]`;
-    const wrong = checkDns1035Label(version.name);
-    const schema = version.schema?.openAPIV3Schema;
-    return [
-      ...(schema === undefined ? [requiredField(`${at}.schema.openAPIV3Schema`, 'schemas are required')] : []),
-      ...(wrong.length > 0 ? [invalidField(`${at}.name`, version.name, wrong.join(','))] : []),
-      // Where all versions share one schema, Kubernetes keeps it (and complains of it) in one place.
-      ...(schema === undefined || (isShared && index > 0)
-        ? []
-        : validateSchema(schema, isShared ? 'spec.validation.openAPIV3Schema' : `${at}.schema.openAPIV3Schema`)),
-      ...(version.additionalPrinterColumns ?? []).flatMap((column, position) =>
-        validateColumn(column, `${at}.additionalPrinterColumns[${position}]`),
-      ),
-    ];
-  });
+  const missing = versions.flatMap(({ schema }, index) =>
+    schema?.openAPIV3Schema === undefined
+      ? [requiredField(`spec.versions[${index}].schema.openAPIV3Schema`, 'schemas are required')]
+      : [],
+  );
+  const errors = [...missing, ...versions.flatMap((version, index) => validateVersion(spec, version, index))];
   const complain = (detail: string) =>
-    errors.push({ type: 'Invalid', field: 'spec.versions', value: goVersions(versions, isShared), detail });
+    errors.push({
+      type: 'Invalid',
+      field: 'spec.versions',
+      value: goVersions(versions, isShared(spec, 'schema')),
+      detail,
+    });
   if (new Set(versions.map(({ name }) => name)).size < versions.length) complain('must contain unique version names');
   if (versions.filter(({ storage }) => storage).length !== 1)
     complain('must have exactly one version marked as storage version');
   return errors;
+}
+
+function validateVersion(spec: CrdSpec, version: Version, index: number): FieldError[] {
+  const at = `spec.versions[${index}]`;
+  const wrong = checkDns1035Label(version.name);
+  const schema = version.schema?.openAPIV3Schema;
+  return [
+    ...(wrong.length > 0 ? [invalidField(`${at}.name`, version.name, wrong.join(','))] : []),
+    ...(schema === undefined || isShared(spec, 'schema') ? [] : validateSchema(schema, `${at}.schema.openAPIV3Schema`)),
+    ...(isShared(spec, 'subresources') ? [] : validateScale(version.subresources?.scale, `${at}.subresources`)),
+    ...(isShared(spec, 'additionalPrinterColumns')
+      ? []
+      : validateColumns(version.additionalPrinterColumns, `${at}.additionalPrinterColumns`)),
+  ];
 }
 
 /** Rules are looked at once the schema is sound: their types come from it. */
@@ -137,6 +166,31 @@ function goVersions(versions: Version[], isShared: boolean): string {
     return `apiextensions.CustomResourceDefinitionVersion{${fields.join(', ')}}`;
   });
   return `[]apiextensions.CustomResourceDefinitionVersion{${shown.join(', ')}}`;
+}
+
+function validateColumns(columns: PrinterColumn[] = [], path: string): FieldError[] {
+  return columns.flatMap((column, index) => validateColumn(column, `${path}[${index}]`));
+}
+
+function validateScale(scale: Scale | undefined, path: string): FieldError[] {
+  if (scale === undefined) return [];
+  const { specReplicasPath, statusReplicasPath, labelSelectorPath = '' } = scale;
+  const check = (field: string, value: string, prefixes: string[], where: string) => {
+    const at = `${path}.scale.${field}`;
+    if (parseJsonPath(value) === undefined || !value.startsWith('.'))
+      return [invalidField(at, value, 'must be a simple json path starting with .')];
+    const isThere = prefixes.some((prefix) => value.startsWith(prefix));
+    return isThere ? [] : [invalidField(at, value, `should be a json path under ${where}`)];
+  };
+  const needed = (field: string, value: string, where: string) =>
+    value === '' ? [requiredField(`${path}.scale.${field}`)] : check(field, value, [`${where}.`], where);
+  return [
+    ...needed('specReplicasPath', specReplicasPath, '.spec'),
+    ...needed('statusReplicasPath', statusReplicasPath, '.status'),
+    ...(labelSelectorPath === ''
+      ? []
+      : check('labelSelectorPath', labelSelectorPath, ['.spec.', '.status.'], 'either .spec or .status')),
+  ];
 }
 
 function validateColumn({ name, type, jsonPath }: PrinterColumn, path: string): FieldError[] {

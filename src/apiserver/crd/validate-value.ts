@@ -1,6 +1,5 @@
 /** Checks a value against a CRD's schema and complains in the words of Kubernetes. */
 import {
-  duplicateField,
   type FieldError,
   invalidField,
   requiredField,
@@ -13,6 +12,7 @@ import { compilePattern } from '../go-regex.js';
 import { isEqual } from '../resources/equal.js';
 import { isOfFormat } from './formats.js';
 import { additionalOf, isMap, type JsonMap, type JsonSchema, propertyOf } from './json-schema.js';
+import { repetitions } from './repetitions.js';
 
 /** Where a value stands: `base` is put before paths, `name` also stands in the text of messages. */
 interface Place {
@@ -20,8 +20,9 @@ interface Place {
   name: string;
 }
 
+/** What the schema says comes first, then whether sets and maps hold everything once, as in Kubernetes. */
 export function validateValue(value: unknown, schema: JsonSchema, base = ''): FieldError[] {
-  return check(value, schema, { base, name: '' });
+  return [...check(value, schema, { base, name: '' }), ...repetitions(value, schema, base)];
 }
 
 function check(value: unknown, schema: JsonSchema, place: Place): FieldError[] {
@@ -86,13 +87,13 @@ function invalid(place: Place, value: unknown, rule: string): FieldError {
 function textErrors(value: string, schema: JsonSchema, place: Place): FieldError[] {
   const { minLength, maxLength, pattern } = schema;
   const length = [...value].length;
-  const errors: FieldError[] = [];
-  if (maxLength !== undefined && length > maxLength) errors.push(tooLongField(path(place), maxLength));
+  // One complaint about a text is enough for Kubernetes.
+  if (maxLength !== undefined && length > maxLength) return [tooLongField(path(place), maxLength)];
   if (minLength !== undefined && length < minLength)
-    errors.push(invalid(place, value, `should be at least ${minLength} chars long`));
+    return [invalid(place, value, `should be at least ${minLength} chars long`)];
   if (pattern !== undefined && !compilePattern(pattern).test(value))
-    errors.push(invalid(place, value, `should match '${pattern}'`));
-  return errors;
+    return [invalid(place, value, `should match '${pattern}'`)];
+  return [];
 }
 
 function numberErrors(value: number, schema: JsonSchema, place: Place): FieldError[] {
@@ -116,24 +117,11 @@ function listErrors(value: unknown[], schema: JsonSchema, place: Place): FieldEr
     errors.push(invalid(place, value.length, `should have at least ${minItems} items`));
   if (maxItems !== undefined && value.length > maxItems) errors.push(tooManyField(path(place), value.length, maxItems));
   if (schema.uniqueItems && hasDuplicate(value)) errors.push(invalid(place, value, "shouldn't contain duplicates"));
-  return [...errors, ...listTypeErrors(value, schema, place)];
+  return errors;
 }
 
 function hasDuplicate(value: unknown[]): boolean {
   return value.some((item, index) => value.slice(0, index).some((other) => isEqual(item, other)));
-}
-
-/** Sets hold each value once; maps each key. */
-function listTypeErrors(value: unknown[], schema: JsonSchema, place: Place): FieldError[] {
-  const kind = schema['x-kubernetes-list-type'];
-  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
-  if (kind !== 'set' && kind !== 'map') return [];
-  const identity = (item: unknown) =>
-    kind === 'set' ? item : Object.fromEntries(keys.map((key) => [key, isMap(item) ? item[key] : undefined]));
-  return value.flatMap((item, index) => {
-    const isRepeated = value.slice(0, index).some((other) => isEqual(identity(other), identity(item)));
-    return isRepeated ? [duplicateField(`${path(place)}[${index}]`, identity(item))] : [];
-  });
 }
 
 function mapErrors(value: JsonMap, schema: JsonSchema, place: Place): FieldError[] {

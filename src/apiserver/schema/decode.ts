@@ -25,8 +25,11 @@ interface Place {
 }
 
 export function decodeStruct(structName: string, value: unknown, style: DecodeStyle = 'json'): DecodedStruct {
-  const pass = { style, unknownFields: [] };
-  return { value: readStruct(structName, value, { pass, struct: '', fields: '', path: '' }), ...pass };
+  const pass = { style, unknownFields: [] as string[] };
+  const read = readStruct(structName, value, { pass, struct: '', fields: '', path: '' });
+  // The converter behind strategic merge patches names them in the order of the alphabet.
+  if (style === 'unstructured') pass.unknownFields.sort();
+  return { value: read, ...pass };
 }
 
 function readStruct(name: string, value: unknown, place: Place): Record<string, unknown> {
