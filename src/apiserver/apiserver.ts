@@ -32,6 +32,7 @@ import { type Policies, validatingPolicies } from './policy/policy-admission.js'
 import { Registry } from './registry.js';
 import type { Resource } from './resource.js';
 import { builtInResources } from './resources/built-in.js';
+import { scaleConnector } from './scale-subresource.js';
 import { openStore } from './store/open-store.js';
 import type { HistoryLimits } from './store/revision-store.js';
 import type { Store } from './store/store.js';
@@ -155,7 +156,7 @@ function partsOf(
     admission: inTurn([access.admission, policies]),
     presenter: tablePresenter(() => new Date(clock.now())),
     routes: [...others, ...discoveryRoutes({ registry, serverAddress: options.address(), otherPaths })],
-    connectors: [...access.connectors, ...podConnectors(() => parts)],
+    connectors: [...access.connectors, ...podConnectors(() => parts), scaleConnector(() => parts)],
     watches: new WatchClock(clock),
     observe: metrics.observe,
   };

@@ -62,6 +62,7 @@ export interface Route {
 
 /** Answers for a subresource that is no part of the object: nodes/proxy, pods/eviction, serviceaccounts/token. */
 export interface Connector {
+  /** '*': of every resource that has this subresource. */
   group: string;
   resource: string;
   subresource: string;
@@ -166,12 +167,13 @@ async function dispatch(
     return;
   }
   const resource = parts.registry.find(info.apiGroup, info.apiVersion, info.resource);
-  if (resource === undefined && !parts.registry.hasVersion(info.apiGroup, info.apiVersion)) {
+  if (resource === undefined && !parts.registry.hasBuiltIn(info.apiGroup, info.apiVersion)) {
     answerPageNotFound(exchange);
     return;
   }
   if (resource === undefined || !fitsScope(resource, info)) throw noSuchResource();
-  const connector = findConnector(parts, info);
+  if (resource.deprecation !== undefined) exchange.warn(resource.deprecation);
+  const connector = findConnector(parts, info, resource);
   if (connector !== undefined) return connector.handle(exchange, info, resource);
   const verb = findVerb(exchange.method, info, resource);
   const output = negotiateOutput({
@@ -195,11 +197,15 @@ function fitsScope(resource: Resource, info: RequestInfo): boolean {
   return info.namespace !== '' || !isByName;
 }
 
-function findConnector({ connectors }: Parts, info: RequestInfo): Connector | undefined {
+function findConnector({ connectors }: Parts, info: RequestInfo, resource: Resource): Connector | undefined {
   const subresource = info.verb === 'proxy' ? 'proxy' : info.subresource;
   if (subresource === '') return undefined;
   return connectors.find(
-    (each) => each.group === info.apiGroup && each.resource === info.resource && each.subresource === subresource,
+    (each) =>
+      each.subresource === subresource &&
+      (each.group === '*'
+        ? Object.hasOwn(resource.subresources, subresource)
+        : each.group === info.apiGroup && each.resource === info.resource),
   );
 }
 

@@ -25,8 +25,9 @@ export class Registry {
     return this.all().some((resource) => resource.group === group);
   }
 
-  hasVersion(group: string, version: string): boolean {
-    return this.all().some((resource) => resource.group === group && resource.version === version);
+  /** Whether kinds of Kubernetes itself are in that version: those of CRDs have no shape. */
+  hasBuiltIn(group: string, version: string): boolean {
+    return this.all().some((entry) => entry.group === group && entry.version === version && entry.shape !== undefined);
   }
 
   findKind(group: string, version: string, kind: string): Resource | undefined {

@@ -57,6 +57,18 @@ export interface Resource {
   /** Texts for Warning headers. */
   warnings(object: KubeObject, subresource: string): string[];
 
+  /** Where the numbers stand that its `scale` subresource shows and changes; absent: it has none. */
+  scale?: {
+    /** Such as ['spec', 'replicas']. */
+    wanted: string[];
+    present: string[];
+    /** Which Pods are counted, as a selector in text. */
+    selector(object: KubeObject): string;
+  };
+  /** Nothing here makes what it owns: that an owner of this kind was never seen says nothing of its dependents. */
+  isOnlyKept?: boolean;
+  /** Told to whoever uses this version at all. */
+  deprecation?: string;
   /** A made-up kind (reviews): create answers with what this returns and stores nothing. */
   answer?(object: KubeObject, user: User): KubeObject | Promise<KubeObject>;
   /** CRs have no strategic merge patch. Default true. */

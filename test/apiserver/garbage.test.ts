@@ -136,3 +136,26 @@ test('what lost its owner while no server ran is collected at the next start', a
   await second.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
+
+test('a Pod of a DaemonSet goes with it; one that names a DaemonSet which never was stays', async () => {
+  const sets = '/apis/apps/v1/namespaces/default/daemonsets';
+  const pods = '/api/v1/namespaces/default/pods';
+  const set = { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { name: 'set' }, spec: { selector: {} } };
+  const { json } = await client.call({ method: 'POST', path: sets, body: set });
+  const pod = (name: string, uid: string) => {
+    const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'set', uid }];
+    const spec = { containers: [{ name: 'c', image: 'i' }] };
+    const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name, ownerReferences }, spec };
+    return client.call({ method: 'POST', path: pods, body });
+  };
+  await pod('placed', '00000000-0000-0000-0000-000000000001');
+  await pod('owned', json.metadata.uid);
+  const ownedGone = new Promise<void>((resolve) => {
+    server.store.subscribe({ group: '', resource: 'pods' }, ({ type, key }) => {
+      if (type === 'deleted' && key.name === 'owned') resolve();
+    });
+  });
+  await client.call({ method: 'DELETE', path: `${sets}/set` });
+  await ownedGone;
+  expect((await client.call({ path: `${pods}/placed` })).code).toBe(200);
+});

@@ -1,18 +1,20 @@
 /** Makes a resource of each version that a CRD serves: schema, columns and names are data there as they are for built-in kinds. */
-import type { FieldError } from '../../api/field-error.js';
+import { type FieldError, invalidField } from '../../api/field-error.js';
 import type { KubeObject } from '../../api/object.js';
 import type { Column, Decoded, Resource } from '../resource.js';
 import { age, ageColumn, nameColumn } from '../resources/columns.js';
 import { builtIn } from '../resources/define.js';
+import { scalePart } from '../scale-subresource.js';
 import { decodeStruct } from '../schema/decode.js';
 import { withRuleErrors } from './check-rules.js';
-import { crdSpec, type PrinterColumn, type Version } from './definition.js';
+import { crdSpec, type PrinterColumn, type Scale, type Version } from './definition.js';
 import { findAll, parseJsonPath } from './json-path.js';
 import type { JsonSchema } from './json-schema.js';
 import { dropNulls, prune, setDefaults } from './prune.js';
 import { compileRules } from './rules.js';
 import { validateValue } from './validate-value.js';
 
+const maxReplicas = 2 ** 31 - 1;
 /** The order in which Kubernetes lists them for custom resources. */
 const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 
@@ -25,7 +27,8 @@ function customResource(crd: KubeObject, version: Version): Resource {
   const { group, names, scope, versions } = crdSpec(crd);
   const schema = version.schema?.openAPIV3Schema ?? { 'x-kubernetes-preserve-unknown-fields': true };
   const rules = compileRules(schema, true);
-  const hasStatus = version.subresources?.status !== undefined;
+  const { status, scale } = version.subresources ?? {};
+  const hasStatus = status !== undefined;
   const { kind, plural } = names;
   const { shape: _none, ...resource } = builtIn({
     group,
@@ -41,7 +44,11 @@ function customResource(crd: KubeObject, version: Version): Resource {
     shape: '',
     // While its definition goes, no object may come.
     verbs: crd.metadata.deletionTimestamp === undefined ? verbs : verbs.filter((verb) => verb !== 'create'),
-    subresources: hasStatus ? { status: { kind, verbs: ['get', 'patch', 'update'] } } : {},
+    subresources: {
+      ...(hasStatus ? { status: { kind, verbs: ['get', 'patch', 'update'] } } : {}),
+      ...(scale === undefined ? {} : { scale: scalePart }),
+    },
+    ...(scale === undefined ? {} : { scale: scaleOf(scale) }),
     columns: [nameColumn, ...columnsOf(version)],
     hasGeneration: true,
     schema,
@@ -57,10 +64,15 @@ function customResource(crd: KubeObject, version: Version): Resource {
     prepareForUpdate(object, old, subresource) {
       if (hasStatus) keepOtherPart(object, old, subresource);
     },
-    validateCreate: (object) => withRuleErrors(validate(object, schema, ''), rules, object),
-    validateUpdate: (object, old, subresource) =>
-      withRuleErrors(validate(object, schema, subresource), rules, object, old),
-    warnings: () => deprecation(group, kind, version),
+    validateCreate: (object) => [
+      ...withRuleErrors(validate(object, schema, ''), rules, object),
+      ...scaleErrors(scale, object, ''),
+    ],
+    validateUpdate: (object, old, subresource) => [
+      ...withRuleErrors(validate(object, schema, subresource), rules, object, old),
+      ...scaleErrors(scale, object, subresource),
+    ],
+    ...deprecation(group, kind, version),
   });
   const storage = versions.find((entry) => entry.storage);
   return storage === undefined || storage.name === version.name
@@ -120,6 +132,31 @@ function validate(object: KubeObject, schema: JsonSchema, subresource: string): 
   return status === undefined || object.status === undefined ? [] : validateValue(object.status, status, 'status');
 }
 
+function scaleOf({ specReplicasPath, statusReplicasPath, labelSelectorPath = '' }: Scale): Resource['scale'] & object {
+  const selectorPath = parseJsonPath(labelSelectorPath) ?? [];
+  return {
+    wanted: keysOf(specReplicasPath),
+    present: keysOf(statusReplicasPath),
+    selector: (object) => (selectorPath.length === 0 ? '' : String(findAll(object, selectorPath)[0] ?? '')),
+  };
+}
+
+function keysOf(path: string): string[] {
+  return path.replace(/^\./, '').split('.');
+}
+
+/** Numbers that a scale shows must be ones that it can show. */
+function scaleErrors(scale: Scale | undefined, object: KubeObject, subresource: string): FieldError[] {
+  if (scale === undefined) return [];
+  const paths = [...(subresource === 'status' ? [] : [scale.specReplicasPath]), scale.statusReplicasPath];
+  return paths.flatMap((path) => {
+    const found = findAll(object, parseJsonPath(path) ?? [])[0];
+    if (typeof found !== 'number') return [];
+    if (found < 0) return [invalidField(path, found, 'should be a non-negative integer')];
+    return found > maxReplicas ? [invalidField(path, found, `should be less than or equal to ${maxReplicas}`)] : [];
+  });
+}
+
 function columnsOf({ additionalPrinterColumns: own }: Version): Column[] {
   if (own === undefined || own.length === 0) return [{ ...ageColumn, type: 'date' }];
   return own.map(printerColumn);
@@ -163,7 +200,7 @@ function selectableFields({ selectableFields: fields = [] }: Version): Resource[
   );
 }
 
-function deprecation(group: string, kind: string, version: Version): string[] {
-  if (!version.deprecated) return [];
-  return [version.deprecationWarning ?? `${group}/${version.name} ${kind} is deprecated`];
+function deprecation(group: string, kind: string, version: Version): { deprecation?: string } {
+  if (!version.deprecated) return {};
+  return { deprecation: version.deprecationWarning ?? `${group}/${version.name} ${kind} is deprecated` };
 }

@@ -44,6 +44,8 @@ class Collector {
   readonly #dependents = new Dependents();
   /** Objects that wait for their dependents, by uid. */
   readonly #leaving = new Map<string, Key>();
+  /** Owners that were only kept, by uid, until the last of their dependents is gone too. */
+  readonly #gone = new Set<string>();
   readonly #followed = new Map<string, () => void>();
   readonly #queue = new Map<string, Key>();
   readonly #ended = new AbortController();
@@ -91,8 +93,13 @@ class Collector {
     const { uid } = (JSON.parse(bytes.toString()) as KubeObject).metadata;
     const owners = this.#dependents.delete(key);
     this.#leaving.delete(uid ?? '');
-    for (const owner of owners) this.#wake(owner);
-    for (const dependent of this.#dependents.of(uid ?? '')) this.#add(dependent.key);
+    for (const owner of owners) {
+      this.#wake(owner);
+      if (this.#dependents.of(owner.uid).length === 0) this.#gone.delete(owner.uid);
+    }
+    const dependents = this.#dependents.of(uid ?? '');
+    if (dependents.length > 0 && this.#resourceOf(key)?.isOnlyKept === true) this.#gone.add(uid!);
+    for (const dependent of dependents) this.#add(dependent.key);
   }
 
   /** Most objects have no owners and do not go: seen without reading them. */
@@ -170,9 +177,9 @@ class Collector {
     // Owners in a namespace own only what is in it.
     if (resource.namespaced && namespace === '') return 'unknown';
     const stored = this.#options.store.latest(keyOf(resource, namespace, name));
-    if (stored === undefined) return 'gone';
-    const { metadata } = JSON.parse(stored.bytes.toString()) as KubeObject;
-    if (metadata.uid !== uid) return 'gone';
+    const metadata = stored && (JSON.parse(stored.bytes.toString()) as KubeObject).metadata;
+    // Pods that name a DaemonSet nobody made were put there by hand: not garbage.
+    if (metadata?.uid !== uid) return resource.isOnlyKept === true && !this.#gone.has(uid) ? 'unknown' : 'gone';
     const isWaiting = metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(foregroundFinalizer);
     return isWaiting === true ? 'waiting' : 'there';
   }

@@ -60,6 +60,7 @@ const subresourceShapes: Record<string, string> = {
   Eviction: 'policy.v1.Eviction',
   Binding: 'core.v1.Binding',
   TokenRequest: 'authentication.v1.TokenRequest',
+  Scale: 'autoscaling.v1.Scale',
 };
 
 function typeMeta(): Record<string, Definition> {

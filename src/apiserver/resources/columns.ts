@@ -6,6 +6,10 @@ export function column(name: string, description: string, cell: Column['cell']):
   return { name, type: 'string', description, priority: 0, cell };
 }
 
+export function numberColumn(name: string, description: string, cell: Column['cell']): Column {
+  return { ...column(name, description, cell), type: 'integer' };
+}
+
 /** Shown only with -o wide. */
 export function wideColumn(name: string, description: string, cell: Column['cell']): Column {
   return { ...column(name, description, cell), priority: 1 };

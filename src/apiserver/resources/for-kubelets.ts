@@ -1,6 +1,6 @@
 /**
  * Kinds that a real kubelet reads or writes of its own accord: without its CSINode it exits, without the others it waits
- * and complains. Nothing here acts on them; Services can only be read, since nobody would give them an address.
+ * and complains. Nothing here acts on them.
  */
 import { ageColumn, column, nameColumn } from './columns.js';
 import { builtIn } from './define.js';
@@ -34,24 +34,6 @@ export const runtimeClasses = builtIn({
   namespaced: false,
   columns: [nameColumn, column('Handler', 'The runtime that runs its pods.', ({ handler }) => handler), ageColumn],
 });
-
-export const services = builtIn({
-  kind: 'Service',
-  plural: 'services',
-  shape: 'core.v1.Service',
-  namespaced: true,
-  shortNames: ['svc'],
-  verbs: ['get', 'list', 'watch'],
-  // A kubelet lists all services but headless ones.
-  selectableFields: {
-    'spec.clusterIP': (service) => serviceField(service.spec, 'clusterIP'),
-    'spec.type': (service) => serviceField(service.spec, 'type'),
-  },
-});
-
-function serviceField(spec: unknown, name: string): string {
-  return (spec as Record<string, string> | undefined)?.[name] ?? '';
-}
 
 function driversOf(spec: unknown): unknown[] {
   return (spec as { drivers?: unknown[] } | undefined)?.drivers ?? [];

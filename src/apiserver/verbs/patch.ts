@@ -12,7 +12,7 @@ import { type ChangePlan, changeObject } from './change.js';
 import { type Patch, readPatch } from './read-patch.js';
 import type { VerbRequest } from './verb.js';
 
-const kinds: Record<string, 'json' | 'merge' | 'strategic' | 'apply'> = {
+export const patchKinds: Record<string, 'json' | 'merge' | 'strategic' | 'apply'> = {
   'application/json-patch+json': 'json',
   'application/merge-patch+json': 'merge',
   'application/strategic-merge-patch+json': 'strategic',
@@ -21,9 +21,9 @@ const kinds: Record<string, 'json' | 'merge' | 'strategic' | 'apply'> = {
 
 export async function patch(request: VerbRequest): Promise<void> {
   const { exchange, resource } = request;
-  const kind = kinds[mediaType(exchange.header('content-type'))];
+  const kind = patchKinds[mediaType(exchange.header('content-type'))];
   if (kind === 'strategic' && resource.strategicMergePatch === false)
-    throw unsupportedMediaType(Object.keys(kinds).filter((type) => kinds[type] !== 'strategic'));
+    throw unsupportedMediaType(Object.keys(patchKinds).filter((type) => patchKinds[type] !== 'strategic'));
   if (kind === undefined) {
     throw new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
   }
