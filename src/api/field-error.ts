@@ -1,5 +1,6 @@
 /** Validation errors as Kubernetes words them: a path, a type, a value and a detail. */
 import { goQuote } from './go-quote.js';
+import { goSyntax } from './go-syntax.js';
 
 export type FieldErrorType =
   | 'Required'
@@ -88,11 +89,10 @@ export function tooManyField(field: string, actual: number, max: number): FieldE
   return { type: 'TooMany', field, value: `${actual}`, detail: `must have at most ${max} items` };
 }
 
-/** A value as Go prints it in such messages: strings quoted, lists of strings with their type. */
+/** A value as Go prints it in such messages: strings quoted, lists of strings with their type, maps as Go would write them. */
 function goValue(value: unknown): string {
-  if (typeof value === 'string') return goQuote(value);
   if (value === null || value === undefined) return '"null"';
   if (Array.isArray(value) && value.every((item) => typeof item === 'string'))
     return `[]string{${value.map(goQuote).join(', ')}}`;
-  return typeof value === 'object' ? JSON.stringify(value) : `${value}`;
+  return typeof value === 'string' ? goQuote(value) : goSyntax(value);
 }

@@ -44,7 +44,7 @@ export interface CrdSpec {
   names: Names;
   scope: string;
   versions: Version[];
-  conversion?: { strategy: string };
+  conversion?: { strategy?: string; webhook?: { clientConfig?: object; conversionReviewVersions?: string[] } };
   preserveUnknownFields?: boolean;
 }
 

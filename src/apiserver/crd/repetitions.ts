@@ -1,6 +1,5 @@
 /** Lists that are sets hold every value once, lists that are maps every key: finds what is there again, wherever it stands. */
 import { duplicateField, type FieldError } from '../../api/field-error.js';
-import { goSyntax } from '../../api/go-syntax.js';
 import { isEqual } from '../resources/equal.js';
 import { additionalOf, isMap, type JsonSchema, propertyOf } from './json-schema.js';
 
@@ -30,9 +29,7 @@ function repeatedItems(list: unknown[], schema: JsonSchema, path: string): Field
   const identities = list.map((item) => (kind === 'set' ? item : keysOf(item, keys)));
   return identities.flatMap((identity, index) => {
     const before = identities.slice(0, index).filter((other) => isEqual(other, identity)).length;
-    if (before !== 1) return [];
-    const error = duplicateField(`${path}[${index}]`, identity);
-    return [isMap(identity) ? { ...error, value: goSyntax(identity) } : error];
+    return before === 1 ? [duplicateField(`${path}[${index}]`, identity)] : [];
   });
 }
 

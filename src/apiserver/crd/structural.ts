@@ -2,6 +2,7 @@
 import { type FieldError, fieldErrorText, forbiddenField, invalidField, requiredField } from '../../api/field-error.js';
 import { compilePattern, PatternError } from '../go-regex.js';
 import { type JsonSchema, propertyOf } from './json-schema.js';
+import { prune } from './prune.js';
 import { validateValue } from './validate-value.js';
 
 type Level = 'root' | 'item' | 'field';
@@ -30,6 +31,7 @@ function checkLevel(schema: JsonSchema, level: Level, path: string): FieldError[
       ? checkLevel(additionalProperties, 'field', `${path}.additionalProperties`)
       : []),
     ...checkType(schema, level, path),
+    ...checkEmbedded(schema, path),
     ...checkNested(schema, path),
     ...checkPattern(schema, path),
     ...checkDefault(schema, path),
@@ -49,6 +51,16 @@ function checkType(schema: JsonSchema, level: Level, path: string): FieldError[]
   return level === 'root' && type !== 'object'
     ? [invalidField(`${path}.type`, type, 'must be object at the root')]
     : [];
+}
+
+/** An object inside an object has more than the fields that all have. */
+function checkEmbedded(schema: JsonSchema, path: string): FieldError[] {
+  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
+  if (schema['x-kubernetes-embedded-resource'] !== true || isOpen) return [];
+  if (Object.keys(schema.properties ?? {}).length > 0) return [];
+  const rule =
+    'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields';
+  return [requiredField(`${path}.properties`, rule)];
 }
 
 const forbiddenInside: [keyof JsonSchema, string][] = [
@@ -110,7 +122,11 @@ function checkPattern({ pattern }: JsonSchema, path: string): FieldError[] {
 
 function checkDefault(schema: JsonSchema, path: string): FieldError[] {
   if (schema.default === undefined || schema.default === null) return [];
-  return validateValue(schema.default, schema, `${path}.default`);
+  const errors = validateValue(schema.default, schema, `${path}.default`);
+  if (errors.length > 0) return errors;
+  // A default that pruning would cut could never be found in an object.
+  const unknown = prune({ default: structuredClone(schema.default) }, { properties: { default: schema } });
+  return unknown.length === 0 ? [] : [invalidField(`${path}.default`, schema.default, 'must not have unknown fields')];
 }
 
 function checkObjectFields(schema: JsonSchema, path: string): FieldError[] {
