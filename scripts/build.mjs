@@ -1,6 +1,6 @@
 /** Bundles each executable into one file under dist/, and emits the types of the published `relet/config`. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { build } from 'esbuild';
 
@@ -69,8 +69,9 @@ const shared = {
   external: ['lmdb'],
 };
 
-await build({
+const bundled = await build({
   ...shared,
+  metafile: true,
   entryPoints: present,
   outdir: 'dist',
   format: 'cjs',
@@ -79,8 +80,21 @@ await build({
   // Written as require(): node's import() starts a second module loader, which costs some 5 ms.
   supported: { 'dynamic-import': false },
 });
+writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices(Object.keys(bundled.metafile.inputs)));
 if (existsSync('src/config/index.ts')) {
   await build({ ...shared, entryPoints: { config: 'src/config/index.ts' }, outdir: 'dist', format: 'esm' });
   const types = spawnSync('npx', ['--no-install', 'tsc', '-p', 'tsconfig.types.json'], { stdio: 'inherit' });
   if (types.status !== 0) process.exit(types.status ?? 1);
+}
+
+/** Whose code went into the bundles, each with its licence, as those licences ask. */
+function notices(inputs) {
+  const folders = inputs.flatMap((input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []);
+  const chapters = [...new Set(folders)].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+    const text = file === undefined ? '' : `\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
+    return `${name} ${version} (${license})\n${text}`;
+  });
+  return `relet's bundles contain code of these packages.\n\n${chapters.join(`\n${'-'.repeat(80)}\n\n`)}`;
 }

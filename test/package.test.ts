@@ -1,0 +1,57 @@
+/** What `npm pack` makes is all that a user needs: it is unpacked where nothing else of ours is, and brings a system up. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import manifest from '../package.json' with { type: 'json' };
+
+const root = join(import.meta.dirname, '..');
+const dir = mkdtempSync(join(tmpdir(), 'relet-package-'));
+const unpacked = join(dir, 'lib', 'node_modules', 'relet');
+const home = join(dir, 'home');
+
+/** What is built already is packed; building it again would pull the ground from under other tests. */
+beforeAll(() => {
+  for (const path of [unpacked, home]) mkdirSync(path, { recursive: true });
+  execFileSync('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', dir], { cwd: root });
+  const tarball = readdirSync(dir).find((name) => name.endsWith('.tgz'))!;
+  execFileSync('tar', ['-xzf', join(dir, tarball), '-C', unpacked, '--strip-components=1']);
+  // The dependencies that npm would install beside it, and theirs: native code, which is not bundled.
+  mkdirSync(join(unpacked, 'node_modules'));
+  for (const name of Object.keys(manifest.dependencies))
+    symlinkSync(join(root, 'node_modules', name), join(unpacked, 'node_modules', name));
+});
+afterAll(() => {
+  relet('down');
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function relet(...args: string[]) {
+  return spawnSync(process.execPath, [join(unpacked, manifest.bin.relet), ...args], {
+    encoding: 'utf8',
+    cwd: dir,
+    env: { PATH: process.env.PATH, HOME: home, KUBECONFIG: join(home, '.relet', 'admin.kubeconfig') },
+  });
+}
+
+test('it has the program, what a cluster and a host get, and whose code is in it; no sources, tests or maps', () => {
+  for (const path of [...Object.values(manifest.bin), 'deploy/kustomization.yaml', 'deploy/systemd/20-relet.conf'])
+    expect(existsSync(join(unpacked, path)), path).toBe(true);
+  expect(existsSync(join(unpacked, manifest.exports['./config'].types))).toBe(true);
+  expect(readFileSync(join(unpacked, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8')).toMatch(/^commander .*\(MIT\)$/m);
+  const files = readdirSync(unpacked, { recursive: true }).map(String);
+  expect(files.filter((name) => !name.startsWith('node_modules') && /^(src|test|bench)\/|\.map$/.test(name))).toEqual(
+    [],
+  );
+});
+
+test('unpacked alone it starts a system, changes a node and stops it', () => {
+  expect(relet('--version').stdout).toBe(`${manifest.version}\n`);
+  const up = relet('up', '--detach', '--nodes', '1', '--port', '0');
+  expect(up).toMatchObject({ status: 0, stderr: '' });
+  const set = relet('set', 'node-1', 'maxPods=120', '--yes');
+  expect(set).toMatchObject({ status: 0, stderr: '' });
+  expect(set.stdout).toMatch(/^node-1: active: /m);
+  expect(relet('down').stdout).toBe(`stopped what ran in ${join(home, '.relet')}\n`);
+}, 60_000);
