@@ -123,7 +123,7 @@ const rights: Right[] = [
   { verb: 'get', resource: 'configmaps', namespaced: true, needed: 'reading configs' },
   { verb: 'create', resource: 'configmaps', namespaced: true, needed: 'edit, set and push' },
   { verb: 'delete', resource: 'configmaps', namespaced: true, needed: 'gc' },
-  { verb: 'list', resource: 'events', needed: 'the reasons behind a refusal' },
+  { verb: 'list', resource: 'events', needed: 'telling the reasons behind a refusal' },
 ];
 
 /** The right to write the reference, wherever it is; the guards ask for `assign` as well. */

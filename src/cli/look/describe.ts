@@ -43,7 +43,7 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
   };
   const facts: [string, string | undefined][] = [
     ['Node', node.name],
-    ['Kubelet', `${node.kubeletVersion || 'version unknown'}${known.answers ? '' : ', does not answer on /configz'}`],
+    ['Kubelet', `${node.kubeletVersion || 'version unknown'}${known.answers ? '' : ', its /configz cannot be read'}`],
     ['Ready', node.ready],
     ['relet', node.agentVersion ?? (node.reports ? 'reports' : 'never reported about its config')],
     ['Reference', `${references.kind}, ${sourceText(sourceName(node.configSource))}`],
