@@ -115,11 +115,11 @@ describe('credentials over TLS', () => {
   });
 });
 
-describe('a node with its own certificate', () => {
+describe('with its own certificate', () => {
   const admin = () => ({ client: server.pki.admin });
   const node = () => ({ client: nodeCertificate });
 
-  test('registers, reports, and reads the ConfigMap assigned to it and no other', async () => {
+  test('a node registers, reports, and reads the ConfigMap assigned to it and no other', async () => {
     const registered = await call('/api/v1/nodes', {
       ...node(),
       method: 'POST',

@@ -1,0 +1,102 @@
+/**
+ * The README keeps its word: every promise is the name of a test in the file it links, every link leads somewhere, and every
+ * figure in its prose is one that this file knows how to check. A new figure without a check fails here.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import manifest from '../package.json' with { type: 'json' };
+import { fields } from '../src/config/fields.js';
+import { newestMinor, oldestMinor } from '../src/config/model.js';
+
+const root = join(import.meta.dirname, '..');
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const pages = [
+  ...readdirSync(root).filter((name) => name.endsWith('.md')),
+  ...readdirSync(join(root, 'docs'), { recursive: true })
+    .map((name) => `docs/${name}`)
+    .filter((name) => name.endsWith('.md')),
+];
+
+/** Names of tests and of groups of tests, as they are written. */
+function namesIn(file: string): string[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  return [...text.matchAll(/\b(?:test|describe)(?:\.\w+\([^)]*\))?\(\s*(['"`])(.+?)\1/g)].map((match) => match[2]!);
+}
+
+describe('every promise is the name of a test', () => {
+  const chapter = /^## What it promises\n(.*?)^## /ms.exec(readme)?.[1] ?? '';
+  const promises = [...chapter.matchAll(/^- \[(.+?)\]\(([^)]+\.test\.ts)\)/gm)];
+
+  test('there are promises', () => {
+    expect(promises.length).toBe(chapter.match(/^- /gm)?.length);
+    expect(promises.length).toBeGreaterThan(5);
+  });
+
+  test.each(promises.map(([, promise, file]) => [promise!, file!]))('%s', (promise, file) => {
+    const wanted = promise.toLowerCase();
+    // Tests of the conformance list have its id before their name.
+    const found = namesIn(file).filter((name) => name.toLowerCase().replace(/^[a-z]\d+(\.\d+)? /, '') === wanted);
+    expect(found).toHaveLength(1);
+  });
+});
+
+describe('every figure in the prose of the README', () => {
+  const prose = readme.replace(/^```.*?^```$/gms, '').replace(/`[^`]*`|\]\([^)]*\)/g, '');
+  const record = join(root, '..', 'shared', 'evidence', 'oracle.jsonl');
+  const [, leastNode] = /^>=(\d+)/.exec(manifest.engines.node)!;
+  const checks: Record<string, { sentence: RegExp; is: () => string[] }> = {
+    'kubelet versions': { sentence: /every Kubernetes from (\S+) to (\d\.\d+)/, is: () => minors() },
+    'Node versions': { sentence: /You need Node (\d+), 22 or 24/, is: () => [leastNode!] },
+    fields: { sentence: /All (\d+) fields/, is: () => [String(fields.length)] },
+    'documents given to real kubelets': {
+      sentence: /Checked against (\d+) documents given to real kubelets 1\.23 and 1\.32/,
+      is: () => [String(readFileSync(record, 'utf8').trim().split('\n').length)],
+    },
+    // Facts of the past, which no script can print.
+    'the removal': { sentence: /removed it in (1\.24)/, is: () => ['1.24'] },
+    'the page': { sentence: /the Kubernetes page\s+of (1\.11)/, is: () => ['1.11'] },
+    licence: { sentence: /Apache-(2\.0)/, is: () => [manifest.license.replace('Apache-', '')] },
+    'kill -9': { sentence: /kill -(9)/, is: () => ['9'] },
+  };
+  const minors = () => [`1.${oldestMinor}`, `1.${newestMinor}`];
+
+  for (const [name, { sentence, is }] of Object.entries(checks)) {
+    const isMissing = name.startsWith('documents') && !existsSync(record);
+    test.skipIf(isMissing)(
+      `${name}: as it is${isMissing ? ' (skipped: the record is not beside this clone)' : ''}`,
+      () => {
+        expect(sentence.exec(prose)?.slice(1)).toEqual(is());
+      },
+    );
+  }
+
+  test('has a check here', () => {
+    const unchecked = Object.values(checks).reduce((text, { sentence }) => text.replace(sentence, ''), prose);
+    expect(unchecked.match(/\d[\d.,]*/g) ?? []).toEqual([]);
+  });
+});
+
+describe('links lead somewhere', () => {
+  test.each(pages)('%s', (page) => {
+    const text = readFileSync(join(root, page), 'utf8').replace(/^```.*?^```$/gms, '');
+    const dead = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)/g)].filter(([, path, anchor]) => {
+      const target = path === '' ? join(root, page) : join(root, dirname(page), path!);
+      return !existsSync(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor));
+    });
+    expect(dead.map(([link]) => link)).toEqual([]);
+  });
+
+  /** As GitHub makes them of headings. */
+  function anchorsOf(file: string): string[] {
+    const headings = readFileSync(file, 'utf8').match(/^#+ .*$/gm) ?? [];
+    return headings.map(
+      (line) =>
+        `#${line
+          .replace(/^#+ /, '')
+          .toLowerCase()
+          .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+          .replaceAll(' ', '-')}`,
+    );
+  }
+});
