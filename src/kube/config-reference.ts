@@ -6,6 +6,7 @@
 import { historyAnnotation } from '../api/config-history.js';
 import { sameReference, sourceName } from '../api/config-state.js';
 import { agentVersionAnnotation, trialEndsAnnotation } from '../api/node-annotations.js';
+import type { NodeCondition } from '../api/node-condition.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import type { CallOptions, KubeClient, ListOptions } from './client.js';
@@ -87,16 +88,7 @@ export async function configReferences(client: KubeClient, options: CallOptions 
 
 interface Node extends KubeObject {
   spec?: { configSource?: NodeConfigSource };
-  status?: { config?: NodeConfigStatus; conditions?: Condition[]; nodeInfo?: { kubeletVersion?: string } };
-}
-
-interface Condition {
-  type: string;
-  status: string;
-  reason?: string;
-  message?: string;
-  lastHeartbeatTime?: string;
-  lastTransitionTime?: string;
+  status?: { config?: NodeConfigStatus; conditions?: NodeCondition[]; nodeInfo?: { kubeletVersion?: string } };
 }
 
 /** A page is read whole before the next; of real Nodes so many are some 2 MB. What is left out is most of a Node. */

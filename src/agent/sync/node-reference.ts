@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Fault } from '../../api/faults.js';
 import { agentVersionAnnotation, trialEndsAnnotation } from '../../api/node-annotations.js';
+import type { NodeCondition } from '../../api/node-condition.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../../api/node-config-source.js';
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
@@ -16,16 +17,7 @@ import { targetOf } from './resolve.js';
 
 interface Node extends KubeObject {
   spec?: { configSource?: NodeConfigSource };
-  status?: { config?: NodeConfigStatus; conditions?: Condition[] };
-}
-
-interface Condition {
-  type: string;
-  status: string;
-  reason?: string;
-  message?: string;
-  lastHeartbeatTime?: string;
-  lastTransitionTime?: string;
+  status?: { config?: NodeConfigStatus; conditions?: NodeCondition[] };
 }
 
 export interface NodeReferenceOptions {
@@ -112,7 +104,7 @@ export function statusPatch(
   const annotations = toldBeside(node, report, version);
   if (sameText && isDeepStrictEqual(node.status?.config, wanted) && annotations === undefined) return undefined;
   const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
-  const condition: Condition = {
+  const condition: NodeCondition = {
     type: 'ConfigOK',
     ...text,
     lastHeartbeatTime: time,

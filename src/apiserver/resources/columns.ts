@@ -1,5 +1,6 @@
 /** Columns of `kubectl get` that many kinds share, and ages as kubectl prints them. */
 import type { KubeObject } from '../../api/object.js';
+import { shortDuration } from '../../api/short-duration.js';
 import type { Column } from '../resource.js';
 
 export function column(name: string, description: string, cell: Column['cell']): Column {
@@ -35,29 +36,7 @@ export const createdAtColumn: Column = {
 };
 
 export function age(time: string | null | undefined, now: Date): string {
-  return time === undefined || time === null ? '<unknown>' : duration(now.getTime() - Date.parse(time));
-}
-
-/** The two largest units that matter: 45s, 3m20s, 5h, 2d3h, 400d. */
-export function duration(ms: number): string {
-  const seconds = Math.trunc(ms / 1000);
-  if (seconds < -1) return '<invalid>';
-  if (seconds < 120) return `${Math.max(seconds, 0)}s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 10) return withRest(minutes, 'm', seconds % 60, 's');
-  if (minutes < 180) return `${minutes}m`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 8) return withRest(hours, 'h', minutes % 60, 'm');
-  if (hours < 48) return `${hours}h`;
-  const days = Math.floor(hours / 24);
-  if (days < 8) return withRest(days, 'd', hours % 24, 'h');
-  if (days < 365 * 2) return `${days}d`;
-  const years = Math.floor(days / 365);
-  return years < 8 ? withRest(years, 'y', days % 365, 'd') : `${years}y`;
-}
-
-function withRest(value: number, unit: string, rest: number, restUnit: string): string {
-  return rest === 0 ? `${value}${unit}` : `${value}${unit}${rest}${restUnit}`;
+  return time === undefined || time === null ? '<unknown>' : shortDuration(now.getTime() - Date.parse(time));
 }
 
 /** The number of keys in the maps of an object. */

@@ -1,6 +1,7 @@
 /** Jobs and CronJobs, kept and shown. Nothing here runs them. */
 import type { KubeObject } from '../../api/object.js';
-import { age, ageColumn, column, duration, nameColumn, numberColumn } from './columns.js';
+import { shortDuration } from '../../api/short-duration.js';
+import { age, ageColumn, column, nameColumn, numberColumn } from './columns.js';
 import { builtIn } from './define.js';
 import { containerColumns, selectorColumn, setTemplateDefaults } from './workloads.js';
 
@@ -99,7 +100,7 @@ function completionsOf(job: KubeObject): string {
 function durationOf(job: KubeObject, now: Date): string {
   const { startTime, completionTime } = jobStatus(job);
   if (!startTime) return '';
-  return duration((completionTime ? Date.parse(completionTime) : now.getTime()) - Date.parse(startTime));
+  return shortDuration((completionTime ? Date.parse(completionTime) : now.getTime()) - Date.parse(startTime));
 }
 
 interface CronSpec {

@@ -2,8 +2,9 @@
 
 import { sourceText } from '../../api/config-history.js';
 import { configState, type SourceName, sourceName } from '../../api/config-state.js';
+import { shortDuration } from '../../api/short-duration.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
-import { ageOf, shortDuration } from '../age.js';
+import { ageOf } from '../age.js';
 import type { Column } from '../table.js';
 
 /** The object that templates and sorting see. Its shape is told in docs/cli.md. */

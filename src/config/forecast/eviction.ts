@@ -1,6 +1,6 @@
 /** Eviction thresholds: validation takes any text, the kubelet reads it only when it starts. */
 import { tryParseDuration } from '../../api/duration.js';
-import { formatQuantity, readQuantity } from '../../api/quantity.js';
+import { formatQuantity } from '../../api/quantity.js';
 import type { Minor } from '../model.js';
 import { quote } from '../rules/go-text.js';
 import { parseFloat32 } from './go-float.js';
@@ -54,14 +54,8 @@ function foreseeThreshold(outlook: Outlook, path: string, signal: string, value:
     foreseePercentage(outlook, path, signal, value);
     return;
   }
-  const quantity = readQuantity(value);
-  if (typeof quantity === 'string')
-    outlook.stops(path, {
-      why: `${quote(value)} is no quantity`,
-      says: quantity,
-      remedy: 'write one such as 100Mi, or a percentage such as 5%',
-    });
-  else if (quantity.nano <= 0n)
+  const quantity = outlook.quantity(path, value, 'write one such as 100Mi, or a percentage such as 5%');
+  if (quantity !== undefined && quantity.nano <= 0n)
     outlook.stops(path, {
       why: `${value} is not more than nothing`,
       says: `eviction threshold ${signal} must be positive: ${formatQuantity(quantity)}`,
@@ -69,13 +63,20 @@ function foreseeThreshold(outlook: Outlook, path: string, signal: string, value:
     });
 }
 
-function foreseePercentage(outlook: Outlook, path: string, signal: string, value: string): void {
+/** The number before the sign; undefined when it is none, which is told. */
+function readPercentage(outlook: Outlook, path: string, value: string): number | undefined {
   const number = parseFloat32(value.replace(/%+$/, ''));
-  // Until 1.20 the kubelet compared a fraction of one with 100, so that only 10000% was too much.
-  const most = outlook.judged.minor >= 21 ? 1 : 100;
   if (number === undefined)
     outlook.stops(path, { why: `${quote(value)} is no percentage`, remedy: 'write a plain number and %, such as 5%' });
-  else if (number < 0)
+  return number;
+}
+
+function foreseePercentage(outlook: Outlook, path: string, signal: string, value: string): void {
+  const number = readPercentage(outlook, path, value);
+  if (number === undefined) return;
+  // Until 1.20 the kubelet compared a fraction of one with 100, so that only 10000% was too much.
+  const most = outlook.judged.minor >= 21 ? 1 : 100;
+  if (number < 0)
     outlook.stops(path, {
       why: `${value} is less than nothing`,
       says: `eviction percentage threshold ${signal} must be >= 0%: ${value}`,
@@ -105,13 +106,8 @@ function foreseeGracePeriod(outlook: Outlook, signal: string, value: string): vo
 function foreseeReclaim(outlook: Outlook, signal: string, value: string): void {
   const path = entryPath('evictionMinimumReclaim', signal);
   if (value.endsWith('%')) {
-    const number = parseFloat32(value.replace(/%+$/, ''));
-    if (number === undefined)
-      outlook.stops(path, {
-        why: `${quote(value)} is no percentage`,
-        remedy: 'write a plain number and %, such as 5%',
-      });
-    else if (number <= 0)
+    const number = readPercentage(outlook, path, value);
+    if (number !== undefined && number <= 0)
       outlook.stops(path, {
         why: `${value} is not more than nothing`,
         says: `eviction percentage minimum reclaim ${signal} must be positive: ${value}`,
@@ -119,14 +115,8 @@ function foreseeReclaim(outlook: Outlook, signal: string, value: string): void {
       });
     return;
   }
-  const quantity = readQuantity(value);
-  if (typeof quantity === 'string')
-    outlook.stops(path, {
-      why: `${quote(value)} is no quantity`,
-      says: quantity,
-      remedy: 'write one such as 500Mi, or a percentage such as 5%',
-    });
-  else if (quantity.nano < 0n)
+  const quantity = outlook.quantity(path, value, 'write one such as 500Mi, or a percentage such as 5%');
+  if (quantity !== undefined && quantity.nano < 0n)
     outlook.stops(path, {
       why: `${value} is less than nothing`,
       says: `negative eviction minimum reclaim specified for ${signal}`,

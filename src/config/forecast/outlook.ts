@@ -1,5 +1,7 @@
 /** Where a forecast writes what it sees, in relet's own words: the place, why the kubelet would stop, and what to do. */
+import { type Quantity, readQuantity } from '../../api/quantity.js';
 import type { Finding } from '../model.js';
+import { quote } from '../rules/go-text.js';
 import type { Judged } from '../rules/judged.js';
 
 export interface Stop {
@@ -25,6 +27,14 @@ export class Outlook {
       path,
       message: `${why}: the kubelet passes validation and exits at start${quoted}; ${remedy}`,
     });
+  }
+
+  /** The quantity in a text that the kubelet reads only at start; undefined when it cannot, which is told. */
+  quantity(path: string, value: string, remedy: string): Quantity | undefined {
+    const quantity = readQuantity(value);
+    if (typeof quantity !== 'string') return quantity;
+    this.stops(path, { why: `${quote(value)} is no quantity`, says: quantity, remedy });
+    return undefined;
   }
 
   /** It may not start, or not as meant. */

@@ -34,14 +34,8 @@ function foreseeReserved(outlook: Outlook, map: string, name: string, value: str
     });
     return;
   }
-  const quantity = readQuantity(value);
-  if (typeof quantity === 'string')
-    outlook.stops(path, {
-      why: `${quote(value)} is no quantity`,
-      says: quantity,
-      remedy: 'write one such as 500m or 1Gi',
-    });
-  else if (quantity.nano < 0n)
+  const quantity = outlook.quantity(path, value, 'write one such as 500m or 1Gi');
+  if (quantity !== undefined && quantity.nano < 0n)
     outlook.stops(path, {
       why: `${value} is less than nothing`,
       says: `resource quantity for ${quote(name)} cannot be negative: ${value}`,
