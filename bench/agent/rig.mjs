@@ -133,19 +133,23 @@ export async function startServer(dir, reference = 'Node') {
 }
 
 /** What `kubectl apply -k deploy/` brings, but for the Deployment: here the controller is a process. */
-export async function startController(dir, { admin, url, caFile }, ...flags) {
-  for (const object of deployObjects()) await admin.create(object);
+export async function applyDeploy(admin, parts = ['base', 'guards']) {
+  for (const object of deployObjects(parts)) await admin.create(object);
+}
+
+async function startController(dir, { admin, url, caFile }) {
+  await applyDeploy(admin);
   const kubeconfig = join(dir, 'controller.kubeconfig');
   writeKubeconfig(kubeconfig, { server: url, caFile, token: 'controller-token' });
-  const controller = start(process.execPath, [relet, 'controller', `--kubeconfig=${kubeconfig}`, ...flags]);
+  const controller = start(process.execPath, [relet, 'controller', `--kubeconfig=${kubeconfig}`]);
   await controller.line(/ controller /);
   return controller;
 }
 
-function deployObjects() {
+function deployObjects(parts) {
   const deploy = new URL('../../deploy', import.meta.url).pathname;
   const rank = ({ kind }) => ['Namespace', 'CustomResourceDefinition'].indexOf(kind);
-  return ['base', 'guards']
+  return parts
     .flatMap((part) => readdirSync(join(deploy, part)).map((name) => join(deploy, part, name)))
     .filter((file) => !file.endsWith('kustomization.yaml'))
     .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')))

@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
-const tokens = 'bench-token,bench,bench,"system:masters"\n';
+const tokens = `bench-token,bench,bench,"system:masters"
+bench-node-token,system:node:bench-node-00000,bench-node,"system:nodes"
+`;
 const relet = new URL('../../bin/relet.cjs', import.meta.url).pathname;
 
 /** NODE_EXTRA_CA_CERTS makes Node 20 read all certificates at every start, so it is unset. */

@@ -1,0 +1,113 @@
+/**
+ * What a role for each node costs (`relet controller --guards=roles`), beside admission policies: objects, bytes, writes, time,
+ * memory, and what a node waits for its own NodeConfig. Run `npm run build` first, then
+ *
+ *   node bench/controller/run.mjs [--nodes=100,1000,5000] [--guards=roles,policy]          relet's own server
+ *   KUBEBUILDER_ASSETS=/opt/k8s-1.23 node bench/controller/run.mjs --server=kubernetes --guards=roles
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import * as rig from '../agent/rig.mjs';
+import { residentMB, startKubernetes, startRelet } from '../apiserver/servers.mjs';
+
+const { values } = parseArgs({
+  options: {
+    nodes: { type: 'string', default: '100,1000,5000' },
+    guards: { type: 'string', default: 'roles,policy' },
+    server: { type: 'string', default: 'relet' },
+  },
+});
+const say = (text) => process.stdout.write(`${text}\n`);
+const ofTheNode = 'labelSelector=relet.dev%2Fnode-role';
+const kinds = {
+  NodeConfigs: '/apis/relet.dev/v1alpha1/nodeconfigs?',
+  ClusterRoles: `/apis/rbac.authorization.k8s.io/v1/clusterroles?${ofTheNode}`,
+  ClusterRoleBindings: `/apis/rbac.authorization.k8s.io/v1/clusterrolebindings?${ofTheNode}`,
+};
+
+/** One after the other within each of 20 lines of work. */
+async function inParallel(count, work) {
+  let next = 0;
+  const line = async () => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: 20 }, line));
+}
+
+const nodeNameOf = (i) => `bench-node-${String(i).padStart(5, '0')}`;
+
+/** Every write of any object raises the revision by one. */
+async function revision(admin) {
+  const { metadata } = await admin.send('GET', '/api/v1/namespaces?limit=1');
+  return Number(metadata.resourceVersion);
+}
+
+async function isGuarded(admin, count) {
+  const { items } = await admin.send('GET', kinds.NodeConfigs);
+  const guarded = ({ status }) =>
+    status?.conditions?.some(({ type, status }) => type === 'Guarded' && status === 'True');
+  return items.length === count && items.every(guarded);
+}
+
+/** How long a node waits for what it asks for, one request after the other. */
+async function asNode(url, caFile) {
+  const node = rig.administrator(url, caFile, { token: 'bench-node-token' });
+  const path = `/apis/relet.dev/v1alpha1/nodeconfigs/${nodeNameOf(0)}`;
+  const times = { read: [], write: [] };
+  for (let i = 0; i < 120; i++) {
+    const [asked, found] = [rig.now(), await node.send('GET', path)];
+    times.read.push(rig.now() - asked);
+    const wrote = rig.now();
+    const config = { lastKnownGood: undefined };
+    await node.send('PUT', `${path}/status`, { ...found, status: { ...found.status, config } });
+    times.write.push(rig.now() - wrote);
+  }
+  return { read: rig.median(times.read), write: rig.median(times.write) };
+}
+
+async function measure(dir, count, guards) {
+  const server = values.server === 'relet' ? await startRelet() : await startKubernetes(process.env.KUBEBUILDER_ASSETS);
+  rig.atEnd(() => server.stop());
+  const url = `https://127.0.0.1:${server.port}`;
+  const caFile = join(dir, `ca-${count}-${guards}.crt`);
+  writeFileSync(caFile, server.ca());
+  const admin = rig.administrator(url, caFile, { token: 'bench-token' });
+  await inParallel(count, (i) =>
+    admin.send('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeNameOf(i) } }),
+  );
+  await rig.applyDeploy(admin, guards === 'policy' ? ['base', 'guards'] : ['base']);
+  const before = { revision: await revision(admin), memory: residentMB(server) };
+  const kubeconfig = rig.writeKubeconfig(join(dir, 'kubeconfig'), { server: url, caFile, token: 'bench-token' });
+  const from = rig.now();
+  const controller = rig.start(process.execPath, [
+    ...[rig.relet, 'controller', `--kubeconfig=${kubeconfig}`, `--guards=${guards}`],
+  ]);
+  await rig.until('all guarded', () => isGuarded(admin, count), 30 * 60_000);
+  const seconds = (rig.now() - from) / 1000;
+  const writes = (await revision(admin)) - before.revision;
+  const cpuSeconds = rig.cpuMs(controller.pid) / 1000;
+  say(`\n${count} nodes, --guards=${guards}: guarded after ${seconds.toFixed(1)} s`);
+  say(
+    `  ${writes} writes, ${(writes / seconds).toFixed(0)} a second; controller: ${cpuSeconds.toFixed(1)} s CPU, ${rig.memory(controller.pid).resident.toFixed(0)} MB`,
+  );
+  for (const [name, path] of Object.entries(kinds)) await tellBytes(admin, name, path);
+  say(`  server: ${before.memory.toFixed(0)} MB before, ${residentMB(server).toFixed(0)} MB after`);
+  const { read, write } = await asNode(url, caFile);
+  say(`  a node reads its NodeConfig in ${read.toFixed(1)} ms, writes its status in ${write.toFixed(1)} ms (medians)`);
+  await controller.stop();
+  await server.stop();
+}
+
+async function tellBytes(admin, name, path) {
+  const { items } = await admin.send('GET', path);
+  const bytes = Buffer.byteLength(JSON.stringify(items));
+  say(`  ${items.length} ${name}, ${(bytes / 1024).toFixed(0)} kB of JSON`);
+}
+
+await rig.bench(async () => {
+  const dir = rig.newDir();
+  say(`node ${process.version}, ${values.server}; load ${readFileSync('/proc/loadavg', 'utf8').split(' ')[0]}`);
+  for (const count of values.nodes.split(',').map(Number))
+    for (const guards of values.guards.split(',')) await measure(dir, count, guards);
+});
