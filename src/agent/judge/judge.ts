@@ -87,8 +87,11 @@ class Case {
     if (ours.verdict !== 'accepted' && theirs.kind === 'unknown' && this.#history === 'none')
       return this.#refuse(ours.verdict === 'decode-error' ? 'parse' : 'validate', [ours.message]);
     // The kubelet takes it and we cannot even read it: let the trial decide, with what we know of the defaults.
-    if (ours.verdict !== 'accepted')
-      this.#warnings.push(`relet would have refused this, the kubelet does not: ${ours.message}`);
+    if (ours.verdict !== 'accepted') {
+      // The local config is not asked about: it is what is left, and runs whatever anybody says.
+      const theirWord = theirs.kind === 'accepted' ? ', the kubelet does not' : '';
+      this.#warnings.push(`relet would have refused this${theirWord}: ${ours.message}`);
+    }
     const effective = ours.effective ?? this.#check(emptyDocument).effective ?? {};
     return this.#object(effective, document?.config ?? {}, ours.findings) ?? this.#accept(effective, configFile);
   }
