@@ -229,6 +229,8 @@ describe('what is wrong before it runs is told with its place', () => {
     ['self.spec.min.foo', "type 'int' does not support field selection"],
     ['object.x in [1, 2,', "1:19: Syntax error: missing ']' at '<EOF>'"],
     ['(1', "1:3: Syntax error: missing ')' at '<EOF>'"],
+    ['size(', "mismatched input '<EOF>' expecting {'[', '{', '(', ')', '.', '-'"],
+    ['1 + (', "mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-'"],
     ["self.spec.items[0] == {'x': 1}", "found no matching overload for '_==_'"],
   ])('%s: %s', (expression, message) => {
     expect(() => compile(environment, expression)).toThrow(message);

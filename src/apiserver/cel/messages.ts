@@ -129,7 +129,10 @@ function syntaxText({ code, summary }: Complaint, expression: string): string {
     const found = summary.replace('Unexpected token: ', '');
     const open = found === 'EOF' && /,\s*$/.test(expression) ? innermostOpen(expression) : undefined;
     if (open !== undefined) return `Syntax error: missing '${open}' at '<EOF>'`;
-    return `Syntax error: mismatched input '${tokens[found] ?? found}' expecting ${operands}`;
+    // A call that has just been opened could also be closed.
+    const isCall = found === 'EOF' && /\w\($/.test(expression.trimEnd());
+    const expected = isCall ? operands.replace("'(', ", "'(', ')', ") : operands;
+    return `Syntax error: mismatched input '${tokens[found] ?? found}' expecting ${expected}`;
   }
   if (code === 'reserved_identifier') return `reserved identifier: ${summary.replace('Reserved identifier: ', '')}`;
   return `Syntax error: ${summary}`;

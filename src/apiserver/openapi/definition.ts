@@ -1,6 +1,6 @@
 /** Schemas of all shapes in one neutral form, from which OpenAPI v2 and v3 documents are written. */
 import { patchNotes, scalarSchema } from '../schema/linked.js';
-import { structOf, type Type } from '../schema/types.js';
+import { type Field, structOf, type Type } from '../schema/types.js';
 import { describeField, describeStruct } from './descriptions.js';
 
 /** A JSON schema whose references name definitions, without the path that v2 and v3 put before them. */
@@ -19,6 +19,8 @@ export interface Definition {
   anyOf?: Definition[];
   not?: Definition;
   nullable?: boolean;
+  /** What v3 can say and v2 cannot: there it stands in place of all this. */
+  inV3?: Definition;
   [extension: `x-kubernetes-${string}`]: unknown;
   [other: string]: unknown;
 }
@@ -48,15 +50,20 @@ const namedScalars: Record<string, { name: string; definition: Definition }> = {
   },
   quantity: {
     name: 'io.k8s.apimachinery.pkg.api.resource.Quantity',
-    definition: { type: 'string', description: 'An amount with a unit, such as 500m, 2, 64Mi or 1e3.' },
+    definition: eitherOf(
+      { type: 'string' },
+      { type: 'number' },
+      'An amount with a unit, such as 500m, 2, 64Mi or 1e3.',
+    ),
   },
   intorstring: {
     name: 'io.k8s.apimachinery.pkg.util.intstr.IntOrString',
-    definition: {
-      type: 'string',
-      format: 'int-or-string',
-      description: 'A number, or a text such as a percentage or a name.',
-    },
+    definition: eitherOf(
+      { type: 'integer' },
+      { type: 'string' },
+      'A number, or a text such as a percentage or a name.',
+      'int-or-string',
+    ),
   },
   raw: {
     name: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
@@ -72,6 +79,19 @@ const namedScalars: Record<string, { name: string; definition: Definition }> = {
   },
 };
 
+/** To v2 it is a text. */
+function eitherOf(one: Definition, other: Definition, description: string, format?: string): Definition {
+  const shared = { description, ...(format === undefined ? {} : { format }) };
+  return { type: 'string', ...shared, inV3: { ...shared, oneOf: [one, other] } };
+}
+
+/** Of any form, like RawExtension, but published under a name of its own. */
+const fieldSets = {
+  field: 'meta.v1.ManagedFieldsEntry.fieldsV1',
+  name: definitionName('meta.v1.FieldsV1'),
+  definition: { type: 'object', description: 'Fields as a tree of their names.' },
+};
+
 /** Adds a shape and everything it refers to. */
 export function addStruct(definitions: Map<string, Definition>, struct: string): void {
   const name = definitionName(struct);
@@ -84,7 +104,7 @@ export function addStruct(definitions: Map<string, Definition>, struct: string):
       field.name,
       {
         ...described(describeField(struct, field.name)),
-        ...typeDefinition(definitions, field.type),
+        ...fieldDefinition(definitions, struct, field),
         ...patchNotes(field),
       },
     ]),
@@ -95,6 +115,12 @@ export function addStruct(definitions: Map<string, Definition>, struct: string):
 
 function described(description: string | undefined): { description?: string } {
   return description === undefined ? {} : { description };
+}
+
+function fieldDefinition(definitions: Map<string, Definition>, struct: string, { name, type }: Field): Definition {
+  if (`${struct}.${name}` !== fieldSets.field) return typeDefinition(definitions, type);
+  definitions.set(fieldSets.name, fieldSets.definition);
+  return { ref: fieldSets.name };
 }
 
 function typeDefinition(definitions: Map<string, Definition>, type: Type): Definition {

@@ -73,19 +73,14 @@ function typeMeta(): Record<string, Definition> {
 /** A CRD's schema, with the parts every object has. */
 function customKind({ schema }: Resource): Definition {
   const own = (schema ?? {}) as Definition;
-  const isOpen = own['x-kubernetes-preserve-unknown-fields'] === true;
   return {
     ...own,
     type: 'object',
-    ...(own.properties === undefined && isOpen
-      ? {}
-      : {
-          properties: {
-            ...own.properties,
-            ...typeMeta(),
-            metadata: { description: "The object's name, labels and other metadata.", ref: objectMetaName },
-          },
-        }),
+    properties: {
+      ...own.properties,
+      ...typeMeta(),
+      metadata: { description: "The object's name, labels and other metadata.", ref: objectMetaName },
+    },
   };
 }
 

@@ -19,23 +19,22 @@ export function documentV2(resources: Resource[], version: string): JsonObject {
   };
 }
 
-/** What v2 cannot say (alternatives, nullable) is left out: better no rule than a wrong one. */
+/** What v2 cannot say (alternatives, nullable, free form) is left out: better no rule than a wrong one. */
 export function schemaV2(definition: Definition): JsonObject {
-  const { ref, properties, items, additionalProperties, oneOf, anyOf, allOf, not, nullable, ...rest } = definition;
+  const { ref, properties, items, additionalProperties, oneOf, anyOf, allOf, not, nullable, inV3, ...rest } =
+    definition;
   // Beside a $ref only a description and extensions have a meaning.
   const schema: JsonObject = ref === undefined ? { ...rest } : { ...rest, $ref: `#/definitions/${ref}` };
-  if (rest['x-kubernetes-int-or-string'] === true) {
-    delete schema.type;
-    schema.format ??= 'int-or-string';
-    schema.type = 'string';
-  }
-  if (properties !== undefined && nullable !== true)
-    schema.properties = Object.fromEntries(Object.entries(properties).map(([name, entry]) => [name, schemaV2(entry)]));
-  if (nullable === true) {
-    // A client would refuse the null that the server accepts.
+  const isFree = rest['x-kubernetes-preserve-unknown-fields'] === true;
+  const isKind = rest['x-kubernetes-group-version-kind'] !== undefined;
+  // A client would refuse the null, the number or the field that the server accepts.
+  if (nullable === true || rest['x-kubernetes-int-or-string'] === true || (isFree && !isKind)) {
     delete schema.type;
     delete schema.format;
-  } else if (items !== undefined) schema.items = schemaV2(items);
+  }
+  if (properties !== undefined && nullable !== true && !isFree)
+    schema.properties = Object.fromEntries(Object.entries(properties).map(([name, entry]) => [name, schemaV2(entry)]));
+  if (items !== undefined && nullable !== true && !isFree) schema.items = schemaV2(items);
   if (typeof additionalProperties === 'object') schema.additionalProperties = schemaV2(additionalProperties);
   return schema;
 }

@@ -20,6 +20,7 @@ export function documentV3(resources: Resource[], version: string): JsonObject {
 }
 
 export function schemaV3(definition: Definition): JsonObject {
+  if (definition.inV3 !== undefined) return schemaV3(definition.inV3);
   const { ref, properties, items, additionalProperties, oneOf, anyOf, allOf, not, ...rest } = definition;
   const each = (entries: Definition[]) => entries.map(schemaV3);
   const schema: JsonObject = { ...rest };

@@ -1,5 +1,6 @@
 /** OpenAPI documents: what clients look up in them, and that the protobuf form says the same as the JSON form. */
 import { describe, expect, test } from 'vitest';
+import type { Resource } from '../resource.js';
 import { builtInResources } from '../resources/built-in.js';
 import { documentV2 } from './document-v2.js';
 import { documentV3 } from './document-v3.js';
@@ -54,6 +55,52 @@ test('OpenAPI v3 refers only to what it has', () => {
   expect(refs.filter((name) => core.components.schemas[name] === undefined)).toEqual([]);
   const { configSource } = core.components.schemas['io.k8s.api.core.v1.NodeSpec'].properties;
   expect(configSource.allOf).toEqual([{ $ref: '#/components/schemas/io.k8s.api.core.v1.NodeConfigSource' }]);
+});
+
+test('amounts and ports are texts to v2, and either of two types to v3', () => {
+  const quantity = 'io.k8s.apimachinery.pkg.api.resource.Quantity';
+  const core = documentV3(
+    resources.filter(({ group }) => group === ''),
+    '1.32.1',
+  ) as Json;
+  expect(v2.definitions[quantity].type).toBe('string');
+  expect(core.components.schemas[quantity]).toEqual({
+    description: expect.any(String),
+    oneOf: [{ type: 'string' }, { type: 'number' }],
+  });
+  const { fieldsV1 } = core.components.schemas['io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry'].properties;
+  expect(JSON.stringify(fieldsV1)).toContain('meta.v1.FieldsV1');
+});
+
+describe('custom kinds of free form', () => {
+  const free = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const spec = { type: 'object', properties: { port: { 'x-kubernetes-int-or-string': true }, any: free } };
+  const { shape: _shape, ...plain } = resources[0]!;
+  const kind = (schema: object): Resource => ({
+    ...plain,
+    group: 'example.com',
+    kind: 'Rack',
+    plural: 'racks',
+    schema,
+  });
+
+  test('have no type where v2 could only name a wrong one', () => {
+    const { definitions } = documentV2([kind({ type: 'object', properties: { spec } })], '1.32.1') as Json;
+    const { port, any } = definitions['com.example.v1.Rack'].properties.spec.properties;
+    expect([port.type, any.type]).toEqual([undefined, undefined]);
+  });
+
+  test('show at least what every object has, except to v2, which would refuse the rest', () => {
+    const { definitions } = documentV2([kind(free)], '1.32.1') as Json;
+    expect(definitions['com.example.v1.Rack']).toMatchObject({ type: 'object' });
+    expect(definitions['com.example.v1.Rack']).not.toHaveProperty('properties');
+    const { components } = documentV3([kind(free)], '1.32.1') as Json;
+    expect(Object.keys(components.schemas['com.example.v1.Rack'].properties)).toEqual([
+      'apiVersion',
+      'kind',
+      'metadata',
+    ]);
+  });
 });
 
 describe('OpenAPI v2 as protobuf', () => {

@@ -32,6 +32,14 @@ test('an event of the core group shows under the new names, and comes back the s
   expect(eventsView.stored!.toStored(view)).toEqual(stored);
 });
 
+test('who reported is left out where nobody is named, and is back in the old form', () => {
+  const unsigned = { ...stored, reportingComponent: '', reportingInstance: '' };
+  const view = eventsView.stored!.fromStored(unsigned);
+  expect(Object.keys(view)).not.toContain('reportingController');
+  expect(Object.keys(view)).not.toContain('reportingInstance');
+  expect(eventsView.stored!.toStored(view)).toEqual(unsigned);
+});
+
 test('its columns are those of any event', () => {
   const cells = eventsView.columns.map((column) =>
     column.cell(eventsView.stored!.fromStored(stored), new Date('2024-01-01T00:01:00Z')),

@@ -23,8 +23,20 @@ function rename(object: KubeObject, table: Record<string, string>, apiVersion: s
   return { ...(Object.fromEntries(entries) as KubeObject), apiVersion };
 }
 
-const fromStored = (event: KubeObject) => rename(event, back, 'events.k8s.io/v1');
-const toStored = (event: KubeObject) => rename(event, names, 'v1');
+/** Empty, these two are shown by the old group alone. */
+const shownIfSet = ['reportingController', 'reportingInstance'];
+
+function fromStored(event: KubeObject): KubeObject {
+  const view = rename(event, back, 'events.k8s.io/v1');
+  for (const field of shownIfSet) if (view[field] === '') delete view[field];
+  return view;
+}
+
+const toStored = (event: KubeObject) => ({
+  reportingComponent: '',
+  reportingInstance: '',
+  ...rename(event, names, 'v1'),
+});
 const regarding = (field: string) => (event: KubeObject) =>
   (event.regarding as Record<string, string> | undefined)?.[field] ?? '';
 const text = (field: string) => (event: KubeObject) => String(event[field] ?? '');

@@ -36,6 +36,7 @@ export interface PodSpec {
   schedulerName?: string;
   securityContext?: Record<string, unknown>;
   terminationGracePeriodSeconds?: number;
+  activeDeadlineSeconds?: number;
   enableServiceLinks?: boolean;
   hostNetwork?: boolean;
   tolerations?: Record<string, unknown>[];

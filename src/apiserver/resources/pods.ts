@@ -137,15 +137,50 @@ function validatePort(port: number, at: string): FieldError[] {
   return isPort ? [] : [invalidField(`${at}.containerPort`, port, 'must be between 1 and 65535, inclusive')];
 }
 
+const maxDeadline = 2 ** 31 - 1;
 const mutableFields =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
 function validateSpecUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
-  const tolerations = spec.tolerations ?? [];
-  const kept = (old.tolerations ?? []).every((toleration) => tolerations.some((entry) => isEqual(entry, toleration)));
+  const counted = (['containers', 'initContainers'] as const).find((part) => spec[part]?.length !== old[part]?.length);
+  if (counted !== undefined) return [forbiddenField(`spec.${counted}`, 'pod updates may not add or remove containers')];
+  const deadline = validateDeadlineUpdate(spec, old);
+  // Kubernetes looks no further once it has seen a deadline that cannot be.
+  if (deadline.length > 0 && spec.activeDeadlineSeconds !== undefined) return deadline;
+  return [...deadline, ...validateTolerationsUpdate(spec, old), ...validateFixedParts(spec, old)];
+}
+
+function validateFixedParts(spec: PodSpec, old: PodSpec): FieldError[] {
   const comparable = { ...spec, ...withoutMutable(spec) };
   const before = { ...old, ...withoutMutable(old) };
-  return kept && isEqual(comparable, before) ? [] : [forbiddenField('spec', mutableFields)];
+  return isEqual(comparable, before) ? [] : [forbiddenField('spec', mutableFields)];
+}
+
+/** A deadline may be set and come nearer. */
+function validateDeadlineUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
+  const { activeDeadlineSeconds: deadline } = spec;
+  const { activeDeadlineSeconds: before } = old;
+  const at = 'spec.activeDeadlineSeconds';
+  if (deadline === undefined)
+    return before === undefined
+      ? []
+      : [invalidField(at, undefined, 'must not update from a positive integer to nil value')];
+  if (deadline < 0 || deadline > maxDeadline)
+    return [invalidField(at, deadline, `must be between 0 and ${maxDeadline}, inclusive`)];
+  if (before !== undefined && deadline > before)
+    return [invalidField(at, deadline, 'must be less than or equal to previous value')];
+  return [];
+}
+
+/** Tolerations are added; of those that are there only the seconds change. */
+function validateTolerationsUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
+  const timeless = (tolerations: Record<string, unknown>[] = []) =>
+    tolerations.map(({ tolerationSeconds: _, ...toleration }) => toleration);
+  const now = timeless(spec.tolerations);
+  const isKept = timeless(old.tolerations).every((toleration) => now.some((entry) => isEqual(entry, toleration)));
+  return isKept
+    ? []
+    : [forbiddenField('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds')];
 }
 
 /** The fields that may change, made equal on both sides. */

@@ -48,6 +48,7 @@ const atomicStructs: ReadonlySet<string> = new Set([
   'admissionregistration.v1.Variable',
   'admissionregistration.v1.MatchResources',
   'admissionregistration.v1.NamedRuleWithOperations',
+  'networking.v1.ServiceBackendPort',
   'meta.v1.OwnerReference',
   'meta.v1.LabelSelector',
   'rbac.v1.Subject',
