@@ -20,6 +20,8 @@ const evictions = builtIn({
   kind: 'Eviction',
   plural: 'evictions',
   shape: 'policy.v1.Eviction',
+  // As kubectl before 1.22 sends it.
+  readsAlso: ['policy/v1beta1'],
   namespaced: true,
 });
 const bindings = builtIn({ kind: 'Binding', plural: 'bindings', shape: 'core.v1.Binding', namespaced: true });

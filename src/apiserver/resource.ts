@@ -67,6 +67,8 @@ export interface Resource {
   };
   /** Nothing here makes what it owns: that an owner of this kind was never seen says nothing of its dependents. */
   isOnlyKept?: boolean;
+  /** Older versions in which bodies may come, where they differ in name only. */
+  readsAlso?: string[];
   /** Told to whoever uses this version at all. */
   deprecation?: string;
   /** A made-up kind (reviews): create answers with what this returns and stores nothing. */

@@ -59,18 +59,20 @@ function read(request: VerbRequest): { object: KubeObject } {
 
 async function planChange(request: VerbRequest): Promise<ChangePlan> {
   const { exchange, info } = request;
+  // Kubernetes does not note who scaled an object of a custom kind.
+  const shared = { createsMissing: false, isApplied: request.resource.typedItems === true };
   if (info.verb === 'update') {
     const options = writeOptions(exchange.query, 'UpdateOptions');
     const sent = await readObject(exchange, scales, options.fieldValidation);
-    return { options, createsMissing: false, produce: (current) => scaled(request, current!, sent) };
+    return { ...shared, options, produce: (current) => scaled(request, current!, sent) };
   }
   const kind = patchKinds[mediaType(exchange.header('content-type'))];
   if (info.verb !== 'patch' || kind === undefined || kind === 'apply') throw methodNotAllowed();
   const options = writeOptions(exchange.query, 'PatchOptions');
   const patch = readPatch(kind, await exchange.body(maxBodyBytes), scales, options.fieldValidation);
   return {
+    ...shared,
     options,
-    createsMissing: false,
     produce(current) {
       const patched = patch.apply(scaleOf(request.resource, current!));
       try {

@@ -72,6 +72,7 @@ describe('scale', () => {
     const { json: object } = await client.call({ path: `${racks}/a` });
     expect(object.spec).toEqual({ slots: 5, selector: 'x' });
     expect(object.metadata.generation).toBe(2);
+    expect(object.metadata.managedFields).toHaveLength(1);
   });
 
   test('a PUT with an old resourceVersion is a conflict', async () => {

@@ -145,7 +145,8 @@ function checkType(value: unknown, body: Buffer, resource: Resource): FoundType 
   const expected = apiVersionOf(resource);
   const full = typeof apiVersion === 'string' && apiVersion !== '' ? apiVersion : expected;
   const version = full.split('/').at(-1)!;
-  if (full === expected && given.kind === resource.kind) {
+  const isReadable = full === expected || resource.readsAlso?.includes(full) === true;
+  if (isReadable && given.kind === resource.kind) {
     return { kind: given.kind, version, matches: true, why: '' };
   }
   if (full !== expected && given.kind === resource.kind && resource.typedItems === true) {

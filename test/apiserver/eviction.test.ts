@@ -1,0 +1,29 @@
+/** Eviction as kubectl asks for it: in the version of today, and in the one that kubectl before 1.22 knows. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import { type Client, clientOf } from './client.js';
+
+const pods = '/api/v1/namespaces/default/pods';
+let server: ApiServer;
+let client: Client;
+
+beforeAll(async () => {
+  server = await startApiServer();
+  client = clientOf(server, 'memory');
+});
+afterAll(() => server.close());
+
+test.each(['policy/v1', 'policy/v1beta1'])('a Pod goes by an Eviction of %s', async (apiVersion) => {
+  const spec = { containers: [{ name: 'c', image: 'i' }] };
+  await client.call({ method: 'POST', path: pods, body: { metadata: { name: 'a' }, spec } });
+  const body = { apiVersion, kind: 'Eviction', metadata: { name: 'a', namespace: 'default' } };
+  expect((await client.call({ method: 'POST', path: `${pods}/a/eviction`, body })).code).toBe(201);
+  expect((await client.call({ path: `${pods}/a` })).code).toBe(404);
+});
+
+test('an Eviction of no known version is none', async () => {
+  const body = { apiVersion: 'policy/v9', kind: 'Eviction', metadata: { name: 'a' } };
+  const { code, json } = await client.call({ method: 'POST', path: `${pods}/a/eviction`, body });
+  expect(code).toBe(400);
+  expect(json.message).toContain('no kind "Eviction" is registered for version "policy/v9"');
+});
