@@ -1,6 +1,7 @@
 /** POST to a pod's eviction (as `kubectl drain` does) and binding (as a scheduler does). */
 import type { KubeObject } from '../api/object.js';
 import { badRequest, conflict, methodNotAllowed, notFound, type Status } from '../api/status-error.js';
+import { whyNotEvict } from './disruption-budget.js';
 import type { Connector, Parts } from './handler.js';
 import { readObject } from './http/body.js';
 import { keyOf } from './http/codec.js';
@@ -73,7 +74,24 @@ async function evict(request: VerbRequest, body: KubeObject, dryRun: boolean): P
   const { dryRun: stages = [], ...given } = (body.deleteOptions ?? {}) as Omit<DeleteOptions, 'dryRun'> & {
     dryRun?: string[];
   };
-  await deleteObject(request, request.info.name, { ...given, dryRun: dryRun || stages.length > 0 });
+  const { store } = request.parts;
+  const { name, namespace } = request.info;
+  const stored = store.latest(keyOf(request.resource, namespace, name));
+  if (stored === undefined) throw notFound(pods, name);
+  // As they are now: a Pod that another eviction takes at this moment counts no more.
+  const inNamespace = (collection: { group: string; resource: string }) =>
+    store.list({ ...collection, namespace }).items.flatMap(({ key }) => {
+      const latest = store.latest(key);
+      return latest === undefined ? [] : [JSON.parse(latest.bytes.toString()) as KubeObject];
+    });
+  const budgets = inNamespace({ group: 'policy', resource: 'poddisruptionbudgets' });
+  // Where there are no budgets, as nearly always, nobody is counted.
+  const refused =
+    budgets.length === 0
+      ? undefined
+      : whyNotEvict(JSON.parse(stored.bytes.toString()) as KubeObject, budgets, inNamespace(pods));
+  if (refused !== undefined) throw refused;
+  await deleteObject(request, name, { ...given, dryRun: dryRun || stages.length > 0 });
 }
 
 async function bind({ info, resource, parts }: VerbRequest, body: KubeObject, dryRun: boolean): Promise<void> {

@@ -27,3 +27,26 @@ test('an Eviction of no known version is none', async () => {
   expect(code).toBe(400);
   expect(json.message).toContain('no kind "Eviction" is registered for version "policy/v9"');
 });
+
+test('a Pod that its budget needs stays', async () => {
+  const labels = { app: 'needed' };
+  const spec = { containers: [{ name: 'c', image: 'i' }] };
+  await client.call({ method: 'POST', path: pods, body: { metadata: { name: 'needed', labels }, spec } });
+  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  await client.call({
+    method: 'PATCH',
+    path: `${pods}/needed/status`,
+    headers: { 'content-type': 'application/merge-patch+json' },
+    body: { status },
+  });
+  await client.call({
+    method: 'POST',
+    path: '/apis/policy/v1/namespaces/default/poddisruptionbudgets',
+    body: { metadata: { name: 'budget' }, spec: { minAvailable: 1, selector: { matchLabels: labels } } },
+  });
+  const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'needed' } };
+  const { code, json } = await client.call({ method: 'POST', path: `${pods}/needed/eviction`, body });
+  expect(code).toBe(429);
+  expect(json.details.causes[0].message).toBe('The disruption budget budget needs 1 healthy pods and has 1 currently');
+  expect((await client.call({ path: `${pods}/needed` })).json.metadata.deletionTimestamp).toBeUndefined();
+});
