@@ -38,6 +38,8 @@ export interface RigOptions {
   clock?: FlowingClock;
   stopGraceMs?: number;
   staticPodPath?: string;
+  /** Default: one that is free. */
+  healthzPort?: number;
   /** As with `healthzPort: 0`: there is nobody to ask but the API. */
   noHealthz?: boolean;
   certificateExpired?: AgentParts['certificateExpired'];
@@ -220,7 +222,7 @@ export const sourceOf = (resourceVersion: string): ExactSource => ({
 
 export async function createRig(options: RigOptions = {}): Promise<Rig> {
   const root = mkdtempSync(join(tmpdir(), 'relet-agent-'));
-  const rig = new Rig(options, options.dir ?? join(root, 'dynamic-config'), await freePort());
+  const rig = new Rig(options, options.dir ?? join(root, 'dynamic-config'), options.healthzPort ?? (await freePort()));
   onTestFinished(async () => {
     await rig.stop().catch(() => {});
     rmSync(root, { recursive: true, force: true });

@@ -79,6 +79,11 @@ export class ClusterRig {
     return this.seen?.status?.conditions?.find(({ type }) => type === 'ConfigOK');
   }
 
+  /** Called with every version of the Node that an administrator gets to see. */
+  onChange(heard: () => void): void {
+    this.#heard.add(heard);
+  }
+
   /** Resolves when the Node, as an administrator sees it, satisfies this. */
   async until(what: string, satisfied: () => boolean): Promise<void> {
     if (satisfied()) return;

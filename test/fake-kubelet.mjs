@@ -49,7 +49,10 @@ const die = order('die');
 if (die) setTimeout(() => process.exit(Number(die[1])), Number(die[0]));
 
 const port = Number(/^healthzPort: (\d+)$/m.exec(config)?.[1] ?? flag('healthz-port'));
-createServer((_request, response) => {
+const server = createServer((_request, response) => {
   response.statusCode = order('unhealthy') ? 500 : 200;
   response.end();
-}).listen(port, '127.0.0.1');
+});
+// As a kubelet does whose healthz port is taken: it says so, lives on and tries again.
+server.on('error', () => setTimeout(() => server.listen(port, '127.0.0.1'), 50));
+server.listen(port, '127.0.0.1');

@@ -18,6 +18,7 @@ import {
   afterLook,
   beginOrResume,
   counts,
+  type Health,
   isHealthy,
   type NodeBefore,
   type Trial,
@@ -45,6 +46,8 @@ export interface RunOptions {
 }
 
 const noticeEveryMs = 60_000;
+/** To find out who has a port, every process is looked at. */
+const portsEveryMs = 5000;
 const nothingBefore: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
 
 export class Run {
@@ -59,6 +62,8 @@ export class Run {
   readonly #rebooted: boolean;
   #startedMs = 0;
   #noticeAgainMs = 0;
+  /** Undefined until it answered once. What it has, it keeps. */
+  #ports: 'its own' | { taken: NonNullable<Health['taken']>; askAgainMs: number } | undefined;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -153,7 +158,9 @@ export class Run {
         const counted = mayCount ? now - (since.countedMs ?? now) : 0;
         since.countedMs = mayCount ? now : undefined;
         const silence = { unhealthyMs: now - since.healthyMs, apiSilentMs: now - since.apiMs };
-        const trial = this.#count(this.trial, { healthyMs: counted, unhealthy: { ms: silence.unhealthyMs, bootId } });
+        // In whole seconds, since each change is a write that waits for the disk.
+        const ms = Math.floor(silence.unhealthyMs / 1000) * 1000;
+        const trial = this.#count(this.trial, { healthyMs: counted, unhealthy: { ms, bootId } });
         const step = afterLook({ trial, health, rebooted: this.#rebooted, ...silence }, this.#limits());
         if (isWell) void this.#notice(listener, signal);
         if (step.kind === 'failed' && (await this.#hasExcuse())) Object.assign(since, { healthyMs: now, apiMs: now });
@@ -193,9 +200,30 @@ export class Run {
     return this.choice.source === undefined ? { ...trial, durationMs: 0 } : trial;
   }
 
-  #look(signal: AbortSignal) {
+  async #look(signal: AbortSignal): Promise<Health> {
     const { healthz } = this.choice.accepted;
-    return look({ healthz, startedAt: this.#startedAt(), view: this.#options.view(), signal });
+    const health = await look({ healthz, startedAt: this.#startedAt(), view: this.#options.view(), signal });
+    if (!health.alive || this.#ports === 'its own') return health;
+    const now = this.#options.parts.clock.monotonic();
+    if (this.#ports === undefined || now >= this.#ports.askAgainMs) {
+      const taken = this.#taken();
+      if (taken && this.#ports === undefined)
+        this.#options.parts.log.warn('another process has a port of the kubelet', { ...taken });
+      this.#ports = taken ? { taken, askAgainMs: now + portsEveryMs } : 'its own';
+    }
+    return this.#ports === 'its own' ? health : { ...health, alive: false, taken: this.#ports.taken };
+  }
+
+  /** Somebody else may answer in its place: an older kubelet, or whoever wants to be taken for one. */
+  #taken(): Health['taken'] {
+    const { host, kubelet } = this.#options.parts;
+    const child = kubelet.process;
+    const { healthz, serves } = this.choice.accepted;
+    for (const port of [healthz, serves]) {
+      const pid = port && child && host.holderOf(port, child);
+      if (pid !== undefined) return { port: port!.port, pid };
+    }
+    return undefined;
   }
 
   /** Counted back from now: the wall clock may have jumped since the start. */

@@ -7,6 +7,8 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { constants } from 'node:os';
 import type { Clock } from '../../clock.js';
 import { childTokenVariable, type ProcessIdentity } from '../disk/child-record.js';
+import { holderOf, type Port } from './listeners.js';
+import { identify, pids, quietly } from './proc.js';
 
 export interface Exit {
   code: number | null;
@@ -45,6 +47,8 @@ export interface Host {
   fingerprint(path: string): string | undefined;
   /** Whether a directory has anything in it. */
   hasEntries(path: string): boolean;
+  /** The process that has a port of the child's instead of it; undefined when there is none, or none can be seen. */
+  holderOf(port: Port, child: ProcessIdentity): number | undefined;
 }
 
 /** As a shell would say it: 128 and the signal's number when it was killed, 127 when it could not be started. */
@@ -93,6 +97,7 @@ export function createHost(env: Environment): Host {
       return found && [found.dev, found.ino, found.size, found.mtimeMs, found.ctimeMs].join(':');
     },
     hasEntries: (path) => (quietly(() => readdirSync(path).length) ?? 0) > 0,
+    holderOf,
   };
 }
 
@@ -168,32 +173,8 @@ function without(env: Environment, names: string[]): Environment {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)));
 }
 
-/** Field 22 of /proc/PID/stat; the second field, the name, may itself contain blanks and brackets. */
-function identify(pid: number): ProcessIdentity | undefined {
-  const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const startTime = fields?.[19];
-  // A zombie has ended; its parent has only not looked yet.
-  return startTime === undefined || fields?.[0] === 'Z' ? undefined : { pid, startTime };
-}
-
-function pids(): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number);
-}
-
 function carries(pid: number, isOurs: (token: string) => boolean): boolean {
   const environment = quietly(() => readFileSync(`/proc/${pid}/environ`, 'utf8'));
   const entry = environment?.split('\0').find((line) => line.startsWith(`${childTokenVariable}=`));
   return entry !== undefined && isOurs(entry.slice(childTokenVariable.length + 1));
-}
-
-/** For things that may vanish while one looks at them, or that only root may do. */
-function quietly<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch {
-    return undefined;
-  }
 }

@@ -37,8 +37,8 @@ export class KubeletProcess {
     this.#options = options;
   }
 
-  get running(): boolean {
-    return this.#child !== undefined;
+  get process(): ProcessIdentity | undefined {
+    return this.#child?.process;
   }
 
   /** Whether the end that is under way, or just happened, was asked for. */

@@ -144,6 +144,7 @@ class Case {
       pinnedByFlags: this.#pinnedByFlags(),
       configFile,
       healthz: port === 0 ? undefined : { host: reachable(host), port },
+      serves: servingPort(effective),
       staticPodPath: (getField(effective, 'staticPodPath') as string) || undefined,
       ...(this.#grounds && { grounds: this.#grounds }),
     };
@@ -229,6 +230,12 @@ function faultOf({ message }: { message: string }): 'parse' | 'validate' {
   return /failed to load kubelet config file|failed to decode|was empty|failed to read/i.test(message)
     ? 'parse'
     : 'validate';
+}
+
+function servingPort(effective: KubeletConfig): { host: string; port: number } | undefined {
+  const port = Number(getField(effective, 'port') ?? 0);
+  if (port === 0 || getField(effective, 'enableServer') === false) return undefined;
+  return { host: String(getField(effective, 'address') || '0.0.0.0'), port };
 }
 
 /** A server bound to every address is asked on loopback. */

@@ -21,6 +21,8 @@ export interface Accepted {
   configFile: string | undefined;
   /** Where the kubelet will answer /healthz; undefined when it is told not to. */
   healthz: { host: string; port: number } | undefined;
+  /** Where the kubelet will serve; undefined when it is told not to. */
+  serves?: { host: string; port: number } | undefined;
   /** The kubelet will run static pods from here. */
   staticPodPath: string | undefined;
   /** What was true of the node when a config other than the local one was accepted. */

@@ -65,14 +65,14 @@ export function isJudged(value: unknown): value is Judged {
 
 function isAccepted(value: unknown): boolean {
   if (!isObject(value) || value.kind !== 'accepted') return false;
-  const { warnings, configFile, healthz, staticPodPath, grounds } = value;
+  const { warnings, configFile, healthz, serves, staticPodPath, grounds } = value;
   return (
     Array.isArray(warnings) &&
     warnings.every((warning) => typeof warning === 'string') &&
     isTextOrAbsent(configFile) &&
     isTextOrAbsent(staticPodPath) &&
-    (healthz === undefined ||
-      (isObject(healthz) && typeof healthz.host === 'string' && typeof healthz.port === 'number')) &&
+    isPortOrAbsent(healthz) &&
+    isPortOrAbsent(serves) &&
     (grounds === undefined || isGrounds(grounds))
   );
 }
@@ -85,5 +85,8 @@ function isGrounds(value: unknown): boolean {
     isTextOrAbsent(value.providerID)
   );
 }
+
+const isPortOrAbsent = (value: unknown) =>
+  value === undefined || (isObject(value) && typeof value.host === 'string' && typeof value.port === 'number');
 
 const isTextOrAbsent = (value: unknown) => value === undefined || typeof value === 'string';

@@ -54,6 +54,8 @@ export interface Health {
   apiAnswers: boolean;
   /** The Node is Ready with a sign of life later than the start; only the API can say. */
   readyAgain: boolean;
+  /** A port of the kubelet's that another process has: who answers there is not the kubelet. */
+  taken?: { port: number; pid: number };
 }
 
 export type TrialFailure = { kind: 'failed'; reason: FaultReason; cause: string };
@@ -96,9 +98,10 @@ export function afterLook({ trial, health, unhealthyMs, apiSilentMs, rebooted }:
   const deadline = `${limits.healthDeadlineMs / 1000} s`;
   const missed = rebooted ? !health.alive : !healthy;
   if (missed && unhealthyMs >= limits.healthDeadlineMs) {
-    const cause = health.alive
-      ? `the Node was not Ready again within ${deadline}`
-      : `the kubelet was not healthy for ${deadline}`;
+    const silent = `the kubelet was not healthy for ${deadline}`;
+    const { taken } = health;
+    const why = taken ? `${silent}: port ${taken.port} is held by another process (pid ${taken.pid})` : silent;
+    const cause = health.alive ? `the Node was not Ready again within ${deadline}` : why;
     return { kind: 'failed', reason: 'unhealthy', cause };
   }
   const lost = !health.apiAnswers && before.apiAnswered && before.staticPods && !rebooted;
