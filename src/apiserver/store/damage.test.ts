@@ -83,7 +83,7 @@ describe('a store that must not be used', () => {
   test('overwritten with zeros page by page: refused or whole, never half read', async () => {
     const pages = readFileSync(join(healthy, 'data.mdb')).length / 4096;
     let refused = 0;
-    for (let page = 0; page < pages; page += 7) {
+    for (let page = 0; page < pages; page += 5) {
       const { directory, file } = copy();
       const bytes = readFileSync(file);
       bytes.fill(0, page * 4096, (page + 1) * 4096);
@@ -106,8 +106,10 @@ describe('a store that must not be used', () => {
   test('a flipped bit inside an object', async () => {
     const { directory, file } = copy();
     const bytes = readFileSync(file);
-    const at = bytes.indexOf('"filler":"xxxx');
-    bytes[at + 20] = bytes[at + 20]! ^ 1;
+    // In each: the first one may stand in a page that is free by now.
+    const found = '"filler":"xxxx';
+    for (let at = bytes.indexOf(found); at !== -1; at = bytes.indexOf(found, at + 1))
+      bytes[at + 20] = bytes[at + 20]! ^ 1;
     writeFileSync(file, bytes);
     await expectRefused(directory, /checksum/);
   });

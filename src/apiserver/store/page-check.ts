@@ -25,7 +25,8 @@ export function checkPages(file: string): void {
   const fd = openSync(file, 'r');
   try {
     const check = new PageCheck(fd, fstatSync(fd).size);
-    check.tree(check.mainRoot());
+    // The list of free pages is read only with the first write, which is too late to refuse.
+    for (const root of check.roots()) check.tree(root);
   } finally {
     closeSync(fd);
   }
@@ -42,22 +43,23 @@ class PageCheck {
     this.#size = size;
   }
 
-  /** The root of the newest of the two meta pages. */
-  mainRoot(): bigint {
+  /** Of the newest of the two meta pages: the tree of free pages, and that of everything else. */
+  roots(): bigint[] {
     const first = this.#meta(0);
     this.#pageSize = first.pageSize;
     const second = this.#meta(1);
-    return first.txn > second.txn ? first.root : second.root;
+    return first.txn > second.txn ? first.roots : second.roots;
   }
 
-  #meta(number: number): { root: bigint; txn: bigint; pageSize: number } {
+  #meta(number: number): { roots: bigint[]; txn: bigint; pageSize: number } {
     const page = this.#page(BigInt(number));
     const at = headerBytes;
     const pageSize = page.readUInt32LE(at + 24);
     if (page.readUInt32LE(at) !== magic || pageSize < 4096 || pageSize > 65536 || (pageSize & (pageSize - 1)) !== 0) {
       throw new DamagedFile(`page ${number} is no LMDB meta page`);
     }
-    return { root: page.readBigUInt64LE(at + 112), txn: page.readBigUInt64LE(at + 128), pageSize };
+    const roots = [page.readBigUInt64LE(at + 64), page.readBigUInt64LE(at + 112)];
+    return { roots, txn: page.readBigUInt64LE(at + 128), pageSize };
   }
 
   tree(root: bigint): void {
