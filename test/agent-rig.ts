@@ -169,13 +169,19 @@ export class Rig {
     }
   }
 
-  /** Moves the clock ahead, half a minute at a time, until this is so. */
+  /** Moves the clock ahead, half a minute at a time and each time with a look at the kubelet after it, until this is so. */
   async advanceUntil(what: string, satisfied: () => boolean): Promise<void> {
-    await this.until(what, () => {
-      if (satisfied()) return true;
+    const deadline = Date.now() + 40_000;
+    while (!satisfied()) {
+      if (Date.now() > deadline)
+        throw new Error(`never came true: ${what}\n${JSON.stringify(this.status())}\n${this.log()}`);
+      const trial = () => JSON.stringify(this.memory.trial.read());
+      const before = trial();
+      // Requests under way end with the jump: one jump after the other would let none be answered.
       this.clock.advance(30_000);
-      return false;
-    });
+      const patience = Date.now() + 1000;
+      await this.until(what, () => satisfied() || trial() !== before || Date.now() > patience);
+    }
   }
 
   /** Lets the whole trial of the assigned config pass. */

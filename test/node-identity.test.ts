@@ -67,6 +67,22 @@ describe('bootstrap', () => {
   });
 });
 
+describe('a certificate that makes no sense', () => {
+  test('is said, and asked for again until it does', async () => {
+    const rig = await createClusterRig({ boot: false });
+    const whole = await certificate(rig, hourMs);
+    const halfOfIt = whole.cert.slice(0, whole.cert.length >> 1);
+    const link = install(rig, { cert: halfOfIt, key: whole.key }, 1);
+    kubeconfig(rig, { 'client-certificate': link, 'client-key': link });
+    rig.node.boot();
+    await rig.node.until('said', () => rig.node.log().includes('cannot speak to the API, will be tried again'));
+    await rig.node.until('local runs all the same', () => rig.node.starts().length === 1);
+    install(rig, whole, 2);
+    await rig.node.advanceUntil('first status', () => rig.config !== undefined);
+    await run(rig, 'good');
+  });
+});
+
 describe('rotation', () => {
   test('a certificate that was replaced is used for the next request', async () => {
     const clock = new FlowingClock();

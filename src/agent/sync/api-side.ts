@@ -5,6 +5,7 @@
 import { Fault } from '../../api/faults.js';
 import type { Clock } from '../../clock.js';
 import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../../kube/api-error.js';
+import { backoffMs } from '../../kube/backoff.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps, events, leases, nodes, pods } from '../../kube/resource-type.js';
 import { ConnectionError } from '../../kube/transport.js';
@@ -36,6 +37,7 @@ export interface ApiSideOptions extends Connected {
 
 /** Permission for a fresh assignment takes a server up to 20 ms, so the first wait is short. */
 const backoff = { initialMs: 50, maxMs: 60_000 };
+const connectBackoff = { initialMs: 1000, maxMs: 60_000 };
 const mostWaitingEvents = 100;
 const flushMs = 2000;
 /** How long a fresh assignment may be forbidden before that is an error. */
@@ -213,14 +215,19 @@ export interface Conversation {
 /** Connects as soon as there is a kubeconfig, and works until the signal fires. Never fails: a node lives without it. */
 export async function talkToApi(parts: AgentParts, { onConnected, pass, signal }: Conversation): Promise<void> {
   const { connect, reporter, clock, log } = parts;
-  try {
-    const connected = await connect(signal);
-    reporter.node = connected.nodeName;
-    const api = new ApiSide({ ...connected, reporter, clock, log, signal, pass });
-    onConnected(api);
-    await api.run();
-  } catch (error) {
-    if (!signal.aborted) log.error('cannot speak to the API', { error });
+  for (let failures = 1; !signal.aborted; failures++) {
+    try {
+      const connected = await connect(signal);
+      reporter.node = connected.nodeName;
+      const api = new ApiSide({ ...connected, reporter, clock, log, signal, pass });
+      onConnected(api);
+      await api.run();
+    } catch (error) {
+      if (signal.aborted) return;
+      // Such as a certificate that is half written, or a plugin that fails once.
+      log.error('cannot speak to the API, will be tried again', { error });
+      await clock.sleep(backoffMs(failures, connectBackoff), signal).catch(() => {});
+    }
   }
 }
 
