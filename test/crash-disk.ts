@@ -106,6 +106,8 @@ export const unsyncedFiles: Files = { ...realFiles, sync() {} };
 export interface CrashState {
   /** For the message of a failing test. */
   name: string;
+  /** Everything was done before the power went. */
+  complete: boolean;
   /** Puts this state into an empty directory. */
   into(dir: string): void;
 }
@@ -127,6 +129,7 @@ export function* crashStates(before: DirInode, root: string, operations: Operati
       for (const data of anyUnsynced ? (['whole', 'half', 'empty'] as const) : (['whole'] as const))
         yield {
           name: `${where}, combination ${index} of ${changes.length} unsynced entries, data ${data}`,
+          complete: done === operations.length,
           into: (dir) =>
             write(tree, dir, data, new Set(changes.filter((_, i) => survives[i]).map(({ change }) => change))),
         };

@@ -6,16 +6,17 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type Choice, choose } from '../src/agent/choose.js';
+import { type Choice, candidates, choose } from '../src/agent/choose.js';
 import { openDirectory } from '../src/agent/disk/directory.js';
 import { Memory } from '../src/agent/disk/memory.js';
 import { encodeRecord } from '../src/agent/disk/record.js';
 import { createHost } from '../src/agent/host/host.js';
 import type { Judge } from '../src/agent/judge/judging.js';
-import { obey } from '../src/agent/requests.js';
+import { obey, takeRequest } from '../src/agent/requests.js';
 import { type ExactSource, sameSource } from '../src/agent/source.js';
 import * as transitions from '../src/agent/transitions.js';
 import { sourceOf } from '../src/agent/transitions.js';
+import { systemClock } from '../src/clock.js';
 import { silentLog } from '../src/log.js';
 import { CrashDisk, crashStates, FullDisk, treeOf, unsyncedFiles } from './crash-disk.js';
 
@@ -77,7 +78,17 @@ interface Transition {
   when(memory: Memory, dir: string): Promise<void> | void;
   /** Which configs may run after a crash inside it; undefined is local. */
   mayRun: (ExactSource | undefined)[];
+  /** What else is true after a crash anywhere inside it. */
+  always?(memory: Memory): Promise<void> | void;
 }
+
+/** Should the first of them fail, one of these is there to run instead. */
+const keeps =
+  (...sources: ExactSource[]) =>
+  (memory: Memory) => {
+    const found = candidates(memory).map(({ recorded }) => transitions.sourceOf(recorded));
+    expect(found.some((one) => one !== undefined && sources.some((source) => sameSource(one, source)))).toBe(true);
+  };
 
 const running = (source: ExactSource) => (memory: Memory) => {
   save(memory, source);
@@ -146,7 +157,18 @@ const all: Record<string, Transition> = {
     async given(memory) {
       await proven(a)(memory);
       running(b)(memory);
-      await choiceOf(memory);
+      memory.trial.write({
+        key: (await choiceOf(memory)).key,
+        deaths: 3,
+        healthyMs: 0,
+        bootId: '',
+        before: { nodeReady: true, apiAnswered: true, staticPods: false },
+      });
+    },
+    // Decided, or one death away from it; never a trial that begins anew.
+    async always(memory) {
+      const isDecided = sameSource((await choiceOf(memory)).source, a);
+      expect(isDecided || memory.trial.read()?.deaths === 3).toBe(true);
     },
     when: async (memory) =>
       transitions.fail(
@@ -158,6 +180,42 @@ const all: Record<string, Transition> = {
     mayRun: [b, a],
   },
   'a reset': { given: proven(a), when: (memory) => transitions.assign(memory, undefined, a), mayRun: [a, undefined] },
+  'a reset of a config that is still on trial': {
+    given: running(a),
+    when: (memory) => transitions.assign(memory, undefined, a),
+    mayRun: [a, undefined],
+    always: keeps(a),
+  },
+  'a new config before a reset has ended': {
+    given(memory) {
+      running(a)(memory);
+      transitions.assign(memory, undefined, a);
+    },
+    when(memory) {
+      save(memory, b);
+      transitions.assign(memory, b, undefined);
+    },
+    mayRun: [undefined, b],
+    always: keeps(a, b),
+  },
+  'a release': {
+    async given(memory) {
+      await proven(a)(memory);
+      obey(memory, { verb: 'hold', why: 'test' }, new Date(0));
+    },
+    when: (memory) => obey(memory, { verb: 'release' }, new Date(0)),
+    mayRun: [a],
+  },
+  'a request from the host, obeyed': {
+    async given(memory) {
+      await proven(a)(memory);
+      memory.request.write({ verb: 'hold', why: 'test' });
+    },
+    when: (memory) => takeRequest({ memory, clock: systemClock, log: silentLog }),
+    mayRun: [a],
+    // Who asked sees that the file is gone, and believes that it is done.
+    always: (memory) => expect(memory.request.read() ?? memory.hold.read()).toBeDefined(),
+  },
   'the end of a reset': {
     async given(memory) {
       await proven(a)(memory);
@@ -170,6 +228,9 @@ const all: Record<string, Transition> = {
     given: proven(a),
     when: (memory) => obey(memory, { verb: 'use-local' }, new Date(0)),
     mayRun: [a, undefined],
+    // Held before it is local: otherwise the next look at the API would assign it again.
+    always: (memory) =>
+      expect(sourceOf(memory.assigned()) !== undefined || memory.hold.read() !== undefined).toBe(true),
   },
   'the repair of a rotten checkpoint': {
     async given(memory, dir) {
@@ -201,7 +262,7 @@ const all: Record<string, Transition> = {
 let serial = 0;
 const openAt = (dir: string, files = unsyncedFiles) => openDirectory({ dir, host, log: silentLog, files }).memory;
 
-async function walk({ given, when, mayRun }: Transition): Promise<number> {
+async function walk({ given, when, mayRun, always }: Transition): Promise<number> {
   const dir = join(root, `from-${serial++}`);
   await given(openAt(dir), dir);
   const emptied = !existsSync(dir);
@@ -209,12 +270,13 @@ async function walk({ given, when, mayRun }: Transition): Promise<number> {
   const before = treeOf(dir);
   const disk = new CrashDisk();
   await when(openAt(dir, disk), dir);
-  const goal = records(new Memory(dir, silentLog, unsyncedFiles));
+  const after = new Memory(dir, silentLog, unsyncedFiles);
+  const [goal, finished] = [records(after), durable(after)];
   let points = 0;
   for (const state of crashStates(before, dir, disk.operations)) {
-    const after = join(root, `after-${serial++}`);
-    state.into(after);
-    const memory = openAt(after);
+    const dir = join(root, `after-${serial++}`);
+    state.into(dir);
+    const memory = openAt(dir);
     const choice = await bootWith(memory);
     const context = `${state.name}: ran ${choice.source?.resourceVersion ?? 'local'}`;
     expect(
@@ -227,12 +289,16 @@ async function walk({ given, when, mayRun }: Transition): Promise<number> {
     const assigned = memory.assigned();
     expect('broken' in assigned, context).toBe(false);
     expect(choice.fault === undefined, context).toBe(sameSource(sourceOf(assigned), choice.source));
+    expect(halves(dir), context).toEqual([]);
+    await always?.(memory);
+    // What was done stays done: nothing that was written is lost, and nothing that was removed comes back.
+    if (state.complete) expect(durable(memory), context).toEqual(finished);
     // Once more, and the end is the same as without the crash; and nothing half-made stays.
-    await when(memory, after);
+    await when(memory, dir);
     expect(records(memory), context).toEqual(goal);
     memory.collect();
-    expect(strays(after), context).toEqual([]);
-    rmSync(after, { recursive: true });
+    expect(strays(dir), context).toEqual([]);
+    rmSync(dir, { recursive: true });
     points++;
   }
   expect(points).toBeGreaterThan(disk.operations.length);
@@ -271,6 +337,22 @@ async function fill({ given, when, mayRun }: Transition): Promise<number> {
 }
 
 const records = (memory: Memory) => ({ assigned: memory.assigned(), lastKnownGood: memory.lastKnownGood() });
+/** All that must outlive a power cut. That a config was accepted is found out again by judging it. */
+const durable = (memory: Memory) => ({
+  ...records(memory),
+  trial: memory.trial.read(),
+  wayBack: memory.wayBack.read(),
+  hold: memory.hold.read()?.why,
+  request: memory.request.read(),
+  verdicts: Object.entries(memory.verdicts.read() ?? {}).filter(([, { kind }]) => kind !== 'accepted'),
+});
+/** Checkpoints that lack one of their two files: under its own name a checkpoint is whole. */
+const halves = (dir: string) => {
+  const root = join(dir, 'checkpoints');
+  return readdirSync(root)
+    .flatMap((uid) => readdirSync(join(root, uid)).map((version) => join(root, uid, version)))
+    .filter((path) => !path.includes('tmp_') && readdirSync(path).length !== 2);
+};
 const strays = (dir: string) =>
   readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter(
     (path) => path.includes('tmp_') && !path.startsWith('store'),
