@@ -22,7 +22,7 @@ const openAPIV3Schema = {
         set: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
         parts: {
           type: 'array',
-          items: { type: 'object', properties: { name: { type: 'string' } } },
+          items: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
           'x-kubernetes-list-type': 'map',
           'x-kubernetes-list-map-keys': ['name'],
         },
