@@ -180,6 +180,7 @@ async function dispatch(
     accept: exchange.header('accept'),
     userAgent: exchange.header('user-agent'),
     query: exchange.query,
+    verb: info.verb,
     isOne: info.name !== '' && info.verb !== 'list' && info.verb !== 'watch',
   });
   const annotate = (key: string, value: string) => {
@@ -211,6 +212,10 @@ function findConnector({ connectors }: Parts, info: RequestInfo, resource: Resou
 
 function findVerb(method: string, info: RequestInfo, resource: Resource): Verb {
   if (info.name.includes('/')) throw noSuchResource();
+  // The paths that begin with watch are for reading.
+  if (info.verb === 'watch' && method !== 'GET') throw methodNotAllowed();
+  if (info.name === '.' || info.name === '..')
+    throw badRequest(`Name parameter invalid: "${info.name}": may not be '${info.name}'`);
   let allowed = resource.verbs;
   if (info.subresource !== '') {
     const subresource = Object.hasOwn(resource.subresources, info.subresource)

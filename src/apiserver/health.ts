@@ -23,8 +23,7 @@ export function healthRoutes(checks: HealthCheck[]): Route[] {
         handle(exchange) {
           const name = exchange.path.slice(endpoint.length + 2).replace(/\/$/, '');
           const one = own.filter((check) => check.name === name);
-          if (name === '') answerAll(exchange, endpoint, own);
-          else if (one.length === 0) answerPageNotFound(exchange);
+          if (one.length === 0) answerPageNotFound(exchange);
           else answerAll(exchange, name, one);
         },
       },

@@ -58,6 +58,7 @@ function requestOf(exchange: Exchange, info: RequestInfo, resource: Resource, pa
     accept: exchange.header('accept'),
     userAgent: exchange.header('user-agent'),
     query: exchange.query,
+    verb: 'create',
     isOne: true,
   });
   return { exchange, info, resource, output, parts };

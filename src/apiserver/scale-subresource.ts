@@ -37,6 +37,7 @@ export function scaleConnector(parts: () => Parts): Connector {
         accept: exchange.header('accept'),
         userAgent: exchange.header('user-agent'),
         query: exchange.query,
+        verb: 'get',
         isOne: true,
       });
       const request: VerbRequest = { exchange, info, resource, output, parts: parts() };

@@ -23,7 +23,7 @@ export function versionRoute(reletVersion: string): Route {
   return {
     path: '/version',
     handle(exchange) {
-      if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw methodNotAllowed();
+      if (exchange.method !== 'GET') throw methodNotAllowed();
       answerJson(exchange, 200, body);
     },
   };

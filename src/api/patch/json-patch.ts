@@ -1,6 +1,7 @@
 /**
  * JSON patch (RFC 6902), with what Kubernetes' library makes of it: negative indices count from the end, a test for null also passes
- * on nothing, an object's field that is not there may be replaced, and copying it copies null.
+ * on nothing, an object's field that is not there may be replaced, copying it copies null, a missing value is null, and what stands
+ * before the first slash of a path is not looked at.
  */
 import { isDeepStrictEqual } from 'node:util';
 
@@ -21,7 +22,8 @@ export function applyJsonPatch(document: unknown, operations: JsonPatchOperation
   return root;
 }
 
-function applyOne(root: unknown, operation: JsonPatchOperation): unknown {
+function applyOne(root: unknown, given: JsonPatchOperation | null): unknown {
+  const operation = given ?? ({} as JsonPatchOperation);
   const { op } = operation;
   const path = pointer(operation.path, 'path');
   switch (op) {
@@ -46,18 +48,18 @@ function applyOne(root: unknown, operation: JsonPatchOperation): unknown {
   }
 }
 
-function givenValue(operation: JsonPatchOperation): unknown {
-  if (!Object.hasOwn(operation, 'value')) throw new JsonPatchError(`${operation.op} operation has no value`);
-  return structuredClone(operation.value);
+/** No value is null. */
+function givenValue({ value = null }: JsonPatchOperation): unknown {
+  return structuredClone(value);
 }
 
 function pointer(text: unknown, field: string): string[] {
   if (typeof text !== 'string') throw new JsonPatchError(`operation has no ${field}`);
   if (text === '') return [];
-  if (!text.startsWith('/')) throw new JsonPatchError(`${field} '${text}' does not begin with '/'`);
+  if (!text.includes('/')) throw new JsonPatchError(`${field} '${text}' has no '/'`);
   return text
-    .slice(1)
     .split('/')
+    .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 

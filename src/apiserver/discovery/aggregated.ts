@@ -26,15 +26,22 @@ export function aggregatedDiscovery(registry: Registry, version: string, isCore:
 }
 
 function resourceDiscovery(resource: Resource): unknown {
-  const { group, version, kind, plural, singular, namespaced, verbs, shortNames, categories } = resource;
+  const { kind, plural, singular, namespaced, verbs, shortNames, categories } = resource;
+  // Where a built-in kind is served under its own group and version, Kubernetes leaves both empty.
+  const own =
+    resource.typedItems === true ? { group: resource.group, version: resource.version } : { group: '', version: '' };
   const subresources = Object.entries(resource.subresources).map(([subresource, part]) => ({
     subresource,
-    responseKind: { group: part.group ?? group, version: part.version ?? version, kind: part.kind },
+    responseKind: {
+      ...own,
+      ...(part.group === undefined ? {} : { group: part.group, version: part.version }),
+      kind: part.kind,
+    },
     verbs: part.verbs,
   }));
   return {
     resource: plural,
-    responseKind: { group, version, kind },
+    responseKind: { ...own, kind },
     scope: namespaced ? 'Namespaced' : 'Cluster',
     singularResource: singular,
     verbs,

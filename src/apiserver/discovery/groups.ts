@@ -8,14 +8,40 @@ export interface GroupVersions {
   versions: string[];
 }
 
-/** In Kubernetes' order: built-in groups as registered, then those of CRDs. */
+/** The order of Kubernetes, which clients keep when they look for a kind. */
+const builtInOrder = [
+  '',
+  'apps',
+  'events.k8s.io',
+  'authentication.k8s.io',
+  'authorization.k8s.io',
+  'autoscaling',
+  'batch',
+  'certificates.k8s.io',
+  'networking.k8s.io',
+  'policy',
+  'rbac.authorization.k8s.io',
+  'storage.k8s.io',
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'scheduling.k8s.io',
+  'coordination.k8s.io',
+  'node.k8s.io',
+];
+
+/** Built-in groups in their order, then those of CRDs as they came. */
 export function groupsOf(registry: Registry): GroupVersions[] {
   const groups = new Map<string, Set<string>>();
   for (const { group, version } of registry.all()) {
     if (!groups.has(group)) groups.set(group, new Set());
     groups.get(group)!.add(version);
   }
-  return [...groups].map(([name, versions]) => ({ name, versions: [...versions].sort(compareVersions) }));
+  const place = ([name]: [string, unknown]) => {
+    const at = builtInOrder.indexOf(name);
+    return at === -1 ? builtInOrder.length : at;
+  };
+  const ordered = [...groups].sort((a, b) => place(a) - place(b));
+  return ordered.map(([name, versions]) => ({ name, versions: [...versions].sort(compareVersions) }));
 }
 
 /** v2 before v1 before v1beta1 before v1alpha1; names that do not fit that form last. */

@@ -3,6 +3,8 @@ import { methodNotAllowed, noSuchResource, notAcceptable } from '../../api/statu
 import type { Route } from '../handler.js';
 import { answerBytes, answerJson, answerPageNotFound, CachedDocument } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
+import { errorOutput, noRepresentation } from '../http/negotiate.js';
+import { answerYaml } from '../http/yaml-answer.js';
 import type { Registry } from '../registry.js';
 import { aggregatedDiscovery } from './aggregated.js';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupsOf } from './groups.js';
@@ -28,7 +30,7 @@ export function discoveryRoutes({ registry, serverAddress, otherPaths }: Discove
   };
   const root = (exchange: Exchange, isCore: boolean, legacy: () => unknown) => {
     const version = aggregatedVersion(exchange.header('accept') ?? '');
-    if (version === undefined) return answerJson(exchange, 200, legacy());
+    if (version === undefined) return answerLegacy(exchange, legacy());
     const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
     const key = `${isCore ? '/api' : '/apis'} ${version}`;
     answerBytes(
@@ -38,31 +40,37 @@ export function discoveryRoutes({ registry, serverAddress, otherPaths }: Discove
     );
   };
   return [
-    readOnly('/', (exchange) => answerJson(exchange, 200, { paths: rootPaths(registry, otherPaths) })),
+    // Kubernetes looks at no method here, nor where it lists the groups.
+    { path: '/', handle: (exchange) => answerJson(exchange, 200, { paths: rootPaths(registry, otherPaths) }) },
     readOnly('/api', (exchange) => root(exchange, true, () => apiVersions(serverAddress))),
     readOnly('/api/', (exchange) => {
       if (trimmed(exchange) === '/api') return root(exchange, true, () => apiVersions(serverAddress));
       if (trimmed(exchange) !== '/api/v1') throw noSuchResource();
-      answerJson(exchange, 200, apiResourceList(registry, '', 'v1'));
+      answerLegacy(exchange, apiResourceList(registry, '', 'v1'));
     }),
-    readOnly('/apis', (exchange) => root(exchange, false, () => apiGroupList(registry))),
+    { path: '/apis', handle: (exchange) => root(exchange, false, () => apiGroupList(registry)) },
     readOnly('/apis/', (exchange) => {
       const [, , name = '', version] = trimmed(exchange).split('/');
       if (name === '') return root(exchange, false, () => apiGroupList(registry));
       const group = groupsOf(registry).find((entry) => entry.name === name);
       if (group === undefined) return answerPageNotFound(exchange);
-      if (version === undefined) return answerJson(exchange, 200, apiGroup(group));
+      if (version === undefined) return answerLegacy(exchange, apiGroup(group));
       if (!group.versions.includes(version)) throw noSuchResource();
-      answerJson(exchange, 200, apiResourceList(registry, name, version));
+      answerLegacy(exchange, apiResourceList(registry, name, version));
     }),
   ];
+}
+
+function answerLegacy(exchange: Exchange, document: unknown): void {
+  if (errorOutput(exchange.header('accept')) === 'yaml') answerYaml(exchange, 200, document);
+  else answerJson(exchange, 200, document);
 }
 
 function readOnly(path: string, handle: (exchange: Exchange) => void): Route {
   return {
     path,
     handle(exchange) {
-      if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw methodNotAllowed();
+      if (exchange.method !== 'GET') throw methodNotAllowed();
       handle(exchange);
     },
   };
@@ -84,7 +92,8 @@ function aggregatedVersion(accept: string): string | undefined {
     const isOurs = values.get('as') === 'APIGroupDiscoveryList' && values.get('g') === 'apidiscovery.k8s.io';
     if (isOurs && aggregatedVersions.includes(version)) return version;
   }
-  throw notAcceptable(mediaTypes);
+  const isKnown = accept.split(',').some((entry) => knownTypes.has(entry.split(';')[0]!.trim()));
+  throw isKnown ? notAcceptable(mediaTypes) : noRepresentation(mediaTypes);
 }
 
 function rootPaths(registry: Registry, otherPaths: string[]): string[] {

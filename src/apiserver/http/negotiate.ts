@@ -21,35 +21,43 @@ export interface Asked {
   accept: string | undefined;
   userAgent: string | undefined;
   query: URLSearchParams;
-  /** One object, which cannot be watched. */
+  verb: string;
+  /** One object was asked for. */
   isOne: boolean;
 }
 
-export function negotiateOutput({ accept, userAgent = '', query, isOne }: Asked): Output {
+export function negotiateOutput({ accept, userAgent = '', query, verb, isOne }: Asked): Output {
   const clauses = parseAccept(accept ?? '');
   if (clauses.length === 0) return { type: 'json', pretty: isPretty(query, undefined, userAgent), form: undefined };
   for (const clause of clauses) {
     const type = outputType(clause.type);
     const form = type === undefined ? undefined : formOf(clause);
     if (type === undefined || form === 'unknown') continue;
+    if (verb === 'watch' && type === 'yaml') throw notAcceptable(streamTypes);
     return { type, pretty: isPretty(query, clause, userAgent), form };
   }
   throw clauses.some(({ type }) => outputType(type) !== undefined)
     ? notAcceptable(mediaTypes)
-    : noRepresentation(isOne);
+    : noRepresentation(!isOne && (verb === 'list' || verb === 'watch') ? [...mediaTypes, ...streamTypes] : mediaTypes);
 }
 
+/** Errors come in the form that was asked for, as far as there is one. */
+export function errorOutput(accept: string | undefined): Output['type'] {
+  const known = parseAccept(accept ?? '').map(({ type }) => outputType(type));
+  return known.find((type) => type !== undefined) ?? 'json';
+}
+
+const streamTypes = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
+
 /** Kubernetes' router says so when not even the media type is known. */
-function noRepresentation(isOne: boolean): ApiError {
-  const streams = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
-  const available = [...mediaTypes, ...(isOne ? [] : streams)].join(', ');
-  const message = `406: Not Acceptable\n\nAvailable representations: ${available}`;
+export function noRepresentation(available: string[]): ApiError {
+  const message = `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`;
   return new ApiError(406, 'NotAcceptable', message, {});
 }
 
 function outputType(type: string): Output['type'] | undefined {
   if (type === 'application/yaml') return 'yaml';
-  const isJson = type === 'application/json' || type === 'application/*' || type === '*/*';
+  const isJson = type === 'application/json' || type === '*/*';
   return isJson || type === 'application/vnd.kubernetes.protobuf' ? 'json' : undefined;
 }
 

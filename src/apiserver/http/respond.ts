@@ -1,5 +1,4 @@
 /** Answers: stored bytes as they are wherever possible; Table, YAML and pretty forms only where asked for. */
-import { stringify as stringifyYaml } from 'yaml';
 import type { KubeObject } from '../../api/object.js';
 import { ApiError, internal, type Status } from '../../api/status-error.js';
 import type { Resource } from '../resource.js';
@@ -8,11 +7,10 @@ import type { VerbRequest } from '../verbs/verb.js';
 import { apiVersionOf, decodeStored, servedBytes, servedEncoding, typePrefixLength } from './codec.js';
 import { respondCompact, streamCompact } from './compression.js';
 import type { Exchange, ResponseHeaders } from './exchange.js';
-import type { Output } from './negotiate.js';
+import { errorOutput, type Output } from './negotiate.js';
 import type { ListMeta } from './presenter.js';
+import { goYaml } from './yaml-answer.js';
 
-/** Keys in order, lists not indented, words quoted that YAML 1.1 would take for something else: as Go writes it. */
-const goStyle = { version: '1.1', sortMapEntries: true, indentSeq: false, lineWidth: 0 } as const;
 const json: ResponseHeaders = { 'content-type': 'application/json' };
 /** Answers up to this size go out in one piece, with a length. */
 const wholeBytes = 256 << 10;
@@ -84,7 +82,7 @@ function nextChunk(pieces: Generator<Buffer>, maxBytes: number): { bytes: Buffer
 /** An object that is not of the resource's kind, such as a Status or a review. */
 export function respondOther(exchange: Exchange, output: Output, code: number, value: unknown): void {
   if (output.type === 'yaml') {
-    respondCompact(exchange, code, { 'content-type': 'application/yaml' }, stringifyYaml(value, goStyle));
+    respondCompact(exchange, code, { 'content-type': 'application/yaml' }, goYaml(value));
   } else {
     const text = output.pretty ? `${JSON.stringify(value, null, 2)}\n` : JSON.stringify(value);
     respondCompact(exchange, code, json, text);
@@ -110,8 +108,10 @@ function respondForm(request: VerbRequest, code: number, objects: KubeObject[], 
 
 export function respondStatus(exchange: Exchange, status: Status): void {
   const retry = status.details?.retryAfterSeconds;
-  const headers = retry === undefined ? json : { ...json, 'retry-after': String(retry) };
-  exchange.respond(status.code ?? 200, headers, JSON.stringify(status));
+  const isYaml = errorOutput(exchange.header('accept')) === 'yaml';
+  const type = isYaml ? 'application/yaml' : 'application/json';
+  const headers = { 'content-type': type, ...(retry === undefined ? {} : { 'retry-after': String(retry) }) };
+  exchange.respond(status.code ?? 200, headers, isYaml ? goYaml(status) : JSON.stringify(status));
 }
 
 /** Anything that is not an ApiError is our own failure. */

@@ -79,11 +79,10 @@ function validateWatch(options: ListOptions): FieldError[] {
       errors.push(forbiddenField('resourceVersionMatch', why));
     }
     if (match !== 'NotOlderThan') errors.push(unsupportedField('resourceVersionMatch', match, ['NotOlderThan']));
-    if (options.continue !== '') {
-      errors.push(
-        forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'),
-      );
-    }
+  }
+  // In Kubernetes' words, which speak of the match even where there is none.
+  if (options.continue !== '') {
+    errors.push(forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
   }
   return errors;
 }

@@ -1,5 +1,4 @@
 /** ValidatingAdmissionPolicies and their bindings as kinds: what may be written. What they decide is decided in policy/. */
-import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../../api/object.js';
 import {
   bindingPlural,
@@ -13,7 +12,7 @@ import { validateBinding } from '../policy/validate-binding.js';
 import { validatePolicy } from '../policy/validate-policy.js';
 import type { Column } from '../resource.js';
 import { ageColumn, column, nameColumn } from './columns.js';
-import { builtIn, keepOtherPart } from './define.js';
+import { builtIn } from './define.js';
 
 const shared = {
   group: policyGroup,
@@ -52,16 +51,8 @@ export const validatingAdmissionPolicies = builtIn({
     spec.failurePolicy ??= 'Fail';
     if (spec.matchConstraints !== undefined) setMatchDefaults(spec.matchConstraints);
   },
-  // In force as soon as it is written: nobody else looks at it later.
   prepareForCreate(policy) {
-    policy.status = { observedGeneration: 1, typeChecking: {} };
-  },
-  prepareForUpdate(policy, old, subresource) {
-    keepOtherPart(policy, old, subresource);
-    if (subresource === 'status') return;
-    const { generation = 0 } = old.metadata;
-    const observedGeneration = isDeepStrictEqual(policy.spec, old.spec) ? generation : generation + 1;
-    policy.status = { ...(policy.status as object | undefined), observedGeneration };
+    policy.status = {};
   },
   validateCreate: validatePolicy,
   validateUpdate: (policy, _old, subresource) => (subresource === '' ? validatePolicy(policy) : []),

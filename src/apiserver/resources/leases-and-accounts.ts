@@ -25,6 +25,8 @@ export const leases = builtIn({
   ],
   createOnUpdate: true,
   unconditionalUpdate: false,
+  prepareForCreate: dropElection,
+  prepareForUpdate: dropElection,
   validateCreate: validateLease,
   validateUpdate: validateLease,
 });
@@ -36,6 +38,7 @@ export const serviceAccounts = builtIn({
   shape: 'core.v1.ServiceAccount',
   namespaced: true,
   shortNames: ['sa'],
+  returnsDeleted: true,
   subresources: {
     token: { kind: 'TokenRequest', group: 'authentication.k8s.io', version: 'v1', verbs: ['create'] },
   },
@@ -45,6 +48,13 @@ export const serviceAccounts = builtIn({
     ageColumn,
   ],
 });
+
+/** Fields of coordinated leader election, which is off unless a gate is set. */
+function dropElection(lease: KubeObject): void {
+  const spec = lease.spec as { strategy?: string; preferredHolder?: string } | undefined;
+  delete spec?.strategy;
+  delete spec?.preferredHolder;
+}
 
 function validateLease(lease: KubeObject): FieldError[] {
   const { leaseDurationSeconds: duration, leaseTransitions: transitions } = specOf(lease);

@@ -54,9 +54,9 @@ export const namespaces = builtIn({
   beginDeletion(object) {
     object.status = { ...(object.status as NamespaceStatus), phase: 'Terminating' };
   },
-  validateCreate: validateFinalizers,
+  validateCreate: (object) => validateFinalizers(object, () => 'spec.finalizers'),
   validateUpdate(object, _old, subresource) {
-    if (subresource === 'finalize') return validateFinalizers(object);
+    if (subresource === 'finalize') return validateFinalizers(object, (index) => `spec.finalizers[${index}]`);
     return subresource === 'status' ? validatePhase(object) : [];
   },
 });
@@ -69,11 +69,16 @@ function phase(object: KubeObject): string {
   return (object.status as NamespaceStatus | undefined)?.phase ?? '';
 }
 
-function validateFinalizers(object: KubeObject): FieldError[] {
+const bareFinalizers: ReadonlySet<string> = new Set([namespaceFinalizer, 'orphan', 'foregroundDeletion']);
+
+function validateFinalizers(object: KubeObject, place: (index: number) => string): FieldError[] {
   const finalizers = (object.spec as { finalizers?: string[] } | undefined)?.finalizers ?? [];
-  return finalizers.flatMap((name) =>
-    checkQualifiedName(name).map((message) => invalidField('spec.finalizers', name, message)),
-  );
+  const bare = 'name is neither a standard finalizer name nor is it fully qualified';
+  return finalizers.flatMap((name, index) => {
+    const wrong = checkQualifiedName(name);
+    if (!name.includes('/') && !bareFinalizers.has(name)) wrong.push(bare);
+    return wrong.map((message) => invalidField(place(index), name, message));
+  });
 }
 
 function validatePhase(object: KubeObject): FieldError[] {

@@ -1,5 +1,6 @@
 /** Roles and bindings, of a namespace and of the cluster. What they allow is decided elsewhere; here is what may be written. */
 import { type FieldError, invalidField, requiredField, unsupportedField } from '../../api/field-error.js';
+import { type LabelSelector, validateSelector } from '../../api/match-labels.js';
 import { checkDnsSubdomain, checkPathSegment } from '../../api/names.js';
 import type { KubeObject } from '../../api/object.js';
 import type { Column } from '../resource.js';
@@ -56,7 +57,7 @@ export const roles = builtIn({
   columns: roleColumns,
   rowsMayBeNull: true,
   validateCreate: (role) => validateRules(role, true),
-  validateUpdate: (role) => validateRules(role, true),
+  validateUpdate: (role) => twice(validateRules(role, true)),
 });
 
 export const clusterRoles = builtIn({
@@ -69,7 +70,7 @@ export const clusterRoles = builtIn({
   columns: roleColumns,
   rowsMayBeNull: true,
   validateCreate: validateClusterRole,
-  validateUpdate: validateClusterRole,
+  validateUpdate: (role) => twice(validateClusterRole(role)),
 });
 
 export const roleBindings = builtIn({
@@ -82,7 +83,7 @@ export const roleBindings = builtIn({
   columns: bindingColumns,
   setDefaults: setBindingDefaults,
   validateCreate: (binding) => validateBinding(binding, true),
-  validateUpdate: (binding, old) => [...validateBinding(binding, true), ...validateSameRole(binding, old)],
+  validateUpdate: (binding, old) => validateBindingUpdate(binding, old, true),
 });
 
 export const clusterRoleBindings = builtIn({
@@ -95,8 +96,18 @@ export const clusterRoleBindings = builtIn({
   columns: bindingColumns,
   setDefaults: setBindingDefaults,
   validateCreate: (binding) => validateBinding(binding, false),
-  validateUpdate: (binding, old) => [...validateBinding(binding, false), ...validateSameRole(binding, old)],
+  validateUpdate: (binding, old) => validateBindingUpdate(binding, old, false),
 });
+
+/** Kubernetes checks what is written as if it were new, and then once more as a change. */
+function twice(errors: FieldError[]): FieldError[] {
+  return [...errors, ...errors];
+}
+
+function validateBindingUpdate(binding: KubeObject, old: KubeObject, isNamespaced: boolean): FieldError[] {
+  const errors = validateBinding(binding, isNamespaced);
+  return [...errors, ...errors, ...validateSameRole(binding, old)];
+}
 
 function subjectNames(binding: KubeObject, kind: string): string {
   return subjectsOf(binding)
@@ -113,13 +124,22 @@ function setBindingDefaults(binding: KubeObject): void {
 }
 
 function validateClusterRole(role: KubeObject): FieldError[] {
-  const aggregation = role.aggregationRule as { clusterRoleSelectors?: unknown[] } | undefined;
+  const aggregation = role.aggregationRule as { clusterRoleSelectors?: LabelSelector[] } | undefined;
   const isEmpty = aggregation !== undefined && (aggregation.clusterRoleSelectors ?? []).length === 0;
   const detail = 'at least one clusterRoleSelector required if aggregationRule is non-nil';
   return [
     ...validateRules(role, false),
     ...(isEmpty ? [requiredField('aggregationRule.clusterRoleSelectors', detail)] : []),
+    ...(aggregation?.clusterRoleSelectors ?? []).flatMap((selector, index) =>
+      validateAggregated(selector, `aggregationRule.clusterRoleSelectors[${index}]`),
+    ),
   ];
+}
+
+/** A selector that cannot be read is told of twice: what is wrong in it, and that it is. */
+function validateAggregated(selector: LabelSelector, path: string): FieldError[] {
+  const errors = validateSelector(selector, path);
+  return errors.length === 0 ? [] : [...errors, invalidField(path, null, 'invalid label selector.')];
 }
 
 function validateRules(role: KubeObject, isNamespaced: boolean): FieldError[] {

@@ -134,6 +134,7 @@ function carryOver(object: KubeObject, old: KubeObject): void {
   metadata.uid ||= old.metadata.uid!;
   copy(metadata, old.metadata, 'generation');
   copy(metadata, old.metadata, 'creationTimestamp');
+  delete (metadata as { selfLink?: string }).selfLink;
   if (old.metadata.deletionTimestamp !== undefined) copy(metadata, old.metadata, 'deletionTimestamp');
   if (metadata.deletionGracePeriodSeconds === undefined) copy(metadata, old.metadata, 'deletionGracePeriodSeconds');
 }
@@ -178,7 +179,9 @@ async function write(
     return { object, stored: current, isNew: false };
   }
   if (dryRun) return { object, isNew: false };
-  const encode = (revision: number) => withRevision(bytes, current.revision, revision);
+  // Who watches sees what was there last: not the write that let it go.
+  const last = isLast ? current.bytes : bytes;
+  const encode = (revision: number) => withRevision(last, current.revision, revision);
   const stored = await store.write({ key, expected: current.revision, delete: isLast, encode });
   // The client gets what it wrote, with the version it had.
   return isLast ? { object, isNew: false } : { object, stored, isNew: false };

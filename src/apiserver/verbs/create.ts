@@ -69,7 +69,8 @@ function createOnce(request: VerbRequest, object: KubeObject, options: WriteOpti
     prepare(request, object);
     return soon(parts.admission.validate(admission), () => {
       // Only the store looks at it, after everybody else.
-      if (!options.dryRun && /[1-9]/.test(origin.givenRevision)) throw plainInternal(revisionOnCreate);
+      if (!options.dryRun && !origin.isApplied && /[1-9]/.test(origin.givenRevision))
+        throw plainInternal(revisionOnCreate);
       return store(request, object, options);
     });
   });

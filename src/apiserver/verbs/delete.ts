@@ -78,14 +78,18 @@ function deleteOnce(request: VerbRequest, name: string, options: DeleteOptions):
 function checkPreconditions(request: VerbRequest, { metadata }: KubeObject, { preconditions }: DeleteOptions): void {
   const { uid, resourceVersion } = preconditions ?? {};
   // Kubernetes names the kind here, not the resource.
-  const subject = { group: request.info.apiGroup, resource: request.resource.kind };
+  const { resource, info } = request;
+  const isNamespace = resource.kind === 'Namespace' && resource.group === '';
+  const subject = { group: info.apiGroup, resource: isNamespace ? resource.plural : resource.kind };
   if (uid !== undefined && uid !== metadata.uid) {
     const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
-    throw conflict(subject, metadata.name, why);
+    const plain = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+    throw conflict(subject, metadata.name, isNamespace ? plain : why);
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
     const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
-    throw conflict(subject, metadata.name, why);
+    const plain = `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`;
+    throw conflict(subject, metadata.name, isNamespace ? plain : why);
   }
 }
 
@@ -142,8 +146,9 @@ async function carryOut(
   if (dryRun) return { object: isGone ? old : marked, isGone };
   const isChanged = JSON.stringify(marked) !== JSON.stringify(old);
   if (!isGone && !isChanged) return { object: old, stored: current, isGone: false };
-  // What is gone at once was never seen with a deletionTimestamp; its last state goes out as it was.
-  const shown = isGone ? old : marked;
+  // What is gone at once was never seen with a deletionTimestamp; its last state goes out as it was. Kinds that leave with
+  // grace are marked even for a moment.
+  const shown = isGone && resource.gracePeriodSeconds === undefined ? old : marked;
   const encode = (revision: number) => encodeObject(resource, shown, revision);
   const stored = await store.write({ key: current.key, expected: current.revision, delete: isGone, encode });
   return { object: shown, stored, isGone };

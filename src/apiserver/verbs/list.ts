@@ -1,5 +1,5 @@
 /** GET of a collection: as of one revision, page by page where the client asks for it. */
-import { type ApiError, badRequest, expired } from '../../api/status-error.js';
+import { type ApiError, badRequest, expired, plainInternal } from '../../api/status-error.js';
 import { decodeStored } from '../http/codec.js';
 import type { ListMeta } from '../http/presenter.js';
 import { respondList } from '../http/respond.js';
@@ -56,6 +56,9 @@ function rangeOf(store: Store, options: ListOptions): ListRange {
     return { limit, after, revision: token.revision };
   }
   const wanted = parseRevision(options.resourceVersion);
+  // What an exact revision would be is only known when it comes; Kubernetes passes on what its store says.
+  if (wanted > store.revision && options.resourceVersionMatch === 'Exact')
+    throw plainInternal('etcdserver: mvcc: required revision is a future revision');
   if (wanted > store.revision) throw tooLargeRevision(wanted, store.revision);
   // Without a match rule, a limit with a revision has always meant exactly that revision.
   const isExact = options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && limit > 0);

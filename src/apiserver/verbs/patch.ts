@@ -1,7 +1,7 @@
 /** PATCH: JSON patch, merge patch, strategic merge patch or apply, on the newest state. */
 import { invalidField } from '../../api/field-error.js';
 import type { KubeObject } from '../../api/object.js';
-import { ApiError, invalid, unsupportedMediaType } from '../../api/status-error.js';
+import { ApiError, badRequest, invalid, unsupportedMediaType } from '../../api/status-error.js';
 import { planApply } from '../apply/apply-patch.js';
 import { maxBodyBytes, normaliseType, report } from '../http/body.js';
 import { mediaType } from '../http/negotiate.js';
@@ -52,7 +52,7 @@ function planPatch(request: VerbRequest, read: Patch, options: WriteOptions): Ch
       if (read.style === 'json') checkType(patched, request, refuse);
       try {
         const { object, unknownFields } = decodeTouched(patched, current!, read, resource);
-        const complaints = [...read.complaints, ...unknownFields.map((path) => `unknown field "${path}"`)];
+        const complaints = [...read.complaints, ...[...unknownFields].sort().map((path) => `unknown field "${path}"`)];
         if (!isReported) report(exchange, options.fieldValidation, complaints, refuse);
         isReported = true;
         normaliseType(object, resource);
@@ -82,10 +82,15 @@ function decodeTouched(patched: unknown, current: KubeObject, { style, touched }
 const noKind = { group: '', kind: '' };
 
 /** A patch may not turn an object into another kind. */
-function checkType(patched: unknown, { resource, parts }: VerbRequest, refuse: (why: string) => Error): void {
+function checkType(patched: unknown, { info, resource, parts }: VerbRequest, refuse: (why: string) => Error): void {
   const { kind, apiVersion } = (patched ?? {}) as { kind?: unknown; apiVersion?: unknown };
   const expected = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
-  if (kind === resource.kind && apiVersion === expected) return;
+  if ((kind ?? resource.kind) === resource.kind && apiVersion === expected) return;
+  // Nothing can be read of what has no version, not even its name.
+  if (apiVersion === undefined) {
+    const why = `the name of the object (${info.name} based on URL) was undeterminable: name must be provided`;
+    throw badRequest(why);
+  }
   // Kubernetes reads it as the kind it now says it is, and complains of what does not fit there.
   const [version = '', group = ''] = String(apiVersion).split('/').reverse();
   const other = parts.registry.findKind(group, version, String(kind));

@@ -106,7 +106,7 @@ function operationsOf(value: unknown, isStrict: boolean): JsonPatchOperation[] {
       `${isStrict ? 'error decoding patch: ' : ''}json: cannot unmarshal ${goKind(found)} into Go value of type ${type}`,
     );
   if (!Array.isArray(value)) throw refuse(value, list!);
-  for (const operation of value) if (!isObject(operation)) throw refuse(operation, item!);
+  for (const operation of value) if (operation !== null && !isObject(operation)) throw refuse(operation, item!);
   return value as JsonPatchOperation[];
 }
 
@@ -114,7 +114,7 @@ const knownParts: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value'])
 
 function unknownParts(operations: JsonPatchOperation[]): string[] {
   return operations.flatMap((operation, at) =>
-    Object.keys(operation)
+    Object.keys(operation ?? {})
       .filter((key) => !knownParts.has(key))
       .map((key) => `unknown field "[${at}].${key}"`),
   );

@@ -1,0 +1,30 @@
+/** Answers in YAML, written as Go writes it: keys in order, lists not indented, quotes where Go sets them. */
+import { Document, visit } from 'yaml';
+import type { Exchange } from './exchange.js';
+
+const goStyle = { version: '1.1', sortMapEntries: true } as const;
+const goForm = { indentSeq: false, lineWidth: 0 } as const;
+
+export function goYaml(value: unknown): string {
+  const document = new Document(value, goStyle);
+  visit(document, {
+    Scalar(_, node) {
+      if (typeof node.value === 'string' && wantsSingleQuotes(node.value)) node.type = 'QUOTE_SINGLE';
+    },
+  });
+  // To the library a dot alone is a number; it is the key of every set of fields.
+  return document.toString(goForm).replace(/^((?:- | )*)"\.": /gm, '$1.: ');
+}
+
+/** Text that must be quoted for its form; what would be read as a number or a word of YAML gets double quotes. */
+function wantsSingleQuotes(text: string): boolean {
+  if (text === '' || /[\n\t\u0000-\u001f\u007f-\uffff]/.test(text)) return false;
+  const written = new Document(text, goStyle).toString(goForm).trimEnd();
+  if (!written.startsWith('"')) return false;
+  const plain = new Document(`${text}x`, goStyle);
+  return plain.toString(goForm).startsWith('"') || /^[\s]|[\s:]$/.test(text);
+}
+
+export function answerYaml(exchange: Exchange, code: number, body: unknown): void {
+  exchange.respond(code, { 'content-type': 'application/yaml' }, goYaml(body));
+}

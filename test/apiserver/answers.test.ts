@@ -1,0 +1,210 @@
+/** What a real 1.32.1 was seen to answer when it was asked beside this server: the corners that no recorded request reaches. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import { type Client, clientOf, type Reply } from './client.js';
+
+let server: ApiServer;
+let client: Client;
+const maps = '/api/v1/namespaces/default/configmaps';
+const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/default';
+
+beforeAll(async () => {
+  server = await startApiServer();
+  client = clientOf(server, 'http1');
+});
+afterAll(async () => {
+  await client.close();
+  await server.close();
+});
+
+const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Reply> =>
+  client.call({ method, path, headers, ...(typeof body === 'string' ? { raw: body } : { body }) });
+const patch = (path: string, type: string, body: unknown) =>
+  send('PATCH', path, body, { 'content-type': `application/${type}-patch+json` });
+const map = (name: string, more: object = {}) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, ...more });
+const yaml = { 'content-type': 'application/yaml' };
+
+describe('bodies', () => {
+  test.each([
+    ['a kind that is no text', { apiVersion: 'v1', kind: 3 }, /Go struct field \.kind of type string/],
+    ['a version of three parts', { apiVersion: 'a/b/c', kind: 'ConfigMap' }, /unexpected GroupVersion string: a\/b\/c/],
+    [
+      'a list in the place of its item',
+      { apiVersion: 'v1', kind: 'ConfigMapList' },
+      /converting \(v1\.ConfigMapList\) to \(core\.ConfigMap\): unknown conversion$/,
+    ],
+  ])('%s is not recognised', async (_name, body, message) => {
+    const { code, json } = await send('POST', maps, body);
+    expect(code).toBe(400);
+    expect(json.message).toMatch(message);
+  });
+
+  test('an older version of a known kind is told from the one that is served', async () => {
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1beta1', kind: 'Role', metadata: { name: 'r' } };
+    expect((await send('POST', `${rbac}/roles`, role)).json.message).toBe(
+      'the API version in the data (rbac.authorization.k8s.io/v1beta1) does not match the expected API version (rbac.authorization.k8s.io/v1)',
+    );
+  });
+
+  test.each([
+    ['null', {}],
+    ['', yaml],
+  ])('nothing (%j) is an object without a name', async (body, headers) => {
+    const { code, json } = await client.call({ method: 'POST', path: maps, raw: body, headers });
+    expect([code, json.details.causes[0].field]).toEqual([422, 'metadata.name']);
+  });
+
+  test('what is unknown and what stands twice are told in the order of the document', async () => {
+    const body =
+      '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"order","bad":1,"labels":{"a":"1","a":"2"}},"foo":1,"data":{},"data":{}}';
+    const { json } = await send('POST', `${maps}?fieldValidation=Strict`, body);
+    expect(json.message).toContain(
+      'unknown field "metadata.bad", duplicate field "metadata.labels.a", unknown field "foo", duplicate field "data"',
+    );
+  });
+
+  test('every line of YAML that repeats a key is a warning of its own', async () => {
+    const body = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: lines\ndata:\n  k: "1"\n  k: "2"\n  k: "3"\n';
+    const { headers } = await send('POST', maps, body, yaml);
+    expect(String(headers.warning)).toContain('line 7: key \\"k\\" already set in map');
+    expect(String(headers.warning)).not.toContain('unmarshal');
+  });
+});
+
+describe('patches', () => {
+  beforeAll(() => send('POST', maps, map('patched', { data: { k: 'v' } })));
+
+  test('an operation without a value sets null, which text does not have', async () => {
+    const { json } = await patch(`${maps}/patched`, 'json', [{ op: 'add', path: '/data/n' }]);
+    expect(json.data).toEqual({ k: 'v', n: '' });
+  });
+
+  test('an operation that is null is refused as the patch is', async () => {
+    expect((await patch(`${maps}/patched`, 'json', [null])).code).toBe(422);
+  });
+
+  test('a kind that is taken away stays what it was; without a version nothing can be read', async () => {
+    expect((await patch(`${maps}/patched`, 'merge', { kind: null })).json.kind).toBe('ConfigMap');
+    const { code, json } = await patch(`${maps}/patched`, 'merge', { apiVersion: null });
+    expect([code, json.message]).toEqual([
+      400,
+      'the name of the object (patched based on URL) was undeterminable: name must be provided',
+    ]);
+  });
+
+  test('selfLink is never kept', async () => {
+    const { json } = await patch(`${maps}/patched`, 'merge', { metadata: { selfLink: '/x', labels: { a: 'b' } } });
+    expect(json.metadata).not.toHaveProperty('selfLink');
+  });
+
+  test('an applied object may name a revision that never was', async () => {
+    const body = { ...map('applied'), metadata: { name: 'applied', resourceVersion: '7' } };
+    const headers = { 'content-type': 'application/apply-patch+yaml' };
+    expect((await send('PATCH', `${maps}/applied?fieldManager=m`, body, headers)).code).toBe(201);
+  });
+});
+
+describe('kinds', () => {
+  test('a change of a role is checked twice over', async () => {
+    await send('POST', `${rbac}/roles`, { metadata: { name: 'twice' }, rules: [] });
+    const { json } = await patch(`${rbac}/roles/twice`, 'merge', { rules: [{ apiGroups: [''], verbs: ['get'] }] });
+    expect(json.details.causes.map(({ field }: { field: string }) => field)).toEqual([
+      'rules[0].resources',
+      'rules[0].resources',
+    ]);
+  });
+
+  test('a cluster role gathers others by selectors that can be read', async () => {
+    const aggregationRule = { clusterRoleSelectors: [{ matchExpressions: [{ key: 'a', operator: 'Like' }] }] };
+    const body = { metadata: { name: 'gathering' }, aggregationRule };
+    const { json } = await send('POST', '/apis/rbac.authorization.k8s.io/v1/clusterroles', body);
+    expect(json.message).toContain('"Like": not a valid selector operator');
+    expect(json.message).toContain(
+      'aggregationRule.clusterRoleSelectors[0]: Invalid value: "null": invalid label selector.',
+    );
+  });
+
+  test('a namespace is held by qualified names', async () => {
+    const body = { metadata: { name: 'held' }, spec: { finalizers: ['mine'] } };
+    const { code, json } = await send('POST', '/api/v1/namespaces', body);
+    expect(code).toBe(422);
+    expect(json.message).toContain('name is neither a standard finalizer name nor is it fully qualified');
+  });
+
+  test('a deleted service account is answered with itself', async () => {
+    const accounts = '/api/v1/namespaces/default/serviceaccounts';
+    await send('POST', accounts, { metadata: { name: 'leaver' } });
+    expect((await send('DELETE', `${accounts}/leaver`)).json.kind).toBe('ServiceAccount');
+  });
+
+  test('a lease has no strategy without its feature gate', async () => {
+    const body = { metadata: { name: 'plain' }, spec: { strategy: 'OldestEmulationVersion', holderIdentity: 'me' } };
+    const { json } = await send('POST', '/apis/coordination.k8s.io/v1/namespaces/default/leases', body);
+    expect(json.spec).toEqual({ holderIdentity: 'me' });
+  });
+});
+
+describe('reading', () => {
+  test('watchers of what was held see it as it was held', async () => {
+    const watch = await client.watch(`${maps}?watch=true&fieldSelector=metadata.name%3Dheld`);
+    const body = { ...map('held'), metadata: { name: 'held', finalizers: ['a.b/c'] } };
+    await send('POST', maps, body);
+    await send('DELETE', `${maps}/held`);
+    await patch(`${maps}/held`, 'merge', { metadata: { finalizers: null } });
+    const seen = [await watch.next(), await watch.next(), await watch.next()];
+    watch.close();
+    expect(seen.map((event) => event?.type)).toEqual(['ADDED', 'MODIFIED', 'DELETED']);
+    expect(seen[2]?.object.metadata.finalizers).toEqual(['a.b/c']);
+    expect(Number(seen[2]?.object.metadata.resourceVersion)).toBeGreaterThan(
+      Number(seen[1]?.object.metadata.resourceVersion),
+    );
+  });
+
+  test.each([
+    ['a revision that is yet to come', 'GET', `${maps}?resourceVersion=999999&resourceVersionMatch=Exact`, 500],
+    ['a watch that is to be continued', 'GET', `${maps}?watch=true&continue=x`, 422],
+    ['writing to a path for watching', 'POST', '/api/v1/watch/namespaces/default/configmaps', 405],
+    ['a name that is a dot', 'GET', `${maps}/%2E`, 400],
+    ['only the head of a document', 'HEAD', '/version', 405],
+    ['the list of paths, by whatever method', 'POST', '/', 200],
+  ])('%s', async (_name, method, path, code) => {
+    expect((await send(method, path)).code).toBe(code);
+  });
+
+  test('a watch cannot be had in YAML', async () => {
+    const { code, text } = await send('GET', `${maps}?watch=true`, undefined, { accept: 'application/yaml' });
+    expect(code).toBe(406);
+    expect(text).toContain("message: 'only the following media types are accepted: application/json;stream=watch");
+  });
+
+  test('errors come in YAML where YAML was asked for, quoted as Go quotes', async () => {
+    const { headers, text } = await send('GET', `${maps}/none`, undefined, { accept: 'application/yaml' });
+    expect(headers['content-type']).toBe('application/yaml');
+    expect(text).toContain('message: configmaps "none" not found\n');
+  });
+
+  test('sets of fields are shown in YAML as Go shows them', async () => {
+    await send('POST', maps, map('shown', { data: { number: '1', text: 'a: b' } }));
+    const { text } = await send('GET', `${maps}/shown`, undefined, { accept: 'application/yaml' });
+    expect(text).toContain('data:\n  number: "1"\n  text: \'a: b\'\n');
+    expect(text).toContain('\n        .: {}\n');
+  });
+
+  test('any application type is none', async () => {
+    const { code, json } = await send('GET', `${maps}/none`, undefined, { accept: 'application/*' });
+    expect([code, json.details]).toEqual([406, {}]);
+  });
+
+  test('groups come in the order of Kubernetes', async () => {
+    const { json } = await send('GET', '/apis');
+    const names = json.groups.map(({ name }: { name: string }) => name);
+    const known = [
+      'apps',
+      'events.k8s.io',
+      'authentication.k8s.io',
+      'rbac.authorization.k8s.io',
+      'coordination.k8s.io',
+    ];
+    expect(names.filter((name: string) => known.includes(name))).toEqual(known);
+  });
+});
