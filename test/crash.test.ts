@@ -152,6 +152,9 @@ const all: Record<string, Transition> = {
     },
     when: async (memory) => transitions.graduate(memory, await choiceOf(memory)),
     mayRun: [b],
+    // Done, or the time it took is not lost.
+    always: (memory) =>
+      expect(sameSource(sourceOf(memory.lastKnownGood()), b) || memory.trial.read()?.healthyMs === 600_000).toBe(true),
   },
   'a rollback': {
     async given(memory) {

@@ -62,12 +62,37 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>): Prom
     if (Date.now() > end) throw new Error(`never came true: ${what}`);
 }
 
+async function taints(): Promise<string[][]> {
+  const admin = clientFor(join(dir, 'admin.kubeconfig'));
+  const { items } = await admin.list<NodeObject>(nodes);
+  admin.close();
+  return items.map(({ spec }) => ((spec as { taints?: { key: string }[] }).taints ?? []).map(({ key }) => key));
+}
+
 async function nodeNames(): Promise<string[]> {
   const admin = clientFor(join(dir, 'admin.kubeconfig'));
   const { items } = await admin.list(nodes);
   admin.close();
   return items.map(({ metadata }) => metadata.name);
 }
+
+describe('while it waits for nodes', () => {
+  test('a kubelet that keeps dying is told of at once, with its last words and what to do', async () => {
+    const kubelet = join(home, 'kubelet');
+    const words = 'E1115 20:19:54.250432 20375 run.go:74] "command failed" err="failed to run Kubelet: no runtime"';
+    const script = `case "$*" in *--version*) echo Kubernetes v1.32.1; exit 0;; esac\necho '${words}' >&2\nexit 1\n`;
+    writeFileSync(kubelet, `#!/bin/sh\n${script}`, { mode: 0o755 });
+    const child = start(['up', '--kubelet-binary', kubelet, '--port', '0']);
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => (said += text));
+    await until('it is said', () => said.includes('its log:'));
+    expect(said).toContain('its kubelet died (exit code 1) and is started again; its last words:');
+    expect(said).toContain(words);
+    expect(said).toContain(`mend its config, ${dir}/nodes/node-1/kubelet.yaml`);
+    child.kill('SIGTERM');
+    await new Promise((resolve) => child.on('close', resolve));
+  });
+});
 
 describe('relet up --detach', () => {
   test('returns when all nodes are Ready, and relet down ends all of it', async () => {
@@ -78,6 +103,9 @@ describe('relet up --detach', () => {
     expect(up.stdout).toMatch(/node-2 {6}Ready after/);
     expect(up.stdout).toContain(`export KUBECONFIG=${dir}/admin.kubeconfig`);
     expect(await nodeNames()).toEqual(['node-1', 'node-2']);
+    await until('what is Ready is not said to be otherwise', async () =>
+      (await taints()).every((keys) => keys.join() === 'relet.dev/hollow'),
+    );
     expect(processes()).toHaveLength(6);
     expect(existsSync(join(dir, 'nodes/node-1/dynamic-config/meta/assigned'))).toBe(true);
     expect(readFileSync(join(dir, 'nodes/node-1/log'), 'utf8')).toContain('kubelet started');

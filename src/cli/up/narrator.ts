@@ -49,6 +49,12 @@ export function createNarrator(): Narrator {
     onServer: (url) => say(`  API server  ${url}  ready after ${seconds()}`),
     onNode: (name) => say(`  ${name.padEnd(10)}  ${paint.green('Ready')} after ${seconds()}`),
     onTrouble: (text) => say(text),
+    onDeath(name, { why, words }) {
+      say(`  ${name.padEnd(10)}  ${paint.red('its kubelet died')} (${why}) and is started again; its last words:`);
+      for (const line of words) say(`    ${line}`);
+      const { config, log } = where.node(name);
+      say(`    mend its config, ${config}, or give it flags after '--'; its log: ${log}`);
+    },
     onStarted(late) {
       for (const name of late) say(`  ${name.padEnd(10)}  not Ready yet; its log: ${where.node(name).log}`);
       say(nextSteps(where, inBackground));

@@ -19,11 +19,13 @@ import { silentLog } from '../../log.js';
 import { CannotRun } from '../cannot-run.js';
 import { KeptProcess } from './child.js';
 import { applyDeploy, controllerCommand, prepareController } from './controller.js';
+import { type Deaths, deathsSince, sizeOf } from './deaths.js';
 import type { SystemDirectory } from './directory.js';
 import { systemVariable } from './leftovers.js';
 import { type NodePlan, nodeCommand, prepareNode } from './node.js';
 import { followReadiness, type Readiness } from './ready.js';
 import { nodeNames, type System } from './settings.js';
+import { keepTaints } from './taints.js';
 
 export interface SystemOptions {
   directory: SystemDirectory;
@@ -41,6 +43,8 @@ export interface SystemListener {
   onNode(name: string): void;
   /** Something ended by itself and is started again. */
   onTrouble(text: string): void;
+  /** While it is waited for: its kubelet died and is started again. Told once. */
+  onDeath(name: string, deaths: Deaths): void;
   /** Those that were not Ready in time; none: all is well. */
   onStarted(late: string[]): void;
 }
@@ -73,6 +77,7 @@ export async function runSystem(options: SystemOptions): Promise<void> {
     if (system.settings.nodeConfig) await applyDeploy(client);
     controller.start();
     await forgetSurplusNodes(client, plans);
+    keepTaints(client, clock, ended);
     const readiness = followReadiness(client, since, ended);
     const late = await startNodes(plans, kept, readiness, options);
     if (signal.aborted) return;
@@ -208,25 +213,42 @@ async function startNodes(
   const turns = Math.max(3, 2 * availableParallelism());
   const all: Promise<void>[] = [];
   const underWay = new Set<Promise<unknown>>();
-  for (const [index, { name }] of plans.entries()) {
+  const enough = new AbortController();
+  for (const [index, { name, paths }] of plans.entries()) {
     while (underWay.size >= turns) await Promise.race(underWay);
     if (signal.aborted) return [];
+    const from = sizeOf(paths.log);
     kept[index]!.start();
+    const isUp = new AbortController();
     const ready = readiness.ready(name).then(() => {
+      isUp.abort();
       late.delete(name);
       listener.onNode(name);
     });
     all.push(ready);
+    const waiting = AbortSignal.any([signal, enough.signal, isUp.signal]);
+    void firstDeath(paths.log, from, waiting).then((deaths) => deaths && listener.onDeath(name, deaths));
     const turn: Promise<unknown> = Promise.race([ready, clock.sleep(turnMs, signal).catch(() => {})]).then(() =>
       underWay.delete(turn),
     );
     underWay.add(turn);
   }
-  const enough = new AbortController();
   const waited = clock.sleep(patienceMs + plans.length * patiencePerNodeMs, enough.signal).catch(() => {});
   await Promise.race([Promise.all(all), waited, aborted(signal)]);
   enough.abort();
   return [...late];
+}
+
+const deathsEveryMs = 500;
+
+/** Undefined when the signal comes first. */
+async function firstDeath(log: string, from: number, signal: AbortSignal): Promise<Deaths | undefined> {
+  while (!signal.aborted) {
+    const deaths = deathsSince(log, from);
+    if (deaths !== undefined) return deaths;
+    await clock.sleep(deathsEveryMs, signal).catch(() => {});
+  }
+  return undefined;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -11,6 +11,7 @@ import { reletExecutable } from '../node/kubelet-command.js';
 import { startInBackground } from './detach.js';
 import { defaultDataDir, openSystemDirectory, type SystemDirectory } from './directory.js';
 import { stopLeftovers } from './leftovers.js';
+import { unmountBelow } from './mounts.js';
 import { createNarrator, type Narrator } from './narrator.js';
 import { decideNetwork, mostNodes } from './network.js';
 import { checkSettings, decideSettings, programPath, readSystem, type Settings, writeSystem } from './settings.js';
@@ -95,7 +96,11 @@ async function start(
   checkSettings(settings);
   const left = await stopLeftovers(directory.dir, systemClock);
   if (left > 0) narrator.say(`stopped ${left} processes that an earlier 'relet up' had left running`);
-  if (fresh) directory.clear();
+  if (fresh) {
+    const unmounted = unmountBelow(directory.dir);
+    if (unmounted > 0) narrator.say(`unmounted ${unmounted} places that a kubelet had left`);
+    directory.clear();
+  }
   const network = await decideNetwork({
     dir: directory.dir,
     nodes: settings.nodes,

@@ -1,0 +1,57 @@
+/** What a node's log tells of a kubelet that does not stay up: relet keeps starting it, and whoever waits should know. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+export interface Deaths {
+  count: number;
+  /** As relet explains the last one, such as `exit code 1`. */
+  why: string;
+  /** The kubelet's last words before it. */
+  words: string[];
+}
+
+const mostBytes = 256 * 1024;
+const mostWords = 3;
+const death = /WARN +kubelet died why=("(?:[^"\\]|\\.)*"|\S+)/;
+const ofRelet = /^\d{4}-\d\d-\d\dT/;
+/** As klog begins errors and fatal ends; cobra's own; a panic. */
+const complaint = /^([EF]\d{4} |Error: |panic: )/;
+
+/** Undefined when none died. Exported for its test. */
+export function deathsIn(text: string): Deaths | undefined {
+  const lines = text.split('\n');
+  const at = lines.findLastIndex((line) => death.test(line));
+  if (at < 0) return undefined;
+  const said = lines.slice(0, at).filter((line) => line.trim() !== '' && !ofRelet.test(line));
+  const complaints = said.filter((line) => complaint.test(line));
+  return {
+    count: lines.filter((line) => death.test(line)).length,
+    why: death.exec(lines[at]!)![1]!.replace(/^"|"$/g, ''),
+    words: (complaints.length > 0 ? complaints : said).slice(-mostWords),
+  };
+}
+
+export const sizeOf = (path: string): number => withFile(path, (fd) => fstatSync(fd).size) ?? 0;
+
+/** Of what was written since the log was so long. */
+export function deathsSince(path: string, from: number): Deaths | undefined {
+  return withFile(path, (fd) => {
+    const start = Math.max(from, fstatSync(fd).size - mostBytes);
+    const bytes = Buffer.alloc(mostBytes);
+    return deathsIn(bytes.toString('utf8', 0, readSync(fd, bytes, 0, mostBytes, start)));
+  });
+}
+
+/** A log that is not there yet, or was just turned, tells nothing. */
+function withFile<T>(path: string, look: (fd: number) => T): T | undefined {
+  let fd: number;
+  try {
+    fd = openSync(path, 'r');
+  } catch {
+    return undefined;
+  }
+  try {
+    return look(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
