@@ -37,6 +37,8 @@ export interface ConfiguredNode {
   trialEndsAt: string | undefined;
   /** Fields that flags of its kubelet set, if the node tells. */
   pinnedByFlags: string[] | undefined;
+  /** What it warns of under the config it runs, if it tells: a Node has no place for it. */
+  warnings: string[];
   /** relet's version on the node, if it tells. */
   agentVersion: string | undefined;
   /** The annotation as it stands; src/api/config-history.ts reads it. */
@@ -154,6 +156,7 @@ function fromNode({ metadata, spec, status }: Node): ConfiguredNode {
     },
     trialEndsAt: annotations[trialEndsAnnotation],
     pinnedByFlags: undefined,
+    warnings: [],
     agentVersion: annotations[agentVersionAnnotation],
     history: annotations[historyAnnotation],
     version: metadata.resourceVersion ?? '',

@@ -91,6 +91,7 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     condition: ok && { status: ok.status, reason: ok.reason, message: ok.message, since: ok.lastTransitionTime },
     trialEndsAt: status?.trial?.endsAt,
     pinnedByFlags: status?.pinnedByFlags,
+    warnings: status?.warnings ?? [],
     agentVersion: status?.agentVersion,
     history: object?.metadata.annotations?.[historyAnnotation],
     version: object?.metadata.resourceVersion ?? '',

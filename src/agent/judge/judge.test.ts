@@ -143,6 +143,13 @@ describe('judging a config', () => {
   });
 });
 
+test('flags of the hollow kubelet are none that relet would refuse', async () => {
+  const commandLine = divideCommandLine(['--hollow-force', '--hollow-version=1.32.1', '--max-pods=60']);
+  const judgement = await judge({ config: `${header}maxPods: 50\n`, parts: { commandLine } });
+  expect(judgement).toMatchObject({ kind: 'accepted', pinnedByFlags: ['maxPods'] });
+  expect(judgement.warnings.join()).not.toContain('unknown flag');
+});
+
 describe('guards', () => {
   const moved = { config: `${header}staticPodPath: /elsewhere\n`, local: 'staticPodPath: /etc/kubernetes/manifests\n' };
   const withStaticPods = { nodeFacts: () => ({ hasStaticPods: true }) };

@@ -160,8 +160,8 @@ class Case {
   }
 
   #check(text: string) {
-    const { commandLine, host } = this.#parts;
-    const flags = commandLine.kubelet.flatMap(({ words }) => words);
+    const { host } = this.#parts;
+    const flags = this.#flags();
     const result = check(text, { minor: this.#minor, flags, host, lenient: true, file: this.#file });
     if (text !== emptyDocument)
       this.#warnings.push(
@@ -170,6 +170,12 @@ class Case {
           .map(({ path, message }) => `${path}: ${message}`),
       );
     return result;
+  }
+
+  /** The hollow kubelet has a few of its own. Whether they are right here, the kubelet says itself. */
+  #flags(): string[] {
+    const { kubelet } = this.#parts.commandLine;
+    return kubelet.filter(({ name }) => !name.startsWith('hollow-')).flatMap(({ words }) => words);
   }
 
   async #ask(configFile: string | undefined, converted: boolean): Promise<KubeletVerdict> {
@@ -186,8 +192,8 @@ class Case {
 
   #localConfig(): { document: KubeletConfig; effective: KubeletConfig } {
     const text = this.#parts.localText(this.#minor) || emptyDocument;
-    const { commandLine, host } = this.#parts;
-    const flags = commandLine.kubelet.flatMap(({ words }) => words);
+    const { host } = this.#parts;
+    const flags = this.#flags();
     const { effective } = check(text, { minor: this.#minor, flags, host, lenient: true });
     if (effective === undefined) return { document: {}, effective: this.#check(emptyDocument).effective ?? {} };
     return { document: decode(text, { minor: this.#minor, strict: false }).config, effective };

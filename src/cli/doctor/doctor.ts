@@ -8,7 +8,15 @@ import type { Terminal } from '../terminal.js';
 import { wrap } from '../wrap.js';
 import { checkCaller, checkClock, checkServer } from './cluster.js';
 import { checkConfigMaps, checkUnused } from './configmaps.js';
-import { checkAgents, checkNodeAccess, checkNodeClocks, checkPinned, checkStates } from './nodes.js';
+import {
+  checkAgents,
+  checkNodeAccess,
+  checkNodeClocks,
+  checkNodeConfigs,
+  checkPinned,
+  checkStates,
+  checkWarnings,
+} from './nodes.js';
 
 export interface Diagnosis {
   /** `unknown`: it could not be looked at, and that is said too. */
@@ -41,7 +49,8 @@ async function* diagnose(session: Session, name: string | undefined): AsyncGener
   const nodes: ConfiguredNode[] = [];
   yield await tried('the nodes', async () => {
     nodes.push(...(await selectNodes(session, name === undefined ? { names: [], all: true } : { names: [name] })));
-    return [...checkAgents(nodes), ...checkStates(nodes)];
+    const made = session.references.kind === 'NodeConfig' ? checkNodeConfigs(nodes) : [];
+    return [...made, ...checkAgents(nodes), ...checkStates(nodes), ...checkWarnings(nodes)];
   });
   if (nodes.length === 0) return;
   yield await tried('the assigned ConfigMaps', () => checkConfigMaps(session, nodes));

@@ -67,6 +67,28 @@ export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
   return found.length > 0 ? found : [{ level: 'ok', what: 'no node is on trial, waiting, refused or rolled back' }];
 }
 
+/** What nodes warn of themselves, such as a value that only the local file has: the one thing `kubeadm upgrade` cannot reach. */
+export function checkWarnings(nodes: ConfiguredNode[]): Diagnosis[] {
+  return nodes
+    .filter(({ warnings }) => warnings.length > 0)
+    .slice(0, 5)
+    .map(({ name, warnings: [first, ...others] }) => ({
+      level: 'warning',
+      what: `${name}: ${first}${others.length === 0 ? '' : `; and ${others.length} more`}`,
+      remedy: `'relet describe ${name}' shows all of them; put into the config what is missing there`,
+    }));
+}
+
+/** The controller makes one for each Node within moments. */
+export function checkNodeConfigs(nodes: ConfiguredNode[]): Diagnosis[] {
+  const without = nodes.filter(({ version }) => version === '').map(({ name }) => name);
+  if (without.length === 0) return [];
+  const remedy = "look whether the controller runs: 'kubectl -n relet-system get pods', or 'relet controller' by hand";
+  return [
+    { level: 'warning', what: `have no NodeConfig, and nobody grants them anything: ${someOf(without)}`, remedy },
+  ];
+}
+
 /** As the node itself: its ConfigMap must be readable with the kubelet's own credential. */
 export async function checkNodeAccess({ client, signal }: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
   const assigned = nodes.filter(({ configSource }) => sourceName(configSource) !== undefined);

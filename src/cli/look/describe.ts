@@ -63,6 +63,7 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
   const sections = [
     facts.flatMap(([title, text]) => (text === undefined ? [] : [fact(title, text, terminal)])).join('\n'),
     wrap(stateSentence(node), terminal.columns),
+    section('Warnings', node.warnings, terminal),
     section(
       'Last changes',
       readHistory(node.history)

@@ -25,6 +25,7 @@ function node(name: string, change: Partial<ConfiguredNode>): ConfiguredNode {
     condition: undefined,
     trialEndsAt: undefined,
     pinnedByFlags: undefined,
+    warnings: [],
     agentVersion: undefined,
     history: undefined,
     version: '1',
