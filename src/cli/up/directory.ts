@@ -16,6 +16,9 @@ import { CannotRun } from '../cannot-run.js';
 
 export const defaultDataDir = (): string => join(homedir(), '.relet');
 
+/** What must be said of a system that is not where it is looked for. */
+export const dataDirFlag = (dir: string): string => (dir === defaultDataDir() ? '' : ` --data-dir ${dir}`);
+
 export interface NodePaths {
   dir: string;
   config: string;

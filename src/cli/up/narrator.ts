@@ -5,7 +5,7 @@ import pkg from '../../../package.json' with { type: 'json' };
 import { systemClock } from '../../clock.js';
 import { reletExecutable } from '../node/kubelet-command.js';
 import { openTerminal } from '../terminal.js';
-import type { SystemDirectory } from './directory.js';
+import { dataDirFlag, type SystemDirectory } from './directory.js';
 import type { System } from './settings.js';
 import type { SystemListener } from './system.js';
 
@@ -61,7 +61,7 @@ export function createNarrator(): Narrator {
       tell({ kind: 'started', late: late.length });
     },
     stopping: () => say('stopping …'),
-    ended: () => say("stopped; 'relet up' goes on where it was"),
+    ended: () => say(`stopped; 'relet up${dataDirFlag(where.dir)}' goes on where it was`),
     failed: (why) => tell({ kind: 'failed', why }),
   };
 }
@@ -69,6 +69,7 @@ export function createNarrator(): Narrator {
 function nextSteps(directory: SystemDirectory, inBackground: boolean): string {
   const elsewhere = inBackground ? '' : ', in another terminal';
   const relet = ownName();
+  const which = dataDirFlag(directory.dir);
   return `
   export KUBECONFIG=${directory.kubeconfig}
 
@@ -77,8 +78,8 @@ Try next${elsewhere}; kubectl works too:
   ${relet} set node-1 maxPods=150
   ${relet} describe node-1
 
-${inBackground ? `'${relet} down'` : 'Ctrl-C'} stops it. '${relet} up' goes on where it was,
-with --fresh it starts over.`;
+${inBackground ? `'${relet} down${which}'` : 'Ctrl-C'} stops it.
+'${relet} up${which}' goes on where it was, with --fresh it starts over.`;
 }
 
 /** How to start relet again: by its name where it is installed, else as it was started. */
@@ -86,5 +87,7 @@ function ownName(): string {
   const installed = (process.env.PATH ?? '')
     .split(delimiter)
     .some((dir) => dir !== '' && existsSync(join(dir, 'relet')));
-  return installed ? 'relet' : `node ${relative(process.cwd(), reletExecutable())}`;
+  if (installed) return 'relet';
+  const near = relative(process.cwd(), reletExecutable());
+  return `node ${near.startsWith('..') ? reletExecutable() : near}`;
 }

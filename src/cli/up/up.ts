@@ -9,7 +9,7 @@ import { CannotRun } from '../cannot-run.js';
 import { InvalidArgumentError, oneOf, runVerb, verb } from '../command-line.js';
 import { reletExecutable } from '../node/kubelet-command.js';
 import { startInBackground } from './detach.js';
-import { defaultDataDir, openSystemDirectory, type SystemDirectory } from './directory.js';
+import { dataDirFlag, defaultDataDir, openSystemDirectory, type SystemDirectory } from './directory.js';
 import { stopLeftovers } from './leftovers.js';
 import { unmountBelow } from './mounts.js';
 import { createNarrator, type Narrator } from './narrator.js';
@@ -124,7 +124,7 @@ function lockOrExplain({ dir, lock: path }: SystemDirectory) {
     if (!(error instanceof Locked)) throw error;
     const holder = lockHolder(options);
     throw new CannotRun(
-      `relet is up in ${dir} already (pid ${holder?.pid}): 'relet down' stops it, --data-dir starts another one beside it`,
+      `relet is up in ${dir} already (pid ${holder?.pid}): 'relet down${dataDirFlag(dir)}' stops it, --data-dir starts another one beside it`,
     );
   }
 }
