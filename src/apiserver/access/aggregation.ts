@@ -4,6 +4,18 @@ import { type LabelSelector, selectsLabels } from '../../api/match-labels.js';
 import type { KubeObject } from '../../api/object.js';
 import { type PolicyRule, rulesOf } from './policy-rule.js';
 
+/** Whether a role is put together from others, or gives its rules to one of these that are. */
+export function takesPart(role: KubeObject, combined: KubeObject[]): boolean {
+  return isCombined(role) || combined.some((one) => feeds(role, one));
+}
+
+export const isCombined = (role: KubeObject): boolean => role.aggregationRule !== undefined;
+
+function feeds(role: KubeObject, combined: KubeObject): boolean {
+  const { clusterRoleSelectors = [] } = combined.aggregationRule as { clusterRoleSelectors?: LabelSelector[] };
+  return clusterRoleSelectors.some((selector) => selectsLabels(selector, role.metadata.labels));
+}
+
 /** The rules of all roles its selectors match, each once, in the order of the roles' names; undefined when it is no such role. */
 export function aggregatedRules(role: KubeObject, all: KubeObject[]): PolicyRule[] | undefined {
   const rule = role.aggregationRule as { clusterRoleSelectors?: LabelSelector[] } | undefined;

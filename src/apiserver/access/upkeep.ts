@@ -7,8 +7,8 @@ import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
 import { fillSystemFields } from '../object-meta.js';
-import { type Key, RevisionConflict, type Store } from '../store/store.js';
-import { aggregatedRules } from './aggregation.js';
+import { type Key, RevisionConflict, type Store, type StoreEvent } from '../store/store.js';
+import { aggregatedRules, isCombined, takesPart } from './aggregation.js';
 import { defaultPolicy, reconcile } from './default-policy.js';
 import { rbacGroup } from './rbac.js';
 
@@ -44,9 +44,14 @@ export async function startUpkeep(options: UpkeepOptions): Promise<() => void> {
   ];
   await Promise.all(defaultPolicy().map((object) => ensureDefault(options, object)));
   // Only now: the defaults come by the dozen, and one look at the end does for all of them.
-  stops.push(store.subscribe(clusterRoles, () => follow(aggregate(options))));
+  const aggregation = new Aggregation(options);
+  stops.push(
+    store.subscribe(clusterRoles, (event) => {
+      if (aggregation.isMovedBy(event)) follow(aggregation.bringUpToDate());
+    }),
+  );
   await Promise.all(store.list(namespaces).items.map(({ key }) => ensureAccount(options, key.name)));
-  await aggregate(options);
+  await aggregation.bringUpToDate();
   return () => {
     for (const stop of stops) stop();
   };
@@ -70,21 +75,39 @@ async function ensureAccount(options: UpkeepOptions, namespace: string): Promise
   );
 }
 
-/** One role may feed another, so each change leads to the next look, until nothing changes any more. */
-async function aggregate(options: UpkeepOptions): Promise<void> {
-  const all = options.store.list(clusterRoles).items.map(({ bytes }) => parse(bytes));
-  await Promise.all(
-    all
-      .filter((role) => role.aggregationRule !== undefined)
-      .map((role) =>
-        put(options, { ...clusterRoles, namespace: '', name: role.metadata.name }, (existing) => {
-          const rules = existing && aggregatedRules(existing, all);
+/** With a role for each node there are thousands of ClusterRoles, of which a few dozen matter here. */
+class Aggregation {
+  readonly #options: UpkeepOptions;
+  /** As of the last look: the roles that are put together from others, and the names of all that take part. */
+  #combined: KubeObject[] = [];
+  #takingPart = new Set<string>();
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options;
+  }
+
+  isMovedBy({ type, key, bytes }: StoreEvent): boolean {
+    if (this.#takingPart.has(key.name)) return true;
+    return type !== 'deleted' && takesPart(parse(bytes), this.#combined);
+  }
+
+  /** One role may feed another, so each change leads to the next look, until nothing changes any more. */
+  async bringUpToDate(): Promise<void> {
+    const all = this.#options.store.list(clusterRoles).items.map(({ bytes }) => parse(bytes));
+    this.#combined = all.filter(isCombined);
+    const taking = all.filter((role) => takesPart(role, this.#combined));
+    this.#takingPart = new Set(taking.map(({ metadata }) => metadata.name));
+    await Promise.all(
+      this.#combined.map((role) =>
+        put(this.#options, { ...clusterRoles, namespace: '', name: role.metadata.name }, (existing) => {
+          const rules = existing && aggregatedRules(existing, taking);
           return rules === undefined || isDeepStrictEqual(rules, existing!.rules ?? [])
             ? undefined
             : { ...existing!, rules };
         }),
       ),
-  );
+    );
+  }
 }
 
 /** Stores what `change` makes of the newest state; somebody else's write in between means looking again. */
