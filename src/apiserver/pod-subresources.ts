@@ -1,6 +1,6 @@
 /** POST to a pod's eviction (as `kubectl drain` does) and binding (as a scheduler does). */
 import type { KubeObject } from '../api/object.js';
-import { badRequest, conflict, methodNotAllowed, notFound, type Status } from '../api/status-error.js';
+import { badRequest, conflict, methodNotAllowed, notFound, plainInternal, type Status } from '../api/status-error.js';
 import { whyNotEvict } from './disruption-budget.js';
 import type { Connector, Parts } from './handler.js';
 import { readObject } from './http/body.js';
@@ -8,14 +8,17 @@ import { keyOf } from './http/codec.js';
 import type { Exchange } from './http/exchange.js';
 import { negotiateOutput } from './http/negotiate.js';
 import type { RequestInfo } from './http/request-info.js';
+import { timestamp } from './object-meta.js';
 import { type DeleteOptions, writeOptions } from './options.js';
 import { changeOwn } from './own-objects.js';
 import type { Resource } from './resource.js';
 import { builtIn } from './resources/define.js';
+import { podStatus } from './resources/pod-parts.js';
 import { deleteObject } from './verbs/delete.js';
 import { admissionRequest, type VerbRequest } from './verbs/verb.js';
 
 const pods = { group: '', resource: 'pods' };
+const binding = { group: '', resource: 'pods/binding' };
 const evictions = builtIn({
   group: 'policy',
   kind: 'Eviction',
@@ -92,22 +95,32 @@ async function evict(request: VerbRequest, body: KubeObject, dryRun: boolean): P
       ? undefined
       : whyNotEvict(JSON.parse(stored.bytes.toString()) as KubeObject, budgets, inNamespace(pods));
   if (refused !== undefined) throw refused;
-  await deleteObject(request, name, { ...given, dryRun: dryRun || stages.length > 0 });
+  // The pod's own deletion: for whoever admits it, not the subresource's.
+  const deletion = { ...request, info: { ...request.info, subresource: '' } };
+  await deleteObject(deletion, name, { ...given, dryRun: dryRun || stages.length > 0 });
 }
 
 async function bind({ info, resource, parts }: VerbRequest, body: KubeObject, dryRun: boolean): Promise<void> {
   const { target } = body as { target?: { name?: string; kind?: string } };
   const node = target?.name ?? '';
-  if (node === '') throw badRequest('target.name: Required value');
+  if (node === '') throw plainInternal('target.name: Required value');
   const key = keyOf(resource, info.namespace, info.name);
   if (parts.store.latest(key) === undefined) throw notFound(pods, info.name);
   await changeOwn(parts.store, key, (pod) => {
     const spec = pod.spec as { nodeName?: string };
     if (pod.metadata.deletionTimestamp !== undefined) {
-      throw conflict(pods, info.name, `pod ${info.name} is being deleted, cannot be assigned to a host`);
+      throw conflict(binding, info.name, `pod ${info.name} is being deleted, cannot be assigned to a host`);
     }
     if (spec.nodeName)
-      throw conflict(pods, info.name, `pod ${info.name} is already assigned to node "${spec.nodeName}"`);
-    return dryRun ? undefined : { ...pod, spec: { ...spec, nodeName: node } };
+      throw conflict(binding, info.name, `pod ${info.name} is already assigned to node "${spec.nodeName}"`);
+    return dryRun ? undefined : scheduled({ ...pod, spec: { ...spec, nodeName: node } }, parts.clock.now());
   });
+}
+
+/** Its node stands fast, and its status says so. */
+function scheduled(pod: KubeObject, nowMs: number): KubeObject {
+  const { conditions = [] } = podStatus(pod);
+  const condition = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: timestamp(nowMs) };
+  const others = conditions.filter(({ type }) => type !== condition.type);
+  return { ...pod, status: { ...podStatus(pod), conditions: [...others, condition] } };
 }

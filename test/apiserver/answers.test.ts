@@ -208,3 +208,31 @@ describe('reading', () => {
     expect(names.filter((name: string) => known.includes(name))).toEqual(known);
   });
 });
+
+describe('pods', () => {
+  const pods = '/api/v1/namespaces/default/pods';
+  const pod = (name: string) => ({
+    metadata: { name },
+    spec: { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i' }] },
+  });
+
+  beforeAll(() => send('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } }));
+
+  test('what binds a pod says so in its status, and binds it once', async () => {
+    await send('POST', pods, pod('bound'));
+    const target = (name: string) => ({ metadata: { name: 'bound' }, target: { kind: 'Node', name } });
+    expect((await send('POST', `${pods}/bound/binding`, target('n1'))).code).toBe(201);
+    const { json } = await send('GET', `${pods}/bound`);
+    expect(json.status.conditions).toMatchObject([{ type: 'PodScheduled', status: 'True' }]);
+    const again = await send('POST', `${pods}/bound/binding`, target('n2'));
+    expect([again.code, again.json.details.kind]).toEqual([409, 'pods/binding']);
+    expect((await send('POST', `${pods}/bound/binding`, target(''))).code).toBe(500);
+  });
+
+  test('a pod that goes at once is shown as one that was told to', async () => {
+    await send('POST', pods, pod('short'));
+    const { json } = await send('DELETE', `${pods}/short`);
+    expect(json.metadata).toMatchObject({ name: 'short', deletionGracePeriodSeconds: 0 });
+    expect(json.metadata.deletionTimestamp).toBeDefined();
+  });
+});

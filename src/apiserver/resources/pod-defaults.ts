@@ -20,6 +20,8 @@ export function setPodSpecDefaults(spec: PodSpec): void {
   spec.schedulerName ||= 'default-scheduler';
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= 30;
+  // Less than nothing is the least there is.
+  if (spec.terminationGracePeriodSeconds < 0) spec.terminationGracePeriodSeconds = 1;
   // The old name of the field goes along with the new one.
   const account = spec.serviceAccountName || spec.serviceAccount;
   if (account) {

@@ -8,7 +8,8 @@ export interface Container {
   terminationMessagePath?: string;
   terminationMessagePolicy?: string;
   resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
-  ports?: { containerPort: number; hostPort?: number; protocol?: string }[];
+  ports?: { name?: string; containerPort: number; hostPort?: number; protocol?: string }[];
+  volumeMounts?: { name?: string; mountPath?: string }[];
   env?: { name: string; valueFrom?: { fieldRef?: { apiVersion?: string } } }[];
   livenessProbe?: Probe;
   readinessProbe?: Probe;
@@ -22,13 +23,21 @@ export interface Probe {
   successThreshold?: number;
   failureThreshold?: number;
   httpGet?: { scheme?: string; path?: string };
+  exec?: object;
+  tcpSocket?: object;
+  grpc?: object;
 }
 
 export interface PodSpec {
   containers?: Container[];
   initContainers?: Container[];
   volumes?: Record<string, unknown>[];
+  ephemeralContainers?: object[];
   nodeName?: string;
+  nodeSelector?: Record<string, string>;
+  hostname?: string;
+  subdomain?: string;
+  schedulingGates?: { name: string }[];
   serviceAccountName?: string;
   serviceAccount?: string;
   restartPolicy?: string;
@@ -62,6 +71,7 @@ export interface PodStatus {
   phase?: string;
   reason?: string;
   conditions?: { type: string; status: string; reason?: string }[];
+  podIP?: string;
   podIPs?: { ip?: string }[];
   nominatedNodeName?: string;
   initContainerStatuses?: ContainerStatus[];

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../api/object.js';
 import type { PodSpec } from './pod-parts.js';
 import { pods } from './pods.js';
 
-const toleration = { key: 'k', operator: 'Exists', tolerationSeconds: 300 };
+const toleration = { key: 'k', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 };
 const fixed = expect.stringContaining('spec: Forbidden: pod updates may not change fields other than');
 
 function pod(spec: PodSpec): KubeObject {

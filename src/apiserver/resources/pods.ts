@@ -1,20 +1,12 @@
 /** Pods: enough of them for `kubectl run`, `describe node` and `drain`; what runs them is a kubelet's matter. */
-import {
-  duplicateField,
-  type FieldError,
-  forbiddenField,
-  invalidField,
-  requiredField,
-  unsupportedField,
-} from '../../api/field-error.js';
-import { checkDnsLabel, checkDnsSubdomain } from '../../api/names.js';
+import { type FieldError, forbiddenField, invalidField } from '../../api/field-error.js';
 import type { KubeObject } from '../../api/object.js';
-import { compareQuantities, parseQuantity } from '../../api/quantity.js';
 import { builtIn, keepOtherPart } from './define.js';
 import { isEqual } from './equal.js';
 import { podColumns } from './pod-columns.js';
 import { setPodDefaults } from './pod-defaults.js';
 import { type Container, type PodSpec, podSpec, podStatus, qosClass } from './pod-parts.js';
+import { validateNewPod, validatePod } from './pod-rules.js';
 
 const statusVerbs = ['get', 'patch', 'update'];
 
@@ -48,10 +40,13 @@ export const pods = builtIn({
   prepareForCreate(pod) {
     pod.status = { phase: 'Pending', qosClass: qosClass(podSpec(pod)) };
   },
-  prepareForUpdate: keepOtherPart,
-  validateCreate: validate,
+  prepareForUpdate(pod, old, subresource) {
+    keepOtherPart(pod, old, subresource);
+    if (subresource === 'status') agreeOnAddress(pod);
+  },
+  validateCreate: validateNewPod,
   validateUpdate: (pod, old, subresource) =>
-    subresource === '' ? [...validate(pod), ...validateSpecUpdate(podSpec(pod), podSpec(old))] : [],
+    subresource === '' ? [...validatePod(pod), ...validateSpecUpdate(podSpec(pod), podSpec(old))] : [],
   /** Without a node, or when it ended by itself, nobody would confirm the end of the pod. */
   gracePeriodSeconds(pod, requested) {
     const { nodeName, terminationGracePeriodSeconds = 0 } = podSpec(pod);
@@ -62,79 +57,12 @@ export const pods = builtIn({
   },
 });
 
-const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
-const restartPolicies = ['Always', 'OnFailure', 'Never'];
-
-function validate(pod: KubeObject): FieldError[] {
-  const spec = podSpec(pod);
-  const containers = spec.containers ?? [];
-  const errors = containers.length === 0 ? [requiredField('spec.containers')] : [];
-  errors.push(...validateContainers(containers, 'spec.containers', new Set()));
-  errors.push(...validateContainers(spec.initContainers ?? [], 'spec.initContainers', names(containers)));
-  if (!restartPolicies.includes(spec.restartPolicy ?? ''))
-    errors.push(unsupportedField('spec.restartPolicy', spec.restartPolicy, restartPolicies));
-  if (!dnsPolicies.includes(spec.dnsPolicy ?? '')) {
-    errors.push(unsupportedField('spec.dnsPolicy', spec.dnsPolicy, dnsPolicies));
-  }
-  if (spec.nodeName) {
-    errors.push(...checkDnsSubdomain(spec.nodeName).map((why) => invalidField('spec.nodeName', spec.nodeName, why)));
-  }
-  if ((spec.terminationGracePeriodSeconds ?? 0) < 0)
-    errors.push(
-      invalidField(
-        'spec.terminationGracePeriodSeconds',
-        spec.terminationGracePeriodSeconds,
-        'must be greater than or equal to 0',
-      ),
-    );
-  return errors;
-}
-
-function names(containers: Container[]): Set<string> {
-  return new Set(containers.map(({ name }) => name));
-}
-
-function validateContainers(containers: Container[], path: string, taken: Set<string>): FieldError[] {
-  return containers.flatMap((container, index) => {
-    const { name, image = '' } = container;
-    const at = `${path}[${index}]`;
-    const errors =
-      name === ''
-        ? [requiredField(`${at}.name`)]
-        : checkDnsLabel(name).map((message) => invalidField(`${at}.name`, name, message));
-    if (taken.has(name)) errors.push(duplicateField(`${at}.name`, name));
-    taken.add(name);
-    if (image.trim() === '') errors.push(requiredField(`${at}.image`));
-    return [...errors, ...validateParts(container, at)];
-  });
-}
-
-const pullPolicies = ['Always', 'IfNotPresent', 'Never'];
-
-function validateParts({ imagePullPolicy = '', ports = [], resources = {} }: Container, at: string): FieldError[] {
-  const errors = ports.flatMap(({ containerPort }, index) => validatePort(containerPort, `${at}.ports[${index}]`));
-  if (!pullPolicies.includes(imagePullPolicy)) {
-    errors.push(unsupportedField(`${at}.imagePullPolicy`, imagePullPolicy, pullPolicies));
-  }
-  const { requests = {}, limits = {} } = resources;
-  for (const [name, limit] of Object.entries(limits)) {
-    const request = requests[name];
-    if (request === undefined || isAtMost(request, limit)) continue;
-    const why = `must be less than or equal to ${name} limit of ${limit}`;
-    errors.push(invalidField(`${at}.resources.requests`, request, why));
-  }
-  return errors;
-}
-
-/** Both were read as quantities before. */
-function isAtMost(request: string, limit: string): boolean {
-  return compareQuantities(parseQuantity(request)!, parseQuantity(limit)!) <= 0;
-}
-
-function validatePort(port: number, at: string): FieldError[] {
-  if (port === 0) return [requiredField(`${at}.containerPort`)];
-  const isPort = port > 0 && port < 65_536;
-  return isPort ? [] : [invalidField(`${at}.containerPort`, port, 'must be between 1 and 65535, inclusive')];
+/** The one address of old goes along with the list of today; where both are given, it leads. */
+function agreeOnAddress(pod: KubeObject): void {
+  const status = podStatus(pod);
+  const [first] = status.podIPs ?? [];
+  if (status.podIP && first?.ip !== status.podIP) status.podIPs = [{ ip: status.podIP }];
+  else if (!status.podIP && first?.ip) status.podIP = first.ip;
 }
 
 const maxDeadline = 2 ** 31 - 1;
