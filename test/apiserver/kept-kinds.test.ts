@@ -51,6 +51,19 @@ test.each([
     { spec: { replicas: 2, selector, template } },
     ['a', 2, 0, 0, '', 'c', 'i:1', 'app=a,b in (1,2)'],
   ],
+  [
+    'apps/v1',
+    'ControllerRevision',
+    'controllerrevisions',
+    {
+      metadata: {
+        name: 'a',
+        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'x', uid: 'u', controller: true }],
+      },
+      revision: 3,
+    },
+    ['a', 'daemonset.apps/x', '3', ''],
+  ],
   ['apps/v1', 'StatefulSet', 'statefulsets', { spec: { selector, template } }, ['a', '0/1', '', 'c', 'i:1']],
   [
     'v1',
@@ -129,6 +142,17 @@ test('the Pods of a template are filled up as Pods are', async () => {
   expect(spec).toMatchObject({ restartPolicy: 'Always', dnsPolicy: 'ClusterFirst' });
   expect(spec.containers[0]).toMatchObject({ imagePullPolicy: 'IfNotPresent' });
   expect(spec.volumes[0].configMap).toEqual({ name: 'x', defaultMode: 0o644 });
+});
+
+test('a DaemonSet counts the changes of its template', async () => {
+  const path = '/apis/apps/v1/namespaces/default/daemonsets/a';
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  const count = async (body: object) => {
+    const { json } = await client.call({ method: 'PATCH', path, headers, body });
+    return json.metadata.annotations['deprecated.daemonset.template.generation'];
+  };
+  expect(await count({ metadata: { labels: { x: 'y' } } })).toBe('1');
+  expect(await count({ spec: { template: { metadata: { labels: { x: 'y' } } } } })).toBe('2');
 });
 
 test('a LimitRange fills up its own defaults: from the largest, the smallest, and each other', async () => {

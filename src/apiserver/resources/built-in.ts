@@ -15,7 +15,14 @@ import { pods } from './pods.js';
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from './rbac.js';
 import { secrets } from './secrets.js';
 import { persistentVolumeClaims, persistentVolumes } from './volumes.js';
-import { daemonSets, deployments, replicaSets, replicationControllers, statefulSets } from './workloads.js';
+import {
+  controllerRevisions,
+  daemonSets,
+  deployments,
+  replicaSets,
+  replicationControllers,
+  statefulSets,
+} from './workloads.js';
 
 export type BuiltInOptions = NodeOptions;
 
@@ -35,6 +42,7 @@ export function builtInResources(options: BuiltInOptions): Resource[] {
     secrets,
     serviceAccounts,
     services,
+    controllerRevisions,
     daemonSets,
     deployments,
     replicaSets,

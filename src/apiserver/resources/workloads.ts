@@ -7,7 +7,8 @@ import type { KubeObject } from '../../api/object.js';
 import type { Column, Resource } from '../resource.js';
 import { scalePart } from '../scale-subresource.js';
 import { ageColumn, column, nameColumn, numberColumn, wideColumn } from './columns.js';
-import { builtIn, type Definition } from './define.js';
+import { builtIn, type Definition, keepOtherPart } from './define.js';
+import { isEqual } from './equal.js';
 import { setPodSpecDefaults } from './pod-defaults.js';
 import type { PodSpec } from './pod-parts.js';
 import { labelsText, selectorText } from './selector-text.js';
@@ -159,10 +160,43 @@ export const daemonSets = workload(
     },
     prepareForCreate(object) {
       object.status = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
+      countTemplates(object, 1);
+    },
+    prepareForUpdate(object, old, subresource) {
+      keepOtherPart(object, old, subresource);
+      const before = Number(old.metadata.annotations?.[templateGeneration] ?? 1);
+      countTemplates(object, isEqual(specOf(object).template, specOf(old).template) ? before : before + 1);
     },
   },
   false,
 );
+
+/** How often the template of a DaemonSet changed: a field once, an annotation since. */
+const templateGeneration = 'deprecated.daemonset.template.generation';
+
+function countTemplates({ metadata }: KubeObject, count: number): void {
+  metadata.annotations = { ...metadata.annotations, [templateGeneration]: String(count) };
+}
+
+/** What rollouts of DaemonSets and StatefulSets look back at. */
+export const controllerRevisions = builtIn({
+  group: 'apps',
+  kind: 'ControllerRevision',
+  plural: 'controllerrevisions',
+  shape: 'apps.v1.ControllerRevision',
+  namespaced: true,
+  columns: [
+    nameColumn,
+    column('Controller', 'Whose past it is.', ({ metadata }) => {
+      const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+      if (owner === undefined) return '<none>';
+      const [, group = ''] = owner.apiVersion.split('/').reverse();
+      return `${owner.kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${owner.name}`;
+    }),
+    column('Revision', 'Its place among the others.', ({ revision }) => String(revision ?? 0)),
+    ageColumn,
+  ],
+});
 
 export const replicaSets = workload({
   kind: 'ReplicaSet',
