@@ -167,7 +167,8 @@ async function dispatch(
     return;
   }
   const resource = parts.registry.find(info.apiGroup, info.apiVersion, info.resource);
-  if (resource === undefined && !parts.registry.hasBuiltIn(info.apiGroup, info.apiVersion)) {
+  const isPage = resource === undefined || (resource.typedItems === true && isAcross(resource, info));
+  if (isPage && !parts.registry.hasBuiltIn(info.apiGroup, info.apiVersion)) {
     answerPageNotFound(exchange);
     return;
   }
@@ -216,6 +217,8 @@ function findVerb(method: string, info: RequestInfo, resource: Resource): Verb {
   if (info.verb === 'watch' && method !== 'GET') throw methodNotAllowed();
   if (info.name === '.' || info.name === '..')
     throw badRequest(`Name parameter invalid: "${info.name}": may not be '${info.name}'`);
+  // A question has no name under which it could be found.
+  if (resource.answer !== undefined && info.name !== '') throw noSuchResource();
   let allowed = resource.verbs;
   if (info.subresource !== '') {
     const subresource = Object.hasOwn(resource.subresources, info.subresource)
@@ -230,13 +233,18 @@ function findVerb(method: string, info: RequestInfo, resource: Resource): Verb {
   // A collection has no PUT and no PATCH, an object no POST.
   const isWhole = info.name === '' || info.verb === 'list' || info.verb === 'watch' || info.verb === 'deletecollection';
   const needsName = info.verb === 'get' || info.verb === 'update' || info.verb === 'patch' || info.verb === 'delete';
-  // Across namespaces there is only reading.
-  const isAcross = resource.namespaced && info.namespace === '' && info.verb !== 'list' && info.verb !== 'watch';
   const misplaced =
-    isAcross || needsName === isWhole || (info.verb === 'create' && info.name !== '' && info.subresource === '');
+    isAcross(resource, info) ||
+    needsName === isWhole ||
+    (info.verb === 'create' && info.name !== '' && info.subresource === '');
   const verb = Object.hasOwn(verbs, info.verb) ? verbs[info.verb] : undefined;
   if (verb === undefined || misplaced || method === 'HEAD' || !allowed.includes(info.verb)) throw methodNotAllowed();
   return verb;
+}
+
+/** Across namespaces there is only reading. */
+function isAcross(resource: Resource, info: RequestInfo): boolean {
+  return resource.namespaced && info.namespace === '' && info.verb !== 'list' && info.verb !== 'watch';
 }
 
 function fail(exchange: Exchange, info: RequestInfo | undefined, error: unknown, log: Log): void {

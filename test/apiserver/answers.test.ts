@@ -236,3 +236,107 @@ describe('pods', () => {
     expect(json.metadata.deletionTimestamp).toBeDefined();
   });
 });
+
+describe('questions', () => {
+  const authorization = '/apis/authorization.k8s.io/v1';
+  const ask = (spec: object, metadata: object = {}) =>
+    send('POST', `${authorization}/selfsubjectaccessreviews`, { metadata, spec });
+
+  test.each([
+    ['empty', {}, 'requirements: Required value: when spec.resourceAttributes.fieldSelector is specified'],
+    [
+      'doubled',
+      { rawSelector: 'a=b', requirements: [{ key: 'a', operator: 'In', values: ['b'] }] },
+      'rawSelector: Invalid value: "a=b": may not specified at the same time as requirements',
+    ],
+  ])('a selector that is %s is refused', async (_name, fieldSelector, message) => {
+    const { code, json } = await ask({ resourceAttributes: { verb: 'list', resource: 'pods', fieldSelector } });
+    expect(code).toBe(422);
+    expect(json.message).toContain(`spec.resourceAttributes.fieldSelector.${message}`);
+  });
+
+  test('a selector that nobody can read is told of, and not looked at', async () => {
+    const labelSelector = { requirements: [{ key: 'a', operator: 'Like', values: ['b'] }] };
+    const { json } = await ask({ resourceAttributes: { verb: 'list', resource: 'pods', labelSelector } });
+    expect(json.status).toEqual({
+      allowed: true,
+      evaluationError: 'spec.resourceAttributes.labelSelector ignored due to parse error',
+    });
+  });
+
+  test('a question has no name, no columns, and no place where it is kept', async () => {
+    const spec = { nonResourceAttributes: { path: '/', verb: 'get' } };
+    expect((await ask(spec, { name: 'x' })).code).toBe(422);
+    expect((await send('GET', `${authorization}/selfsubjectaccessreviews/x`)).code).toBe(404);
+    const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' };
+    const { json } = await send('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {}, table);
+    expect(json.kind).toBe('SelfSubjectReview');
+  });
+
+  test('a question about one namespace says in Go what does not belong there', async () => {
+    const path = `${authorization}/namespaces/default/localsubjectaccessreviews`;
+    const { json } = await send('POST', path, {
+      spec: { user: 'a', nonResourceAttributes: { path: '/x', verb: 'get' } },
+    });
+    expect(json.message).toContain(
+      'authorization.NonResourceAttributes{Path:"/x", Verb:"get"}: disallowed on this kind',
+    );
+  });
+});
+
+describe('other kinds', () => {
+  test('an event of the newer group names its own fields', async () => {
+    const events = '/apis/events.k8s.io/v1/namespaces/default/events';
+    const event = {
+      metadata: { name: 'seen' },
+      ...{ eventTime: '2024-01-01T00:00:00.000000Z', reportingController: 'x.y/z', reportingInstance: 'i' },
+      ...{ action: 'Do', reason: 'R', type: 'Normal', regarding: { namespace: 'default' } },
+    };
+    const wrong = await send('POST', events, { ...event, reportingController: 'not a name' });
+    expect(wrong.json.details.causes[0].field).toBe('reportingController');
+    expect((await send('POST', events, event)).code).toBe(201);
+    const series = { count: 1, lastObservedTime: '2024-01-01T00:00:00.000000Z' };
+    expect((await patch(`${events}/seen`, 'merge', { series })).json.message).toContain('should be at least 2');
+  });
+
+  test('a node has one range of addresses a family', async () => {
+    const node = (name: string, ...podCIDRs: string[]) => ({ metadata: { name }, spec: { podCIDRs } });
+    const two = await send('POST', '/api/v1/nodes', node('two', '10.0.0.0/24', '10.1.0.0/24'));
+    expect(two.json.message).toContain('may specify no more than one CIDR for each IP family');
+    expect((await send('POST', '/api/v1/nodes', node('dual', '10.0.0.0/24', 'fd00::/64'))).code).toBe(201);
+  });
+
+  test('custom objects: what they embed has a kind, what they are is checked, what is stored is what that version knows', async () => {
+    const schema = (properties: object) => ({
+      schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties } } } },
+    });
+    const inner = {
+      type: 'object',
+      'x-kubernetes-embedded-resource': true,
+      'x-kubernetes-preserve-unknown-fields': true,
+    };
+    const text = { type: 'string' };
+    await send('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      metadata: { name: 'toys.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        names: { plural: 'toys', kind: 'Toy' },
+        versions: [
+          { name: 'v1', served: true, storage: true, ...schema({ inner, a: text }) },
+          { name: 'v2', served: true, storage: false, ...schema({ a: text, b: text }) },
+        ],
+      },
+    });
+    const toys = (version: string) => `/apis/example.com/${version}/namespaces/default/toys`;
+    const toy = (version: string, spec: object) => ({
+      ...{ apiVersion: `example.com/${version}`, kind: 'Toy', metadata: { name: version }, spec },
+    });
+    const bare = await send('POST', toys('v1'), toy('v1', { inner: { a: 1 } }));
+    expect(bare.json.message).toContain('spec.inner.apiVersion: Required value: must not be empty');
+    const other = await send('POST', toys('v1'), { ...toy('v1', {}), kind: 'Other' });
+    expect([other.code, other.json.details.causes[0].message]).toEqual([422, 'Invalid value: "Other": must be Toy']);
+    expect((await send('POST', toys('v2'), toy('v2', { a: 'x', b: 'y' }))).json.spec).toEqual({ a: 'x' });
+    expect((await send('POST', '/apis/example.com/v1/toys', toy('v1', {}))).text).toBe('404 page not found\n');
+  });
+});

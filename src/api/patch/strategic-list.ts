@@ -42,7 +42,8 @@ function mergeElements(
     else if (element.$patch === 'delete') {
       if (!Object.hasOwn(element, mergeKey)) throw noMergeKey(element, mergeKey);
       merged = merged.filter((item) => item[mergeKey] !== element[mergeKey]);
-    } else if (element.$patch === 'merge') throw new StrategicMergeError('merging lists is not yet supported');
+    } else if (element.$patch === 'merge')
+      throw new StrategicMergeError('merging lists cannot yet be specified in the patch');
     else throw new StrategicMergeError(`unknown patch type: ${goPrint(element.$patch)} in map: ${goPrint(element)}`);
   }
   if (isReplaced) return plain;

@@ -130,7 +130,7 @@ describe('strategic merge patch', () => {
     [
       'merge directive in a list',
       { conditions: [{ $patch: 'merge', type: 'A' }] },
-      'merging lists is not yet supported',
+      'merging lists cannot yet be specified in the patch',
     ],
     ['retainKeys without the key', { retained: { $retainKeys: ['a'], b: 1 } }, 'invalid patch format of retainKeys'],
     [

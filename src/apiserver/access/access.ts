@@ -88,6 +88,7 @@ export function createAccess(options: AccessOptions): Access {
   const authenticator = new RequestAuthenticator({
     tokens: [...(options.tokens ?? []), serviceAccountTokens],
     anonymous: options.anonymous ?? false,
+    issuer,
     clock,
   });
   const admission = inTurn([

@@ -15,6 +15,7 @@ function authenticator(
   return new RequestAuthenticator({
     tokens: [readTokenFile(file, 'tokens.csv').tokens, ...extra],
     anonymous,
+    issuer: 'here',
     clock: { now: () => 0 },
   });
 }
@@ -102,4 +103,11 @@ describe('the token file', () => {
     expect(tokens.authenticate('t', [])?.user.name).toBe('last');
     expect(tokens.authenticate('', [])).toBeUndefined();
   });
+});
+
+test('a token of the file is for this server, and for no other audience', () => {
+  const known = authenticator(false);
+  expect(known.authenticateToken('admin-token')).toMatchObject({ audiences: ['here'] });
+  expect(known.authenticateToken('admin-token', ['here', 'there'])).toMatchObject({ audiences: ['here'] });
+  expect(known.authenticateToken('admin-token', ['there'])).toEqual({ error: 'invalid bearer token' });
 });

@@ -27,6 +27,8 @@ export interface AuthenticatorOptions {
   tokens: TokenAuthenticator[];
   /** Whether a request without credentials is the anonymous user. */
   anonymous: boolean;
+  /** The audience of this server itself. */
+  issuer: string;
   clock: Pick<Clock, 'now'>;
 }
 
@@ -50,7 +52,12 @@ export class RequestAuthenticator implements Authenticator {
     try {
       for (const authenticator of this.options.tokens) {
         const identity = authenticator.authenticate(token, audiences);
-        if (identity !== undefined) return { ...identity, user: authenticated(identity.user) };
+        if (identity === undefined) continue;
+        // Tokens that name no audience are for this server alone.
+        const own = identity.audiences ?? [this.options.issuer];
+        if (identity.audiences === undefined && audiences.length > 0 && !audiences.includes(this.options.issuer))
+          continue;
+        return { user: authenticated(identity.user), audiences: own };
       }
     } catch (error) {
       if (!(error instanceof TokenRefused)) throw error;

@@ -9,7 +9,13 @@ export interface ResourceAttributes {
   resource?: string;
   subresource?: string;
   name?: string;
-  fieldSelector?: { rawSelector?: string; requirements?: Requirement[] };
+  fieldSelector?: Selector;
+  labelSelector?: Selector;
+}
+
+export interface Selector {
+  rawSelector?: string;
+  requirements?: Requirement[];
 }
 
 interface Requirement {
@@ -45,6 +51,17 @@ export const nonResourceAttributes = (user: User, asked: NonResourceAttributes):
   isResource: false,
   path: asked.path ?? '',
 });
+
+const operators: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
+
+/** Tells whoever asks that a selector was not looked at. */
+export function unreadSelectors(asked: ResourceAttributes | undefined): { evaluationError?: string } {
+  const unread = (['fieldSelector', 'labelSelector'] as const).filter((field) =>
+    (asked?.[field]?.requirements ?? []).some(({ operator }) => !operators.has(operator)),
+  );
+  const told = unread.map((field) => `spec.resourceAttributes.${field} ignored due to parse error`);
+  return told.length === 0 ? {} : { evaluationError: told.join(', ') };
+}
 
 /** Requirements narrow a request, so leaving out those we do not understand only asks for more than was meant. */
 function selectorOf(selector: ResourceAttributes['fieldSelector']): FieldRequirement[] {

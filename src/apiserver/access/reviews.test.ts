@@ -37,7 +37,7 @@ rbac.apply(
 
 const clock = { now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 678) };
 const tokens = [readTokenFile('good,ann,7,g', 'f').tokens];
-const authenticator = new RequestAuthenticator({ tokens, anonymous: false, clock });
+const authenticator = new RequestAuthenticator({ tokens, anonymous: false, issuer: 'here', clock });
 const resources = reviewResources({
   authorizer: new AuthorizerChain([masters, new NodeAuthorizer(new NodeGraph({ configAccess: 'automatic' })), rbac]),
   authenticateToken: (token, audiences) => authenticator.authenticateToken(token, audiences),
@@ -174,6 +174,7 @@ describe('who', () => {
     expect(await status('tokenreviews', { token: 'good' })).toEqual({
       authenticated: true,
       user: { username: 'ann', uid: '7', groups: ['g', 'system:authenticated'] },
+      audiences: ['here'],
     });
     expect(await status('tokenreviews', { token: 'nope' })).toEqual({ user: {}, error: 'invalid bearer token' });
     expect(await problem('tokenreviews', {})).toMatchObject({

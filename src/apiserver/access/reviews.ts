@@ -1,6 +1,5 @@
 /** Questions about access: who am I, may I, may they, whose token is this. Asked by create, answered at once, never stored. */
-import { type FieldError, invalidField } from '../../api/field-error.js';
-import { goQuote } from '../../api/go-quote.js';
+import type { FieldError } from '../../api/field-error.js';
 import type { KubeObject } from '../../api/object.js';
 import { type ApiError, badRequest, invalid } from '../../api/status-error.js';
 import type { Clock } from '../../clock.js';
@@ -9,12 +8,8 @@ import { timestamp } from '../object-meta.js';
 import type { Resource } from '../resource.js';
 import { builtIn } from '../resources/define.js';
 import type { TokenIdentity } from './authenticate.js';
-import {
-  type NonResourceAttributes,
-  nonResourceAttributes,
-  type ResourceAttributes,
-  resourceAttributes,
-} from './review-attributes.js';
+import { nonResourceAttributes, resourceAttributes, unreadSelectors } from './review-attributes.js';
+import { type AccessSpec, checkAttributes, checkLocal, checkSubject, checkUnnamed } from './review-checks.js';
 import type { RuleSource } from './rule-source.js';
 
 export interface ReviewOptions {
@@ -22,15 +17,6 @@ export interface ReviewOptions {
   authenticateToken(token: string, audiences: string[]): TokenIdentity | { error: string };
   rules: RuleSource;
   clock: Pick<Clock, 'now'>;
-}
-
-interface AccessSpec {
-  user?: string;
-  uid?: string;
-  groups?: string[];
-  extra?: Record<string, string[]>;
-  resourceAttributes?: ResourceAttributes;
-  nonResourceAttributes?: NonResourceAttributes;
 }
 
 const authorization = { group: 'authorization.k8s.io', verbs: ['create'], namespaced: false };
@@ -64,7 +50,8 @@ export function reviewResources(options: ReviewOptions): Resource[] {
       shape: 'authorization.v1.LocalSubjectAccessReview',
       namespaced: true,
       answer(object) {
-        throwIfAny([...checkAttributes(object), ...checkSubject(object), ...checkLocal(object)]);
+        const spec = specOf(object);
+        throwIfAny([...checkAttributes(spec), ...checkSubject(spec), ...checkLocal(object, spec)]);
         return asObject(review(object, subjectOf(object)));
       },
     }),
@@ -74,7 +61,7 @@ export function reviewResources(options: ReviewOptions): Resource[] {
       plural: 'selfsubjectaccessreviews',
       shape: 'authorization.v1.SelfSubjectAccessReview',
       answer(object, user) {
-        throwIfAny(checkAttributes(object));
+        throwIfAny([...checkAttributes(specOf(object)), ...checkUnnamed(object)]);
         return asObject(review(object, user));
       },
     }),
@@ -91,7 +78,8 @@ export function reviewResources(options: ReviewOptions): Resource[] {
       plural: 'subjectaccessreviews',
       shape: 'authorization.v1.SubjectAccessReview',
       answer(object) {
-        throwIfAny([...checkAttributes(object), ...checkSubject(object)]);
+        const spec = specOf(object);
+        throwIfAny([...checkAttributes(spec), ...checkSubject(spec), ...checkUnnamed(object)]);
         return asObject(review(object, subjectOf(object)));
       },
     }),
@@ -110,52 +98,12 @@ function decide(authorizer: Authorizer, object: KubeObject, user: User) {
       ? nonResourceAttributes(user, spec.nonResourceAttributes ?? {})
       : resourceAttributes(user, spec.resourceAttributes);
   const { allowed, reason } = authorizer.authorize(request);
-  return { allowed, ...(reason ? { reason } : {}) };
+  return { allowed, ...(reason ? { reason } : {}), ...unreadSelectors(spec.resourceAttributes) };
 }
 
 function subjectOf(object: KubeObject): User {
   const { user = '', uid, groups = [], extra } = specOf(object);
   return { name: user, groups, ...(uid ? { uid } : {}), ...(extra ? { extra } : {}) };
-}
-
-function checkAttributes(object: KubeObject): FieldError[] {
-  const { resourceAttributes: resource, nonResourceAttributes: path } = specOf(object);
-  if (resource === undefined && path === undefined)
-    return [
-      {
-        ...{ type: 'Invalid', field: 'spec.resourceAttributes', value: '"null"' },
-        detail: 'exactly one of nonResourceAttributes or resourceAttributes must be specified',
-      },
-    ];
-  return resource !== undefined && path !== undefined
-    ? [
-        {
-          ...{ type: 'Invalid', field: 'spec.nonResourceAttributes' },
-          value: `authorization.NonResourceAttributes{Path:${goQuote(path.path ?? '')}, Verb:${goQuote(path.verb ?? '')}}`,
-          detail: 'cannot be specified in combination with resourceAttributes',
-        },
-      ]
-    : [];
-}
-
-function checkSubject(object: KubeObject): FieldError[] {
-  const { user = '', groups = [] } = specOf(object);
-  return user === '' && groups.length === 0
-    ? [invalidField('spec.user', '', 'at least one of user or group must be specified')]
-    : [];
-}
-
-function checkLocal(object: KubeObject): FieldError[] {
-  const { resourceAttributes: resource, nonResourceAttributes: path } = specOf(object);
-  const namespace = resource?.namespace ?? '';
-  return [
-    ...(resource !== undefined && namespace !== (object.metadata.namespace ?? '')
-      ? [invalidField('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace')]
-      : []),
-    ...(path === undefined
-      ? []
-      : [invalidField('spec.nonResourceAttributes', path, 'disallowed on this kind of request')]),
-  ];
 }
 
 /** Kubernetes forgets the kind at this place, so the message begins with a dot. */

@@ -16,7 +16,7 @@ const objects = {
 };
 const clock = { now: () => now };
 const tokens = new ServiceAccountTokens({ signer, issuer, objects, clock });
-const authenticator = new RequestAuthenticator({ tokens: [tokens], anonymous: true, clock });
+const authenticator = new RequestAuthenticator({ tokens: [tokens], anonymous: true, issuer: 'here', clock });
 
 function make(name: string, uid: string, spec = {}): KubeObject {
   return { apiVersion: 'v1', kind: '', metadata: { name, namespace: 'ns', uid }, spec };

@@ -8,6 +8,7 @@ import { scalePart } from '../scale-subresource.js';
 import { decodeStruct } from '../schema/decode.js';
 import { withRuleErrors } from './check-rules.js';
 import { crdSpec, type PrinterColumn, type Scale, type Version } from './definition.js';
+import { embeddedErrors } from './embedded.js';
 import { findAll, parseJsonPath } from './json-path.js';
 import type { JsonSchema } from './json-schema.js';
 import { dropNulls, prune, setDefaults } from './prune.js';
@@ -77,24 +78,29 @@ function customResource(crd: KubeObject, version: Version): Resource {
   const storage = versions.find((entry) => entry.storage);
   return storage === undefined || storage.name === version.name
     ? resource
-    : { ...resource, stored: storedAs(group, plural, kind, version.name, storage.name) };
+    : { ...resource, stored: storedAs(group, plural, kind, version.name, storage) };
 }
 
-/** Versions differ in name only: conversion None changes nothing else. */
+/** Conversion None changes the name of the version, and nothing else. */
 function storedAs(
   group: string,
   resource: string,
   kind: string,
   served: string,
-  storage: string,
+  storage: Version,
 ): Resource['stored'] & object {
   return {
     group,
-    version: storage,
+    version: storage.name,
     resource,
     kind,
     fromStored: (object) => ({ ...object, apiVersion: `${group}/${served}` }),
-    toStored: (object) => ({ ...object, apiVersion: `${group}/${storage}` }),
+    toStored(object) {
+      const stored = structuredClone({ ...object, apiVersion: `${group}/${storage.name}` });
+      // What the stored version does not know is lost there.
+      if (storage.schema?.openAPIV3Schema !== undefined) prune(stored, storage.schema.openAPIV3Schema);
+      return stored;
+    },
   };
 }
 
@@ -127,7 +133,7 @@ function keepOtherPart(object: KubeObject, old: KubeObject, subresource: string)
 }
 
 function validate(object: KubeObject, schema: JsonSchema, subresource: string): FieldError[] {
-  if (subresource !== 'status') return validateValue(object, schema);
+  if (subresource !== 'status') return [...validateValue(object, schema), ...embeddedErrors(object, schema)];
   const status = schema.properties?.status;
   return status === undefined || object.status === undefined ? [] : validateValue(object.status, status, 'status');
 }

@@ -65,7 +65,7 @@ export function customResourceDefinitions({ registry, clock }: DefinitionsOption
         status: 'True',
         lastTransitionTime: timestamp(clock.now()),
         reason: 'InstanceDeletionPending',
-        message: 'CustomResource deletion is pending',
+        message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
       });
     },
     validateCreate: validateDefinition,

@@ -115,7 +115,12 @@ describe('over a real socket', () => {
   beforeEach(async () => {
     now = Date.now();
     pki = await open(() => new Date());
-    const authenticator = new RequestAuthenticator({ tokens: [], anonymous: true, clock: { now: () => now } });
+    const authenticator = new RequestAuthenticator({
+      tokens: [],
+      anonymous: true,
+      issuer: 'here',
+      clock: { now: () => now },
+    });
     const options = { ...pki.apiserver, ca: pki.ca, requestCert: true, rejectUnauthorized: false };
     const server = createServer(options, (request, response) => {
       const socket = request.socket as TLSSocket;

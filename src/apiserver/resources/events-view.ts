@@ -63,23 +63,32 @@ export const eventsView = builtIn({
     type: text('type'),
   },
   stored: { group: '', version: 'v1', resource: 'events', kind: 'Event', fromStored, toStored },
-  validateCreate: (event) => [...validateEvent(toStored(event)), ...validateNew(toStored(event))],
+  validateCreate: (event) => [...validateEvent(toStored(event), reporter), ...validateNew(toStored(event))],
   validateUpdate: (event, old) => [
-    ...validateEvent(toStored(event)),
+    ...validateEvent(toStored(event), reporter),
+    ...validateSeries(event as unknown as EventFields),
     ...validateUnchanged(toStored(event), toStored(old)),
   ],
 });
+
+const reporter = 'reportingController';
+
+/** An event that came once is no series. */
+function validateSeries({ series }: EventFields): FieldError[] {
+  if (series === undefined) return [];
+  return [
+    ...((series.count ?? 0) < 2 ? [invalidField('series.count', '', 'should be at least 2')] : []),
+    ...(series.lastObservedTime ? [] : [requiredField('series.lastObservedTime')]),
+  ];
+}
 
 /** What the newer API asks for beyond the old one: its own fields, and none of the deprecated. */
 function validateNew(object: KubeObject): FieldError[] {
   const event = object as unknown as EventFields;
   const unset = (field: string, isSet: unknown) => (isSet ? [invalidField(field, '', 'needs to be unset')] : []);
-  const { series, type = '' } = event;
+  const { type = '' } = event;
   return [
-    ...(series !== undefined && (series.count ?? 0) < 2
-      ? [invalidField('series.count', '', 'should be at least 2')]
-      : []),
-    ...(series !== undefined && !series.lastObservedTime ? [requiredField('series.lastObservedTime')] : []),
+    ...validateSeries(event),
     ...(event.eventTime ? [] : [requiredField('eventTime')]),
     ...(type === 'Normal' || type === 'Warning' ? [] : [invalidField('type', '', `has invalid value: ${type}`)]),
     ...unset('firstTimestamp', event.firstTimestamp),

@@ -48,7 +48,7 @@ export const events = builtIn({
     type: (event) => fields(event).type ?? '',
   },
   validateCreate: validateEvent,
-  validateUpdate: validateEvent,
+  validateUpdate: (event) => validateEvent(event),
 });
 
 export function eventColumns(): Column[] {
@@ -86,7 +86,7 @@ function source(event: EventFields): string {
 }
 
 /** Events with an eventTime follow the newer, stricter form. */
-export function validateEvent(object: KubeObject): FieldError[] {
+export function validateEvent(object: KubeObject, reporter = 'reportingComponent'): FieldError[] {
   const event = fields(object);
   const namespace = object.metadata.namespace ?? '';
   const about = event.involvedObject?.namespace ?? '';
@@ -95,16 +95,16 @@ export function validateEvent(object: KubeObject): FieldError[] {
   const fits = about === '' ? homeless.includes(namespace) : isNewForm || about === namespace;
   return [
     ...(fits ? [] : [invalidField('involvedObject.namespace', about, 'does not match event.namespace')]),
-    ...(isNewForm ? validateNewForm(event) : []),
+    ...(isNewForm ? validateNewForm(event, reporter) : []),
     ...checkDnsSubdomain(namespace).map((message) => invalidField('namespace', namespace, message)),
   ];
 }
 
-function validateNewForm(event: EventFields): FieldError[] {
+function validateNewForm(event: EventFields, field: string): FieldError[] {
   const { reportingComponent: reporter = '' } = event;
   return [
-    ...(reporter === '' ? [requiredField('reportingComponent')] : []),
-    ...checkQualifiedName(reporter).map((message) => invalidField('reportingComponent', reporter, message)),
+    ...(reporter === '' ? [requiredField(field)] : []),
+    ...checkQualifiedName(reporter).map((message) => invalidField(field, reporter, message)),
     ...checkText('reportingInstance', event.reportingInstance, 128),
     ...checkText('action', event.action, 128),
     ...checkText('reason', event.reason, 128),

@@ -139,7 +139,13 @@ function alignPodCidrs(spec: NodeSpec): void {
 
 function validatePodCidrs(ranges: string[]): FieldError[] {
   const why = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
-  return ranges.flatMap((range, at) => (isCidr(range) ? [] : [invalidField(`spec.podCIDRs[${at}]`, range, why)]));
+  const wrong = ranges.flatMap((range, at) =>
+    isCidr(range) ? [] : [invalidField(`spec.podCIDRs[${at}]`, range, why)],
+  );
+  const families = ranges.map((range) => range.includes(':'));
+  const isDual = ranges.length < 2 || (ranges.length === 2 && families[0] !== families[1]);
+  const onePerFamily = 'may specify no more than one CIDR for each IP family';
+  return isDual ? wrong : [...wrong, invalidField('spec.podCIDRs', ranges, onePerFamily)];
 }
 
 function isCidr(text: string): boolean {

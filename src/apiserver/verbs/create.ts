@@ -20,7 +20,11 @@ export async function create(request: VerbRequest): Promise<void> {
   const options = writeOptions(exchange.query, 'CreateOptions');
   const object = await readObject(exchange, resource, options.fieldValidation);
   setNamespace(object, resource, info.namespace);
-  if (resource.answer !== undefined) return respondObject(request, 201, await resource.answer(object, info.user));
+  if (resource.answer !== undefined) {
+    // Answers to questions have no columns.
+    const plain = { ...request, output: { ...request.output, form: undefined } };
+    return respondObject(plain, 201, await resource.answer(object, info.user));
+  }
   const made = await createObject(request, object, options);
   if (made.stored !== undefined) respondStored(request, 201, made.stored);
   else respondObject(request, 201, made.object);

@@ -11,6 +11,8 @@ import type { FieldValidation } from '../options.js';
 import type { DecodeStyle, Resource } from '../resource.js';
 
 const maxOperations = 10_000;
+/** The one fault of a strategic merge patch that Kubernetes lays at the client's door. */
+const badRetainKeys = 'invalid patch format of retainKeys';
 
 export interface Patch {
   apply(current: KubeObject): unknown;
@@ -56,6 +58,7 @@ function readStrategic(body: Buffer, schema: PatchSchema): Patch {
       try {
         return applyStrategicMergePatch(current, change, schema);
       } catch (error) {
+        if (error instanceof StrategicMergeError && error.message === badRetainKeys) throw badRequest(error.message);
         if (error instanceof StrategicMergeError) throw plainInternal(error.message);
         throw error;
       }
