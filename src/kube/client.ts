@@ -6,35 +6,16 @@ import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
 import type { Connection } from './connection.js';
 import type { IdentitySource } from './identity-source.js';
+import { type CallOptions, type ListOptions, type Page, parse, readPages, within } from './pages.js';
 import { createRequester, type RawRequest, type RawResponse, type RequesterOptions } from './requester.js';
 import { type ObjectPlace, type ResourceType, resourcePath } from './resource-type.js';
 
-export interface CallOptions {
-  signal?: AbortSignal;
-  /** Default the client's. */
-  timeoutMs?: number;
-}
+export type { CallOptions, ListOptions, Page } from './pages.js';
 
 export interface WriteOptions extends CallOptions {
   dryRun?: boolean;
   fieldManager?: string;
   fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
-}
-
-export interface ListOptions extends CallOptions {
-  namespace?: string;
-  labelSelector?: string;
-  fieldSelector?: string;
-  /** Objects per page. Default 500. */
-  limit?: number;
-  resourceVersion?: string;
-  /** Fields with long lists of objects that the caller does not look at; they may come back empty. */
-  leaveOut?: readonly string[];
-}
-
-export interface Page<T> {
-  items: T[];
-  resourceVersion: string;
 }
 
 const patchTypes = {
@@ -96,52 +77,7 @@ export function createClient(options: ClientOptions): KubeClient {
       ...within(write),
     });
 
-  /** Where leaving out broke the text, since a string looked like the end of a list, the page is asked for whole. */
-  const readPage = async <T>(answer: RawResponse, request: RawRequest): Promise<ListAnswer<T>> => {
-    if (request.leaveOut === undefined) return parse(answer, request);
-    try {
-      return JSON.parse(answer.text) as ListAnswer<T>;
-    } catch {
-      const { leaveOut: _, ...whole } = request;
-      return call(whole);
-    }
-  };
-
-  async function* pages<T>(type: ResourceType, list: ListOptions = {}): AsyncGenerator<Page<T>, void, void> {
-    const { namespace, labelSelector, fieldSelector, limit = 500, resourceVersion } = list;
-    const ended = new AbortController();
-    const signal = list.signal ? AbortSignal.any([list.signal, ended.signal]) : ended.signal;
-    const request = (next: string | undefined): RawRequest => ({
-      method: 'GET',
-      path: resourcePath(type, namespace === undefined ? {} : { namespace }),
-      query: {
-        labelSelector,
-        fieldSelector,
-        limit: String(limit),
-        continue: next,
-        // A continue token has its own version; a server refuses both.
-        resourceVersion: next === undefined ? resourceVersion : undefined,
-      },
-      ...within({ ...list, signal }),
-      ...(list.leaveOut && { leaveOut: list.leaveOut }),
-    });
-    let asked: string | undefined;
-    try {
-      for (let answer: RawResponse | undefined = await requester.raw(request(undefined)); answer !== undefined; ) {
-        // The next page is under way while the caller works on this one.
-        const next = continueIn(answer.text);
-        const ahead = next === undefined ? undefined : requester.raw(request(next));
-        ahead?.catch(() => {});
-        const page: ListAnswer<T> = await readPage(answer, request(asked));
-        asked = next;
-        answer = undefined;
-        yield { items: page.items ?? [], resourceVersion: page.metadata?.resourceVersion ?? '' };
-        answer = await ahead;
-      }
-    } finally {
-      ended.abort();
-    }
-  }
+  const pages = <T>(type: ResourceType, list?: ListOptions) => readPages<T>(requester.raw, type, list);
 
   return {
     get connection() {
@@ -184,38 +120,6 @@ export function createClient(options: ClientOptions): KubeClient {
   };
 }
 
-/**
- * The token of the next page, found without reading the whole answer: servers write a list's metadata before its items. Where
- * one does not, it is looked for in the parsed answer.
- */
-function continueIn(text: string): string | undefined {
-  const items = text.indexOf('"items"');
-  const head = text.slice(0, items < 0 ? text.length : items);
-  const metadata = head.includes('"metadata"')
-    ? head
-    : JSON.stringify((JSON.parse(text) as ListAnswer<unknown>).metadata);
-  const token = /"continue":\s*("(?:[^"\\]|\\.)*")/.exec(metadata ?? '')?.[1];
-  return token === undefined ? undefined : (JSON.parse(token) as string) || undefined;
-}
-
-interface ListAnswer<T> {
-  items?: T[] | null;
-  metadata?: { resourceVersion?: string; continue?: string };
-}
-
-function within({ signal, timeoutMs }: CallOptions): CallOptions {
-  return { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
-}
-
 function writeQuery({ dryRun, fieldManager, fieldValidation }: WriteOptions): Record<string, string | undefined> {
   return { dryRun: dryRun ? 'All' : undefined, fieldManager, fieldValidation };
-}
-
-function parse<T>(response: RawResponse, { method, path }: RawRequest): T {
-  try {
-    return JSON.parse(response.text) as T;
-  } catch (cause) {
-    const start = response.text.slice(0, 100);
-    throw new Error(`${method} ${path}: the answer is not JSON but ${JSON.stringify(start)}`, { cause });
-  }
 }

@@ -88,48 +88,44 @@ export function createRequester(options: RequesterOptions): Requester {
     let renewed = false;
     for (let retries = 0; ; retries++) {
       const { response, credentials } = await attempt(request, signal);
-      const status = response.statusCode!;
-      if (status === 401 && !renewed && credentials.refused()) {
-        renewed = true;
-      } else {
-        const waitMs = retryAfterMs(response);
-        if (waitMs === undefined || retries >= maxRetries) return response;
-        response.resume();
-        await clock.sleep(waitMs, signal);
-        continue;
-      }
+      const isStale: boolean = response.statusCode === 401 && !renewed && credentials.refused();
+      const waitMs = isStale ? 0 : retryAfterMs(response);
+      if (waitMs === undefined || (!isStale && retries >= maxRetries)) return response;
+      renewed ||= isStale;
       response.resume();
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
+    }
+  };
+
+  /** The answer that counts, or its refusal as an error; `use` reads it within the deadline. */
+  const ask = async <T>(request: RawRequest, use: (answer: Answer) => Promise<T>): Promise<T> => {
+    const what = `${request.method} ${request.path}`;
+    const limit = deadline(clock, request.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs, request.signal, what);
+    try {
+      const response = await settle(request, limit.signal);
+      const read = () => readBody(response, maxResponseBytes, what, limit.signal);
+      if (response.statusCode! < 400) return await use({ response, read });
+      throw apiError(response.statusCode!, (await read()).toString('utf8'), what);
+    } finally {
+      limit.done();
     }
   };
 
   return {
-    async raw(request) {
-      const what = `${request.method} ${request.path}`;
-      const limit = deadline(clock, request.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs, request.signal, what);
-      try {
-        const response = await settle(request, limit.signal);
-        const body = await readBody(response, maxResponseBytes, what, limit.signal);
-        if (response.statusCode! >= 400) throw apiError(response.statusCode!, body.toString('utf8'), what);
+    raw: (request) =>
+      ask(request, async ({ response, read }) => {
+        const body = await read();
         const wanted = request.leaveOut === undefined ? body : leaveOut(body, request.leaveOut);
         return { status: response.statusCode!, headers: response.headers, text: wanted.toString('utf8') };
-      } finally {
-        limit.done();
-      }
-    },
-    async open(request) {
-      const what = `${request.method} ${request.path}`;
-      const limit = deadline(clock, request.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs, request.signal, what);
-      try {
-        const response = await settle(request, limit.signal);
-        if (response.statusCode! < 400) return response;
-        const body = await readBody(response, 1024 * 1024, what, limit.signal);
-        throw apiError(response.statusCode!, body.toString('utf8'), what);
-      } finally {
-        limit.done();
-      }
-    },
+      }),
+    open: (request) => ask(request, async ({ response }) => response),
     close: transport.close,
   };
+}
+
+interface Answer {
+  response: IncomingMessage;
+  read(): Promise<Buffer>;
 }
 
 function target(server: string, { path, query = {} }: RawRequest): URL {
