@@ -23,76 +23,104 @@ export const wait = (words: string[], options: WaitOptions): Promise<void> => {
   return withSession(options, (session) => waitFor(session, [...new Set(names)], options));
 };
 
+/** Why the wait is over; a node is one that never will reach it. */
+type End = 'reached' | 'timeout' | 'interrupted' | 'missing' | 'failed' | ConfiguredNode;
+
 async function waitFor(session: Session, names: string[], options: WaitOptions): Promise<void> {
-  const { references, signal, terminal } = session;
-  const done = new AbortController();
-  const waiting = new Map<string, ConfiguredNode>();
-  let isLate = false;
-  let hasLooked = false;
-  // However short the time is, there is one look; `--timeout=0` is only that.
-  const giveUp = () => {
-    isLate = true;
-    if (hasLooked) done.abort('timeout');
-  };
-  const timer = setTimeout(giveUp, options.timeout);
-  const onInterrupt = () => done.abort('interrupted');
+  const { references, signal } = session;
+  const lookout = new Lookout(session, names, options);
+  const timer = setTimeout(() => lookout.giveUp(), options.timeout);
+  const onInterrupt = () => lookout.end('interrupted');
   signal.addEventListener('abort', onInterrupt, { once: true });
-  const seen = new Set<string>();
-  const look = (node: ConfiguredNode) => {
-    if (names.length > 0 && !names.includes(node.name)) return;
-    const answer = reaches(node, options.for);
-    if (answer === 'not yet') waiting.set(node.name, node);
-    else if (!seen.has(node.name) || waiting.has(node.name)) {
-      waiting.delete(node.name);
-      if (answer === 'yes') terminal.print(`node/${node.name} condition met`);
-    }
-    seen.add(node.name);
-    if (answer === 'never') done.abort(node);
-  };
-  let failure: unknown;
   try {
-    const [only] = names;
     await references.follow({
-      signal: done.signal,
-      ...(names.length === 1 && only !== undefined && { name: only }),
+      signal: lookout.signal,
+      ...(names.length === 1 && { name: names[0]! }),
       ...(options.selector !== undefined && { labelSelector: options.selector }),
-      onList(present) {
-        const missing = names.filter((name) => !present.some((node) => node.name === name));
-        if (missing.length > 0 || present.length === 0) {
-          const what =
-            missing.length > 0 ? `node ${missing.map((name) => `'${name}'`).join(', ')}` : 'node that matches';
-          failure = new CannotRun(`there is no ${what}; 'relet get' lists them`);
-          return done.abort('missing');
-        }
-        for (const node of present) look(node);
-        hasLooked = true;
-        if (waiting.size === 0) done.abort('reached');
-        else if (isLate) giveUp();
-      },
-      onChange(node, gone) {
-        if (gone) return;
-        look(node);
-        if (waiting.size === 0) done.abort('reached');
-      },
-      onFailure(error) {
-        failure = error;
-        // A server that refuses will go on refusing; one that is away may come back.
-        if (isLate || (error instanceof Error && error.name === 'ApiError')) done.abort('failed');
-      },
+      onList: (present) => lookout.first(present),
+      onChange: (node, gone) => gone || lookout.next(node),
+      onFailure: (error) => lookout.fail(error),
     });
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', onInterrupt);
   }
-  conclude(done.signal.reason as string | ConfiguredNode, [...waiting.values()], options, failure);
+  conclude(lookout.signal.reason as End, lookout, options);
 }
 
-function conclude(
-  reason: string | ConfiguredNode,
-  waiting: ConfiguredNode[],
-  { for: goal, timeout }: WaitOptions,
-  failure: unknown,
-): void {
+/** Who has not reached the goal yet, and whether there is anything left to wait for. */
+class Lookout {
+  readonly waiting = new Map<string, ConfiguredNode>();
+  failure: unknown;
+  readonly #reached = new Set<string>();
+  readonly #over = new AbortController();
+  #isLate = false;
+  #hasLooked = false;
+
+  constructor(
+    readonly session: Session,
+    readonly names: string[],
+    readonly options: WaitOptions,
+  ) {}
+
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  end(why: End): void {
+    this.#over.abort(why);
+  }
+
+  /** However short the time is, there is one look; `--timeout=0` is only that. */
+  giveUp(): void {
+    this.#isLate = true;
+    if (this.#hasLooked) this.end('timeout');
+  }
+
+  first(present: ConfiguredNode[]): void {
+    const missing = this.names.filter((name) => !present.some((node) => node.name === name));
+    if (missing.length > 0 || present.length === 0) {
+      const what = missing.length > 0 ? `node ${missing.map((name) => `'${name}'`).join(', ')}` : 'node that matches';
+      this.failure = new CannotRun(`there is no ${what}; 'relet get' lists them`);
+      this.end('missing');
+      return;
+    }
+    // All of them wait, until each was looked at.
+    for (const node of present) if (this.#isMeant(node)) this.waiting.set(node.name, node);
+    for (const node of present) this.next(node);
+    this.#hasLooked = true;
+    if (this.#isLate) this.giveUp();
+  }
+
+  next(node: ConfiguredNode): void {
+    if (!this.#isMeant(node)) return;
+    const answer = reaches(node, this.options.for);
+    if (answer === 'never') this.end(node);
+    else if (answer === 'not yet') {
+      this.waiting.set(node.name, node);
+      this.#reached.delete(node.name);
+    } else this.#reach(node.name);
+  }
+
+  #reach(name: string): void {
+    this.waiting.delete(name);
+    if (!this.#reached.has(name)) this.session.terminal.print(`node/${name} condition met`);
+    this.#reached.add(name);
+    if (this.waiting.size === 0) this.end('reached');
+  }
+
+  #isMeant({ name }: ConfiguredNode): boolean {
+    return this.names.length === 0 || this.names.includes(name);
+  }
+
+  /** A server that refuses will go on refusing; one that is away may come back. */
+  fail(error: unknown): void {
+    this.failure = error;
+    if (this.#isLate || (error instanceof Error && error.name === 'ApiError')) this.end('failed');
+  }
+}
+
+function conclude(reason: End, { waiting, failure }: Lookout, { for: goal, timeout }: WaitOptions): void {
   if (reason === 'reached' || reason === 'interrupted') return;
   if (typeof reason !== 'string') {
     process.exitCode = 1;
@@ -103,7 +131,7 @@ function conclude(
   }
   if (reason !== 'timeout') throw failure;
   process.exitCode = 3;
-  const states = waiting.slice(0, 10).map((node) => `${node.name} (${stateText(node, Date.now())})`);
-  const more = waiting.length > 10 ? ` and ${waiting.length - 10} more` : '';
+  const states = [...waiting.values()].slice(0, 10).map((node) => `${node.name} (${stateText(node, Date.now())})`);
+  const more = waiting.size > 10 ? ` and ${waiting.size - 10} more` : '';
   process.stderr.write(`relet: not '${goal}' after ${timeout / 1000} s: ${states.join(', ')}${more}\n`);
 }
