@@ -87,6 +87,16 @@ async function rigWithNodeConfig(spec: object = {}, metadata: object = {}): Prom
   return rig;
 }
 
+/** A node that runs the ConfigMap 'one', by its NodeConfig. */
+async function rigRunningOne(): Promise<ClusterRig> {
+  const rig = await rigWithNodeConfig();
+  const metadata = { name: 'one', namespace: 'kube-system', labels };
+  await rig.createConfigMap('one', { kubelet: rig.node.config() }, { metadata });
+  await point(rig.admin, 'one');
+  await untilStatus(rig, 'active', (status) => status?.config?.active !== undefined);
+  return rig;
+}
+
 describe('a node that follows a NodeConfig', () => {
   test('runs what it refers to, proves it and reports it there, and goes back when it is taken away', async () => {
     const rig = await rigWithNodeConfig();
@@ -146,14 +156,7 @@ describe('a node that follows a NodeConfig', () => {
   });
 
   test('a NodeConfig that nobody decided, deleted and made again, resets nothing', async () => {
-    const rig = await rigWithNodeConfig();
-    await rig.createConfigMap(
-      'one',
-      { kubelet: rig.node.config() },
-      { metadata: { name: 'one', namespace: 'kube-system', labels } },
-    );
-    await point(rig.admin, 'one');
-    await untilStatus(rig, 'active', (status) => status?.config?.active !== undefined);
+    const rig = await rigRunningOne();
     await rig.admin.delete(nodeConfigs, { name: nodeName });
     await rig.node.until('noticed', () => rig.node.log().includes('NodeConfig deleted'));
     await makeNodeConfig(rig.admin, {}, { annotations: { [undecidedAnnotation]: 'true' } });
@@ -174,14 +177,7 @@ describe('a node that follows a NodeConfig', () => {
 
 describe('changing from one reference to the other', () => {
   test('the definition deleted leaves the node running what it runs, also after a restart', async () => {
-    const rig = await rigWithNodeConfig();
-    await rig.createConfigMap(
-      'one',
-      { kubelet: rig.node.config() },
-      { metadata: { name: 'one', namespace: 'kube-system', labels } },
-    );
-    await point(rig.admin, 'one');
-    await untilStatus(rig, 'active', (status) => status?.config?.active !== undefined);
+    const rig = await rigRunningOne();
     await rig.admin.delete(definitions, { name: 'nodeconfigs.relet.dev' });
     await rig.until('the Node tells instead', () => rig.config?.active?.configMap?.name === 'one');
     expect(rig.node.log()).toContain('the API serves NodeConfigs no longer, and one was followed here');
@@ -228,14 +224,7 @@ describe('changing from one reference to the other', () => {
   });
 
   test('a refused permission is no instruction', async () => {
-    const rig = await rigWithNodeConfig();
-    await rig.createConfigMap(
-      'one',
-      { kubelet: rig.node.config() },
-      { metadata: { name: 'one', namespace: 'kube-system', labels } },
-    );
-    await point(rig.admin, 'one');
-    await untilStatus(rig, 'active', (status) => status?.config?.active !== undefined);
+    const rig = await rigRunningOne();
     await rig.admin.delete(bindings, { name: 'test' });
     await rig.node.stop();
     rig.node.boot();

@@ -26,19 +26,9 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.close());
 
-const file = (name: string, text: string): string => {
-  writeFileSync(join(cluster.dir, name), text);
-  return name;
-};
-const sourceOf = async (name: string) => (await cluster.object(name)).spec.configSource?.configMap?.name;
-const payloadOf = async (name: string) => {
-  const configMap = await cluster.admin.get<{
-    data: Record<string, string>;
-    immutable?: boolean;
-    metadata: { labels?: object };
-  }>(configMaps, { namespace: 'kube-system', name: (await sourceOf(name))! });
-  return { ...configMap, text: configMap.data.kubelet! };
-};
+const file = (name: string, text: string) => cluster.file(name, text);
+const sourceOf = (name: string) => cluster.sourceOf(name);
+const payloadOf = (name: string) => cluster.payloadOf(name);
 
 describe('relet set', () => {
   test('changes a field: a hashed, immutable, labelled ConfigMap, assigned and active', async () => {

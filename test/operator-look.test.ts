@@ -1,7 +1,4 @@
-/** Verbs that look, against the API server as a process, in a pipe, with nodes played by the test. */
-import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configMaps, nodes } from '../src/kube/resource-type.js';
 import { header, OperatorCluster, type PlayedNode } from './operator-rig.js';
@@ -27,19 +24,9 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.close());
 
-const file = (name: string, text: string): string => {
-  writeFileSync(join(cluster.dir, name), text);
-  return name;
-};
-const sourceOf = async (name: string) => (await cluster.object(name)).spec.configSource?.configMap?.name;
-const payloadOf = async (name: string) => {
-  const configMap = await cluster.admin.get<{
-    data: Record<string, string>;
-    immutable?: boolean;
-    metadata: { labels?: object };
-  }>(configMaps, { namespace: 'kube-system', name: (await sourceOf(name))! });
-  return { ...configMap, text: configMap.data.kubelet! };
-};
+const file = (name: string, text: string) => cluster.file(name, text);
+const sourceOf = (name: string) => cluster.sourceOf(name);
+const payloadOf = (name: string) => cluster.payloadOf(name);
 
 describe('words that cannot be meant', () => {
   test.each([

@@ -1,6 +1,6 @@
 /** A cluster for an operator's tests: the API server as a process, nodes whose part the test plays, and relet in a pipe or on a terminal. */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -26,6 +26,12 @@ export interface RunOptions {
   stdin?: string;
   env?: Record<string, string>;
   cwd?: string;
+}
+
+interface AssignedConfigMap {
+  data: Record<string, string>;
+  immutable?: boolean;
+  metadata: { labels?: object };
 }
 
 export class OperatorCluster {
@@ -61,6 +67,23 @@ export class OperatorCluster {
       child.kill('SIGTERM');
       await ended;
     });
+  }
+
+  /** A file where relet runs; its name. */
+  file(name: string, text: string): string {
+    writeFileSync(join(this.dir, name), text);
+    return name;
+  }
+
+  /** The ConfigMap that a node is assigned. */
+  async sourceOf(node: string): Promise<string | undefined> {
+    return (await this.object(node)).spec.configSource?.configMap?.name;
+  }
+
+  async payloadOf(node: string) {
+    const place = { namespace: 'kube-system', name: (await this.sourceOf(node))! };
+    const configMap = await this.admin.get<AssignedConfigMap>(configMaps, place);
+    return { ...configMap, text: configMap.data.kubelet! };
   }
 
   async close(): Promise<void> {
