@@ -168,7 +168,7 @@ async function dispatch(
   }
   const resource = parts.registry.find(info.apiGroup, info.apiVersion, info.resource);
   const isPage = resource === undefined || (resource.typedItems === true && isAcross(resource, info));
-  if (isPage && !parts.registry.hasBuiltIn(info.apiGroup, info.apiVersion)) {
+  if (isPage && !parts.registry.hasBuiltIn(info.apiGroup)) {
     answerPageNotFound(exchange);
     return;
   }

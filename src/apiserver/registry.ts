@@ -25,9 +25,9 @@ export class Registry {
     return this.all().some((resource) => resource.group === group);
   }
 
-  /** Whether kinds of Kubernetes itself are in that version: those of CRDs have no shape. */
-  hasBuiltIn(group: string, version: string): boolean {
-    return this.all().some((entry) => entry.group === group && entry.version === version && entry.shape !== undefined);
+  /** Whether kinds of Kubernetes itself are in that group: those of CRDs have no shape. */
+  hasBuiltIn(group: string): boolean {
+    return this.all().some((entry) => entry.group === group && entry.shape !== undefined);
   }
 
   findKind(group: string, version: string, kind: string): Resource | undefined {

@@ -131,3 +131,8 @@ test('beside the kinds of CRDs there is no page', async () => {
   const { code, text } = await client.call({ path: '/apis/example.com/v1/nothing' });
   expect([code, text.trim()]).toEqual([404, '404 page not found']);
 });
+
+test('a version that a group of Kubernetes does not have is answered with a Status', async () => {
+  const { json } = await client.call({ path: '/apis/batch/v1beta1/namespaces/default/cronjobs' });
+  expect(json).toMatchObject({ kind: 'Status', message: 'the server could not find the requested resource' });
+});

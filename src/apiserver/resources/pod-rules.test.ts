@@ -24,6 +24,10 @@ test('a plain pod is taken', () => {
   expect(refusals({})).toEqual([]);
 });
 
+test('a pod without containers is not', () => {
+  expect(refusals({ containers: null })).toEqual(['spec.containers: Required value']);
+});
+
 describe('of a container', () => {
   const at = 'spec.containers[0]';
   test.each<[string, object, string[]]>([

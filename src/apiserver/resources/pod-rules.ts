@@ -32,7 +32,9 @@ export function validateNewPod(pod: KubeObject): FieldError[] {
 
 export function validatePod(pod: KubeObject): FieldError[] {
   const spec = podSpec(pod);
-  const { containers = [], restartPolicy = '', dnsPolicy = '' } = spec;
+  const { restartPolicy = '', dnsPolicy = '' } = spec;
+  // A list that must be there is null where it is not.
+  const containers = spec.containers ?? [];
   const volumes = new Set((spec.volumes ?? []).map(({ name }) => `${name}`));
   const around = { taken: new Set<string>(), volumes, hostNetwork: spec.hostNetwork === true };
   return [
