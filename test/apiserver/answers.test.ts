@@ -340,3 +340,8 @@ describe('other kinds', () => {
     expect((await send('POST', '/apis/example.com/v1/toys', toy('v1', {}))).text).toBe('404 page not found\n');
   });
 });
+
+test('no rules are kept as null, however they are written', async () => {
+  for (const [name, rules] of Object.entries({ empty: [], missing: undefined, null: null }))
+    expect((await send('POST', `${rbac}/roles`, { metadata: { name }, rules })).json.rules).toBeNull();
+});

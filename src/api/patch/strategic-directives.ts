@@ -10,22 +10,20 @@ export const retainKeys = '$retainKeys';
 export const orderPrefix = '$setElementOrder/';
 export const deletePrefix = '$deleteFromPrimitiveList/';
 
-/** Values that are new carry their directives and nulls in vain. */
+/**
+ * What is left of a value that is new: no nulls, and nothing that says what to do with something old; undefined where that is the
+ * whole value. Directives that are keys of their own stay, as Kubernetes leaves them: as fields that nobody knows.
+ */
 export function withoutDirectives(value: unknown): unknown {
-  if (Array.isArray(value)) {
-    return value.filter((item) => !(isObject(item) && Object.hasOwn(item, directive))).map(withoutDirectives);
-  }
+  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isObject(value)) return value;
-  if (value[directive] === 'delete') return {};
+  if (Object.hasOwn(value, directive)) return undefined;
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key, item]) => item !== null && !isDirective(key))
-      .map(([key, item]) => [key, withoutDirectives(item)]),
+      .filter(([, item]) => item !== null)
+      .map(([key, item]) => [key, withoutDirectives(item)])
+      .filter(([, item]) => item !== undefined),
   );
-}
-
-function isDirective(key: string): boolean {
-  return key === directive || key === retainKeys || key.startsWith(orderPrefix) || key.startsWith(deletePrefix);
 }
 
 export function isObject(value: unknown): value is JsonObject {

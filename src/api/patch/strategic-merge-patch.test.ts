@@ -87,10 +87,16 @@ describe('strategic merge patch', () => {
     ],
     ['strategy replace on an object', { replaced: { a: 1 } }, { replaced: { b: 2 } }, { replaced: { b: 2 } }],
     [
-      'directives in new values are dropped',
+      'directives that are keys stay in new values, where nobody knows them',
       {},
       { nested: { $retainKeys: ['x'], x: 1, y: null } },
-      { nested: { x: 1 } },
+      { nested: { $retainKeys: ['x'], x: 1 } },
+    ],
+    [
+      'new values that say what to do with something old are none',
+      { other: 1 },
+      { nested: { $patch: 'replace', x: 1 }, other: { $patch: 'delete' } },
+      {},
     ],
   ])('%s', (_name, target, patch, expected) => {
     expect(apply(target, patch)).toEqual(expected);

@@ -65,9 +65,11 @@ function mergeField(merged: Map<string, unknown>, given: string, value: unknown,
   const current = merged.get(key);
   const field = fieldSchema(schema, key);
   if (kindOf(current) !== kindOf(value)) {
-    if (!isDeletion) merged.set(key, withoutDirectives(value));
+    const left = withoutDirectives(value);
+    if (!isDeletion && left === undefined) merged.delete(key);
+    else if (!isDeletion) merged.set(key, left);
   } else if (isObject(current) && isObject(value)) {
-    merged.set(key, strategyOf(field) === 'replace' ? withoutDirectives(value) : mergeObject(current, value, field));
+    merged.set(key, strategyOf(field) === 'replace' ? value : mergeObject(current, value, field));
   } else if (Array.isArray(current) && Array.isArray(value)) {
     merged.set(key, isDeletion ? without(current, value) : mergeListField(current, value, field));
   } else merged.set(key, value);

@@ -35,6 +35,11 @@ const subjectsOf = (binding: KubeObject) => (binding.subjects ?? []) as Subject[
 const roleRefOf = (binding: KubeObject) => binding.roleRef as RoleRef;
 
 const shared = { group: rbacGroup, createOnUpdate: true, nameRule: checkPathSegment };
+/** Stored, no rules are no list. */
+function dropEmptyRules(role: KubeObject): void {
+  if ((role.rules as unknown[] | null)?.length === 0) role.rules = null;
+}
+
 const roleColumns: Column[] = [nameColumn, createdAtColumn];
 const bindingColumns: Column[] = [
   nameColumn,
@@ -56,6 +61,8 @@ export const roles = builtIn({
   namespaced: true,
   columns: roleColumns,
   rowsMayBeNull: true,
+  prepareForCreate: dropEmptyRules,
+  prepareForUpdate: dropEmptyRules,
   validateCreate: (role) => validateRules(role, true),
   validateUpdate: (role) => twice(validateRules(role, true)),
 });
@@ -69,6 +76,8 @@ export const clusterRoles = builtIn({
   namespaced: false,
   columns: roleColumns,
   rowsMayBeNull: true,
+  prepareForCreate: dropEmptyRules,
+  prepareForUpdate: dropEmptyRules,
   validateCreate: validateClusterRole,
   validateUpdate: (role) => twice(validateClusterRole(role)),
 });
