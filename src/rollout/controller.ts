@@ -11,17 +11,10 @@ import { setMaxListeners } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { type NodeConfig, withConditions } from '../api/node-config.js';
 import type { Clock } from '../clock.js';
-import { isAlreadyExists, isNotFound } from '../kube/api-error.js';
+import { isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { serves } from '../kube/discovery.js';
-import {
-  clusterRoleBindings,
-  clusterRoles,
-  nodeConfigs,
-  type ResourceType,
-  roleBindings,
-  roles,
-} from '../kube/resource-type.js';
+import { clusterRoleBindings, clusterRoles, nodeConfigs, roleBindings, roles } from '../kube/resource-type.js';
 import { type Ending, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import { type ClusterView, followCluster } from './cluster-view.js';
@@ -38,6 +31,7 @@ import {
   nodeStatusRole,
 } from './guards.js';
 import { nodeConfigFor } from './node-config-object.js';
+import { ObjectWriter } from './object-writer.js';
 
 export interface ControllerOptions {
   client: KubeClient;
@@ -87,6 +81,7 @@ class Controller {
   readonly #signal: AbortSignal;
   readonly #view: ClusterView;
   readonly #queue: WorkQueue;
+  readonly #writer: ObjectWriter;
   /** What each NodeConfig named when it was last looked at: what it names no longer may be taken away. */
   readonly #named = new Map<string, Set<string>>();
   #guards: GuardState | undefined;
@@ -98,6 +93,7 @@ class Controller {
     this.#signal = signal;
     // A dozen watches end with it; node would suspect a leak.
     setMaxListeners(0, signal);
+    this.#writer = new ObjectWriter(options.client, signal);
     const { clock, log, counters } = options;
     this.#queue = new WorkQueue({
       clock,
@@ -171,7 +167,7 @@ class Controller {
     // A Node that is gone takes its NodeConfig with it: the garbage collector sees to that.
     if (node === undefined) return;
     if (object === undefined) {
-      await this.#create(nodeConfigs, undefined, nodeConfigFor(node));
+      await this.#writer.create(nodeConfigs, undefined, nodeConfigFor(node));
       counters.nodeConfigsMade++;
       return log.info('NodeConfig made', { node: name });
     }
@@ -193,9 +189,9 @@ class Controller {
   async #ensureNodeRole(node: { name: string; uid?: string }): Promise<void> {
     const [role, binding] = nodeRoleObjects(node);
     const name = nodeRoleName(node.name);
-    if (this.#view.nodeRoles.get(name) === undefined) await this.#create(clusterRoles, undefined, role);
+    if (this.#view.nodeRoles.get(name) === undefined) await this.#writer.create(clusterRoles, undefined, role);
     if (this.#view.nodeRoleBindings.get(name) === undefined)
-      await this.#create(clusterRoleBindings, undefined, binding);
+      await this.#writer.create(clusterRoleBindings, undefined, binding);
   }
 
   // ── grants ──
@@ -219,14 +215,14 @@ class Controller {
     const place = { namespace, name: grantName(name) };
     if (configMap === undefined || wanted.length === 0) {
       if (binding === undefined || (binding.subjects ?? []).length === 0) return;
-      await this.#update(roleBindings, place, { ...binding, subjects: [] });
+      await this.#writer.update(roleBindings, place, { ...binding, subjects: [] });
       return log.info('grant taken back', { configMap: key });
     }
     const identity = { namespace, name, uid: configMap.metadata.uid ?? '' };
-    const role = grantRole(identity);
-    await this.#make(roles, place, this.#inNamespace(this.#view.roles, `${namespace}/${place.name}`), role, ['rules']);
+    const present = this.#inNamespace(this.#view.roles, `${namespace}/${place.name}`);
+    await this.#writer.make(roles, place, { present, wanted: grantRole(identity), fields: ['rules'] });
     const next = grantBinding(identity, wanted);
-    if (await this.#make(roleBindings, place, binding, next, ['subjects'])) {
+    if (await this.#writer.make(roleBindings, place, { present: binding, wanted: next, fields: ['subjects'] })) {
       counters.grantsWritten++;
       log.info('granted', { configMap: key, nodes: wanted.length });
     }
@@ -268,53 +264,11 @@ class Controller {
 
   async #letAllNodesWrite(may: boolean): Promise<void> {
     const { client } = this.#options;
-    if (may) return this.#create(clusterRoleBindings, undefined, nodeStatusBinding());
+    if (may) return this.#writer.create(clusterRoleBindings, undefined, nodeStatusBinding());
     try {
       await client.delete(clusterRoleBindings, { name: nodeStatusRole }, { signal: this.#signal });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
-  }
-
-  // ── writing ──
-
-  /** True when something was written. Only these fields and the owner are compared: the rest is not ours. */
-  async #make<T extends { metadata: { ownerReferences?: unknown; namespace?: string } }>(
-    type: ResourceType,
-    place: { namespace: string; name: string },
-    present: T | undefined,
-    wanted: T,
-    fields: (keyof T)[],
-  ): Promise<boolean> {
-    if (present === undefined) {
-      await this.#create(type, place.namespace, wanted);
-      return true;
-    }
-    const { ownerReferences } = wanted.metadata;
-    const same =
-      fields.every((field) => isDeepStrictEqual(present[field], wanted[field])) &&
-      isDeepStrictEqual(present.metadata.ownerReferences, ownerReferences);
-    if (same) return false;
-    const changes = Object.fromEntries(fields.map((field) => [field, wanted[field]]));
-    await this.#update(type, place, {
-      ...present,
-      ...changes,
-      metadata: { ...present.metadata, ownerReferences },
-    });
-    return true;
-  }
-
-  async #create(type: ResourceType, namespace: string | undefined, object: object): Promise<void> {
-    try {
-      await this.#options.client.create(type, namespace === undefined ? {} : { namespace }, object, {
-        signal: this.#signal,
-      });
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-    }
-  }
-
-  async #update(type: ResourceType, place: { namespace: string; name: string }, object: object): Promise<void> {
-    await this.#options.client.update(type, place, object, { signal: this.#signal });
   }
 }

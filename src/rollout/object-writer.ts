@@ -1,0 +1,55 @@
+/** Writes what the controller owns: made when it is missing, changed where it differs, left alone otherwise. */
+import { isDeepStrictEqual } from 'node:util';
+import { isAlreadyExists } from '../kube/api-error.js';
+import type { KubeClient } from '../kube/client.js';
+import type { ResourceType } from '../kube/resource-type.js';
+
+interface Place {
+  namespace: string;
+  name: string;
+}
+
+interface Owned {
+  metadata: { ownerReferences?: unknown; namespace?: string };
+}
+
+export class ObjectWriter {
+  constructor(
+    readonly client: KubeClient,
+    readonly signal: AbortSignal,
+  ) {}
+
+  /** True when something was written. Only these fields and the owner are compared: the rest is not ours. */
+  async make<T extends Owned>(
+    type: ResourceType,
+    place: Place,
+    { present, wanted, fields }: { present: T | undefined; wanted: T; fields: (keyof T)[] },
+  ): Promise<boolean> {
+    if (present === undefined) {
+      await this.create(type, place.namespace, wanted);
+      return true;
+    }
+    const { ownerReferences } = wanted.metadata;
+    const isSame =
+      fields.every((field) => isDeepStrictEqual(present[field], wanted[field])) &&
+      isDeepStrictEqual(present.metadata.ownerReferences, ownerReferences);
+    if (isSame) return false;
+    const changes = Object.fromEntries(fields.map((field) => [field, wanted[field]]));
+    await this.update(type, place, { ...present, ...changes, metadata: { ...present.metadata, ownerReferences } });
+    return true;
+  }
+
+  /** One that is there already is as good. */
+  async create(type: ResourceType, namespace: string | undefined, object: object): Promise<void> {
+    const place = namespace === undefined ? {} : { namespace };
+    try {
+      await this.client.create(type, place, object, { signal: this.signal });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+
+  async update(type: ResourceType, place: Place, object: object): Promise<void> {
+    await this.client.update(type, place, object, { signal: this.signal });
+  }
+}
