@@ -5,6 +5,7 @@
  */
 import { check } from '../../config/check.js';
 import { decode } from '../../config/decode.js';
+import { fieldsOf } from '../../config/fields.js';
 import { flagAt } from '../../config/flags.js';
 import { resolvePaths } from '../../config/host-paths.js';
 import {
@@ -151,8 +152,10 @@ class Case {
   }
 
   #pinnedByFlags(): string[] {
-    const fields = [...this.#parts.commandLine.values.keys()].map((name) => flagAt(name, this.#minor)?.field);
-    return [...new Set(fields.filter((field) => field !== undefined))].sort();
+    const fields = [...this.#parts.commandLine.values.keys()].map((name) => flagAt(name, this.#minor)?.field ?? '');
+    // Some flags are older than their fields.
+    const isField = (path: string) => fieldsOf(this.#minor).some((field) => field.path === path);
+    return [...new Set(fields)].filter(isField).sort();
   }
 
   #refuse(reason: Refused['reason'], messages: string[]): Refused {

@@ -133,7 +133,9 @@ export async function checkPinned(session: Session, nodes: ConfiguredNode[]): Pr
   const dynamic = nodes.filter(({ status }) => status.active !== undefined).slice(0, mostAsked);
   for (const node of dynamic) {
     const running = await askRunning(session, node);
-    const pinned = running === undefined ? [] : (await pinnedNow(session, node, running)).map(({ path }) => path);
+    const byFlags = running === undefined ? [] : await pinnedNow(session, node, running);
+    // kubeadm pins one on every node, and most configs say nothing there.
+    const pinned = byFlags.filter(({ said }) => said !== undefined).map(({ path }) => path);
     if (pinned.length > 0)
       found.push({
         level: 'warning',

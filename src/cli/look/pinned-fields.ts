@@ -38,8 +38,14 @@ export async function pinnedNow(
   node: ConfiguredNode,
   running: KubeletConfig,
 ): Promise<PinnedField[]> {
-  if (node.pinnedByFlags !== undefined)
-    return node.pinnedByFlags.map((path) => ({ path, said: undefined, runs: getField(running, path) }));
   const active = await readActive(session, node);
+  if (node.pinnedByFlags !== undefined) {
+    const said = active && decode(active.text, { minor: minorOf(node), strict: false }).config;
+    return node.pinnedByFlags.map((path) => ({
+      path,
+      said: said && getField(said, path),
+      runs: getField(running, path),
+    }));
+  }
   return active === undefined ? [] : pinnedFields(active.text, running, minorOf(node));
 }
