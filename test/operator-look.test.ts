@@ -1,3 +1,4 @@
+/** Verbs that look, against the API server as a process, in a pipe, with nodes played by the test. */
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configMaps, nodes } from '../src/kube/resource-type.js';
