@@ -50,6 +50,10 @@ describe('quantities', () => {
   });
 });
 
+test('a text that is too long is no quantity, and nobody waits for it', () => {
+  expect(parseQuantity(`${'1'.repeat(2_000_000)}x`)).toBeUndefined();
+});
+
 describe('as read and shown again', () => {
   test.each([
     ['0100Mi', '0100Mi'],

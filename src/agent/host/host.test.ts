@@ -54,6 +54,13 @@ describe('the environment', () => {
   });
 });
 
+test('of one that says too much, its last words are heard', async () => {
+  const script = 'head -c 3000000 /dev/zero | tr "\\0" x; echo; echo verdict';
+  const { stdout } = await createHost({ PATH: process.env.PATH }).ask(['sh', '-c', script], 10_000);
+  expect(stdout.length).toBe(1_000_000);
+  expect(stdout.endsWith('x\nverdict\n')).toBe(true);
+});
+
 describe('a kubelet of an earlier relet', () => {
   const kubeletProcess = (dir: string, host: Host, files: Files = realFiles) => {
     const { memory, lock, writable } = openDirectory({ dir, host, log: silentLog, files });

@@ -161,8 +161,8 @@ function ask([program, ...args]: string[], env: Environment, timeoutMs: number):
     const text = { stdout: '', stderr: '' };
     for (const stream of ['stdout', 'stderr'] as const)
       child[stream].setEncoding('utf8').on('data', (chunk: string) => {
-        // A kubelet says what is wrong in a few lines; a megabyte is a program gone mad.
-        if (text[stream].length < 1_000_000) text[stream] += chunk;
+        // A kubelet says what is wrong in a few lines, the verdict in the last; a megabyte is a program gone mad.
+        text[stream] = (text[stream] + chunk).slice(-1_000_000);
       });
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, ...text }));

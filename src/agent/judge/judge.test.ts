@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { divideCommandLine } from '../flags.js';
 import { defaultFieldPolicy } from './field-policy.js';
 import { allowFieldsAnnotation, createJudge, type JudgeParts, skipForecastAnnotation } from './judge.js';
-import type { Candidate, JudgeOptions } from './judging.js';
+import type { Candidate, JudgeOptions, Refused } from './judging.js';
 import { impossibleLockFile, type KubeletProbe } from './kubelet-verdict.js';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
@@ -85,6 +85,17 @@ async function judge({
   const candidate: Candidate = { checkpoint: config === undefined ? undefined : checkpoint, kubeletVersion: version };
   return judge.judge(candidate, { history, signal: new AbortController().signal });
 }
+
+test('what is wrong with a config a thousand times over is told in a few lines', async () => {
+  const unknown = Array.from({ length: 1000 }, (_, i) => `f${i}: 1\n`).join('');
+  const { kind, warnings } = await judge({ config: `${header}${unknown}` });
+  expect(kind).toBe('accepted');
+  expect(warnings).toHaveLength(21);
+  expect(warnings.at(-1)).toBe('and 980 more');
+  const refused = await judge({ config: `${header}evictionHard: {memory.available: ${'9x'.repeat(50_000)}}\n` });
+  expect(refused).toMatchObject({ kind: 'refused', reason: 'forecast' });
+  expect((refused as Refused).cause.message.length).toBeLessThan(3000);
+});
 
 describe('judging a config', () => {
   test('a good one is accepted, with where its health is to be asked', async () => {

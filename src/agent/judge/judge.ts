@@ -22,7 +22,7 @@ import { type FieldPolicy, type Objection, objections } from './field-policy.js'
 import { cutOffs, type NodeFacts } from './guards.js';
 import type { Accepted, Candidate, Grounds, Judge, Judgement, JudgeOptions, Refused } from './judging.js';
 import { askKubelet, type KubeletProbe, type KubeletVerdict } from './kubelet-verdict.js';
-import { warningsFor } from './warnings.js';
+import { bounded, warningsFor } from './warnings.js';
 
 export interface JudgeParts {
   commandLine: DividedCommandLine;
@@ -141,7 +141,7 @@ class Case {
     const host = String(getField(effective, 'healthzBindAddress') || '127.0.0.1');
     return {
       kind: 'accepted',
-      warnings: this.#warnings,
+      warnings: bounded(this.#warnings),
       pinnedByFlags: this.#pinnedByFlags(),
       configFile,
       healthz: port === 0 ? undefined : { host: reachable(host), port },
@@ -159,7 +159,8 @@ class Case {
   }
 
   #refuse(reason: Refused['reason'], messages: string[]): Refused {
-    return { kind: 'refused', reason, cause: new Error(messages.join('; ')), warnings: this.#warnings };
+    const cause = new Error(bounded(messages).join('; '));
+    return { kind: 'refused', reason, cause, warnings: bounded(this.#warnings) };
   }
 
   #check(text: string) {

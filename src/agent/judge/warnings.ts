@@ -16,6 +16,15 @@ export function warningsFor(comparison: Comparison): string[] {
   return [...forgotten(comparison), ...gatesLeftBehind(comparison)];
 }
 
+/** A config may have ten thousand things wrong with it; a status, an event and a reader have room for some of them. */
+export function bounded(lines: string[]): string[] {
+  const short = lines.slice(0, mostLines).map((line) => (line.length > longest ? `${line.slice(0, longest)} …` : line));
+  return lines.length > mostLines ? [...short, `and ${lines.length - mostLines} more`] : short;
+}
+
+const mostLines = 20;
+const longest = 1000;
+
 /** A dynamic config replaces the local files as a whole: what only they set falls back to its default. */
 function forgotten({ candidate, local, candidateEffective, localEffective, minor }: Comparison): string[] {
   return diff(localEffective, candidateEffective, minor)
