@@ -1,7 +1,11 @@
 /** Values as Go's fmt prints them inside the kubelet's messages. */
 
+/** Printable ASCII without quote and backslash: nearly everything there is. */
+const plain = /^[ !#-[\]-~]*$/;
+
 /** `%q`: a quoted string with Go's escapes. */
 export function quote(text: string): string {
+  if (plain.test(text)) return `"${text}"`;
   let out = '"';
   for (const char of text) {
     const code = char.codePointAt(0)!;
