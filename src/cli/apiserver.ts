@@ -1,5 +1,4 @@
 /** `relet apiserver`: the embedded control plane as a process of its own. */
-import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
 import pkg from '../../package.json' with { type: 'json' };
 import { parseModes } from '../apiserver/access/access.js';
@@ -7,6 +6,7 @@ import { readTokenFile } from '../apiserver/access/token-file.js';
 import { type ApiServerOptions, startApiServer } from '../apiserver/apiserver.js';
 import { createLog, type Log } from '../log.js';
 import { runVerb, verb } from './command-line.js';
+import { readNamedBy } from './why-unreadable.js';
 
 interface Flags {
   dataDir: string;
@@ -84,7 +84,7 @@ async function serve(flags: Flags): Promise<void> {
   try {
     await run(flags, log);
   } catch (error) {
-    log.error('relet apiserver cannot start', { error });
+    log.error('relet apiserver cannot start', { error: whyNot(error as NodeJS.ErrnoException, flags) });
     process.exit(1);
   }
 }
@@ -100,6 +100,23 @@ async function run(flags: Flags, log: Log): Promise<void> {
   log.info('closing', { signal });
   await server.close();
   process.exit(0);
+}
+
+/** What the system says of a place or an address, as what to do about the flag. */
+function whyNot(error: NodeJS.ErrnoException, { dataDir, bindAddress, port }: Flags): unknown {
+  switch (`${error.code} ${error.syscall}`) {
+    case 'EADDRINUSE listen':
+      return `port ${port} is taken by another program: stop it, or choose another with --port (0 takes any)`;
+    case 'EADDRNOTAVAIL listen':
+      return `--bind-address=${bindAddress} is no address of this machine`;
+    case 'EACCES listen':
+      return `port ${port} is for root: choose one from 1024 on with --port`;
+    case 'EEXIST mkdir':
+    case 'ENOTDIR mkdir':
+      return `--data-dir=${dataDir} is no directory: give another`;
+    default:
+      return error;
+  }
 }
 
 function serverOptions(flags: Flags, log: Log): ApiServerOptions {
@@ -119,12 +136,12 @@ function serverOptions(flags: Flags, log: Log): ApiServerOptions {
     ...(tokenAuthFile === undefined ? {} : { tokens: [readTokens(tokenAuthFile, log)] }),
     ...(kubeletCertificateAuthority === undefined
       ? {}
-      : { kubeletCa: readFileSync(kubeletCertificateAuthority, 'utf8') }),
+      : { kubeletCa: readNamedBy('kubelet-certificate-authority', kubeletCertificateAuthority) }),
   };
 }
 
 function readTokens(file: string, log: Log) {
-  const { tokens, warnings } = readTokenFile(readFileSync(file, 'utf8'), file);
+  const { tokens, warnings } = readTokenFile(readNamedBy('token-auth-file', file), file);
   for (const warning of warnings) log.warn('token file', { warning });
   return tokens;
 }

@@ -12,8 +12,8 @@ import { createLog } from '../log.js';
 import { newControllerCounters, runController } from '../rollout/controller.js';
 import type { GuardChoice } from '../rollout/guards.js';
 import { serveControllerMetrics } from '../rollout/metrics.js';
-import { CannotRun } from './cannot-run.js';
 import { InvalidArgumentError, oneOf, runVerb, verb } from './command-line.js';
+import { explained } from './explain-failure.js';
 
 interface Flags {
   configNamespaces: string[];
@@ -94,7 +94,7 @@ function identity({ kubeconfig }: Flags, log: ReturnType<typeof createLog>) {
   try {
     return kubeconfigSource({ paths, mustExist, readYaml: readPlain, env: process.env, clock: systemClock, log });
   } catch (error) {
-    throw new CannotRun((error as Error).message, { cause: error });
+    throw explained(error, '');
   }
 }
 

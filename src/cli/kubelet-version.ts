@@ -23,7 +23,7 @@ export function parseKubeletVersion(text: string): KubeletVersion {
   const than = asked > minor ? 'newer' : 'older';
   return {
     minor,
-    note: `1.${asked} is ${than} than relet knows (1.${oldestMinor} to 1.${newestMinor}), read as 1.${minor}`,
+    note: `kubelet 1.${minor}: 1.${asked} is ${than} than relet knows (1.${oldestMinor} to 1.${newestMinor})`,
   };
 }
 

@@ -119,6 +119,12 @@ describe('relet apiserver', () => {
     [['--port', '99999', '--data-dir', 'x'], 2, 'a port is a number from 0 to 65535'],
     [['--feature-gates', 'Nonsense=true', '--data-dir', 'x'], 2, "there is no feature gate 'Nonsense'"],
     [['--authorization-mode', 'Webhook', '--data-dir', 'x'], 1, 'Webhook'],
+    [
+      ['--token-auth-file', '/missing', '--data-dir', 'x'],
+      1,
+      '--token-auth-file=/missing: cannot be read: there is no such file',
+    ],
+    [['--data-dir', '/dev/null'], 1, '--data-dir=/dev/null is no directory: give another'],
     [[], 2, "required option '--data-dir <dir>' not specified"],
   ])('%j is refused with %d', (flags, code, message) => {
     const { status, stderr } = runRelet(['apiserver', ...flags], { cwd: home });

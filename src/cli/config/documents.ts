@@ -4,6 +4,7 @@
  */
 import { CannotRun } from '../cannot-run.js';
 import { readAtMost } from '../read-at-most.js';
+import { whyUnreadable } from '../why-unreadable.js';
 
 export interface ConfigDocument {
   /** The file, or `file#name/key` where it holds several. */
@@ -50,14 +51,6 @@ export function readBytes(file: string): Buffer {
   try {
     return readAtMost(file, mostBytes);
   } catch (error) {
-    throw new CannotRun(`cannot read ${name}: ${reason(error)}`);
+    throw new CannotRun(`cannot read ${name}: ${whyUnreadable(error)}`);
   }
-}
-
-function reason(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return 'there is no such file';
-  if (code === 'EISDIR') return 'it is a directory; name the files in it';
-  if (code === 'EACCES') return 'permission denied';
-  return message;
 }

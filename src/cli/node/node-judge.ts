@@ -1,5 +1,4 @@
 /** The judge of a node: what is known is answered from disk, and only what is new loads the rest. */
-import { readFileSync } from 'node:fs';
 import pkg from '../../../package.json' with { type: 'json' };
 import { sha256 } from '../../agent/disk/checkpoints.js';
 import type { Memory } from '../../agent/disk/memory.js';
@@ -10,6 +9,7 @@ import { lastingJudge } from '../../agent/judge/lasting-judge.js';
 import { localFiles } from '../../agent/judge/local-config.js';
 import { describeMachine } from '../../agent/judge/machine.js';
 import type { Files } from '../../atomic-file.js';
+import { readNamedBy } from '../why-unreadable.js';
 
 export interface NodeJudgeParts {
   divided: DividedCommandLine;
@@ -27,7 +27,7 @@ export type PolicyFile = { text: string; file: string } | undefined;
 /** A policy that cannot be read is said at the start, and not when it is needed. */
 export async function readPolicyFile(file: string | undefined): Promise<PolicyFile> {
   if (file === undefined) return undefined;
-  const text = readFileSync(file, 'utf8');
+  const text = readNamedBy('field-policy', file);
   const { readFieldPolicy } = await import('./host-judge.js');
   readFieldPolicy(text, file);
   return { text, file };
