@@ -230,15 +230,17 @@ function findVerb(method: string, info: RequestInfo, resource: Resource): Verb {
         : noSuchResource();
     allowed = subresource.verbs;
   }
-  // A collection has no PUT and no PATCH, an object no POST.
+  // A collection has no PUT and no PATCH, an object no POST; kinds of CRDs are asked by another hand, which is less strict.
+  const isCustom = resource.typedItems === true;
   const isWhole = info.name === '' || info.verb === 'list' || info.verb === 'watch' || info.verb === 'deletecollection';
   const needsName = info.verb === 'get' || info.verb === 'update' || info.verb === 'patch' || info.verb === 'delete';
   const misplaced =
     isAcross(resource, info) ||
     needsName === isWhole ||
-    (info.verb === 'create' && info.name !== '' && info.subresource === '');
+    (info.verb === 'create' && info.name !== '' && info.subresource === '' && !isCustom);
   const verb = Object.hasOwn(verbs, info.verb) ? verbs[info.verb] : undefined;
-  if (verb === undefined || misplaced || method === 'HEAD' || !allowed.includes(info.verb)) throw methodNotAllowed();
+  if (verb === undefined || misplaced || (method === 'HEAD' && !isCustom) || !allowed.includes(info.verb))
+    throw methodNotAllowed();
   return verb;
 }
 

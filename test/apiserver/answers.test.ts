@@ -338,6 +338,9 @@ describe('other kinds', () => {
     expect([other.code, other.json.details.causes[0].message]).toEqual([422, 'Invalid value: "Other": must be Toy']);
     expect((await send('POST', toys('v2'), toy('v2', { a: 'x', b: 'y' }))).json.spec).toEqual({ a: 'x' });
     expect((await send('POST', '/apis/example.com/v1/toys', toy('v1', {}))).text).toBe('404 page not found\n');
+    expect((await send('HEAD', `${toys('v1')}/v2`)).code).toBe(200);
+    const held = await patch(`${toys('v1')}/v2`, 'merge', { metadata: { finalizers: ['mine'] } });
+    expect(String(held.headers.warning)).toContain('metadata.finalizers: \\"mine\\": prefer a domain-qualified');
   });
 });
 

@@ -1,5 +1,6 @@
 /** Makes a resource of each version that a CRD serves: schema, columns and names are data there as they are for built-in kinds. */
 import { type FieldError, invalidField } from '../../api/field-error.js';
+import { goQuote } from '../../api/go-quote.js';
 import type { KubeObject } from '../../api/object.js';
 import type { Column, Decoded, Resource } from '../resource.js';
 import { age, ageColumn, nameColumn } from '../resources/columns.js';
@@ -65,6 +66,7 @@ function customResource(crd: KubeObject, version: Version): Resource {
     prepareForUpdate(object, old, subresource) {
       if (hasStatus) keepOtherPart(object, old, subresource);
     },
+    warnings: finalizerWarnings,
     validateCreate: (object) => [
       ...withRuleErrors(validate(object, schema, ''), rules, object),
       ...scaleErrors(scale, object, ''),
@@ -130,6 +132,14 @@ function keepOtherPart(object: KubeObject, old: KubeObject, subresource: string)
   object.metadata = metadata;
   if (resourceVersion !== undefined) object.metadata.resourceVersion = resourceVersion;
   if (managedFields !== undefined) object.metadata.managedFields = managedFields;
+}
+
+/** Custom objects may be held by names of any form; those of one word may be another's too. */
+function finalizerWarnings({ metadata }: KubeObject): string[] {
+  const advice = 'prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers';
+  return (metadata.finalizers ?? [])
+    .filter((name) => !name.includes('/') && name !== 'orphan' && name !== 'foregroundDeletion')
+    .map((name) => `metadata.finalizers: ${goQuote(name)}: ${advice}`);
 }
 
 function validate(object: KubeObject, schema: JsonSchema, subresource: string): FieldError[] {

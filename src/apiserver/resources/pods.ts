@@ -36,14 +36,14 @@ export const pods = builtIn({
   },
   returnsDeleted: true,
   statusResets: ['metadata.deletionTimestamp', 'metadata.ownerReferences'],
-  setDefaults: setPodDefaults,
+  setDefaults(pod) {
+    setPodDefaults(pod);
+    if (pod.status !== undefined) agreeOnAddress(pod);
+  },
   prepareForCreate(pod) {
     pod.status = { phase: 'Pending', qosClass: qosClass(podSpec(pod)) };
   },
-  prepareForUpdate(pod, old, subresource) {
-    keepOtherPart(pod, old, subresource);
-    if (subresource === 'status') agreeOnAddress(pod);
-  },
+  prepareForUpdate: keepOtherPart,
   validateCreate: validateNewPod,
   validateUpdate: (pod, old, subresource) =>
     subresource === '' ? [...validatePod(pod), ...validateSpecUpdate(podSpec(pod), podSpec(old))] : [],

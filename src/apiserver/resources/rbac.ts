@@ -121,7 +121,7 @@ function validateBindingUpdate(binding: KubeObject, old: KubeObject, isNamespace
 function subjectNames(binding: KubeObject, kind: string): string {
   return subjectsOf(binding)
     .filter((subject) => subject.kind === kind)
-    .map(({ name, namespace = '' }) => (kind === 'ServiceAccount' && namespace !== '' ? `${namespace}/${name}` : name))
+    .map(({ name, namespace = '' }) => (kind === 'ServiceAccount' ? `${namespace}/${name}` : name))
     .join(', ');
 }
 
