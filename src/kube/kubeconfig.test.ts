@@ -3,8 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node';
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { readPlain } from '../config/plain-document.js';
 import { inClusterConnection, resolveConnection } from './connection.js';
 import { type Kubeconfig, kubeconfigPaths, loadKubeconfig } from './kubeconfig.js';
@@ -178,6 +179,25 @@ describe('in a Pod', () => {
       user: { tokenFile: join(dir, 'token') },
       cluster: { 'certificate-authority': join(dir, 'ca.crt') },
     });
+  });
+
+  test.each([
+    ['an IPv6 address', { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }],
+    ['an IPv4 address and another port', { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '6443' }],
+  ])('the official client reads the same out of it: %s', (_what, env) => {
+    const mount = join(dir, 'var/run/secrets/kubernetes.io/serviceaccount');
+    mkdirSync(mount, { recursive: true });
+    for (const [file, text] of Object.entries({ token: 'abc', 'ca.crt': 'ca', namespace: 'home' }))
+      writeFileSync(join(mount, file), text);
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+    const theirs = new KubeConfig();
+    theirs.loadFromCluster(dir);
+    vi.unstubAllEnvs();
+    const ours = inClusterConnection(env, mount);
+    expect(ours?.server).toBe(theirs.getCurrentCluster()?.server);
+    expect(ours?.cluster['certificate-authority']).toBe(theirs.getCurrentCluster()?.caFile);
+    expect(ours?.user.tokenFile).toBe(theirs.getCurrentUser()?.authProvider?.config.tokenFile);
+    expect(ours?.namespace).toBe(theirs.getContextObject(theirs.getCurrentContext())?.namespace);
   });
 
   test('nothing is assumed outside one', () => {

@@ -1,7 +1,9 @@
 /** Reaching the server through proxies that are really there, and knowing when not to. */
+import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
+import { createServer as createHttpsServer, type RequestOptions, request } from 'node:https';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Authority, createAuthority } from '../../test/pki.js';
 import { answerJson, type ScriptedServer, startScriptedServer } from '../../test/scripted-server.js';
@@ -167,6 +169,39 @@ describe('through a proxy', () => {
       };
       socket.on('data', onData).on('error', () => {});
     });
+
+  /** As the official client for Node asks. */
+  const askWithLibrary = async (proxyUrl: string) => {
+    const config = new KubeConfig();
+    const caData = Buffer.from(authority.cert).toString('base64');
+    config.loadFromOptions({
+      clusters: [{ name: 'c', server: 'https://api.example:6443', caData, proxyUrl, skipTLSVerify: false }],
+      users: [{ name: 'u', token: 't' }],
+      contexts: [{ name: 'x', cluster: 'c', user: 'u' }],
+      currentContext: 'x',
+    });
+    const options: RequestOptions = {};
+    await config.applyToHTTPSOptions(options);
+    const sent = request('https://api.example:6443/api/v1/nodes/a', options).end();
+    const [response] = await once(sent, 'response');
+    response.resume();
+    await once(response, 'end');
+  };
+
+  test.each([
+    // kubectl lets a socks5 proxy resolve names, and so do we; for the official client that is another scheme.
+    ['http', 'http', () => createHttpServer().on('connect', onConnect), 'me:p%40ss@'],
+    ['socks5', 'socks5h', () => socks('mep@ss'), 'me:p%40ss@'],
+    ['socks5', 'socks5h', () => socks(), ''],
+  ] as const)('%s: proxy and server see the same as from the official client', async (ours, theirs, make, login) => {
+    const seenOf = async (by: typeof ask | typeof askWithLibrary, scheme: string) => {
+      const port = await listen(make());
+      await by(`${scheme}://${login}127.0.0.1:${port}`);
+      const { authorization, host } = api.asked.pop()!.headers;
+      return { proxy: seen.pop(), authorization, host };
+    };
+    expect(await seenOf(ask, ours)).toEqual(await seenOf(askWithLibrary, theirs));
+  });
 
   test('socks5: the proxy resolves the name', async () => {
     const port = await listen(socks());
