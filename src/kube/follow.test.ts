@@ -163,6 +163,21 @@ describe('follow', () => {
     expect(watchesAsked(server)).toEqual(['5', '6']);
   });
 
+  test('waits longer each time for an event that nobody can make sense of', async () => {
+    const senseless: Script = (response) => response.end(line('MODIFIED', node('a', '6')));
+    const { clock, heard } = await setUp(api({ watches: [senseless, senseless, senseless] }), {
+      onChange() {
+        throw new Error('what?');
+      },
+    });
+    for (const ms of [1000, 2000]) {
+      await clock.untilSleeping((sleeping) => sleeping === ms);
+      clock.advance(ms);
+    }
+    await clock.untilSleeping((sleeping) => sleeping === 4000);
+    expect(heard.filter((what) => what === 'watch failed: what?')).toHaveLength(3);
+  });
+
   test('does not list in circles when the server always forgets', async () => {
     const forget: Script = (response) => answerStatus(response, 410, 'Expired', 'old');
     const { clock, heard } = await setUp(api({ watches: [forget, forget, forget, forget] }));
@@ -173,6 +188,7 @@ describe('follow', () => {
   test.each<[string, string, string]>([
     ['is not JSON', '{"type":"ADD', 'not JSON'],
     ['is no event', '{"type":"PARTY","object":{}}', 'no event'],
+    ['is of nothing', '{"type":"MODIFIED","object":{}}', 'no event'],
     ['has no object', '{"type":"ADDED"}', 'no event'],
   ])('ends a watch whose line %s, says so, and resumes from the last good one', async (_name, bad, why) => {
     const { clock, heard, until, server } = await setUp(

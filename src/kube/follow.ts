@@ -98,9 +98,10 @@ async function watchOnce<T extends KubeObject>(client: KubeClient, options: Foll
   });
   for await (const event of events) {
     heard = true;
+    if (event.type !== 'BOOKMARK') onChange(event.type, event.object);
+    // Only now: an event that nobody can make sense of is a failure, and heard again after a longer wait.
     state.failures = 0;
     state.version = event.object.metadata?.resourceVersion || state.version;
-    if (event.type !== 'BOOKMARK') onChange(event.type, event.object);
   }
   if (!heard && client.clock.monotonic() - startedMs < shortestWatchMs)
     throw new Error(`WATCH ${type.resource}: the server closed it at once`);

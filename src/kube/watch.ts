@@ -132,7 +132,9 @@ function parseEvent<T>(line: string, what: string): WatchEvent<T> {
   const { type, object } = event ?? {};
   if (type === 'ERROR' && isStatus(object)) throw statusError(object, what);
   const known = type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' || type === 'BOOKMARK';
-  if (!known || typeof object !== 'object' || object === null)
+  if (!known || !isRecord(object) || !isRecord(object.metadata))
     throw new MalformedEventError(`${what}: no event: ${JSON.stringify(line.slice(0, 200))}`);
   return { type, object: object as T };
 }
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

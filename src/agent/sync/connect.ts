@@ -29,6 +29,9 @@ export interface ConnectOptions {
   log: Log;
 }
 
+/** The longest is the list of the node's pods; more is no answer for a process that must stay small. */
+const maxResponseBytes = 16 * 1024 * 1024;
+
 export class NodeConnection {
   readonly #options: ConnectOptions;
   #source: IdentitySource | undefined;
@@ -50,6 +53,7 @@ export class NodeConnection {
       clock,
       userAgent,
       env,
+      maxResponseBytes,
       onWarning: (warning) => log.debug('the API server warns', { warning }),
     });
     signal.addEventListener('abort', () => client.close(), { once: true });
