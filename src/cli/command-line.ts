@@ -3,7 +3,7 @@
  * "no" (findings, a difference), 2 is "could not run": wrong usage, a file that cannot be read.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { wrap } from './wrap.js';
+import { wrapLines } from './wrap.js';
 import { writeOut } from './write-out.js';
 
 /** A command that reports wrong usage by throwing, so that `runVerb` ends it in one place. Its subcommands inherit that. */
@@ -44,12 +44,7 @@ export async function runVerb(command: Command, args: string[]): Promise<void> {
 /** Broken at spaces where a person reads it; whole for a program. Lines that follow keep their indent. */
 function forTerminal(text: string): string {
   const columns = process.stderr.isTTY === true ? Math.min(process.stderr.columns || 80, 100) : undefined;
-  if (columns === undefined) return text;
-  const lines = text.split('\n').map((line) => {
-    const indent = /^ */.exec(line)![0];
-    return wrap(line.trimStart(), columns, indent);
-  });
-  return lines.join('\n');
+  return columns === undefined ? text : wrapLines(text, columns);
 }
 
 function complain(error: unknown): number {

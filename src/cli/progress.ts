@@ -1,5 +1,6 @@
 /** Shows long work: on a terminal a line per node that changes in place, in a pipe a line whenever something happened. */
 import type { Terminal } from './terminal.js';
+import { wrapLines } from './wrap.js';
 import { isTerminal, writeOut } from './write-out.js';
 
 export interface Progress {
@@ -48,7 +49,7 @@ function liveLines({ columns, paint }: Terminal, now: () => number): Progress {
     },
     end(name, text) {
       live.delete(name);
-      draw(`${name}: ${text}\n`);
+      draw(`${wrapLines(`${name}: ${text}`, columns)}\n`);
     },
     close() {
       clearInterval(timer);

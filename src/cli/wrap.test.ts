@@ -1,6 +1,6 @@
 /** Text broken to fit. */
 import { describe, expect, test } from 'vitest';
-import { wrap } from './wrap.js';
+import { wrap, wrapLines } from './wrap.js';
 
 describe('wrap', () => {
   test('breaks at spaces so that no line is longer than the columns', () => {
@@ -13,5 +13,13 @@ describe('wrap', () => {
 
   test('keeps the line breaks of the text, and no spaces at line ends', () => {
     expect(wrap('a\n\nb', 80, '  ')).toBe('  a\n\n  b');
+  });
+
+  test('colours take no room', () => {
+    expect(wrap('\x1b[31mone two\x1b[39m three', 13)).toBe('\x1b[31mone two\x1b[39m three');
+  });
+
+  test('each line keeps its own indent', () => {
+    expect(wrapLines('a long line\n  and one below', 8)).toBe('a long\nline\n  and\n  one\n  below');
   });
 });

@@ -1,12 +1,12 @@
 /** Text broken to the width of a terminal. */
 
-/** Breaks at spaces, every line indented. A word longer than the line, such as a path, stays whole. */
+/** Breaks at spaces, every line indented. A word longer than the line, such as a path, stays whole. Colours take no room. */
 export function wrap(text: string, columns: number, indent = ''): string {
   const lines: string[] = [];
   for (const paragraph of text.split('\n')) {
     let line = indent;
     for (const word of paragraph.split(' ')) {
-      if (line.length > indent.length && line.length + 1 + word.length > columns) {
+      if (line.length > indent.length && widthOf(line) + 1 + widthOf(word) > columns) {
         lines.push(line);
         line = indent;
       }
@@ -16,3 +16,11 @@ export function wrap(text: string, columns: number, indent = ''): string {
   }
   return lines.join('\n');
 }
+
+/** Each line broken by itself, what follows of it below its own indent. */
+export function wrapLines(text: string, columns: number): string {
+  const lines = text.split('\n').map((line) => wrap(line.trimStart(), columns, /^ */.exec(line)![0]));
+  return lines.join('\n');
+}
+
+const widthOf = (text: string): number => text.replace(/\x1b\[[\d;]*m/g, '').length;
