@@ -293,6 +293,12 @@ describe('the report', () => {
     });
   });
 
+  test('a config that was just rolled back is not called the last known good while its kubelet still ends', () => {
+    const report: Report = { ...local, assigned: source, active: source, fault: new Fault('unhealthy', '') };
+    expect(configOk(report)).toMatchObject({ status: 'False', message: `using current (UID: "${source.uid}")` });
+    expect(configOk({ ...report, active: undefined }).message).toBe('using last-known-good (default)');
+  });
+
   test('a patch names what is gone as null, moves the transition only with the text, and is left out when nothing changes', () => {
     const now = new Date('2026-01-02T03:04:05.678Z');
     const version = '1.2.3';

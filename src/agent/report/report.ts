@@ -42,7 +42,8 @@ export function statusConfig(report: Report): NodeConfigStatus {
 export function configOk(report: Report): ConditionText {
   const { assigned, active, fault, syncFault } = report;
   const name = (source: SourceOrLocal) => alphaName(source, report.initConfig);
-  const onCurrent = fault === undefined && sameSource(assigned, active);
+  // A config that was just rolled back runs until its kubelet has ended.
+  const onCurrent = sameSource(assigned, active) && (fault === undefined || active !== undefined);
   const message = `using ${onCurrent ? 'current' : 'last-known-good'} ${name(active)}`;
   if (syncFault !== undefined) return { status: 'False', reason: alphaReason(syncFault, name(assigned)), message };
   if (fault !== undefined) return { status: 'False', reason: alphaReason(fault, name(assigned)), message };
