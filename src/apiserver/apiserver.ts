@@ -36,7 +36,7 @@ import { scaleConnector } from './scale-subresource.js';
 import { openStore } from './store/open-store.js';
 import type { HistoryLimits } from './store/revision-store.js';
 import type { Store } from './store/store.js';
-import { versionRoute } from './version.js';
+import { versionRoutes } from './version.js';
 import { WatchClock } from './watch/watch-clock.js';
 
 type AccessChoices = Pick<AccessOptions, 'modes' | 'nodeConfigAccess' | 'anonymous' | 'tokens' | 'kubeletCa'>;
@@ -142,9 +142,9 @@ function partsOf(
   const metrics = createMetrics(registry, store);
   const health = healthRoutes([{ name: 'store', check: () => throwFailure(store) }]);
   const openApi = openApiRoutes(registry);
-  const version = versionRoute(options.version ?? '0.0.0');
-  const others = [...health, ...openApi, version, metrics.route, backupRoute(store, clock), ...access.routes];
-  const otherPaths = others.map(({ path }) => path).filter((path) => !path.endsWith('/'));
+  const versions = versionRoutes(options.version ?? '0.0.0');
+  const others = [...health, ...openApi, ...versions, metrics.route, backupRoute(store, clock), ...access.routes];
+  const otherPaths = others.map(({ path }) => path).filter((path) => !path.endsWith('/') || path === '/openapi/v3/');
   const parts: Parts = {
     store,
     registry,

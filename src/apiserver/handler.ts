@@ -269,11 +269,7 @@ class Routes {
   }
 
   find(path: string): Route | undefined {
-    return (
-      this.#exact.get(path) ??
-      (path.length > 1 && path.endsWith('/') ? this.#exact.get(path.slice(0, -1)) : undefined) ??
-      this.#prefixes.find((route) => path.startsWith(route.path))
-    );
+    return this.#exact.get(path) ?? this.#prefixes.find((route) => path.startsWith(route.path));
   }
 }
 

@@ -21,7 +21,7 @@ export function healthRoutes(checks: HealthCheck[]): Route[] {
       {
         path: `/${endpoint}/`,
         handle(exchange) {
-          const name = exchange.path.slice(endpoint.length + 2).replace(/\/$/, '');
+          const name = exchange.path.slice(endpoint.length + 2);
           const one = own.filter((check) => check.name === name);
           if (one.length === 0) answerPageNotFound(exchange);
           else answerAll(exchange, name, one);

@@ -42,7 +42,11 @@ export function createMetrics(registry: Registry, store: Store): Metrics {
     path: '/metrics',
     handle(exchange) {
       const text = [...requestMetrics([...series.values()]), ...objectMetrics(registry, store), ...processMetrics()];
-      exchange.respond(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, `${text.join('\n')}\n`);
+      exchange.respond(
+        200,
+        { 'content-type': 'text/plain; version=0.0.4; charset=utf-8; escaping=values' },
+        `${text.join('\n')}\n`,
+      );
     },
   };
   return { route, observe };

@@ -1,12 +1,12 @@
 /** /version: which Kubernetes this server speaks like, and what it really is. */
-import { methodNotAllowed } from '../api/status-error.js';
+import { methodNotAllowed, noSuchResource } from '../api/status-error.js';
 import type { Route } from './handler.js';
 import { answerJson } from './http/answer.js';
 
 /** The release whose answers this server follows. */
 export const kubernetesVersion = '1.32.1';
 
-export function versionRoute(reletVersion: string): Route {
+export function versionRoutes(reletVersion: string): Route[] {
   const [major, minor] = kubernetesVersion.split('.');
   const body = {
     major,
@@ -20,11 +20,16 @@ export function versionRoute(reletVersion: string): Route {
     compiler: 'v8',
     platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
   };
-  return {
-    path: '/version',
-    handle(exchange) {
-      if (exchange.method !== 'GET') throw methodNotAllowed();
-      answerJson(exchange, 200, body);
-    },
+  const handle: Route['handle'] = (exchange) => {
+    if (exchange.method !== 'GET') throw methodNotAllowed();
+    answerJson(exchange, 200, body);
   };
+  const below: Route['handle'] = (exchange, info) => {
+    if (exchange.path !== '/version/') throw noSuchResource();
+    return handle(exchange, info);
+  };
+  return [
+    { path: '/version', handle },
+    { path: '/version/', handle: below },
+  ];
 }

@@ -348,3 +348,21 @@ test('no rules are kept as null, however they are written', async () => {
   for (const [name, rules] of Object.entries({ empty: [], missing: undefined, null: null }))
     expect((await send('POST', `${rbac}/roles`, { metadata: { name }, rules })).json.rules).toBeNull();
 });
+
+describe('paths that are no resource', () => {
+  test.each([
+    ['/version/', 'GET', 200],
+    ['/version/x', 'GET', 404],
+    ['/healthz/', 'GET', 404],
+    ['/openapi/v2/', 'GET', 404],
+    ['/openapi/v3/', 'GET', 404],
+    ['/openapi/v3', 'POST', 200],
+  ])('%s by %s is %d', async (path, method, code) => {
+    expect((await send(method, path)).code).toBe(code);
+  });
+
+  test('the large document comes compressed to who takes that', async () => {
+    const { headers } = await send('GET', '/openapi/v2', undefined, { 'accept-encoding': 'gzip' });
+    expect(headers['content-encoding']).toBe('gzip');
+  });
+});

@@ -1,5 +1,6 @@
 /** Whole answers for paths that are no resource: JSON, text, and documents built once and kept as bytes. */
 import { createHash } from 'node:crypto';
+import { respondCompact } from './compression.js';
 import type { Exchange } from './exchange.js';
 
 const json = { 'content-type': 'application/json' };
@@ -39,11 +40,17 @@ export class CachedDocument {
 }
 
 /** With an ETag: a client that has the document already gets 304. */
-export function answerBytes(exchange: Exchange, contentType: string, document: CachedDocument): void {
+export function answerBytes(
+  exchange: Exchange,
+  contentType: string,
+  document: CachedDocument,
+  { compressed = false } = {},
+): void {
   const { bytes, etag } = document.get();
   const quoted = `"${etag}"`;
   const headers = { etag: quoted, vary: 'Accept', 'cache-control': 'no-cache, private' };
   const known = (exchange.header('if-none-match') ?? '').split(',').map((entry) => entry.trim().replace(/^W\//, ''));
   if (known.includes(quoted) || known.includes('*')) exchange.respond(304, headers, '');
+  else if (compressed) respondCompact(exchange, 200, { ...headers, 'content-type': contentType }, bytes);
   else exchange.respond(200, { ...headers, 'content-type': contentType }, bytes);
 }

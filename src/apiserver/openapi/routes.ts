@@ -1,7 +1,6 @@
 /** /openapi/v2 (JSON or protobuf) and /openapi/v3 with its documents. Built when first asked for, kept as bytes until a CRD changes. */
-import { methodNotAllowed } from '../../api/status-error.js';
 import type { Route } from '../handler.js';
-import { answerBytes, answerJson, answerText, CachedDocument } from '../http/answer.js';
+import { answerBytes, answerText, CachedDocument } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Registry } from '../registry.js';
 import { kubernetesVersion } from '../version.js';
@@ -30,35 +29,38 @@ export function openApiRoutes(registry: Registry): Route[] {
     {
       path: '/openapi/v2',
       handle(exchange) {
-        refuseWrites(exchange);
         const accept = exchange.header('accept') ?? '';
         if (protobufAsked.test(accept)) answerBytes(exchange, protobufType, v2Protobuf);
-        else if (isJsonAccepted(accept)) answerBytes(exchange, 'application/json', v2);
-        else answerText(exchange, 406, '');
+        else if (isJsonAccepted(accept)) answerBytes(exchange, 'application/json', v2, { compressed: true });
+        else answerEmpty(exchange, 406);
       },
     },
     {
       path: '/openapi/v3',
       handle(exchange) {
-        refuseWrites(exchange);
         const paths = [...new Set(registry.all().map(groupPath))].sort();
         const entry = (path: string) => ({
           serverRelativeURL: `/openapi/v3/${path}?hash=${groupDocument(path)!.get().etag}`,
         });
-        answerJson(exchange, 200, { paths: Object.fromEntries(paths.map((path) => [path, entry(path)])) });
+        // Kubernetes does not say that it is JSON, and Go takes it for text.
+        const index = { paths: Object.fromEntries(paths.map((path) => [path, entry(path)])) };
+        answerText(exchange, 200, `${JSON.stringify(index)}\n`);
       },
     },
     {
       path: '/openapi/v3/',
       handle(exchange) {
-        refuseWrites(exchange);
         const document = groupDocument(exchange.path.slice('/openapi/v3/'.length));
-        if (document === undefined) answerText(exchange, 404, '');
-        else if (!isJsonAccepted(exchange.header('accept') ?? '')) answerText(exchange, 406, '');
+        if (document === undefined) answerEmpty(exchange, 404);
+        else if (!isJsonAccepted(exchange.header('accept') ?? '')) answerEmpty(exchange, 406);
         else answerBytes(exchange, 'application/json', document);
       },
     },
   ];
+}
+
+function answerEmpty(exchange: Exchange, code: number): void {
+  exchange.respond(code, {}, '');
 }
 
 function groupPath({ group, version }: { group: string; version: string }): string {
@@ -67,8 +69,4 @@ function groupPath({ group, version }: { group: string; version: string }): stri
 
 function isJsonAccepted(accept: string): boolean {
   return accept.trim() === '' || /application\/json|application\/\*|\*\/\*/.test(accept);
-}
-
-function refuseWrites(exchange: Exchange): void {
-  if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw methodNotAllowed();
 }
