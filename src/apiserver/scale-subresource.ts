@@ -80,7 +80,9 @@ async function planChange(request: VerbRequest): Promise<ChangePlan> {
         return scaled(request, current!, scales.decode(patched, patch.style).object);
       } catch (error) {
         if (!(error instanceof DecodeError)) throw error;
-        throw invalid({ group: '', kind: '' }, '', [invalidField('patch', patch.shown(patched), error.message)]);
+        throw invalid({ group: '', kind: '' }, '', [
+          invalidField('patch', patch.shown(patched, scaleOf(request.resource, current!)), error.message),
+        ]);
       }
     },
   };

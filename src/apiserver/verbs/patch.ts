@@ -47,7 +47,7 @@ function planPatch(request: VerbRequest, read: Patch, options: WriteOptions): Ch
     createsMissing: false,
     produce(current) {
       const patched = read.apply(current!);
-      const refuse = (why: string) => invalid(noKind, '', [invalidField('patch', read.shown(patched), why)]);
+      const refuse = (why: string) => invalid(noKind, '', [invalidField('patch', read.shown(patched, current!), why)]);
       // What a strategic merge patch says of the type is not read at all.
       if (read.style === 'json') checkType(patched, request, refuse);
       try {

@@ -9,6 +9,7 @@ import { applyStrategicMergePatch, type PatchSchema } from '../../api/patch/stra
 import { ApiError, badRequest, plainInternal, requestEntityTooLarge } from '../../api/status-error.js';
 import type { FieldValidation } from '../options.js';
 import type { DecodeStyle, Resource } from '../resource.js';
+import { patchedText } from './patched-text.js';
 
 const maxOperations = 10_000;
 /** The one fault of a strategic merge patch that Kubernetes lays at the client's door. */
@@ -18,7 +19,7 @@ export interface Patch {
   apply(current: KubeObject): unknown;
   style: DecodeStyle;
   /** How a message shows what could not be decoded: the patch, or the object it led to. */
-  shown(patched: unknown): string;
+  shown(patched: unknown, current: KubeObject): string;
   /** What strict reading says against the patch itself. */
   complaints: string[];
   /** The top-level fields that the patch can have changed; undefined: any. */
@@ -31,11 +32,13 @@ export function readPatch(
   resource: Resource,
   fieldValidation: FieldValidation,
 ): Patch {
-  if (kind === 'json') return readOperations(body, fieldValidation);
-  return kind === 'merge' ? readMerge(body, fieldValidation) : readStrategic(body, resource.schema as PatchSchema);
+  if (kind === 'json') return readOperations(body, fieldValidation, resource.shape);
+  return kind === 'merge'
+    ? readMerge(body, fieldValidation, resource.shape)
+    : readStrategic(body, resource.schema as PatchSchema);
 }
 
-function readMerge(body: Buffer, fieldValidation: FieldValidation): Patch {
+function readMerge(body: Buffer, fieldValidation: FieldValidation, shape: string | undefined): Patch {
   const { value, duplicates } = parse(body, 'error decoding patch: ');
   // Only who reads strictly looks at the type first; null passes that and fails as a patch.
   if (fieldValidation !== 'Ignore' && value !== null) refuseOther(value, 'error decoding patch: ');
@@ -43,7 +46,7 @@ function readMerge(body: Buffer, fieldValidation: FieldValidation): Patch {
   return {
     apply: (current) => applyMergePatch(current, value),
     style: 'json',
-    shown: (patched) => JSON.stringify(patched),
+    shown: (patched, current) => patchedText(patched, current, shape),
     complaints: duplicates.map(duplicateField),
     touched: new Set(Object.keys(value)),
   };
@@ -74,7 +77,7 @@ function refuseOther(value: unknown, prefix: string): void {
   throw badRequest(`${prefix}json: cannot unmarshal ${goKind(value)} into Go value of type map[string]interface {}`);
 }
 
-function readOperations(body: Buffer, fieldValidation: FieldValidation): Patch {
+function readOperations(body: Buffer, fieldValidation: FieldValidation, shape: string | undefined): Patch {
   const isStrict = fieldValidation !== 'Ignore';
   const { value, duplicates } = parse(body, isStrict ? 'error decoding patch: ' : '');
   const operations = operationsOf(value ?? [], isStrict);
@@ -95,7 +98,7 @@ function readOperations(body: Buffer, fieldValidation: FieldValidation): Patch {
       }
     },
     style: 'json',
-    shown: (patched) => JSON.stringify(patched),
+    shown: (patched, current) => patchedText(patched, current, shape),
     complaints: complaints.map((complaint) => `json patch ${complaint}`),
   };
 }

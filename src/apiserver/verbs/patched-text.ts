@@ -1,0 +1,43 @@
+/**
+ * A patched object as Kubernetes shows it in a complaint: what the patch did not touch stands in the order of Go's structs,
+ * what it touched in the order of the alphabet.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { structOf, type Type } from '../schema/types.js';
+
+/** `shape` is that of a built-in kind; objects of other kinds are in the order of the alphabet throughout. */
+export function patchedText(patched: unknown, current: unknown, shape: string | undefined): string {
+  return JSON.stringify(ordered(patched, current, shape === undefined ? undefined : { kind: 'struct', name: shape }));
+}
+
+function ordered(patched: unknown, current: unknown, type: Type | undefined): unknown {
+  if (isDeepStrictEqual(patched, current)) return inGoOrder(patched, type);
+  if (!isMap(patched) || !isMap(current)) return patched;
+  return sorted(patched, (key, value) =>
+    ordered(value, Object.hasOwn(current, key) ? current[key] : undefined, inside(type, key)),
+  );
+}
+
+function inGoOrder(value: unknown, type: Type | undefined): unknown {
+  if (type?.kind === 'pointer') return inGoOrder(value, type.of);
+  if (Array.isArray(value)) return value.map((item) => inGoOrder(item, type?.kind === 'list' ? type.of : undefined));
+  if (!isMap(value)) return value;
+  if (type?.kind !== 'struct') return sorted(value, (key, entry) => inGoOrder(entry, inside(type, key)));
+  const fields = structOf(type.name).fields.filter(({ name }) => Object.hasOwn(value, name));
+  return Object.fromEntries(fields.map((field) => [field.name, inGoOrder(value[field.name], field.type)]));
+}
+
+function inside(type: Type | undefined, key: string): Type | undefined {
+  if (type?.kind === 'pointer') return inside(type.of, key);
+  if (type?.kind === 'map') return type.of;
+  return type?.kind === 'struct' ? structOf(type.name).byName.get(key)?.type : undefined;
+}
+
+function sorted(map: Record<string, unknown>, each: (key: string, value: unknown) => unknown): unknown {
+  const keys = Object.keys(map).sort();
+  return Object.fromEntries(keys.map((key) => [key, each(key, map[key])]));
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
