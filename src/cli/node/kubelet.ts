@@ -30,7 +30,10 @@ async function main([word, ...args]: string[]): Promise<void> {
 async function kubelet(args: string[]): Promise<number> {
   const divided = divideCommandLine(args);
   const { options, turnedOff, values } = divided;
-  if (values.has('help') && options.dynamicConfigDir === undefined) process.stdout.write(help());
+  if (values.has('help') && options.dynamicConfigDir === undefined) {
+    process.stdout.write(help());
+    if (!isThere(options.kubeletBinary)) return 0;
+  }
   const isPlain = options.dynamicConfigDir === undefined || turnedOff || values.has('help') || values.has('version');
   if (isPlain && !options.check) return plainKubelet(divided);
   const { runAgent } = await import('./run-agent.js');
@@ -53,10 +56,21 @@ function help(): string {
   });
   return `relet kubelet: the kubelet, with --dynamic-config-dir restored.
 
-relet's own flags; all others are the kubelet's, and follow below:
+Usage: relet kubelet --dynamic-config-dir=DIR <your kubelet flags>
+
+relet's own flags; all others are the kubelet's, and follow below where there
+is one:
 
 ${lines.join('')}
 `;
+}
+
+function isThere(binary: string): boolean {
+  try {
+    return kubeletCommand(binary).length > 0;
+  } catch {
+    return false;
+  }
 }
 
 function withCauses(error: Error): string {
