@@ -127,6 +127,16 @@ test('whoever uses a deprecated version is told, also when only reading', async 
   await remote.close();
 });
 
+test('a patch turns an object of a custom kind into no other', async () => {
+  await client.call({ method: 'POST', path: racks, body: rack({ slots: 2 }) });
+  const body = { kind: 'Shelf', apiVersion: 'example.com/v9' };
+  const { code, json } = await client.call({ method: 'PATCH', path: `${racks}/a`, headers: merge, body });
+  expect(code).toBe(422);
+  expect(json.message).toBe(
+    'Shelf.example.com "a" is invalid: [kind: Invalid value: "Shelf": must be Rack, apiVersion: Invalid value: "example.com/v9": must be example.com/v1]',
+  );
+});
+
 test('beside the kinds of CRDs there is no page', async () => {
   const { code, text } = await client.call({ path: '/apis/example.com/v1/nothing' });
   expect([code, text.trim()]).toEqual([404, '404 page not found']);

@@ -91,8 +91,14 @@ function checkType(patched: unknown, { info, resource, parts }: VerbRequest, ref
     const why = `the name of the object (${info.name} based on URL) was undeterminable: name must be provided`;
     throw badRequest(why);
   }
-  // Kubernetes reads it as the kind it now says it is, and complains of what does not fit there.
   const [version = '', group = ''] = String(apiVersion).split('/').reverse();
+  if (resource.shape === undefined && typeof kind === 'string' && typeof apiVersion === 'string') {
+    throw invalid({ group, kind }, info.name, [
+      ...(kind === resource.kind ? [] : [invalidField('kind', kind, `must be ${resource.kind}`)]),
+      ...(apiVersion === expected ? [] : [invalidField('apiVersion', apiVersion, `must be ${expected}`)]),
+    ]);
+  }
+  // Kubernetes reads it as the kind it now says it is, and complains of what does not fit there.
   const other = parts.registry.findKind(group, version, String(kind));
   if (other !== undefined) throw refuse(misfit(other, patched));
   throw refuse(

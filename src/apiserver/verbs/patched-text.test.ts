@@ -10,9 +10,9 @@ const current = {
 };
 
 test('what a patch did not touch is in the order of the struct, what it touched in that of the alphabet', () => {
-  const patched = { ...current, spec: { unschedulable: 'yes', podCIDR: 'x', another: 1 } };
+  const patched = { ...current, spec: { unschedulable: 'yes', podCIDR: 'x', another: [{ b: 1, a: 2 }] } };
   expect(patchedText(patched, current, 'core.v1.Node')).toBe(
-    '{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"u","labels":{"a":"2","b":"1"}},"spec":{"another":1,"podCIDR":"x","unschedulable":"yes"}}',
+    '{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"u","labels":{"a":"2","b":"1"}},"spec":{"another":[{"a":2,"b":1}],"podCIDR":"x","unschedulable":"yes"}}',
   );
 });
 

@@ -12,7 +12,7 @@ export function patchedText(patched: unknown, current: unknown, shape: string | 
 
 function ordered(patched: unknown, current: unknown, type: Type | undefined): unknown {
   if (isDeepStrictEqual(patched, current)) return inGoOrder(patched, type);
-  if (!isMap(patched) || !isMap(current)) return patched;
+  if (!isMap(patched) || !isMap(current)) return inGoOrder(patched, undefined);
   return sorted(patched, (key, value) =>
     ordered(value, Object.hasOwn(current, key) ? current[key] : undefined, inside(type, key)),
   );
