@@ -1,6 +1,6 @@
 /**
- * The README keeps its word: every promise is the name of a test in the file it links, every link leads somewhere, and every
- * figure in its prose is one that this file knows how to check. A new figure without a check fails here.
+ * Pages keep their word. In the README every promise is the name of a test in the file it links, and every figure in the
+ * prose is one that this file knows how to check: a new figure without a check fails here. On all pages links lead somewhere.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -99,4 +99,16 @@ describe('links lead somewhere', () => {
           .replaceAll(' ', '-')}`,
     );
   }
+});
+
+test('every file and folder that ARCHITECTURE.md names is there', () => {
+  const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+  const present = ['src', 'test', 'deploy'].flatMap((top) => [
+    top,
+    ...readdirSync(join(root, top), { recursive: true }).map((name) => `${top}/${name}`),
+  ]);
+  const named = [...text.matchAll(/`((?:[\w-]+\/)*[\w-]+\.ts|src\/[\w/-]+|[\w-]+\/)`/g)].map((match) => match[1]!);
+  expect(named.length).toBeGreaterThan(20);
+  const missing = named.filter((name) => !present.some((path) => `/${path}`.endsWith(`/${name.replace(/\/$/, '')}`)));
+  expect(missing).toEqual([]);
 });
