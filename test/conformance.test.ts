@@ -5,7 +5,8 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { newCounters, render } from '../src/agent/report/metrics.js';
 import type { ExactSource } from '../src/agent/source.js';
 import type { KubeObject } from '../src/api/object.js';
 import { ApiError } from '../src/kube/api-error.js';
@@ -34,6 +35,11 @@ interface Expected {
 
 /** Waits until the Node says exactly this, and checks everything that must agree with it. */
 async function expectState(rig: ClusterRig, expected: Expected): Promise<void> {
+  await expectStatus(rig, expected);
+  await expectEvent(rig, expected.active);
+}
+
+async function expectStatus(rig: ClusterRig, expected: Expected): Promise<void> {
   const wanted: Record<string, unknown> = {};
   for (const name of ['assigned', 'active', 'lastKnownGood'] as const)
     if (expected[name]) wanted[name] = { configMap: expected[name] };
@@ -44,6 +50,48 @@ async function expectState(rig: ClusterRig, expected: Expected): Promise<void> {
   if (expected.active) expect(start.config).toBe(rig.node.memory.checkpoints.load(expected.active).config.toString());
   else expect(start.configFile).toBeUndefined();
   if (expected.error) expect(rig.node.log()).toContain(expected.error);
+  expectMetrics(rig, expected);
+}
+
+/** The four of upstream say the same as the status. */
+function expectMetrics(rig: ClusterRig, expected: Expected): void {
+  const { report } = rig.node.reporter;
+  const text = render({ report, counters: newCounters(), trialSeconds: undefined, held: false });
+  const series = Object.entries({ assigned: 'assigned', active: 'active', lastKnownGood: 'last_known_good' } as const);
+  for (const [field, name] of series) {
+    const { namespace, name: map, uid = '', ...source } = { ...expected[field as 'active'] };
+    const path = namespace === undefined ? 'local' : `/api/v1/namespaces/${namespace}/configmaps/${map}`;
+    const { kubeletConfigKey: key = '', resourceVersion: version = '' } = source;
+    const labels = `node_config_kubelet_key="${key}",node_config_resource_version="${version}",node_config_source="${path}",node_config_uid="${uid}"`;
+    const found = text.split('\n').filter((line) => line.startsWith(`kubelet_node_config_${name}{`));
+    expect(found).toEqual([`kubelet_node_config_${name}{${labels}} 1`]);
+  }
+  expect(text).toContain(`\nkubelet_node_config_error ${expected.error ? 1 : 0}\n`);
+}
+
+const startsSeen = new WeakMap<ClusterRig, number>();
+
+/** A restart since the last look was announced, with what was started; and where there was none, nothing was. */
+async function expectEvent(rig: ClusterRig, active: ExactSource | undefined): Promise<void> {
+  const starts = rig.node.starts().length;
+  const isRestart = starts > (startsSeen.get(rig) ?? 1);
+  startsSeen.set(rig, starts);
+  if (!isRestart) return;
+  const { namespace, name, uid, resourceVersion, kubeletConfigKey } = { ...active };
+  const wanted = active
+    ? `/api/v1/namespaces/${namespace}/configmaps/${name}, UID: ${uid}, ResourceVersion: ${resourceVersion}, KubeletConfigKey: ${kubeletConfigKey}`
+    : 'local config';
+  // Written beside the status, and perhaps a moment after it.
+  await vi.waitFor(async () => expect(await lastChange(rig)).toBe(`Kubelet restarting to use ${wanted}`), {
+    timeout: 20_000,
+    interval: 20,
+  });
+}
+
+/** One for each restart, and none for what was refused or had equal bytes. */
+async function expectOneEventForEachRestart(rig: ClusterRig): Promise<void> {
+  const changes = (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigChanged');
+  expect(changes).toHaveLength(rig.node.starts().length - 1);
 }
 
 /** Keys in order, so that objects compare as text. */
@@ -173,7 +221,7 @@ describe('E1 state transitions by editing the Node', () => {
       },
     ];
     await walkBothWays(states);
-    expect(await lastChange(rig)).toBe('Kubelet restarting to use local config');
+    await expectOneEventForEachRestart(rig);
   });
 });
 
@@ -325,10 +373,11 @@ describe.each(['Node', 'NodeConfig'] as const)('stress, through a %s', (through)
       const name = order[change % order.length]!;
       await rig.point(name);
       const refused = bad.get(name);
-      if (refused) await expectState(rig, { assigned: refused.source, error: refused.error });
-      else await expectState(rig, { assigned: good.get(name), active: good.get(name) });
+      if (refused) await expectStatus(rig, { assigned: refused.source, error: refused.error });
+      else await expectStatus(rig, { assigned: good.get(name), active: good.get(name) });
     }
     expect(rig.node.memory.trial.read()?.deaths ?? 0).toBe(0);
+    await expectOneEventForEachRestart(rig);
     // Nothing is left behind: descriptors, processes, checkpoints, records.
     expect(descriptors()).toBeLessThanOrEqual(before + 4);
     const alive = rig.node.starts().filter(({ pid }) => existsSync(`/proc/${pid}/environ`));

@@ -23,6 +23,7 @@ import {
   type Health,
   type Look,
   type Trial,
+  unhealthyBefore,
 } from './trial/trial.js';
 
 const source: ExactSource = { namespace: 'ns', name: 'n', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
@@ -236,6 +237,14 @@ describe('a trial', () => {
     expect(counts({ ...well, apiAnswers: false }, before)).toBe(false);
     expect(counts({ ...well, apiAnswers: false }, { ...before, apiAnswered: false })).toBe(true);
   });
+});
+
+test('time without health goes on over a restart of relet, and begins anew with the machine', () => {
+  const before = { nodeReady: true, apiAnswered: true, staticPods: false };
+  const trial = { key: 'k', deaths: 0, healthyMs: 0, before, bootId: 'a', unhealthy: { ms: 25_000, bootId: 'b' } };
+  expect(unhealthyBefore(trial, 'b')).toBe(25_000);
+  expect(unhealthyBefore(trial, 'c')).toBe(0);
+  expect(unhealthyBefore(undefined, 'b')).toBe(0);
 });
 
 describe('who is to blame for a death', () => {
