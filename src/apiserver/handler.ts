@@ -215,7 +215,7 @@ function findVerb(method: string, info: RequestInfo, resource: Resource): Verb {
   if (info.name.includes('/')) throw noSuchResource();
   // The paths that begin with watch are for reading.
   if (info.verb === 'watch' && method !== 'GET') throw methodNotAllowed();
-  if (info.name === '.' || info.name === '..')
+  if (info.subresource === '' && (info.name === '.' || info.name === '..'))
     throw badRequest(`Name parameter invalid: "${info.name}": may not be '${info.name}'`);
   // A question has no name under which it could be found.
   if (resource.answer !== undefined && info.name !== '') throw noSuchResource();

@@ -85,6 +85,8 @@ export interface Resource {
   typedItems?: boolean;
   /** A Table without rows says null instead of [], as the generic printer of Kubernetes does. Default false. */
   rowsMayBeNull?: boolean;
+  /** What a row of a Table says of its object beside the cells, as of pods that have ended. */
+  rowConditions?(object: KubeObject): object[];
   /** What a write of status cannot change beside spec: paths such as metadata.ownerReferences. */
   statusResets?: string[];
   /** DELETE answers with the object that was deleted, as for pods, instead of a Status. Default false. */

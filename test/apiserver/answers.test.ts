@@ -171,6 +171,26 @@ describe('reading', () => {
     expect((await send(method, path)).code).toBe(code);
   });
 
+  test.each(['limit=1;continue=x', 'labelSelector=%zz'])(
+    'a query that Go cannot read (%s) is not there',
+    async (query) => {
+      expect((await send('GET', `${maps}?${query}`)).code).toBe(200);
+    },
+  );
+
+  test('a row tells how a pod has ended', async () => {
+    const path = '/api/v1/namespaces/default/pods';
+    await send('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
+    const spec = { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i' }] };
+    await send('POST', path, { metadata: { name: 'ended' }, spec });
+    await patch(`${path}/ended/status`, 'merge', { status: { phase: 'Failed' } });
+    const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' };
+    const { json } = await send('GET', `${path}/ended`, undefined, table);
+    expect(json.rows[0].conditions).toEqual([
+      { type: 'Completed', status: 'True', reason: 'Failed', message: 'The pod failed.' },
+    ]);
+  });
+
   test('a watch cannot be had in YAML', async () => {
     const { code, text } = await send('GET', `${maps}?watch=true`, undefined, { accept: 'application/yaml' });
     expect(code).toBe(406);

@@ -2,7 +2,7 @@
 import { JsonSyntaxError } from '../../api/go-json.js';
 import type { KubeObject } from '../../api/object.js';
 import { badRequest, conflict, plainInternal } from '../../api/status-error.js';
-import { normaliseType, readYaml } from '../http/body.js';
+import { normaliseType, readYaml, warningsOf } from '../http/body.js';
 import type { WriteOptions } from '../options.js';
 import { DecodeError, type Resource } from '../resource.js';
 import type { ChangePlan } from '../verbs/change.js';
@@ -34,7 +34,7 @@ export function planApply(request: VerbRequest, body: Buffer, options: WriteOpti
       }
       if (complaint !== undefined && !isReported && options.fieldValidation !== 'Ignore') {
         if (options.fieldValidation === 'Strict') throw badRequest(`error strict decoding YAML: ${complaint}`);
-        exchange.warn(complaint);
+        for (const line of warningsOf(complaint)) exchange.warn(line);
       }
       isReported = true;
       return object;

@@ -105,7 +105,7 @@ export function report(
 const yamlComplaint = 'yaml: unmarshal errors:';
 
 /** What YAML says of several lines are as many warnings. */
-function warningsOf(complaint: string): string[] {
+export function warningsOf(complaint: string): string[] {
   const at = complaint.indexOf(yamlComplaint);
   return at === -1
     ? [complaint]

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { requestEntityTooLarge, timeout } from '../../api/status-error.js';
 import type { Exchange, ResponseHeaders, ResponseStream } from './exchange.js';
+import { goQuery } from './query.js';
 
 type Request = IncomingMessage | Http2ServerRequest;
 /** The little that both kinds of response share and we need. */
@@ -48,7 +49,7 @@ export class HttpExchange implements Exchange {
   }
 
   get query(): URLSearchParams {
-    this.#query ??= new URLSearchParams(this.search);
+    this.#query ??= goQuery(this.search);
     return this.#query;
   }
 

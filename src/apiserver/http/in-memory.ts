@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { requestEntityTooLarge } from '../../api/status-error.js';
 import type { Handle } from '../handler.js';
 import type { Exchange, ResponseHeaders, ResponseStream } from './exchange.js';
+import { goQuery } from './query.js';
 
 export interface InMemoryRequest {
   method?: string;
@@ -63,7 +64,7 @@ class InMemoryExchange implements Exchange {
     const mark = request.path.indexOf('?');
     this.path = mark === -1 ? request.path : request.path.slice(0, mark);
     this.search = mark === -1 ? '' : request.path.slice(mark + 1);
-    this.query = new URLSearchParams(this.search);
+    this.query = goQuery(this.search);
   }
 
   header(name: string): string | undefined {

@@ -27,6 +27,7 @@ function table({ form, resource, objects, list, includeObject, withColumns }: Pr
   }
   const rows = objects.map((object) => ({
     cells: resource.columns.map((column) => column.cell(object, now)),
+    ...(resource.rowConditions === undefined ? {} : withConditions(resource.rowConditions(object))),
     object: included(object, includeObject, resource, apiVersion),
   }));
   return {
@@ -36,6 +37,10 @@ function table({ form, resource, objects, list, includeObject, withColumns }: Pr
     columnDefinitions: withColumns ? resource.columns.map(definition) : null,
     rows: rows.length === 0 && resource.rowsMayBeNull ? null : rows,
   };
+}
+
+function withConditions(conditions: object[]): { conditions?: object[] } {
+  return conditions.length === 0 ? {} : { conditions };
 }
 
 function definition({ name, type, format = '', description, priority }: Column): unknown {

@@ -52,6 +52,6 @@ function validate(object: KubeObject): FieldError[] {
     bytes += Buffer.byteLength(value, 'base64');
   }
   // The complaint is about the whole object, hence no path.
-  if (bytes > maxDataBytes) errors.push(tooLongField('', maxDataBytes));
+  if (bytes > maxDataBytes) errors.push(tooLongField('[]', maxDataBytes));
   return errors;
 }

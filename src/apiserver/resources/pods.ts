@@ -24,6 +24,7 @@ export const pods = builtIn({
     status: { kind: 'Pod', verbs: statusVerbs },
   },
   columns: podColumns,
+  rowConditions: endOf,
   selectableFields: {
     'spec.nodeName': (pod) => podSpec(pod).nodeName ?? '',
     'spec.restartPolicy': (pod) => podSpec(pod).restartPolicy ?? '',
@@ -56,6 +57,14 @@ export const pods = builtIn({
     return period < 0 ? 1 : period;
   },
 });
+
+/** A pod that has ended says how. */
+function endOf(pod: KubeObject): object[] {
+  const { phase } = podStatus(pod);
+  const end = { type: 'Completed', status: 'True', reason: phase };
+  if (phase === 'Succeeded') return [{ ...end, message: 'The pod has completed successfully.' }];
+  return phase === 'Failed' ? [{ ...end, message: 'The pod failed.' }] : [];
+}
 
 /** The one address of old goes along with the list of today; where both are given, it leads. */
 function agreeOnAddress(pod: KubeObject): void {
