@@ -171,7 +171,7 @@ export class Rig {
 
   /** Moves the clock ahead, half a minute at a time and each time with a look at the kubelet after it, until this is so. */
   async advanceUntil(what: string, satisfied: () => boolean): Promise<void> {
-    const deadline = Date.now() + 40_000;
+    const deadline = Date.now() + 50_000;
     while (!satisfied()) {
       if (Date.now() > deadline)
         throw new Error(`never came true: ${what}\n${JSON.stringify(this.status())}\n${this.log()}`);
@@ -179,7 +179,7 @@ export class Rig {
       const before = trial();
       // Requests under way end with the jump: one jump after the other would let none be answered.
       this.clock.advance(30_000);
-      const patience = Date.now() + 1000;
+      const patience = Date.now() + 5000;
       await this.until(what, () => satisfied() || trial() !== before || Date.now() > patience);
     }
   }
