@@ -17,7 +17,7 @@ import { configMaps, nodeConfigs, nodes } from '../../src/kube/resource-type.js'
 import { freePort } from '../agent-rig.js';
 import { executable } from '../run-relet.js';
 import { type Cluster, realCluster } from './cluster.js';
-import { controllerKubeconfig } from './suite.js';
+import { controllerKubeconfig } from './controller.js';
 
 const assets = process.env.KUBEBUILDER_ASSETS ?? '';
 const binaries = ['etcd', 'kube-apiserver', 'kubelet'];

@@ -1,0 +1,190 @@
+/** Parties who want more than they may, on a cluster of today; docs/security.md has a line for each. A part of the cluster suite. */
+import { describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../src/api/object.js';
+import { isForbidden } from '../../src/kube/api-error.js';
+import { clusterRoleBindings, clusterRoles, configMaps, nodeConfigs } from '../../src/kube/resource-type.js';
+import { clientFor } from '../cluster-rig.js';
+import { configMapObject, point, write } from './cluster-node.js';
+import { controllerKubeconfig } from './controller.js';
+import { condition, exists, type Scene, until } from './scene.js';
+
+/** `hasPolicies`: the guards are admission policies. */
+export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: boolean }): void {
+  describe('parties who want more than they may', () => {
+    const nodeA = () => scene.cluster.client('system:node:node-a');
+    const refused = (promise: Promise<unknown>) => expect(promise).rejects.toSatisfy(isForbidden);
+
+    test("a node reads its own ConfigMap and no other node's", async () => {
+      const { admin, freshNode, granted, newConfig, operator } = scene;
+      const node = await freshNode();
+      await newConfig('of-a', node.rig.config('maxPods: 90'));
+      await newConfig('of-b', node.rig.config('maxPods: 91'));
+      await until('b made', () => exists(admin.get(nodeConfigs, { name: 'node-b' })));
+      await point(operator, 'node-a', 'of-a');
+      await point(operator, 'node-b', 'of-b');
+      await node.active('of-a');
+      await until('b is granted', async () => (await granted('of-b')).includes('node-b'));
+      const get = (name: string) => nodeA().get(configMaps, { namespace: 'kube-system', name });
+      expect((await get('of-a')).metadata.name).toBe('of-a');
+      await refused(get('of-b'));
+      await refused(nodeA().list(configMaps, { namespace: 'kube-system' }));
+      // By lying in its status it gains nothing either.
+      const mine = await node.nodeConfig();
+      const lie = {
+        configMap: {
+          namespace: 'kube-system',
+          name: 'of-b',
+          kubeletConfigKey: 'kubelet',
+          uid: 'u',
+          resourceVersion: '1',
+        },
+      };
+      await node.rig.stop();
+      const status = { ...mine.status, config: { ...mine.status?.config, lastKnownGood: lie } };
+      const place = { name: 'node-a', subresource: 'status' };
+      const fresh = await node.nodeConfig();
+      await nodeA().update(nodeConfigs, place, { ...fresh, status });
+      // The controller has seen it when it has answered something later.
+      await newConfig('later', 'x');
+      await point(operator, 'node-b', 'later');
+      await until('later is granted', async () => (await granted('later')).includes('node-b'));
+      expect(await granted('of-b')).not.toContain('node-a');
+      await refused(get('of-b'));
+    }, 60_000);
+
+    test("a node writes its own status and not another's", async () => {
+      const { admin, freshNode } = scene;
+      const node = await freshNode();
+      const other = await admin.get(nodeConfigs, { name: 'node-b' });
+      await refused(nodeA().update(nodeConfigs, { name: 'node-b', subresource: 'status' }, { ...other, status: {} }));
+      await refused(
+        nodeA().patch(
+          nodeConfigs,
+          { name: 'node-b', subresource: 'status' },
+          { status: { warnings: [] } },
+          { as: 'merge' },
+        ),
+      );
+      await node.rig.stop();
+      await nodeA().patch(
+        nodeConfigs,
+        { name: 'node-a', subresource: 'status' },
+        { status: { warnings: ['w'] } },
+        { as: 'merge' },
+      );
+      expect((await node.nodeConfig()).status?.warnings).toEqual(['w']);
+    });
+
+    test('a node does not point itself at a config, nor through its status, nor make or delete a NodeConfig', async () => {
+      const { admin, freshNode } = scene;
+      await freshNode();
+      const wanted = { configMap: { namespace: 'kube-system', name: 'of-b', kubeletConfigKey: 'kubelet' } };
+      await refused(point(nodeA(), 'node-a', 'of-b'));
+      await refused(point(nodeA(), 'node-a', undefined));
+      const patch = { spec: { configSource: wanted } };
+      await nodeA().patch(nodeConfigs, { name: 'node-a', subresource: 'status' }, patch, { as: 'merge' });
+      expect((await admin.get<KubeObject>(nodeConfigs, { name: 'node-a' })).spec).toEqual({});
+      await refused(nodeA().delete(nodeConfigs, { name: 'node-a' }));
+      const made = {
+        apiVersion: 'relet.dev/v1alpha1',
+        kind: 'NodeConfig',
+        metadata: { name: 'node-z' },
+        spec: patch.spec,
+      };
+      await refused(nodeA().create(nodeConfigs, {}, made));
+    });
+
+    test('a node does not write, relabel or delete a config', async () => {
+      const { freshNode, newConfig } = scene;
+      const node = await freshNode();
+      await newConfig('theirs', node.rig.config());
+      const place = { namespace: 'kube-system', name: 'theirs' };
+      await refused(write(nodeA(), configMapObject('mine', 'x')));
+      await refused(nodeA().patch(configMaps, place, { data: { kubelet: 'x' } }, { as: 'merge' }));
+      await refused(nodeA().delete(configMaps, place));
+    });
+
+    test('an operator cannot open a ConfigMap that is no config, or lies elsewhere, through a grant', async () => {
+      const { admin, freshNode, granted, operator } = scene;
+      const node = await freshNode();
+      const secretLike = configMapObject('passwords', 'secret', {
+        metadata: { name: 'passwords', namespace: 'kube-system' },
+      });
+      await write(admin, secretLike);
+      await point(operator, 'node-a', 'passwords');
+      await until('refused', async () => (await condition(admin, 'node-a', 'Granted'))?.reason === 'NotLabelled');
+      expect(await granted('passwords')).toEqual([]);
+      await refused(nodeA().get(configMaps, { namespace: 'kube-system', name: 'passwords' }));
+      await write(
+        admin,
+        configMapObject('elsewhere', 'x', {
+          metadata: { ...configMapObject('elsewhere', '').metadata, namespace: 'default' },
+        }),
+      );
+      await point(operator, 'node-a', 'elsewhere', { namespace: 'default' });
+      await until(
+        'refused',
+        async () => (await condition(admin, 'node-a', 'Granted'))?.reason === 'NamespaceNotAllowed',
+      );
+      await refused(nodeA().get(configMaps, { namespace: 'default', name: 'elsewhere' }));
+      expect(node.rig.starts()).toHaveLength(1);
+      // Nor can it mark one, or read it.
+      await refused(
+        operator.patch(
+          configMaps,
+          { namespace: 'kube-system', name: 'passwords' },
+          { metadata: { labels: { 'relet.dev/kubelet-config': 'true' } } },
+          { as: 'merge' },
+        ),
+      );
+      await refused(operator.get(configMaps, { namespace: 'kube-system', name: 'passwords' }));
+      await admin.delete(configMaps, { namespace: 'kube-system', name: 'passwords' });
+      await admin.delete(configMaps, { namespace: 'default', name: 'elsewhere' });
+    }, 60_000);
+
+    test('an author assigns nothing, a viewer changes nothing', async () => {
+      const { author, cluster } = scene;
+      await refused(point(author, 'node-a', 'of-a'));
+      const viewer = cluster.client('viewer');
+      expect((await viewer.list(nodeConfigs)).items).toHaveLength(2);
+      await refused(point(viewer, 'node-a', 'of-a'));
+      await refused(write(viewer, configMapObject('v', 'x')));
+    });
+
+    test.runIf(hasPolicies)('who may edit ConfigMaps may not write, mark, unmark or delete a config', async () => {
+      const { cluster, newConfig } = scene;
+      const editor = cluster.client('editor');
+      await newConfig('guarded', 'x');
+      const place = { namespace: 'kube-system', name: 'guarded' };
+      await refused(write(editor, configMapObject('smuggled', 'x')));
+      await refused(editor.patch(configMaps, place, { data: { kubelet: 'evil' } }, { as: 'merge' }));
+      await refused(editor.patch(configMaps, place, { metadata: { labels: null } }, { as: 'merge' }));
+      await refused(editor.delete(configMaps, place));
+      const plain = configMapObject('plain', 'x', { metadata: { name: 'plain', namespace: 'kube-system' } });
+      await write(editor, plain);
+      const marked = { metadata: { labels: { 'relet.dev/kubelet-config': '' } } };
+      await refused(editor.patch(configMaps, { namespace: 'kube-system', name: 'plain' }, marked, { as: 'merge' }));
+      await editor.delete(configMaps, { namespace: 'kube-system', name: 'plain' });
+    });
+
+    test('the controller can grant nothing but what it holds', async () => {
+      const { cluster } = scene;
+      const client = clientFor(await controllerKubeconfig(cluster));
+      const metadata = { name: 'lever', namespace: 'kube-system' };
+      const apiVersion = 'rbac.authorization.k8s.io/v1';
+      const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];
+      const roles = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'roles' };
+      await refused(client.create(roles, { namespace: 'kube-system' }, { apiVersion, kind: 'Role', metadata, rules }));
+      await refused(
+        client.create(clusterRoles, {}, { apiVersion, kind: 'ClusterRole', metadata: { name: 'lever' }, rules }),
+      );
+      const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' };
+      const subjects = [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'system:node:node-a' }];
+      const binding = { apiVersion, kind: 'ClusterRoleBinding', metadata: { name: 'lever' }, roleRef, subjects };
+      await refused(client.create(clusterRoleBindings, {}, binding));
+      await refused(client.list({ group: '', version: 'v1', resource: 'secrets' }, { namespace: 'kube-system' }));
+      await refused(client.list(configMaps, { namespace: 'default' }));
+      await refused(client.delete(clusterRoles, { name: 'cluster-admin' }));
+    });
+  });
+}

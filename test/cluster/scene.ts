@@ -1,0 +1,74 @@
+/** What the parts of the cluster suite share: who is there, how a node begins, and how things are looked at. */
+import { undecidedAnnotation } from '../../src/api/node-config.js';
+import type { KubeObject } from '../../src/api/object.js';
+import { isNotFound } from '../../src/kube/api-error.js';
+import type { KubeClient } from '../../src/kube/client.js';
+import { configMaps, nodeConfigs, roleBindings } from '../../src/kube/resource-type.js';
+import { boundNodes, grantName, type RoleBinding } from '../../src/rollout/grant-objects.js';
+import type { Cluster } from './cluster.js';
+import { type ClusterNode, configMapObject, point, startNode, write } from './cluster-node.js';
+
+/** Who takes part, from the moment the cluster runs. */
+export class Scene {
+  cluster!: Cluster;
+  admin!: KubeClient;
+  operator!: KubeClient;
+  author!: KubeClient;
+
+  begin(cluster: Cluster): void {
+    this.cluster = cluster;
+    this.admin = cluster.client('admin');
+    this.operator = cluster.client('operator');
+    this.author = cluster.client('author');
+  }
+
+  /** A node that runs its local config and was told so. */
+  readonly freshNode = async (name: 'node-a' | 'node-b' = 'node-a'): Promise<ClusterNode> => {
+    const { admin, cluster, operator } = this;
+    await until('NodeConfig made', () => exists(admin.get(nodeConfigs, { name })));
+    await point(operator, name, undefined);
+    const decided = { metadata: { annotations: { [undecidedAnnotation]: null } } };
+    await admin.patch(nodeConfigs, { name }, decided, { as: 'merge' });
+    const node = await startNode(cluster, name);
+    await node.rig.until('reports', () => node.rig.status() !== undefined);
+    await node.active();
+    return node;
+  };
+
+  readonly newConfig = async (name: string, text: string): Promise<void> => {
+    await this.admin.delete(configMaps, { namespace: 'kube-system', name }).catch(() => {});
+    await write(this.author, configMapObject(name, text));
+  };
+
+  /** The nodes that may read a ConfigMap. */
+  readonly granted = async (name: string): Promise<string[]> => {
+    const place = { namespace: 'kube-system', name: grantName(name) };
+    const binding = await this.admin.get<RoleBinding>(roleBindings, place).catch(() => undefined);
+    return [...boundNodes(binding)];
+  };
+}
+
+export async function condition(admin: KubeClient, node: string, type: string) {
+  const object = await admin.get<KubeObject>(nodeConfigs, { name: node });
+  const { conditions = [] } = (object.status ?? {}) as {
+    conditions?: { type: string; status: string; reason: string; message: string }[];
+  };
+  return conditions.find((one) => one.type === type);
+}
+
+export async function exists(asked: Promise<unknown>): Promise<boolean> {
+  try {
+    await asked;
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 25))) {
+    if (await isSo()) return;
+    if (Date.now() > end) throw new Error(`never came true: ${what}`);
+  }
+}
