@@ -104,7 +104,7 @@ describe('the end of relet', () => {
     await until('signals are heard', () => hearsSignals(second.process.pid!), second.output);
     second.process.kill('SIGTERM');
     expect(await second.exit).toEqual({ code: 0, signal: null });
-    expect(second.output()).not.toContain('kubelet started');
+    // One may have been started before the signal came; it must be gone as well.
     expect(kubelets()).toEqual([]);
     expect(mostAtOnce()).toBe(1);
     expect(readdirSync(join(place.dir, 'meta')).filter((name) => name === 'child' || name === 'lock')).toEqual([]);
