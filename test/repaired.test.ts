@@ -185,6 +185,38 @@ test('a node whose kubelet keeps dying follows a new assignment', async () => {
   expect(rig.config?.error).toBeUndefined();
 });
 
+describe('a config that was rolled back', () => {
+  test('is not tried again for an edit of metadata, and gets a new chance when it is assigned anew', async () => {
+    const rig = await createClusterRig();
+    const deadly = await rig.createConfigMap('deadly', { kubelet: rig.node.config('# exit 1') });
+    await rig.createConfigMap('good', { kubelet: rig.node.config() });
+    const tries = () => rig.node.starts().filter(({ configFile }) => configFile?.includes(deadly.metadata.uid!)).length;
+    const rolledBack = () => rig.config?.error?.startsWith('rolled back') === true;
+    await rig.point('deadly');
+    await rig.until('rolled back', rolledBack);
+    expect(tries()).toBe(3);
+    const edited = await rig.patchConfigMap('deadly', { metadata: { labels: { team: 'a' } } });
+    const { resourceVersion } = edited.metadata;
+    await rig.until('seen', () => rig.config?.assigned?.configMap?.resourceVersion === resourceVersion);
+    expect(rolledBack()).toBe(true);
+
+    await rig.point('good');
+    const mixed: unknown[] = [];
+    await rig.until('good is active', () => {
+      const { assigned, active, error } = rig.config ?? {};
+      if (assigned?.configMap?.name === 'good' && error !== undefined) mixed.push(error);
+      return active?.configMap?.name === 'good';
+    });
+    expect(mixed).toEqual([]);
+    expect(tries()).toBe(3);
+    expect(rig.node.log()).not.toMatch(/ERROR rolled back .*configmaps\/good/);
+    await rig.point('deadly');
+    // Nor does it wait for the deaths it died before: those are counted anew.
+    await rig.until('rolled back again', rolledBack);
+    expect(tries()).toBe(6);
+  });
+});
+
 describe('no instruction', () => {
   test('a Node that is gone changes nothing', async () => {
     const rig = await createClusterRig();

@@ -105,7 +105,11 @@ export class Agent {
       // One that was too young to hear it died of the signal, and that is no failure.
       if (signal.aborted) return exit.signal === signal.reason ? 0 : exitCode(exit);
       if (kubelet.toldToStop && options.onChange === 'exit') return 0;
-      if (kubelet.toldToStop) continue;
+      if (kubelet.toldToStop) {
+        // What runs next is another config: it does not wait for the deaths of the one before.
+        crashes = 0;
+        continue;
+      }
       const { blamed, end } = await run.died(exit, signal);
       if (end) await this.#endTrial(run, end);
       if (blamed && this.#doubt.lifts(run, memory, log)) this.#changes++;
@@ -174,7 +178,8 @@ export class Agent {
   async #restart(run: Run, next: Choice): Promise<void> {
     const { host, kubelet, log } = this.#parts;
     if (await host.isStopping()) return log.info('the machine is going down, the kubelet is not restarted');
-    announce(this.#parts, this.#run, next);
+    run.instead = next;
+    announce(this.#parts, run);
     this.#before = await lookBack(this.#api, host, run.choice);
     this.#api?.tell(events.changed(next.source));
     log.info('kubelet restarts', { config: describe(next.source), rank: next.rank });

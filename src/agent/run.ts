@@ -52,6 +52,8 @@ const nothingBefore: NodeBefore = { nodeReady: false, apiAnswered: false, static
 
 export class Run {
   choice: Choice;
+  /** What will run instead, where that is decided: its fault counts from then on, not that of a choice that is history. */
+  instead: Choice | undefined;
   /** Undefined when there is nothing, or nothing more, to prove. */
   trial: Trial | undefined;
   alive = false;
@@ -106,6 +108,7 @@ export class Run {
   moveTo({ rank, source, fault }: Choice): void {
     const { fault: _old, ...rest } = this.choice;
     this.choice = { ...rest, rank, source, ...(fault && { fault }) };
+    this.instead = undefined;
   }
 
   /** What runs is what is assigned, and needs no further proof. */

@@ -1,14 +1,12 @@
 /** Puts what is remembered and what runs into the report. */
 import type { TrialState } from '../../api/node-config.js';
 import type { AgentParts } from '../agent-parts.js';
-import type { Choice } from '../choose.js';
 import type { Run } from '../run.js';
 import { sourceOf } from '../transitions.js';
 
 type Parts = Pick<AgentParts, 'memory' | 'reporter' | 'clock' | 'options'>;
 
-/** `next` is what will run instead, where that is decided: its fault counts, not that of a choice that is history. */
-export function announce(parts: Parts, run: Run | undefined, next: Choice | undefined = run?.choice): void {
+export function announce(parts: Parts, run: Run | undefined): void {
   const { memory, reporter } = parts;
   reporter.update({
     assigned: sourceOf(memory.assigned()),
@@ -16,7 +14,7 @@ export function announce(parts: Parts, run: Run | undefined, next: Choice | unde
     // A kubelet that has not answered yet is not active: until then the status keeps the one before.
     ...(run?.alive && { active: run.choice.source }),
     ...(run && {
-      fault: next?.fault,
+      fault: (run.instead ?? run.choice).fault,
       warnings: [...run.choice.accepted.warnings, ...run.warnings],
       pinnedByFlags: run.choice.accepted.pinnedByFlags,
     }),
