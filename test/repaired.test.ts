@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { defaultTrialLimits } from '../src/agent/trial/trial.js';
 import { nodes } from '../src/kube/resource-type.js';
-import { clientFor, createClusterRig, nodeName } from './cluster-rig.js';
+import { type ClusterRig, clientFor, createClusterRig, nodeName } from './cluster-rig.js';
 
 const download = 'failed to sync: failed to download config, see Kubelet log for details';
 
@@ -25,13 +25,7 @@ describe('status', () => {
     await rig.point('bad');
     await rig.until('refused', () => rig.config?.error !== undefined);
     await rig.point('good');
-    const mixed: unknown[] = [];
-    await rig.until('good is active', () => {
-      const { assigned, active, error } = rig.config ?? {};
-      if (assigned?.configMap?.name === 'good' && error !== undefined) mixed.push(error);
-      return active?.configMap?.name === 'good';
-    });
-    expect(mixed).toEqual([]);
+    expect(await errorsUntilActive(rig, 'good')).toEqual([]);
   });
 
   test('X2 a status that the API did not take is written again', async () => {
@@ -201,13 +195,7 @@ describe('a config that was rolled back', () => {
     expect(rolledBack()).toBe(true);
 
     await rig.point('good');
-    const mixed: unknown[] = [];
-    await rig.until('good is active', () => {
-      const { assigned, active, error } = rig.config ?? {};
-      if (assigned?.configMap?.name === 'good' && error !== undefined) mixed.push(error);
-      return active?.configMap?.name === 'good';
-    });
-    expect(mixed).toEqual([]);
+    expect(await errorsUntilActive(rig, 'good')).toEqual([]);
     expect(tries()).toBe(3);
     expect(rig.node.log()).not.toMatch(/ERROR rolled back .*configmaps\/good/);
     await rig.point('deadly');
@@ -300,3 +288,14 @@ describe('without the API', () => {
     await rig.until('local', () => rig.config !== undefined && Object.keys(rig.config).length === 0);
   });
 });
+
+/** Every error that stood beside this assignment on its way to being active. */
+async function errorsUntilActive(rig: ClusterRig, name: string): Promise<string[]> {
+  const errors: string[] = [];
+  await rig.until(`${name} is active`, () => {
+    const { assigned, active, error } = rig.config ?? {};
+    if (assigned?.configMap?.name === name && error !== undefined) errors.push(error);
+    return active?.configMap?.name === name;
+  });
+  return errors;
+}

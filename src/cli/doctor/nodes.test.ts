@@ -1,27 +1,7 @@
 /** What doctor makes of what nodes say, and of nodes that say nothing. */
 import { describe, expect, test } from 'vitest';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { configuredNode as node } from '../../../test/configured-node.js';
 import { checkNodeConfigs, checkWarnings } from './nodes.js';
-
-const node = (name: string, more: Partial<ConfiguredNode> = {}): ConfiguredNode => ({
-  name,
-  labels: {},
-  createdAt: '',
-  kubeletVersion: 'v1.32.1',
-  ready: 'True',
-  heartbeatAt: undefined,
-  configSource: undefined,
-  status: {},
-  reports: true,
-  condition: undefined,
-  trialEndsAt: undefined,
-  pinnedByFlags: undefined,
-  warnings: [],
-  agentVersion: undefined,
-  history: undefined,
-  version: '7',
-  ...more,
-});
 
 describe('relet doctor', () => {
   test('tells what nodes warn of: the first of each, and how many more there are', () => {

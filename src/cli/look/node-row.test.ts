@@ -1,7 +1,7 @@
 /** The fleet as `relet get` shows it, on a terminal of 80 columns and in a pipe. */
 import { describe, expect, test } from 'vitest';
+import { configuredNode as node } from '../../../test/configured-node.js';
 import type { NodeConfigSource } from '../../api/node-config-source.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { tableLines } from '../table.js';
 import { nodeObject, nodeRow, rowColumns, stateText } from './node-row.js';
 
@@ -10,28 +10,6 @@ const source = (name: string): NodeConfigSource => ({
   configMap: { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet', uid: `uid-${name}`, resourceVersion: '7' },
 });
 const [a, b] = [source('kubelet-config-5t8b9kd2m4'), source('kubelet-config-t8gb2h7c9d')];
-
-function node(name: string, change: Partial<ConfiguredNode>): ConfiguredNode {
-  return {
-    name,
-    labels: { pool: 'blue' },
-    createdAt: '2026-02-27T12:00:00Z',
-    kubeletVersion: 'v1.32.1',
-    ready: 'True',
-    heartbeatAt: undefined,
-    configSource: undefined,
-    status: {},
-    reports: true,
-    condition: undefined,
-    trialEndsAt: undefined,
-    pinnedByFlags: undefined,
-    warnings: [],
-    agentVersion: undefined,
-    history: undefined,
-    version: '1',
-    ...change,
-  };
-}
 
 const fleet = [
   node('node-1', {}),
