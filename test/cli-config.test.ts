@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { needs } from './programs.js';
 import { executable, relet } from './run-relet.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'relet-cli-'));
@@ -201,9 +202,9 @@ describe('relet config validate', () => {
   });
 });
 
-const hasScript = spawnSync('script', ['--version']).status === 0;
+const terminal = needs('script');
 
-describe.skipIf(!hasScript)(`on a terminal${hasScript ? '' : ' (skipped: no program script to make one)'}`, () => {
+describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
   const onTerminal = (env: Record<string, string>) =>
     spawnSync(
       'script',

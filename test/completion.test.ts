@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { header, OperatorCluster } from './operator-rig.js';
+import { needs } from './programs.js';
 import { executable } from './run-relet.js';
 
 let cluster: OperatorCluster;
@@ -75,11 +76,8 @@ describe('relet __complete', () => {
   });
 });
 
-const has = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
-const skip = (program: string) => (has(program) ? '' : ` (skipped: no ${program})`);
-
 describe('the scripts', () => {
-  test.skipIf(!has('bash'))(`bash completes with it${skip('bash')}`, () => {
+  test.skipIf(needs('bash').isMissing)(`bash completes with it${needs('bash').note}`, () => {
     const script = `
       source <(relet completion bash)
       try() { COMP_LINE="$1"; COMP_POINT=\${#1}; _relet; echo "\${COMPREPLY[*]}"; }
@@ -88,7 +86,7 @@ describe('the scripts', () => {
     expect({ stdout, stderr }).toEqual({ stdout: 'describe\nnode-1 node-2\nlastKnownGood\nmaxPods=\n', stderr: '' });
   });
 
-  test.skipIf(!has('zsh'))(`zsh reads it and completes with it${skip('zsh')}`, () => {
+  test.skipIf(needs('zsh').isMissing)(`zsh reads it and completes with it${needs('zsh').note}`, () => {
     const script = `
       source <(relet completion zsh)
       _describe() { print -r -- \${(P)2}; }
@@ -98,13 +96,13 @@ describe('the scripts', () => {
     expect(stdout).toBe('node-1 node-2\n--for=lastKnownGood\n');
   });
 
-  test.skipIf(!has('fish'))(`fish completes with it${skip('fish')}`, () => {
+  test.skipIf(needs('fish').isMissing)(`fish completes with it${needs('fish').note}`, () => {
     const script = 'relet completion fish | source; complete -C "relet describe "; complete -C "relet wait --for=la"';
     const { stdout } = spawnSync('fish', ['-c', script], { env: env(), encoding: 'utf8' });
     expect(stdout).toBe('node-1\nnode-2\n--for=lastKnownGood\n');
   });
 
-  test.skipIf(!has('kubectl'))(`kubectl asks kubectl_complete-relet${skip('kubectl')}`, (context) => {
+  test.skipIf(needs('kubectl').isMissing)(`kubectl asks kubectl_complete-relet${needs('kubectl').note}`, (context) => {
     const { stdout } = spawnSync('kubectl', ['__complete', 'relet', 'describe', ''], { env: env(), encoding: 'utf8' });
     // Clients before 1.26 do not complete plugins.
     if (!stdout.includes(':')) context.skip();

@@ -1,10 +1,10 @@
 /** Every command that README.md and docs/ show does what they show. How a page is written for this: page-blocks.ts. */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Block, type Command, outputPattern, readBlocks } from './page-blocks.js';
 import { PageShell } from './page-shell.js';
+import { has } from './programs.js';
 
 const root = join(import.meta.dirname, '..');
 const pages = [
@@ -13,8 +13,6 @@ const pages = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
-
-const has = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 
 const patienceMs = 60_000;
 

@@ -18,6 +18,7 @@ import { follow } from '../src/kube/follow.js';
 import { leases, nodes, pods } from '../src/kube/resource-type.js';
 import { clientFor } from './cluster-rig.js';
 import { createAuthority } from './pki.js';
+import { needs } from './programs.js';
 import { executable, relet } from './run-relet.js';
 import { answerJson, startScriptedServer } from './scripted-server.js';
 
@@ -215,7 +216,7 @@ describe('a node with a hollow kubelet', () => {
     expect((await admin.list(pods, place)).items.map(({ metadata }) => metadata.name)).toEqual(['stays']);
   });
 
-  test('serves only whom its config lets in', async () => {
+  test.skipIf(needs('curl').isMissing)(`serves only whom its config lets in${needs('curl').note}`, async () => {
     const hollow = await startHollow('door', { authorization: { mode: 'Webhook' } }, [
       `--kubeconfig=${await nodeKubeconfig('door')}`,
     ]);

@@ -207,7 +207,7 @@ describe('relet push and assign', () => {
   });
 
   test.skipIf(!hasKubectl)(
-    `the name is kubectl's, whatever is in the file${hasKubectl ? '' : ' (skipped: no kubectl)'}`,
+    `the name is kubectl's, whatever is in the file${hasKubectl ? '' : ' (skipped: kubectl 1.30 or later not found)'}`,
     async () => {
       const payloads = fc.sample(
         fc.oneof(

@@ -1,5 +1,5 @@
 /** A cluster for an operator's tests: the API server as a process, nodes whose part the test plays, and relet in a pipe or on a terminal. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +19,6 @@ import { silentLog } from '../src/log.js';
 import { clientFor } from './cluster-rig.js';
 import { executable, type Outcome } from './run-relet.js';
 
-export const hasScript = spawnSync('script', ['--version']).status === 0;
 export const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
 export interface RunOptions {

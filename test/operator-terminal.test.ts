@@ -2,12 +2,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasScript, header, OperatorCluster } from './operator-rig.js';
+import { header, OperatorCluster } from './operator-rig.js';
+import { needs } from './programs.js';
+
+const terminal = needs('script');
 
 let cluster: OperatorCluster;
 
 beforeAll(async () => {
-  if (!hasScript) return;
+  if (terminal.isMissing) return;
   cluster = await OperatorCluster.start();
   await cluster.node('alpha', { labels: { pool: 'red' } });
   await cluster.node('b-1', { does: 'prove' });
@@ -24,7 +27,7 @@ const file = (name: string, text: string): string => {
 };
 const sourceOf = async (name: string) => (await cluster.object(name)).spec.configSource?.configMap?.name;
 
-describe.skipIf(!hasScript)(`on a terminal${hasScript ? '' : ' (skipped: no program script to make one)'}`, () => {
+describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
   test('asks, and a no changes nothing', async () => {
     const before = (await cluster.object('b-1')).metadata.resourceVersion;
     const { status, screen } = await cluster.terminal(['set', 'b-1', 'maxPods=140'], { keys: [['[y/N]', 'n\r']] });

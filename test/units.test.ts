@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { needs } from './programs.js';
 import { executable } from './run-relet.js';
 
 const repository = join(import.meta.dirname, '..');
 const read = (name: string) => readFileSync(join(repository, name), 'utf8');
-const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
-const why = hasSystemd ? '' : ' (skipped: there is no systemd-analyze)';
+const systemd = needs('systemd-analyze');
 
 /** What systemd finds wrong with a unit and its drop-in; a line that it would ignore counts too. */
 function verify(unit: string, dropIn?: string): string {
@@ -31,7 +31,7 @@ const plainKubelet = '[Service]\nExecStart=/bin/true\n';
 const dropIn = read('deploy/systemd/20-relet.conf');
 const unit = read('deploy/systemd/kubelet.service');
 
-describe.skipIf(!hasSystemd)(`systemd itself${why}`, () => {
+describe.skipIf(systemd.isMissing)(`systemd itself${systemd.note}`, () => {
   test('takes every line of the unit', () => expect(verify(unit)).toBe(''));
   test('takes every line of the drop-in', () => expect(verify(plainKubelet, dropIn)).toBe(''));
   test('would say so of a line it does not take', () =>

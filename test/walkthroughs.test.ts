@@ -1,18 +1,18 @@
 /** The walkthroughs in examples/ do what the Kubernetes pages say, with the oldest and the newest kubectl that can be had. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { needs } from './programs.js';
 import { type Client, findClients } from './replay/kubectl.js';
 import { executable } from './run-relet.js';
 
 const minorOf = ({ version }: Client) => Number(version.split('.')[1]);
 const clients = findClients().sort((a, b) => minorOf(a) - minorOf(b));
 const chosen = [...new Set([clients[0], clients.at(-1)])].filter((client) => client !== undefined);
-const missing = ['curl', 'jq', 'bash'].filter((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0);
-const lacking = [...(chosen.length === 0 ? ['kubectl'] : []), ...missing];
+const programs = needs('kubectl', 'curl', 'jq', 'bash');
 
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
@@ -25,7 +25,7 @@ function freePort(): Promise<number> {
 }
 
 /** A PATH on which `kubectl` is the chosen client and `relet` what was built here. */
-function programs(client: Client): string {
+function pathWith(client: Client): string {
   const dir = mkdtempSync(join(tmpdir(), 'relet-walk-'));
   symlinkSync(client.path, join(dir, 'kubectl'));
   writeFileSync(join(dir, 'relet'), `#!/bin/sh\nexec '${process.execPath}' '${executable}' "$@"\n`);
@@ -34,7 +34,7 @@ function programs(client: Client): string {
 }
 
 async function walk(script: string, client: Client): Promise<{ status: number | null; said: string }> {
-  const bin = programs(client);
+  const bin = pathWith(client);
   const env = {
     ...process.env,
     PATH: `${bin}:${process.env.PATH}`,
@@ -49,16 +49,13 @@ async function walk(script: string, client: Client): Promise<{ status: number | 
   return { status, said };
 }
 
-describe.skipIf(lacking.length > 0)(
-  lacking.length > 0 ? `walkthroughs (skipped: ${lacking.join(', ')} not found)` : 'walkthroughs',
-  () => {
-    // Each has a system of its own and mostly waits, so they run at once.
-    for (const script of ['walkthrough-beta.sh', 'walkthrough-alpha.sh'])
-      for (const client of chosen)
-        test.concurrent(`${script} with kubectl ${client.version}`, async () => {
-          const { status, said } = await walk(script, client);
-          expect(said).toContain('All of it was as the page says');
-          expect(status).toBe(0);
-        }, 600_000);
-  },
-);
+describe.skipIf(programs.isMissing)(`walkthroughs${programs.note}`, () => {
+  // Each has a system of its own and mostly waits, so they run at once.
+  for (const script of ['walkthrough-beta.sh', 'walkthrough-alpha.sh'])
+    for (const client of chosen)
+      test.concurrent(`${script} with kubectl ${client.version}`, async () => {
+        const { status, said } = await walk(script, client);
+        expect(said).toContain('All of it was as the page says');
+        expect(status).toBe(0);
+      }, 600_000);
+});

@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { needs } from '../../test/programs.js';
 import { readPlain } from '../config/plain-document.js';
 import { inClusterConnection, resolveConnection } from './connection.js';
 import { type Kubeconfig, kubeconfigPaths, loadKubeconfig } from './kubeconfig.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'relet-kubeconfig-'));
 afterAll(() => rmSync(dir, { recursive: true }));
-const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
+const kubectl = needs('kubectl');
 
 let count = 0;
 function write(text: string | object, name = `${++count}.yaml`): string {
@@ -230,7 +231,7 @@ const file = fc.record({
   ),
 });
 
-describe.skipIf(!hasKubectl)(`merging as kubectl does${hasKubectl ? '' : ' (skipped: no kubectl here)'}`, () => {
+describe.skipIf(kubectl.isMissing)(`merging as kubectl does${kubectl.note}`, () => {
   test('any two or three files give what `kubectl config view` gives', () => {
     fc.assert(
       fc.property(fc.array(file, { minLength: 2, maxLength: 3 }), (files) => {

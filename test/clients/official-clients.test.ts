@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 test.skipIf(!hasPython)(
-  `Python's client does${hasPython ? '' : ' (skipped: no python3-kubernetes on this machine)'}`,
+  `Python's client does${hasPython ? '' : ' (skipped: python3-kubernetes not found)'}`,
   async () => {
     const program = new URL('client.py', import.meta.url).pathname;
     const { stdout } = await promisify(execFile)(python, [program, server.kubeconfig]);

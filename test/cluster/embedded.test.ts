@@ -1,18 +1,15 @@
 /** The cluster suite against relet's own API server, with kubectl from the machine. */
-import { spawnSync } from 'node:child_process';
 import { describe } from 'vitest';
+import { needs } from '../programs.js';
 import { embeddedCluster } from './cluster.js';
 import { clusterSuite } from './suite.js';
 
-const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
+const kubectl = needs('kubectl');
 
-describe.skipIf(!hasKubectl)('on the embedded server (skipped where there is no kubectl)', () => {
+describe.skipIf(kubectl.isMissing)(`on the embedded server${kubectl.note}`, () => {
   clusterSuite({ start: embeddedCluster, kustomization: 'deploy', guards: 'auto', hasRules: true });
 });
 
-describe.skipIf(!hasKubectl)(
-  'on the embedded server, guarded by roles alone (skipped where there is no kubectl)',
-  () => {
-    clusterSuite({ start: embeddedCluster, kustomization: 'deploy/base', guards: 'roles', hasRules: true });
-  },
-);
+describe.skipIf(kubectl.isMissing)(`on the embedded server, guarded by roles alone${kubectl.note}`, () => {
+  clusterSuite({ start: embeddedCluster, kustomization: 'deploy/base', guards: 'roles', hasRules: true });
+});

@@ -1,0 +1,32 @@
+/** The programs that tests use besides Node, the Debian package that has each, and what is skipped without it. */
+import { spawnSync } from 'node:child_process';
+
+export const programs = [
+  {
+    name: 'kubectl',
+    package: 'kubernetes-client',
+    skips: 'the cluster suite, the walkthroughs, pages that show kubectl, comparisons with kubectl',
+  },
+  { name: 'jq', package: 'jq', skips: 'the walkthroughs, the page of the API' },
+  { name: 'curl', package: 'curl', skips: 'the walkthroughs, the page of the API, who may ask a hollow kubelet' },
+  { name: 'bash', package: 'bash', skips: 'the walkthroughs, completion in bash' },
+  { name: 'zsh', package: 'zsh', skips: 'completion in zsh' },
+  { name: 'fish', package: 'fish', skips: 'completion in fish' },
+  { name: 'script', package: 'bsdutils', skips: 'what commands show on a terminal' },
+  { name: 'systemd-analyze', package: 'systemd', skips: 'the unit files, read by systemd' },
+  {
+    name: 'python3-kubernetes',
+    package: 'python3-kubernetes',
+    skips: "Python's client against the embedded server",
+    // Debian's own Python: another one on the PATH does not see Debian's packages.
+    isThere: () => spawnSync('/usr/bin/python3', ['-c', 'import kubernetes']).status === 0,
+  },
+];
+
+export const has = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+
+export const missingPrograms = () => programs.filter(({ name, isThere }) => !(isThere?.() ?? has(name)));
+
+/** One line a program, for people. */
+export const skipLines = (missing) =>
+  missing.map(({ name, package: from, skips }) => `  ${name} (Debian: ${from}) not found, skipped: ${skips}`);
