@@ -7,7 +7,5 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
-    // Real processes on a busy machine: one more try in CI, where nobody can look; none at a desk, where a flake should be seen.
-    retry: process.env.CI ? 1 : 0,
   },
 });
