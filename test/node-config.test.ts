@@ -126,6 +126,19 @@ describe('a node that follows a NodeConfig', () => {
     expect(rig.config).toBeUndefined();
   });
 
+  test('says which generation of the spec an error is about', async () => {
+    const rig = await rigWithNodeConfig();
+    await rig.createConfigMap('one', { kubelet: rig.node.config() }, { metadata: { name: 'one', labels } });
+    const at = async (name: string) => {
+      await point(rig.admin, name);
+      const { generation } = (await rig.admin.get(nodeConfigs, { name: nodeName })).metadata;
+      return untilStatus(rig, name, (status) => status?.observedGeneration === generation);
+    };
+    const { config: ran } = await at('one');
+    expect((await at('missing')).config).toEqual({ ...ran, error: expect.stringContaining('failed to sync') });
+    expect((await at('one')).config?.error).toBeUndefined();
+  });
+
   test('refuses a ConfigMap without the label, and takes it as soon as it has one', async () => {
     const rig = await rigWithNodeConfig();
     await rig.createConfigMap('plain', { kubelet: rig.node.config() });

@@ -27,6 +27,8 @@ export interface RunOptions {
   cwd?: string;
 }
 
+type Keys = string | (() => Promise<string>);
+
 interface AssignedConfigMap {
   data: Record<string, string>;
   immutable?: boolean;
@@ -120,8 +122,8 @@ export class OperatorCluster {
     return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...said })));
   }
 
-  /** On a terminal of 80 columns. `keys`: what is typed as soon as a text has appeared, in order. */
-  async terminal(args: string[], { env, keys = [] }: RunOptions & { keys?: [after: string, keys: string][] } = {}) {
+  /** On a terminal of 80 columns. `keys`: what is typed, or done and then typed, as soon as a text has appeared, in order. */
+  async terminal(args: string[], { env, keys = [] }: RunOptions & { keys?: [after: string, keys: Keys][] } = {}) {
     const quoted = [process.execPath, executable, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
     const command = `stty cols 80 rows 24; exec ${quoted.join(' ')}`;
     const child = spawn('script', ['-qefc', command, '/dev/null'], { env: this.environment(env), cwd: this.dir });
@@ -132,7 +134,8 @@ export class OperatorCluster {
       screen += text;
       for (let next = waiting[0]; next !== undefined && screen.includes(next[0], from); next = waiting[0]) {
         from = screen.indexOf(next[0], from) + next[0].length;
-        child.stdin.write(next[1]);
+        const [, typed] = next;
+        void Promise.resolve(typeof typed === 'string' ? typed : typed()).then((text) => child.stdin.write(text));
         waiting.shift();
       }
     });

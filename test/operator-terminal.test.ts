@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { nodes } from '../src/kube/resource-type.js';
 import { header, OperatorCluster } from './operator-rig.js';
 import { needs } from './programs.js';
 
@@ -42,6 +43,46 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
     expect(status).toBe(0);
     expect(screen).toMatch(/\x1b\[1A\x1b\[J/);
     expect(screen).toMatch(/b-1: .*active: kube-system\/kubelet-config/);
+  });
+
+  describe('an error about the reference before, reported while a person thinks about the question', () => {
+    const download = 'failed to sync: failed to download config, see Kubelet log for details';
+    const missing = { configMap: { namespace: 'kube-system', name: 'missing', kubeletConfigKey: 'kubelet' } };
+
+    test('does not make a good undo a failure', async () => {
+      const late = await cluster.node('late', { does: 'prove' });
+      await cluster.relet(['set', 'late', 'maxPods=125', '--yes']);
+      const { config: ran } = (await cluster.object('late')).status;
+      late.does = 'deaf';
+      await cluster.admin.patch(nodes, { name: 'late' }, { spec: { configSource: missing } }, { as: 'merge' });
+      const { status, screen } = await cluster.terminal(['undo', 'late'], {
+        keys: [
+          ['[y/N]', () => late.report({ ...ran, error: download }).then(() => 'y\r')],
+          ['it reports: failed to sync', () => late.report(ran!).then(() => '')],
+        ],
+      });
+      expect(screen).toMatch(/late: .*active: kube-system\/kubelet-config/);
+      expect(status).toBe(0);
+    });
+
+    test('does not stop a rollout', async () => {
+      const fleet = [await cluster.node('fleet-1', { does: 'deaf' }), await cluster.node('fleet-2', { does: 'prove' })];
+      const { stdout } = await cluster.relet(['push', 'push.yaml', '-o', 'name']);
+      const { status, screen } = await cluster.terminal(['assign', stdout.trim(), 'fleet-1', 'fleet-2'], {
+        keys: [
+          ['[y/N]', () => fleet[0]!.report({ error: download }).then(() => 'y\r')],
+          [
+            'it reports: failed to sync',
+            () => {
+              fleet[0]!.does = 'prove';
+              return fleet[0]!.report({}).then(() => '');
+            },
+          ],
+        ],
+      });
+      expect(screen).toContain('Done (2): fleet-1, fleet-2');
+      expect(status).toBe(0);
+    });
   });
 
   test('Ctrl-C at the question ends with 130, and nothing is changed', async () => {

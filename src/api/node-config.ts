@@ -21,6 +21,8 @@ export interface NodeConfig extends KubeObject {
 }
 
 export interface NodeConfigObjectStatus {
+  /** Generation of the spec that `config` is about. */
+  observedGeneration?: number;
   /** As Node.status.config. */
   config?: NodeConfigStatus;
   conditions?: NodeConfigCondition[];

@@ -43,6 +43,9 @@ export interface ConfiguredNode {
   agentVersion: string | undefined;
   /** The annotation as it stands; src/api/config-history.ts reads it. */
   history: string | undefined;
+  /** Of the object that holds the reference, and the one that `status` is about; a Node has neither. */
+  generation?: number | undefined;
+  observedGeneration?: number | undefined;
   /** Version of the object that holds the reference; `assign` refuses to write over a newer one. */
   version: string;
 }

@@ -94,6 +94,8 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     warnings: status?.warnings ?? [],
     agentVersion: status?.agentVersion,
     history: object?.metadata.annotations?.[historyAnnotation],
+    generation: object?.metadata.generation,
+    observedGeneration: status?.observedGeneration,
     version: object?.metadata.resourceVersion ?? '',
   };
 }

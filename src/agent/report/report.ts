@@ -13,6 +13,8 @@ export interface Report {
   fault?: Fault;
   /** Why the reference could not be followed; stands before `fault` while it lasts. */
   syncFault?: Fault;
+  /** Generation of the NodeConfig that the last finished pass was about: `syncFault` is its result. */
+  observedGeneration?: number;
   /** What a person should know about a config that runs nevertheless. */
   warnings: string[];
   /** What has been seen of a config that still has to prove itself. */

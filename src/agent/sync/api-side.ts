@@ -50,6 +50,8 @@ export class ApiSide {
   readonly #events: object[] = [];
   #serial = 0;
   #forbiddenSinceMs: number | undefined;
+  /** Of the instruction that the pass under way has read. */
+  #generation: number | undefined;
   /** Whether the last request was answered, whatever the answer. */
   answered = false;
   nodeReady = false;
@@ -103,6 +105,7 @@ export class ApiSide {
   /** What the reference says now. */
   async instruction(signal: AbortSignal): Promise<Instruction> {
     const instruction = await this.#options.reference.read(signal);
+    this.#generation = instruction.generation;
     if (instruction.kind === 'local') this.configMaps.follow(undefined);
     return instruction;
   }
@@ -178,14 +181,14 @@ export class ApiSide {
     try {
       const ending = await pass(this);
       this.#forbiddenSinceMs = undefined;
-      reporter.update({ syncFault: undefined });
+      reporter.update({ syncFault: undefined, observedGeneration: this.#generation });
       return ending;
     } catch (error) {
       if (!isForbidden((error as Error).cause)) this.#forbiddenSinceMs = undefined;
       else this.#forbiddenSinceMs ??= clock.monotonic();
       const waitedMs = clock.monotonic() - (this.#forbiddenSinceMs ?? Number.NEGATIVE_INFINITY);
       if (error instanceof Fault && waitedMs >= permissionPatienceMs && !isSilence(error))
-        reporter.update({ syncFault: error });
+        reporter.update({ syncFault: error, observedGeneration: this.#generation });
       return { kind: 'retry', error };
     }
   }

@@ -70,10 +70,13 @@ export class NodeConfigReference implements Reference {
     await lookAtNode?.(signal).catch(() => {});
     try {
       const object = await client.get<NodeConfig>(nodeConfigs, { name }, { signal });
+      const generation = object.metadata.generation ?? 1;
       if (isUndecided(object))
-        return { kind: 'none', why: `nobody has decided NodeConfig ${JSON.stringify(name)} yet` };
+        return { kind: 'none', why: `nobody has decided NodeConfig ${JSON.stringify(name)} yet`, generation };
       const configSource = object.spec?.configSource;
-      return configSource ? { kind: 'source', target: targetIn(configSource) } : { kind: 'local' };
+      return configSource
+        ? { kind: 'source', target: targetIn(configSource), generation }
+        : { kind: 'local', generation };
     } catch (error) {
       if (isNotFound(error)) return { kind: 'none', why: `NodeConfig ${JSON.stringify(name)} does not exist` };
       if (error instanceof ApiError) throw new Fault('reference', error);
@@ -117,6 +120,7 @@ export function nextStatus(
   return {
     ...others,
     agentVersion: version,
+    ...(report.observedGeneration !== undefined && { observedGeneration: report.observedGeneration }),
     config,
     conditions: withConditions(present.conditions, conditions(report), time),
     ...(report.trial && { trial: report.trial }),
@@ -164,7 +168,7 @@ function nameOf(source: NodeConfigSource | undefined): string {
 /** What an instruction is made of; and whether the controller says that it may be followed now: then there is no need to wait. */
 function said(object: NodeConfig | undefined) {
   const granted = object?.status?.conditions?.find(({ type }) => type === 'Granted');
-  return object && [object.spec?.configSource, isUndecided(object), granted?.status, granted?.reason];
+  return object && [object.metadata.generation, isUndecided(object), granted?.status, granted?.reason];
 }
 
 /** The controller's conditions count too: they come with the permission to write. */

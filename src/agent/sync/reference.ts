@@ -6,7 +6,10 @@ import type { Report } from '../report/report.js';
 import type { Target } from './resolve.js';
 
 /** What the object says now. Only an existing object without a configSource means local. */
-export type Instruction = { kind: 'none'; why: string } | { kind: 'local' } | { kind: 'source'; target: Target };
+export type Instruction = ({ kind: 'none'; why: string } | { kind: 'local' } | { kind: 'source'; target: Target }) & {
+  /** Of the object it was read from, where that has one: a Node has none. */
+  generation?: number;
+};
 
 export interface ReferenceListener {
   /** The instruction may have changed, or was seen for the first time. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { NodeConfigSource, NodeConfigStatus } from '../../api/node-config-source.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
-import { changeProgress, reaches } from './change-progress.js';
+import { changeProgress, reaches, type Wish } from './change-progress.js';
 
 const wanted = (name: string): NodeConfigSource => ({
   configMap: { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet' },
@@ -18,9 +18,17 @@ function node(configSource: NodeConfigSource | undefined, status: NodeConfigStat
   return { name: 'n', configSource, status, ready } as ConfiguredNode;
 }
 
+const writtenAs = (change: Partial<Wish['written']> = {}): Wish['written'] => ({
+  status: {},
+  ready: 'True',
+  ...change,
+  generation: change.generation,
+});
+
 describe('a change to b, asked of a node that ran a', () => {
-  const progress = (status: NodeConfigStatus, errorBefore?: string, ready = 'True') =>
-    changeProgress(node(wanted('b'), status, ready), { to: wanted('b'), errorBefore, readyBefore: true });
+  const written = writtenAs({ status: { assigned: exact('a'), active: exact('a') } });
+  const progress = (status: NodeConfigStatus, ready = 'True') =>
+    changeProgress(node(wanted('b'), status, ready), { to: wanted('b'), written });
 
   test.each<[string, NodeConfigStatus, object]>([
     ['not heard yet', { assigned: exact('a'), active: exact('a') }, { kind: 'asked' }],
@@ -33,40 +41,63 @@ describe('a change to b, asked of a node that ran a', () => {
     ],
     ['refused', { assigned: exact('b'), active: exact('a'), error: refusal }, { kind: 'refused', error: refusal }],
     ['rolled back', { assigned: exact('b'), error: rollback }, { kind: 'rolled back', error: rollback }],
-    ['cannot be fetched', { assigned: exact('a'), error: download }, { kind: 'cannot follow', error: download }],
+    ['an error about a', { assigned: exact('a'), error: refusal }, { kind: 'asked', error: refusal }],
+    [
+      'an error in following, of a Node, which does not say about which reference',
+      { assigned: exact('a'), error: download },
+      { kind: 'cannot follow', error: download, doubtful: true },
+    ],
   ])('%s', (_name, status, expected) => {
     expect(progress(status)).toEqual(expected);
   });
 
-  test('an error from before is no answer while the node has not taken the new config', () => {
-    expect(progress({ assigned: exact('a'), error: refusal }, refusal)).toEqual({ kind: 'asked', error: refusal });
-    expect(progress({ assigned: exact('a'), error: download }, download)).toEqual({ kind: 'asked', error: download });
-  });
-
-  test('the same words again, right after it was taken, are doubtful', () => {
-    expect(progress({ assigned: exact('b'), error: refusal }, refusal)).toEqual({
-      kind: 'refused',
-      error: refusal,
-      doubtful: true,
-    });
-  });
-
   test('a Node that was Ready is waited for until it is again', () => {
     const status = { assigned: exact('b'), active: exact('b') };
-    expect(progress(status, undefined, 'False')).toMatchObject({ kind: 'active', ready: false });
-    const neverReady = { to: wanted('b'), errorBefore: undefined, readyBefore: false };
+    expect(progress(status, 'False')).toMatchObject({ kind: 'active', ready: false });
+    const neverReady = { to: wanted('b'), written: writtenAs({ ready: 'False' }) };
     expect(changeProgress(node(wanted('b'), status, 'False'), neverReady)).toMatchObject({ ready: true });
   });
 
   test('another hand on the reference is seen', () => {
-    const wish = { to: wanted('b'), errorBefore: undefined, readyBefore: true };
-    expect(changeProgress(node(wanted('c'), {}), wish)).toEqual({ kind: 'changed' });
+    expect(changeProgress(node(wanted('c'), {}), { to: wanted('b'), written })).toEqual({ kind: 'changed' });
   });
 
   test('a reset is active when nothing is', () => {
-    const wish = { to: undefined, errorBefore: undefined, readyBefore: true };
+    const wish = { to: undefined, written };
     expect(changeProgress(node(undefined, { active: exact('a') }), wish)).toEqual({ kind: 'taken' });
     expect(changeProgress(node(undefined, {}), wish)).toEqual({ kind: 'active', ready: true, proven: true });
+  });
+});
+
+describe('an error counts only if it is about the reference that was written', () => {
+  const runsA = { assigned: exact('a'), active: exact('a'), lastKnownGood: exact('a') };
+  const generations = ['the generation before', 'the generation written', 'no generation'] as const;
+  const observed = { 'the generation before': 6, 'the generation written': 7, 'no generation': undefined };
+
+  test.each<[string, NodeConfigStatus, (typeof generations)[number], object]>([
+    ['cannot follow', { ...runsA, error: download }, 'the generation before', { kind: 'asked', error: download }],
+    [
+      'cannot follow',
+      { ...runsA, error: download },
+      'the generation written',
+      { kind: 'cannot follow', error: download },
+    ],
+    [
+      'cannot follow',
+      { ...runsA, error: download },
+      'no generation',
+      { kind: 'cannot follow', error: download, doubtful: true },
+    ],
+    ['refused', { ...runsA, error: refusal }, 'the generation before', { kind: 'asked', error: refusal }],
+    ['refused', { ...runsA, error: refusal }, 'the generation written', { kind: 'refused', error: refusal }],
+    ['refused', { ...runsA, error: refusal }, 'no generation', { kind: 'refused', error: refusal, doubtful: true }],
+    ['no error', runsA, 'the generation before', { kind: 'asked' }],
+    ['no error', runsA, 'the generation written', { kind: 'active', ready: true, proven: true }],
+    ['no error', runsA, 'no generation', { kind: 'active', ready: true, proven: true }],
+  ])('back to a, which is assigned all the time: %s with %s', (_name, status, which, expected) => {
+    const wish = { to: wanted('a'), written: writtenAs({ generation: 7, status: runsA }) };
+    const now = { ...node(wanted('a'), status), generation: 7, observedGeneration: observed[which] };
+    expect(changeProgress(now, wish)).toEqual(expected);
   });
 });
 

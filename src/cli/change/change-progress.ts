@@ -1,6 +1,7 @@
 /**
- * How far a node is with a change that was just asked of it. Pure: looks at what the node reports now and what it had
- * reported before, so that an old error is not taken for an answer to the new config.
+ * How far a node is with a change that was just asked of it. Pure. An error counts only if it is about the reference that
+ * was written. A NodeConfig's status says so (observedGeneration); a Node's does not, so what it reports about following
+ * its reference is `doubtful` until it has been reported for a while.
  *
  *   asked ──► taken ──► active
  *     │         ├─────► refused, rolled back
@@ -21,37 +22,43 @@ export type ChangeProgress =
   | { kind: 'asked'; error?: string }
   | { kind: 'taken' }
   | { kind: 'active'; ready: boolean; proven: boolean }
-  /** `doubtful`: word for word what the node had reported before, so it may not have looked at the new config yet. */
+  /** `doubtful`: it may be about the reference that the node had before. */
   | { kind: 'refused' | 'rolled back' | 'cannot follow'; error: string; doubtful?: true }
   | { kind: 'changed' };
 
 export interface Wish {
   to: NodeConfigSource | undefined;
-  /** The error the node reported before the change; it says nothing about the new config. */
-  errorBefore: string | undefined;
-  /** The node was Ready before, so it is waited for until it is again. */
-  readyBefore: boolean;
+  /** The node as it was when the reference was written. */
+  written: Pick<ConfiguredNode, 'generation' | 'status' | 'ready'>;
 }
 
-export function changeProgress(node: ConfiguredNode, { to, errorBefore, readyBefore }: Wish): ChangeProgress {
+export function changeProgress(node: ConfiguredNode, { to, written }: Wish): ChangeProgress {
   const wanted = sourceName(to);
   if (!sameReference(wanted, sourceName(node.configSource))) return { kind: 'changed' };
   const { assigned, active, lastKnownGood, error } = node.status;
-  if (!sameReference(wanted, sourceName(assigned))) return notTaken(error, errorBefore);
+  const isAbout = aboutWritten(node, written);
+  if (isAbout === 'no') return { kind: 'asked', ...(error && { error }) };
   const kind = error === undefined ? undefined : errorKind(error);
-  if (kind === 'sync' && error !== errorBefore) return { kind: 'cannot follow', error: error! };
-  if (kind === 'refused' || kind === 'rolled back')
-    return { kind, error: error!, ...(error === errorBefore && { doubtful: true }) };
+  if (kind === 'sync')
+    return { kind: 'cannot follow', error: error!, ...(isAbout === 'unknown' && { doubtful: true }) };
+  if (!sameReference(wanted, sourceName(assigned))) return { kind: 'asked', ...(error && { error }) };
+  if (kind === 'refused' || kind === 'rolled back') {
+    const wasAssigned = sameReference(wanted, sourceName(written.status.assigned));
+    return { kind, error: error!, ...(isAbout === 'unknown' && wasAssigned && { doubtful: true }) };
+  }
   if (!sameExactSource(sourceName(assigned), sourceName(active))) return { kind: 'taken' };
-  const ready = node.ready === 'True' || !readyBefore;
+  const ready = node.ready === 'True' || written.ready !== 'True';
   const proven = isProven(sourceName(active), sourceName(lastKnownGood));
   return { kind: 'active', ready, proven };
 }
 
-function notTaken(error: string | undefined, errorBefore: string | undefined): ChangeProgress {
-  if (error === undefined) return { kind: 'asked' };
-  if (errorKind(error) === 'sync' && error !== errorBefore) return { kind: 'cannot follow', error };
-  return { kind: 'asked', error };
+/** Whether the status is about the reference that was written, or about one before it. */
+function aboutWritten(
+  { observedGeneration }: ConfiguredNode,
+  { generation }: Wish['written'],
+): 'yes' | 'no' | 'unknown' {
+  if (observedGeneration === undefined || generation === undefined) return 'unknown';
+  return observedGeneration >= generation ? 'yes' : 'no';
 }
 
 const isProven = (active: SourceName | undefined, good: SourceName | undefined): boolean =>

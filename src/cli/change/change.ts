@@ -127,7 +127,7 @@ async function changeOne(
   const { name } = node;
   progress.at(name, 'assigning');
   const { by, verb, why } = options;
-  await writeReference(session, change, { by, verb, ...(why && { why }) });
+  const written = await writeReference(session, change, { by, verb, ...(why && { why }) });
   onAssigned();
   const target = sourceText(sourceName(to));
   if (!options.wait) {
@@ -136,7 +136,7 @@ async function changeOne(
   }
   const end = await followChange(session, {
     node: name,
-    wish: { to, errorBefore: node.status.error, readyBefore: node.ready === 'True' },
+    wish: { to, written },
     timeoutMs: options.timeout,
     onProgress: (text) => progress.at(name, text),
   });

@@ -16,14 +16,17 @@ export interface FollowChange {
   onProgress(text: string): void;
 }
 
-/** How long a node may go on saying what it had said before the change, before that counts as its answer. */
-const doubtMs = 3000;
+/**
+ * How long the same doubtful error must be reported before it counts as the answer. The agent clears an old one when it has
+ * fetched and validated the new config: it waits up to 5 s for permission, and validating takes a few more.
+ */
+const doubtMs = 10_000;
 
 /** Never throws for what the node does; a watch that breaks is taken up again until the time is over. */
 export async function followChange(session: Session, options: FollowChange): Promise<ChangeEnd> {
   const { node: name, wish, timeoutMs, onProgress } = options;
   const done = new AbortController();
-  let doubt: NodeJS.Timeout | undefined;
+  let doubt: { error: string; timer: NodeJS.Timeout } | undefined;
   const late = setTimeout(() => done.abort({ kind: 'timed out' } satisfies ChangeEnd), timeoutMs);
   const onInterrupt = () => done.abort({ kind: 'interrupted' } satisfies ChangeEnd);
   if (session.signal.aborted) onInterrupt();
@@ -32,8 +35,14 @@ export async function followChange(session: Session, options: FollowChange): Pro
     if (node === undefined) return done.abort({ kind: 'gone' } satisfies ChangeEnd);
     const progress = changeProgress(node, wish);
     const end = endOf(progress);
-    clearTimeout(doubt);
-    if (end !== undefined && 'doubtful' in progress) doubt = setTimeout(() => done.abort(end), doubtMs);
+    const doubtful = 'doubtful' in progress ? progress.error : undefined;
+    // The Node changes for other reasons too (heartbeats), and the same error goes on counting.
+    if (doubt?.error !== doubtful) {
+      clearTimeout(doubt?.timer);
+      doubt =
+        doubtful === undefined ? undefined : { error: doubtful, timer: setTimeout(() => done.abort(end), doubtMs) };
+    }
+    if (doubtful !== undefined) onProgress(progressText({ kind: 'asked', error: doubtful }));
     else if (end !== undefined) done.abort(end);
     else onProgress(progressText(progress));
   };
@@ -48,7 +57,7 @@ export async function followChange(session: Session, options: FollowChange): Pro
     return done.signal.reason as ChangeEnd;
   } finally {
     clearTimeout(late);
-    clearTimeout(doubt);
+    clearTimeout(doubt?.timer);
     session.signal.removeEventListener('abort', onInterrupt);
   }
 }

@@ -2,6 +2,7 @@
 import { sourceText, withEntry } from '../../api/config-history.js';
 import { sameReference, sourceName } from '../../api/config-state.js';
 import { isConflict } from '../../kube/api-error.js';
+import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
 import type { Session } from '../session.js';
 import type { NodeChange } from './change.js';
@@ -13,8 +14,12 @@ export interface Asking {
   dryRun?: boolean;
 }
 
-/** Other writes to the same object (heartbeats, labels) are no reason to give up; another hand on the reference is. */
-export async function writeReference(session: Session, { node, to }: NodeChange, asking: Asking): Promise<void> {
+/** Returns the node as written. Other writes to the same object (heartbeats, labels) are no reason to give up; another hand on the reference is. */
+export async function writeReference(
+  session: Session,
+  { node, to }: NodeChange,
+  asking: Asking,
+): Promise<ConfiguredNode> {
   const before = sourceName(node.configSource);
   for (let present = node, tries = 0; ; tries++) {
     if (!sameReference(before, sourceName(present.configSource)))
@@ -29,8 +34,7 @@ export async function writeReference(session: Session, { node, to }: NodeChange,
       to: sourceText(sourceName(to)),
     });
     try {
-      await session.references.assign(present, to, { history, dryRun: asking.dryRun ?? false });
-      return;
+      return await session.references.assign(present, to, { history, dryRun: asking.dryRun ?? false });
     } catch (error) {
       if (!isConflict(error) || tries >= 10) throw error;
     }
