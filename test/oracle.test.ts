@@ -1,43 +1,17 @@
 /**
- * What real kubelets 1.23.17 and 1.32.1 did with 368 documents, against what relet says of them. The record stands beside
- * the repository and is not part of it; without it these tests are skipped.
+ * What real kubelets 1.23.17 and 1.32.1 did with 368 documents, against what relet says of them; see test/evidence/oracle.md.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CheckResult, check } from '../src/config/check.js';
 import { fieldAt } from '../src/config/fields.js';
 import type { Host, KubeletConfig } from '../src/config/model.js';
+import { type OracleAnswer, type OracleCase, oracleCases } from './evidence/read.js';
 import { relet } from './run-relet.js';
 
-const record = join(import.meta.dirname, '..', '..', 'shared', 'evidence', 'oracle.jsonl');
-
-interface Answer {
-  verdict: 'accepted' | 'decode-error' | 'validate-error' | 'other';
-  stage: string;
-  message: string;
-  messageVariants?: string[];
-  startup?: 'started' | 'failed';
-  effective?: Record<string, unknown>;
-}
-
-interface Case {
-  id: string;
-  payload: string;
-  flags: string[];
-  hostDependent?: boolean;
-  'v1.23': Answer;
-  'v1.32': Answer;
-}
-
-const there = existsSync(record);
-const cases: Case[] = there
-  ? readFileSync(record, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-  : [];
+const cases = oracleCases();
 const minors = [23, 32] as const;
 type OracleMinor = (typeof minors)[number];
 
@@ -53,8 +27,8 @@ const host: Host = {
 };
 
 const file = '/oracle/case/kubelet.yaml';
-const answerOf = (one: Case, minor: OracleMinor): Answer => one[`v1.${minor}`];
-const judge = (one: Case, minor: OracleMinor): CheckResult =>
+const answerOf = (one: OracleCase, minor: OracleMinor): OracleAnswer => one[`v1.${minor}`];
+const judge = (one: OracleCase, minor: OracleMinor): CheckResult =>
   check(one.payload, { minor, flags: one.flags, lenient: true, file, ...(one.hostDependent ? { host } : {}) });
 
 /** Each case with both answers; those that failed are shown by id, with what was said on either side. */
@@ -73,9 +47,12 @@ const settled = pairs.filter(({ one }) => one.hostDependent !== true);
 const share = (good: Pair[], all: Pair[]) => good.length / all.length;
 const ids = (list: Pair[]) => list.map(({ id }) => id);
 
-describe.skipIf(!there)(`real kubelets${there ? '' : ' (skipped: no record of them beside the repository)'}`, () => {
-  test('the record is whole', () => {
+describe('real kubelets', () => {
+  test('each of 368 documents is accepted or rejected as by real kubelets 1.23 and 1.32', () => {
     expect(cases).toHaveLength(368);
+    const wrong = pairs.filter(({ real, ours }) => (real.verdict === 'accepted') !== (ours.verdict === 'accepted'));
+    expect(wrong.map(({ id, real, ours }) => `${id}: ${real.verdict}, relet: ${ours.verdict}`)).toEqual([]);
+    expect(pairs).toHaveLength(2 * 368);
   });
 
   test('the verdict is the one of the kubelet in every case that does not depend on the host', () => {

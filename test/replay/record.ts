@@ -1,7 +1,4 @@
-/** What a real kube-apiserver answered, one interaction a line; see README-api.md beside the records. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-
+/** What a real kube-apiserver answered, one interaction a line; see test/evidence/api.md. */
 export interface Request {
   method: string;
   path: string;
@@ -26,23 +23,6 @@ export interface Interaction {
     during?: number[];
     endedByServer?: boolean;
   };
-}
-
-const evidence = join(import.meta.dirname, '../../../shared/evidence');
-
-/** Undefined where the records are not beside the checkout. */
-export function evidencePath(...names: string[]): string | undefined {
-  const path = join(evidence, ...names);
-  return existsSync(path) ? path : undefined;
-}
-
-export function readRecord(name: string): Interaction[] {
-  const path = evidencePath(name);
-  if (path === undefined) return [];
-  return readFileSync(path, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Interaction);
 }
 
 /** Interactions of one scenario ran in order in a namespace of their own. */

@@ -2,10 +2,11 @@
  * The hollow kubelet as a judge: started with a lock file where none can be, it decodes, validates and stops, as real
  * kubelets did with the documents of the record that stands beside the repository.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { oracleCases } from '../../../test/evidence/read.js';
 import { systemClock } from '../../clock.js';
 import { check } from '../../config/check.js';
 import { runHollowKubelet } from './hollow.js';
@@ -88,52 +89,26 @@ describe('the verdict', () => {
   });
 });
 
-interface Answer {
-  verdict: string;
-  stage: string;
-  message: string;
-  messageVariants?: string[];
-  headline?: string;
-}
-const record = join(import.meta.dirname, '../../../../shared/evidence/oracle.jsonl');
-const there = existsSync(record);
-const cases: {
-  id: string;
-  payload: string;
-  flags: string[];
-  hostDependent?: boolean;
-  'v1.23': Answer;
-  'v1.32': Answer;
-}[] = there
-  ? readFileSync(record, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-  : [];
-
-describe.skipIf(!there)(
-  `documents put to real kubelets${there ? '' : ' (skipped: no record of them beside the repository)'}`,
-  () => {
-    test.each([
-      ['v1.23', '1.23.17'],
-      ['v1.32', '1.32.1'],
-    ] as const)('%s: same exit, same words', async (key, version) => {
-      const differ: string[] = [];
-      const settled = cases.filter(({ hostDependent }) => hostDependent !== true);
-      for (const { id, payload, flags, [key]: real } of settled) {
-        const { code, last, lines } = await start(payload, version, flags);
-        const accepted = last.includes('unable to acquire file lock');
-        if (accepted !== (real.verdict === 'accepted')) differ.push(`${id}: ${real.verdict}, but ${last}`);
-        if (real.verdict === 'accepted') continue;
-        if (code !== (real.stage === 'panic' ? 2 : 1)) differ.push(`${id}: exit ${code}`);
-        const said = lines.join('').replaceAll(file, '<FILE>').replaceAll(dir, '<DIR>');
-        const texts = [real.message, ...(real.messageVariants ?? [])].map((text) =>
-          real.stage === 'panic' ? text : JSON.stringify(text).slice(1, -1),
-        );
-        if (!texts.some((text) => said.includes(text))) differ.push(`${id}: ${texts[0]}\n   but ${said}`);
-      }
-      expect(settled.length).toBeGreaterThan(300);
-      expect(differ).toEqual([]);
-    });
-  },
-);
+describe('documents given to real kubelets', () => {
+  test.each([
+    ['v1.23', '1.23.17'],
+    ['v1.32', '1.32.1'],
+  ] as const)('%s: same exit, same words', async (key, version) => {
+    const differ: string[] = [];
+    const settled = oracleCases().filter(({ hostDependent }) => hostDependent !== true);
+    for (const { id, payload, flags, [key]: real } of settled) {
+      const { code, last, lines } = await start(payload, version, flags);
+      const accepted = last.includes('unable to acquire file lock');
+      if (accepted !== (real.verdict === 'accepted')) differ.push(`${id}: ${real.verdict}, but ${last}`);
+      if (real.verdict === 'accepted') continue;
+      if (code !== (real.stage === 'panic' ? 2 : 1)) differ.push(`${id}: exit ${code}`);
+      const said = lines.join('').replaceAll(file, '<FILE>').replaceAll(dir, '<DIR>');
+      const texts = [real.message, ...(real.messageVariants ?? [])].map((text) =>
+        real.stage === 'panic' ? text : JSON.stringify(text).slice(1, -1),
+      );
+      if (!texts.some((text) => said.includes(text))) differ.push(`${id}: ${texts[0]}\n   but ${said}`);
+    }
+    expect(settled.length).toBeGreaterThan(300);
+    expect(differ).toEqual([]);
+  });
+});

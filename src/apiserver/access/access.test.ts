@@ -2,8 +2,8 @@
  * The whole way of a request in memory: credentials, authorizers, admission and reviews together. N3 of the conformance list,
  * and every refusal that was recorded from a real 1.32 server, word for word.
  */
-import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readEvidence } from '../../../test/evidence/read.js';
 import { systemClock } from '../../clock.js';
 import { silentLog } from '../../log.js';
 import { createHandler, type Handle } from '../handler.js';
@@ -245,43 +245,34 @@ interface Recorded {
   expected: { status: number; body?: unknown };
 }
 
-const evidence = '../shared/evidence/api-v1.32.jsonl';
 const areas = new Set(['auth', 'rbac', 'node-auth', 'proxy']);
 
-describe.skipIf(!existsSync(evidence))(
-  'refusals of a real 1.32 server (skipped where the recordings are not beside the checkout)',
-  () => {
-    const recorded = existsSync(evidence)
-      ? readFileSync(evidence, 'utf8')
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line) as Recorded & { area: string })
-      : [];
-    const scenarioOf = ({ id }: Recorded) => id.split('/')[0]!;
-    const chosen = recorded.filter(({ area }) => areas.has(area));
+describe('refusals of a real 1.32 server', () => {
+  const recorded = readEvidence<Recorded & { area: string }>('api-v1.32.jsonl');
+  const scenarioOf = ({ id }: Recorded) => id.split('/')[0]!;
+  const chosen = recorded.filter(({ area }) => areas.has(area));
 
-    test('are many enough to compare', () => {
-      expect(chosen.filter(({ expected }) => expected.status === 403).length).toBeGreaterThan(20);
-    });
+  test('are many enough to compare', () => {
+    expect(chosen.filter(({ expected }) => expected.status === 403).length).toBeGreaterThan(20);
+  });
 
-    test.each([...new Set(chosen.map(scenarioOf))])('%s', async (scenario) => {
-      const ns = `apidiff-${scenario}`;
-      await as('admin', 'POST', '/api/v1/namespaces', { metadata: { name: ns } });
-      const fill = (text: string) => text.replaceAll('{{ns}}', ns);
-      for (const { id, request, expected } of chosen.filter((one) => scenarioOf(one) === scenario)) {
-        // A watch ends with its timeout; reading the path without it asks the same of the authorizer.
-        const path = fill(request.path).replace('watch=true&', '');
-        const body = request.body === undefined ? undefined : JSON.parse(fill(JSON.stringify(request.body)));
-        const answer = await as(request.as, request.method, path, body, request.headers);
-        const isRefusal = [401, 403].includes(expected.status) || [401, 403].includes(answer.code);
-        if (!isRefusal) continue;
-        expect([id, answer.code, answer.body.message, answer.body.details]).toEqual([
-          id,
-          expected.status,
-          (expected.body as Answer['body']).message,
-          (expected.body as Answer['body']).details,
-        ]);
-      }
-    });
-  },
-);
+  test.each([...new Set(chosen.map(scenarioOf))])('%s', async (scenario) => {
+    const ns = `apidiff-${scenario}`;
+    await as('admin', 'POST', '/api/v1/namespaces', { metadata: { name: ns } });
+    const fill = (text: string) => text.replaceAll('{{ns}}', ns);
+    for (const { id, request, expected } of chosen.filter((one) => scenarioOf(one) === scenario)) {
+      // A watch ends with its timeout; reading the path without it asks the same of the authorizer.
+      const path = fill(request.path).replace('watch=true&', '');
+      const body = request.body === undefined ? undefined : JSON.parse(fill(JSON.stringify(request.body)));
+      const answer = await as(request.as, request.method, path, body, request.headers);
+      const isRefusal = [401, 403].includes(expected.status) || [401, 403].includes(answer.code);
+      if (!isRefusal) continue;
+      expect([id, answer.code, answer.body.message, answer.body.details]).toEqual([
+        id,
+        expected.status,
+        (expected.body as Answer['body']).message,
+        (expected.body as Answer['body']).details,
+      ]);
+    }
+  });
+});

@@ -1,0 +1,31 @@
+/** Reads what real kubelets and API servers answered; README.md beside this says what the files hold. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const readEvidence = <Line>(name: string): Line[] =>
+  readFileSync(join(import.meta.dirname, name), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
+
+/** What a kubelet did with a document. */
+export interface OracleAnswer {
+  verdict: 'accepted' | 'decode-error' | 'validate-error' | 'other';
+  stage: string;
+  message: string;
+  messageVariants?: string[];
+  warnings: string;
+  startup?: 'started' | 'failed';
+  effective?: Record<string, unknown>;
+}
+
+export interface OracleCase {
+  id: string;
+  payload: string;
+  flags: string[];
+  hostDependent?: boolean;
+  'v1.23': OracleAnswer;
+  'v1.32': OracleAnswer;
+}
+
+export const oracleCases = (): OracleCase[] => readEvidence('oracle.jsonl');
