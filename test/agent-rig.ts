@@ -88,7 +88,15 @@ export class Rig {
     this.reporter = new Reporter({ memory, clock, log, initConfig: options.initConfig ?? false });
     const fake = join(import.meta.dirname, 'fake-kubelet.mjs');
     this.#agent = new Agent({
-      options: { trial: defaultTrialLimits, onChange: 'restart', inPlaceJitterMs: 0, settleMs: 20, ...options.options },
+      options: {
+        trial: defaultTrialLimits,
+        onChange: 'restart',
+        inPlaceJitterMs: 0,
+        // Tests change configs faster than people do.
+        maxRestartDelayMs: 0,
+        settleMs: 20,
+        ...options.options,
+      },
       memory,
       judge: options.judge ?? simpleJudge(options.noHealthz ? undefined : this.healthzPort, options.staticPodPath),
       commandLine: {

@@ -310,6 +310,8 @@ export function startNode(node, kubelet, flags) {
     relet,
     'kubelet',
     `--dynamic-config-dir=${node.dynamicDir}`,
+    // What is measured is a change, not the limit on many of them.
+    '--max-restart-delay=0s',
     `--kubelet-binary=${kubelet}`,
     '--metrics-bind-address=0',
     ...flags,

@@ -17,6 +17,8 @@ export interface FlowOptions {
   onChange: 'restart' | 'exit';
   /** Edits of a shared ConfigMap are followed within this time, each node at a random moment. Default 0: at once. */
   inPlaceJitterMs: number;
+  /** The longest least distance between two restarts of the kubelet by sync; 0 for no limit. Default 60 s. */
+  maxRestartDelayMs: number;
   /** After a death, how long to wait for signs that the whole machine goes down. Default 500 ms. */
   settleMs: number;
 }

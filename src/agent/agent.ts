@@ -12,6 +12,7 @@
  * Every start is a boot: it chooses from disk. So sync, a rollback and a person on the host all do the same: they change
  * what is remembered, and then let the kubelet be restarted if another config should run.
  */
+import { errorKind } from '../api/config-state.js';
 import { betaError, Fault } from '../api/faults.js';
 import { backoffMs } from '../kube/backoff.js';
 import type { Ending } from '../kube/work-queue.js';
@@ -22,12 +23,14 @@ import { RememberedJudge } from './judge/remembered-judge.js';
 import { Pause } from './pause.js';
 import { announce } from './report/announce.js';
 import * as events from './report/events.js';
+import { apiTime } from './report/report.js';
 import { causeOf } from './report/reporter.js';
 import { takeRequest } from './requests.js';
 import { Run } from './run.js';
 import { describe, type SourceOrLocal, sameSource } from './source.js';
 import { type ApiSide, talkToApi } from './sync/api-side.js';
 import { InPlaceSpread } from './sync/in-place.js';
+import { RestartLimit } from './sync/restart-limit.js';
 import { assign, checkpoint, forgetFailures, isAnotherAssignment, settleOn, sourceOf, tidy } from './transitions.js';
 import { Doubt } from './trial/doubt.js';
 import { lookBack } from './trial/look-back.js';
@@ -40,6 +43,7 @@ export class Agent {
   readonly #parts: AgentParts;
   readonly #judge: RememberedJudge;
   readonly #spread: InPlaceSpread;
+  readonly #limit: RestartLimit;
   #api: ApiSide | undefined;
   #run: Run | undefined;
   /** Counts what may alter the choice, so that a boot under way notices. */
@@ -54,6 +58,7 @@ export class Agent {
     this.#judge = new RememberedJudge(parts.judge);
     this.#parts = { ...parts, judge: this.#judge };
     this.#spread = new InPlaceSpread(parts.clock, parts.options.inPlaceJitterMs);
+    this.#limit = new RestartLimit(parts.clock, parts.options.maxRestartDelayMs);
     this.#pause = new Pause(parts.clock);
     this.#doubt = new Doubt(parts.options.trial.failedStarts);
   }
@@ -131,20 +136,42 @@ export class Agent {
   /** Something may have changed. Run twice, it does nothing the second time. Throws a Fault when it cannot be followed. */
   async #pass(api: ApiSide, signal: AbortSignal): Promise<Ending> {
     const { memory, log } = this.#parts;
+    // Read again only when its time has come: each edit of a flood would otherwise cost three requests.
+    const delayMs = this.#hasFailedTrial ? 0 : this.#limit.remainingMs;
+    if (delayMs > 0) return { kind: 'again', afterMs: delayMs };
     const instruction = await api.instruction(signal);
     if (instruction.kind === 'none') log.info('no instruction, nothing changes', { why: instruction.why });
     if (instruction.kind === 'none' || memory.hold.read()) return { kind: 'done' };
     const wanted = instruction.kind === 'source' ? await api.resolve(instruction.target, signal) : undefined;
     const assigned = memory.assigned();
-    const waitMs = this.#spread.waitMs(sourceOf(assigned), wanted?.source);
+    const isNew = 'broken' in assigned || !sameSource(assigned.source, wanted?.source);
+    const waitMs = this.#delay(isNew) || this.#spread.waitMs(sourceOf(assigned), wanted?.source);
     if (waitMs > 0) return { kind: 'again', afterMs: waitMs };
     this.#arriving = wanted?.source;
     const saved = wanted !== undefined && checkpoint(memory, wanted);
-    const isNew = 'broken' in assigned || !sameSource(assigned.source, wanted?.source);
     if (isNew) await this.#assign(wanted?.source, signal);
     this.#arriving = undefined;
-    if (isNew || saved) await this.#settle();
+    if ((isNew || saved) && (await this.#settle())) this.#limit.restarted();
+    else this.#limit.settled();
     return { kind: 'done' };
+  }
+
+  /** How long a change must wait because others came shortly before it. Whoever replaces a config that failed does not. */
+  #delay(isNew: boolean): number {
+    const { clock, counters, log, reporter } = this.#parts;
+    const waitMs = isNew && !this.#hasFailedTrial ? this.#limit.waitMs() : 0;
+    const until = waitMs > 0 ? apiTime(clock.now() + waitMs + 999) : undefined;
+    if (until !== undefined) {
+      counters.delayedChanges++;
+      log.warn('config keeps changing, kubelet restart delayed', { until });
+    }
+    reporter.update({ restartDelayedUntil: until });
+    return waitMs;
+  }
+
+  get #hasFailedTrial(): boolean {
+    const fault = this.#run?.choice.fault;
+    return fault !== undefined && errorKind(betaError(fault)) === 'rolled back';
   }
 
   /** Judged before anything is stopped. What is refused is assigned all the same, and reported; it only never runs. */
@@ -161,17 +188,21 @@ export class Agent {
     log.info('config assigned', { config: describe(source), key: source?.kubeletConfigKey });
   }
 
-  /** Lets run what should run. The same bytes are not restarted: only the records move. */
-  async #settle(): Promise<void> {
+  /** Lets run what should run. The same bytes are not restarted: only the records move. True when another config starts. */
+  async #settle(): Promise<boolean> {
     const run = this.#run;
     this.#changes++;
     this.#pause.wake();
-    if (run === undefined) return;
+    if (run === undefined) return true;
     const next = await choose(this.#parts, new AbortController().signal);
-    if (run !== this.#run) return;
-    if (!run.isRunning(next)) return this.#restart(run, next);
+    if (run !== this.#run) return true;
+    if (!run.isRunning(next)) {
+      await this.#restart(run, next);
+      return true;
+    }
     run.moveTo(next);
     this.#keepRecords(run);
+    return false;
   }
 
   /** The one place that restarts. The kubelet's end lets #live choose again. */
@@ -198,6 +229,7 @@ export class Agent {
   async heed(): Promise<void> {
     takeRequest(this.#parts);
     this.#judge.forget();
+    this.#limit.reset();
     await this.#settle();
     this.#api?.syncSoon();
   }

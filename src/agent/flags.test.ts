@@ -50,6 +50,7 @@ describe('the command line of relet kubelet', () => {
       trialHealthDeadlineMs: 60_000,
       trialFailedStarts: 3,
       inPlaceJitterMs: 0,
+      maxRestartDelayMs: 60_000,
       forecast: true,
       metricsAddress: { host: '127.0.0.1', port: 10269 },
     });

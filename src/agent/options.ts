@@ -12,6 +12,7 @@ export interface NodeOptions {
   trialHealthDeadlineMs: number;
   trialFailedStarts: number;
   inPlaceJitterMs: number;
+  maxRestartDelayMs: number;
   forecast: boolean;
   fieldPolicyFile: string | undefined;
   initConfigDir: string | undefined;
@@ -63,6 +64,11 @@ export const ownFlags = {
     default: '0s',
     help: 'Spreads an in-place edit of a shared ConfigMap: each node waits up to this long, by chance.',
   },
+  'max-restart-delay': {
+    value: 'DURATION',
+    default: '60s',
+    help: 'While the config keeps changing, the time between two kubelet restarts grows up to this; 0s for no limit.',
+  },
   'no-forecast': { default: 'false', help: 'Starts configs that relet expects to stop the kubelet at its start.' },
   'field-policy': {
     value: 'FILE',
@@ -109,6 +115,7 @@ export function readOptions(given: ReadonlyMap<string, readonly string[]>): Node
     trialHealthDeadlineMs: duration('trial-health-deadline', text('trial-health-deadline')),
     trialFailedStarts: positive('trial-failed-starts', text('trial-failed-starts')),
     inPlaceJitterMs: duration('in-place-jitter', text('in-place-jitter')),
+    maxRestartDelayMs: duration('max-restart-delay', text('max-restart-delay')),
     forecast: !boolean('no-forecast', text('no-forecast')),
     fieldPolicyFile: optional('field-policy'),
     initConfigDir: optional('init-config-dir'),

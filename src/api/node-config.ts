@@ -33,6 +33,8 @@ export interface NodeConfigObjectStatus {
   warnings?: string[];
   /** The last changes of what runs, newest first. */
   changes?: ConfigChange[];
+  /** Configs changed in quick succession: the newest one is used only from this time on. */
+  restartDelayedUntil?: string;
   agentVersion?: string;
 }
 

@@ -5,7 +5,7 @@
  */
 import { historyAnnotation } from '../api/config-history.js';
 import { sameReference, sourceName } from '../api/config-state.js';
-import { agentVersionAnnotation, trialEndsAnnotation } from '../api/node-annotations.js';
+import { agentVersionAnnotation, restartDelayedAnnotation, trialEndsAnnotation } from '../api/node-annotations.js';
 import type { NodeCondition } from '../api/node-condition.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
@@ -35,6 +35,8 @@ export interface ConfiguredNode {
   condition: { status: string; reason: string; message: string; since: string } | undefined;
   /** When the trial under way is over, if the node tells. */
   trialEndsAt: string | undefined;
+  /** Configs changed in quick succession, so it restarts its kubelet with the newest only at this time. */
+  restartDelayedUntil?: string | undefined;
   /** Fields that flags of its kubelet set, if the node tells. */
   pinnedByFlags: string[] | undefined;
   /** What it warns of under the config it runs, if it tells: a Node has no place for it. */
@@ -158,6 +160,7 @@ function fromNode({ metadata, spec, status }: Node): ConfiguredNode {
       since: ok.lastTransitionTime ?? '',
     },
     trialEndsAt: annotations[trialEndsAnnotation],
+    restartDelayedUntil: annotations[restartDelayedAnnotation],
     pinnedByFlags: undefined,
     warnings: [],
     agentVersion: annotations[agentVersionAnnotation],

@@ -90,6 +90,7 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     reports: status?.config !== undefined,
     condition: ok && { status: ok.status, reason: ok.reason, message: ok.message, since: ok.lastTransitionTime },
     trialEndsAt: status?.trial?.endsAt,
+    restartDelayedUntil: status?.restartDelayedUntil,
     pinnedByFlags: status?.pinnedByFlags,
     warnings: status?.warnings ?? [],
     agentVersion: status?.agentVersion,

@@ -3,6 +3,7 @@ import type { TrialState } from '../../api/node-config.js';
 import type { AgentParts } from '../agent-parts.js';
 import type { Run } from '../run.js';
 import { sourceOf } from '../transitions.js';
+import { apiTime } from './report.js';
 
 type Parts = Pick<AgentParts, 'memory' | 'reporter' | 'clock' | 'options'>;
 
@@ -26,6 +27,6 @@ export function announce(parts: Parts, run: Run | undefined): void {
 function trialState({ clock, options }: Parts, { trial, healthy }: Run): TrialState | undefined {
   if (trial === undefined) return undefined;
   const remainingMs = Math.max(0, options.trial.durationMs - trial.healthyMs);
-  const endsAt = new Date(clock.now() + remainingMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  const endsAt = apiTime(clock.now() + remainingMs);
   return { deaths: trial.deaths, healthySeconds: Math.floor(trial.healthyMs / 1000), ...(healthy && { endsAt }) };
 }

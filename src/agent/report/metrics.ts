@@ -12,6 +12,8 @@ export interface Counters {
   refusals: number;
   rollbacks: number;
   graduations: number;
+  /** Changes that had to wait because others came shortly before them. */
+  delayedChanges: number;
 }
 
 export const newCounters = (): Counters => ({
@@ -20,6 +22,7 @@ export const newCounters = (): Counters => ({
   refusals: 0,
   rollbacks: 0,
   graduations: 0,
+  delayedChanges: 0,
 });
 
 export interface MetricsState {
@@ -50,6 +53,12 @@ export function render({ report, counters, trialSeconds, held }: MetricsState): 
   metric('relet_config_refusals_total', 'counter', 'Assigned configs that were refused.', counters.refusals);
   metric('relet_config_rollbacks_total', 'counter', 'Configs whose trial failed.', counters.rollbacks);
   metric('relet_config_graduations_total', 'counter', 'Configs that became last known good.', counters.graduations);
+  metric(
+    'relet_config_changes_delayed_total',
+    'counter',
+    'Config changes that were followed later because others came shortly before them.',
+    counters.delayedChanges,
+  );
   metric('relet_held', 'gauge', '1 while the node is held and follows no new assignment.', held ? 1 : 0);
   if (trialSeconds !== undefined)
     metric('relet_trial_healthy_seconds', 'gauge', 'Healthy time of the config on trial.', trialSeconds);

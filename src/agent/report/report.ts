@@ -21,9 +21,14 @@ export interface Report {
   trial?: TrialState;
   /** Fields that flags set, whatever a config says. */
   pinnedByFlags?: string[];
+  /** Configs changed in quick succession, so the kubelet is restarted with the newest one only at this time. */
+  restartDelayedUntil?: string;
   /** The node was given an init config (`--init-config-dir`): local is then called `init`. */
   initConfig: boolean;
 }
+
+/** As the API writes times: whole seconds, in UTC. */
+export const apiTime = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 
 export interface ConditionText {
   status: 'True' | 'False';

@@ -116,7 +116,14 @@ export function nextStatus(
   const config = statusConfig(report);
   const changes = withChange(present, config, time);
   // Everything of the node's own is said anew; what else stands there is the controller's.
-  const { trial: _trial, pinnedByFlags: _pinned, warnings: _warnings, changes: _changes, ...others } = present;
+  const {
+    trial: _trial,
+    pinnedByFlags: _pinned,
+    warnings: _warnings,
+    changes: _changes,
+    restartDelayedUntil: _delayed,
+    ...others
+  } = present;
   return {
     ...others,
     agentVersion: version,
@@ -127,6 +134,7 @@ export function nextStatus(
     ...(report.pinnedByFlags?.length && { pinnedByFlags: report.pinnedByFlags }),
     ...(report.warnings.length > 0 && { warnings: report.warnings }),
     ...(changes.length > 0 && { changes }),
+    ...(report.restartDelayedUntil && { restartDelayedUntil: report.restartDelayedUntil }),
   };
 }
 

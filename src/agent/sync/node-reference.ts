@@ -1,7 +1,7 @@
 /** The reference as Kubernetes had it: Node.spec.configSource, reported in Node.status. */
 import { isDeepStrictEqual } from 'node:util';
 import { Fault } from '../../api/faults.js';
-import { agentVersionAnnotation, trialEndsAnnotation } from '../../api/node-annotations.js';
+import { agentVersionAnnotation, restartDelayedAnnotation, trialEndsAnnotation } from '../../api/node-annotations.js';
 import type { NodeCondition } from '../../api/node-condition.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../../api/node-config-source.js';
 import type { KubeObject } from '../../api/object.js';
@@ -119,16 +119,23 @@ export function statusPatch(
 /** The end of a trial is an estimate, made anew at every look; it is written again only when it moved. */
 const sameEndMs = 5000;
 
-/** Annotations as they should be; undefined when they are so. */
-function toldBeside({ metadata }: Node, { trial }: Report, version: string): Record<string, string | null> | undefined {
+/** Annotations that must change; undefined when all are as they should be. */
+function toldBeside({ metadata }: Node, report: Report, version: string): Record<string, string | null> | undefined {
   const present = metadata.annotations ?? {};
-  const [ends, told] = [trial?.endsAt, present[trialEndsAnnotation]];
-  const isSameEnd =
-    ends === undefined || told === undefined
-      ? ends === told
-      : Math.abs(Date.parse(ends) - Date.parse(told)) <= sameEndMs;
-  if (isSameEnd && present[agentVersionAnnotation] === version) return undefined;
-  return { [trialEndsAnnotation]: ends ?? null, [agentVersionAnnotation]: version };
+  const wanted: Record<string, string | undefined> = {
+    [agentVersionAnnotation]: version,
+    [trialEndsAnnotation]: sameEnd(present[trialEndsAnnotation], report.trial?.endsAt),
+    [restartDelayedAnnotation]: report.restartDelayedUntil,
+  };
+  const changed = Object.entries(wanted).filter(([name, value]) => value !== present[name]);
+  if (changed.length === 0) return undefined;
+  return Object.fromEntries(changed.map(([name, value]) => [name, value ?? null]));
+}
+
+/** What is there already, where it is near enough. */
+function sameEnd(present: string | undefined, ends: string | undefined): string | undefined {
+  if (present === undefined || ends === undefined) return ends;
+  return Math.abs(Date.parse(ends) - Date.parse(present)) <= sameEndMs ? present : ends;
 }
 
 function ours(node: Node | undefined) {

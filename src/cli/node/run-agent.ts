@@ -125,6 +125,7 @@ function assemble({ divided, memory, lock, writable = true, policy, log, files }
       },
       onChange: options.onChange,
       inPlaceJitterMs: options.inPlaceJitterMs,
+      maxRestartDelayMs: options.maxRestartDelayMs,
       settleMs,
     },
     memory,
