@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { configNamespaces } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
 import type { ApiServer } from '../src/apiserver/apiserver.js';
 import { kubeconfigText } from '../src/apiserver/pki/admin-kubeconfig.js';
@@ -25,7 +26,7 @@ export async function makeClusterOfToday(server: ApiServer, admin: KubeClient, d
   const running = runController(
     {
       client: controller,
-      namespaces: ['kube-system'],
+      namespaces: configNamespaces,
       guards: 'auto',
       settleMs: 0,
       clock: systemClock,

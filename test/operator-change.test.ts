@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { KubeObject } from '../src/api/object.js';
 import { configMaps } from '../src/kube/resource-type.js';
 import { header, OperatorCluster, type PlayedNode } from './operator-rig.js';
 
@@ -35,8 +36,8 @@ describe('relet set', () => {
     const { status, stdout, stderr } = await cluster.relet(['set', 'alpha', 'maxPods=150', '--yes', '-m', 'more pods']);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toMatch(/^maxPods {2}restart\n {4}- 110\n {4}\+ 150$/m);
-    expect(stdout).toMatch(/^configmap\/kubelet-config-\w{10} created in namespace kube-system$/m);
-    expect(stdout).toMatch(/^alpha: active: kube-system\/kubelet-config-\w{10}\/kubelet; on trial/m);
+    expect(stdout).toMatch(/^configmap\/kubelet-config-\w{10} created in namespace relet-system$/m);
+    expect(stdout).toMatch(/^alpha: active: relet-system\/kubelet-config-\w{10}\/kubelet; on trial/m);
     const { text, immutable, metadata } = await payloadOf('alpha');
     expect(text).toMatch(/^maxPods: 150$/m);
     expect(immutable).toBe(true);
@@ -52,7 +53,7 @@ describe('relet set', () => {
         verb: 'set',
         why: 'more pods',
         from: 'local',
-        to: `kube-system/${await sourceOf('alpha')}/kubelet`,
+        to: `relet-system/${await sourceOf('alpha')}/kubelet`,
       },
     ]);
   });
@@ -69,7 +70,7 @@ describe('relet set', () => {
     for (const how of ['client', 'server']) {
       const { status, stdout } = await cluster.relet(['set', 'alpha', 'maxPods=151', `--dry-run=${how}`]);
       expect(status).toBe(0);
-      expect(stdout).toMatch(/alpha: assigned kube-system\/kubelet-config-\w{10}\/kubelet \((server )?dry run\)/);
+      expect(stdout).toMatch(/alpha: assigned relet-system\/kubelet-config-\w{10}\/kubelet \((server )?dry run\)/);
     }
     expect([await cluster.configMapNames(), (await cluster.object('alpha')).metadata.resourceVersion]).toEqual(before);
   });
@@ -140,7 +141,11 @@ describe('relet set', () => {
       ['set', 'alpha', 'maxPods=153', '--yes', '--as', 'ann'],
       /ann.*cannot get resource.*ask an administrator/,
     ],
-    ['a namespace that is not there', ['set', 'alpha', 'maxPods=154', '--yes', '-n', 'nowhere'], /nowhere/],
+    [
+      'a namespace that is not there',
+      ['set', 'alpha', 'maxPods=154', '--yes', '-n', 'nowhere'],
+      /there is no namespace 'nowhere'; create it with 'kubectl create namespace nowhere', or choose another with -n/,
+    ],
     ['an unknown context', ['set', 'alpha', 'maxPods=1', '--context', 'x'], /context "x" does not exist/],
   ])('%s ends with 2 and changes nothing', async (_name, args, message) => {
     const before = [await cluster.configMapNames(), (await cluster.object('alpha')).metadata.resourceVersion];
@@ -194,9 +199,9 @@ describe('relet push and assign', () => {
     const text = `${header}# a <comment> & more\r\nmaxPods: 77\n`;
     const { status, stdout } = await cluster.relet(['push', file('push.yaml', text), '--name', 'mine']);
     expect(status).toBe(0);
-    const name = /^configmap\/(mine-\w{10}) created in namespace kube-system\n$/.exec(stdout)![1]!;
+    const name = /^configmap\/(mine-\w{10}) created in namespace relet-system\n$/.exec(stdout)![1]!;
     const stored = await cluster.admin.get<{ data: object; immutable: boolean }>(configMaps, {
-      namespace: 'kube-system',
+      namespace: 'relet-system',
       name,
     });
     expect(stored).toMatchObject({ data: { kubelet: text }, immutable: true });
@@ -289,18 +294,18 @@ describe('relet push and assign', () => {
   test('a ConfigMap that is gone cannot be gone back to', async () => {
     await cluster.relet(['reset', 'b-2', '--yes']);
     const { items } = await cluster.admin.list(configMaps, {
-      namespace: 'kube-system',
+      namespace: 'relet-system',
       labelSelector: 'relet.dev/kubelet-config=true',
     });
     const [newest] = JSON.parse((await cluster.relet(['history', 'b-2', '-o', 'json'])).stdout) as { from: string }[];
     const name = newest!.from.split('/')[1]!;
     const kept = items.find(({ metadata }) => metadata.name === name)!;
-    await cluster.admin.delete(configMaps, { namespace: 'kube-system', name });
+    await cluster.admin.delete(configMaps, { namespace: 'relet-system', name });
     const { status, stderr } = await cluster.relet(['undo', 'b-2', '--yes']);
     expect(status).toBe(2);
-    expect(stderr).toContain(`ConfigMap kube-system/${name} is gone from the API`);
+    expect(stderr).toContain(`ConfigMap relet-system/${name} is gone from the API`);
     const { resourceVersion: _, uid: __, ...metadata } = kept.metadata;
-    await cluster.admin.create(configMaps, { namespace: 'kube-system' }, { ...kept, metadata });
+    await cluster.admin.create(configMaps, { namespace: 'relet-system' }, { ...kept, metadata });
   });
 });
 
@@ -380,6 +385,21 @@ describe('relet gc', () => {
     expect(after.length).toBeLessThan(before.length);
     const used = await Promise.all(['alpha', 'b-1', 'old', 'pinned', 'bare'].map(sourceOf));
     expect(used.filter((name) => name !== undefined && !after.includes(name))).toEqual([]);
+  });
+
+  test('covers kube-system too, where configs were stored before', async () => {
+    const labels = { 'relet.dev/kubelet-config': 'true' };
+    const old = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'former', labels },
+      data: { kubelet: header },
+    };
+    await cluster.admin.create(configMaps, { namespace: 'kube-system' }, old);
+    expect((await gc('-n', 'relet-system', '--dry-run')).stdout).not.toContain('former');
+    expect((await gc('--yes')).stdout).toContain('kube-system/former');
+    const { items } = await cluster.admin.list<KubeObject>(configMaps, { namespace: 'kube-system' });
+    expect(items.map(({ metadata }) => metadata.name)).not.toContain('former');
   });
 
   test('leaves young ones, and what undo could want', async () => {

@@ -65,11 +65,11 @@ describe('relet view and diff', () => {
   });
 
   test('an edited ConfigMap no longer has the version that runs', async () => {
-    const place = { namespace: 'kube-system', name: 'by-hand' };
+    const place = { namespace: 'relet-system', name: 'by-hand' };
     const data = { kubelet: `${header}maxPods: 50\n` };
     await cluster.admin.create(
       configMaps,
-      { namespace: 'kube-system' },
+      { namespace: 'relet-system' },
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'by-hand' }, data },
     );
     await cluster.relet(['assign', 'by-hand', 'b-3', '--yes']);
@@ -154,7 +154,7 @@ describe('relet describe and doctor', () => {
       { name: 'deaf' },
       {
         spec: {
-          configSource: { configMap: { namespace: 'kube-system', name: 'missing', kubeletConfigKey: 'kubelet' } },
+          configSource: { configMap: { namespace: 'relet-system', name: 'missing', kubeletConfigKey: 'kubelet' } },
         },
       },
       { as: 'merge' },
@@ -166,7 +166,7 @@ describe('relet describe and doctor', () => {
     expect(whats).toContain('ok: the server keeps spec.configSource of Nodes');
     expect(whats).toContain('error: assigned a config, and nothing there ever reported about it: deaf');
     expect(whats).toContain(
-      'error: ConfigMap kube-system/missing is assigned to deaf and does not exist; they go on with what they have',
+      'error: ConfigMap relet-system/missing is assigned to deaf and does not exist; they go on with what they have',
     );
     expect(whats).toContain('error: refused: b-3');
     expect(whats.join('\n')).toMatch(/warning: pinned: flags of the kubelet pin maxPods/);
@@ -209,7 +209,7 @@ describe('relet get', () => {
     expect(json).toMatchObject({
       kind: 'NodeConfigSummary',
       metadata: { name: 'b-1', labels: { pool: 'blue' } },
-      spec: { configSource: { configMap: { namespace: 'kube-system' } } },
+      spec: { configSource: { configMap: { namespace: 'relet-system' } } },
       status: { state: 'active', ready: 'True', kubeletVersion: 'v1.32.1' },
     });
     const { parse } = await import('yaml');

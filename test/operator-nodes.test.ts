@@ -39,7 +39,7 @@ describe('with real nodes', () => {
   test('set: active, on trial with the time left, then last known good', async () => {
     const { status, stdout } = await relet(['set', 'node-1', 'maxPods=42', '--yes', '-m', 'smaller']);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^node-1: active: kube-system\/kubelet-config-\w{10}\/kubelet; on trial/m);
+    expect(stdout).toMatch(/^node-1: active: relet-system\/kubelet-config-\w{10}\/kubelet; on trial/m);
     expect((await relet(['view', 'node-1'])).stdout).toMatch(/^maxPods: 42$/m);
     expect(await relet(['wait', 'node-1', '--for=lastKnownGood', '--timeout=30s'])).toMatchObject({ status: 0 });
     expect(await statesOf('node-1')).toBe('active');

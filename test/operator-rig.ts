@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { betaError, Fault, type FaultReason } from '../src/api/faults.js';
+import { configNamespace } from '../src/api/node-config.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../src/api/node-config-source.js';
 import type { KubeObject } from '../src/api/object.js';
 import { openPki } from '../src/apiserver/pki/pki.js';
@@ -63,11 +64,15 @@ export class OperatorCluster {
         if (/^ready$/m.test(said)) resolve();
       });
     });
-    return new OperatorCluster(dir, said, async () => {
+    const cluster = new OperatorCluster(dir, said, async () => {
       const ended = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
       await ended;
     });
+    const namespaces = { group: '', version: 'v1', resource: 'namespaces' };
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: configNamespace } };
+    await cluster.admin.create(namespaces, {}, namespace);
+    return cluster;
   }
 
   /** A file where relet runs; its name. */
@@ -82,7 +87,7 @@ export class OperatorCluster {
   }
 
   async payloadOf(node: string) {
-    const place = { namespace: 'kube-system', name: (await this.sourceOf(node))! };
+    const place = { namespace: 'relet-system', name: (await this.sourceOf(node))! };
     const configMap = await this.admin.get<AssignedConfigMap>(configMaps, place);
     return { ...configMap, text: configMap.data.kubelet! };
   }

@@ -42,7 +42,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
     const { status, screen } = await cluster.terminal(['set', 'b-1', 'maxPods=141'], { keys: [['[y/N]', 'y\r']] });
     expect(status).toBe(0);
     expect(screen).toMatch(/\x1b\[1A\x1b\[J/);
-    expect(screen).toMatch(/b-1: .*active: kube-system\/kubelet-config/);
+    expect(screen).toMatch(/b-1: .*active: relet-system\/kubelet-config/);
   });
 
   describe('an error about the reference before, reported while a person thinks about the question', () => {
@@ -131,7 +131,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
       ok       guards: the server itself keeps nodes from changing their own reference
                (NodeRestriction)
       ok       the clocks of this machine and of the server agree
-      ok       you may do all that relet does (ConfigMaps in kube-system)
+      ok       you may do all that relet does (ConfigMaps in relet-system)
       ok       1 of 1 nodes report about their config
       ok       no node is on trial, waiting, refused or rolled back
       ok       the assigned ConfigMap is there

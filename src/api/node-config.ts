@@ -9,6 +9,13 @@ import type { KubeObject } from './object.js';
 /** On a ConfigMap: it holds a kubelet config. Without it no node reads it through a NodeConfig, and nobody is granted it. */
 export const configLabel = 'relet.dev/kubelet-config';
 
+/** Where relet stores configs by default. Its own, because many parties may write ConfigMaps in kube-system. */
+export const configNamespace = 'relet-system';
+/** Where relet stored configs by default up to 0.1.0. References to it stay valid. */
+const formerConfigNamespace = 'kube-system';
+/** Where the controller grants configs by default. */
+export const configNamespaces: readonly string[] = [configNamespace, formerConfigNamespace];
+
 /**
  * On a NodeConfig that the controller made, until somebody decides: it says nothing, neither a config nor local. So a
  * NodeConfig that was deleted and is made again resets no node.

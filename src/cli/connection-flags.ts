@@ -1,6 +1,7 @@
 /** kubectl's connection flags, under kubectl's names, for every verb that speaks to a cluster. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { tryParseDuration } from '../api/duration.js';
+import { configNamespace } from '../api/node-config.js';
 import { collect } from './command-line.js';
 
 /** As commander hands them over. */
@@ -47,7 +48,7 @@ const rarely: readonly (readonly [flags: string, description: string])[] = [
 /** Those in daily use are shown in the help; the others are known all the same, as kubectl's are. */
 export function addConnectionFlags(
   command: Command,
-  namespaceMeans = "of the ConfigMaps (default 'kube-system')",
+  namespaceMeans = `of the ConfigMaps (default '${configNamespace}')`,
 ): void {
   command
     .optionsGroup('Connection, as for kubectl:')

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import pkg from '../../package.json' with { type: 'json' };
+import { configNamespaces } from '../api/node-config.js';
 import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
 import { createClient } from '../kube/client.js';
@@ -16,7 +17,7 @@ import { InvalidArgumentError, oneOf, runVerb, verb } from './command-line.js';
 import { explained } from './explain-failure.js';
 
 interface Flags {
-  configNamespaces: string[];
+  configNamespaces: readonly string[];
   kubeconfig?: string;
   leaderElect?: boolean;
   leaderElectNamespace: string;
@@ -30,10 +31,7 @@ export async function run(args: string[]): Promise<void> {
     'relet controller',
     'Make a NodeConfig for each Node, and let each node read exactly the configs it is assigned. Runs until it is stopped.',
   )
-    .option('--config-namespaces <LIST>', 'only ConfigMaps in these are granted', names, [
-      'kube-system',
-      'relet-system',
-    ])
+    .option('--config-namespaces <LIST>', 'only ConfigMaps in these are granted', names, configNamespaces)
     .option('--kubeconfig <FILE>', 'default $KUBECONFIG, then ~/.kube/config, then the Pod it runs in')
     .option('--leader-elect', 'work only while leading; for several at a time')
     .option('--leader-elect-namespace <NAME>', 'namespace of the Lease', 'relet-system')

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { configNamespace } from '../api/node-config.js';
 import { ApiError, isForbidden, isNotFound, isUnauthorized } from '../kube/api-error.js';
 import { ReferenceDropped } from '../kube/config-reference.js';
 import { TimeoutError } from '../kube/deadline.js';
@@ -44,8 +45,15 @@ function anotherKubeconfig(message: string): string {
 function notFound({ message }: ApiError): string {
   const node = /^nodes "(.*)" not found$/.exec(message)?.[1];
   if (node !== undefined) return `there is no node '${node}'; 'relet get' lists them`;
+  const namespace = /^namespaces "(.*)" not found$/.exec(message)?.[1];
+  if (namespace !== undefined) return noNamespace(namespace);
   const configMap = /^configmaps "(.*)" not found$/.exec(message)?.[1];
   if (configMap !== undefined)
     return `there is no ConfigMap '${configMap}' there; choose its namespace with -n ('kubectl get configmaps -A -l relet.dev/kubelet-config=true' lists those made by relet)`;
   return `the API server does not have it: ${message}`;
+}
+
+function noNamespace(name: string): string {
+  const all = name === configNamespace ? ", or 'kubectl apply -k deploy/', which installs all that relet needs" : '';
+  return `there is no namespace '${name}'; create it with 'kubectl create namespace ${name}'${all}, or choose another with -n`;
 }

@@ -3,6 +3,7 @@
  * request under way, says how far it came and ends with 130; a second Ctrl-C ends it on the spot.
  */
 import pkg from '../../package.json' with { type: 'json' };
+import { configNamespace } from '../api/node-config.js';
 import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
 import { createClient, type KubeClient } from '../kube/client.js';
@@ -29,8 +30,6 @@ export interface Session {
   leavingKeyboardAlone<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export const defaultNamespace = 'kube-system';
-
 /** Runs a verb's work; errors of the API come out as words for people. */
 export async function withSession<T>(options: ConnectionOptions, work: (session: Session) => Promise<T>): Promise<T> {
   const interrupt = new AbortController();
@@ -49,7 +48,7 @@ export async function withSession<T>(options: ConnectionOptions, work: (session:
     return await work({
       client,
       references: await configReferences(client, { signal: interrupt.signal }),
-      namespace: options.namespace ?? defaultNamespace,
+      namespace: options.namespace ?? configNamespace,
       namespaceGiven: options.namespace !== undefined,
       terminal: openTerminal(),
       signal: interrupt.signal,

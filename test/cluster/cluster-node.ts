@@ -68,7 +68,7 @@ export async function startNode(cluster: Cluster, name: NodeName): Promise<Clust
 export const configMapObject = (name: string, text: string, more: object = {}): KubeObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
-  metadata: { name, namespace: 'kube-system', labels: { [configLabel]: 'true' } },
+  metadata: { name, namespace: 'relet-system', labels: { [configLabel]: 'true' } },
   data: { kubelet: text },
   ...more,
 });
@@ -78,7 +78,7 @@ export const write = (client: KubeClient, object: KubeObject) =>
 
 /** Points the node at a ConfigMap; undefined: at its local config. */
 export function point(client: KubeClient, node: NodeName, name: string | undefined, more: object = {}) {
-  const configMap = { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet', ...more };
+  const configMap = { namespace: 'relet-system', name, kubeletConfigKey: 'kubelet', ...more };
   const configSource = name === undefined ? null : { configMap };
   return client.patch<NodeConfig>(nodeConfigs, { name: node }, { spec: { configSource } }, { as: 'merge' });
 }

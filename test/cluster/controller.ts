@@ -1,4 +1,5 @@
 /** The controller on a cluster of the suite, with its own service account. */
+import { configNamespaces } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { systemClock } from '../../src/clock.js';
 import { runWhileLeader } from '../../src/kube/leader.js';
@@ -61,7 +62,7 @@ export async function startController(cluster: Cluster, options: ControllerStart
       runController(
         {
           ...common,
-          namespaces: ['kube-system', 'relet-system'],
+          namespaces: configNamespaces,
           guards,
           settleMs: 0,
           counters: newControllerCounters(),

@@ -24,15 +24,15 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
       await point(operator, 'node-b', 'of-b');
       await node.active('of-a');
       await until('b is granted', async () => (await granted('of-b')).includes('node-b'));
-      const get = (name: string) => nodeA().get(configMaps, { namespace: 'kube-system', name });
+      const get = (name: string) => nodeA().get(configMaps, { namespace: 'relet-system', name });
       expect((await get('of-a')).metadata.name).toBe('of-a');
       await refused(get('of-b'));
-      await refused(nodeA().list(configMaps, { namespace: 'kube-system' }));
+      await refused(nodeA().list(configMaps, { namespace: 'relet-system' }));
       // By lying in its status it gains nothing either.
       const mine = await node.nodeConfig();
       const lie = {
         configMap: {
-          namespace: 'kube-system',
+          namespace: 'relet-system',
           name: 'of-b',
           kubeletConfigKey: 'kubelet',
           uid: 'u',
@@ -78,7 +78,7 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
     test('a node does not point itself at a config, nor through its status, nor make or delete a NodeConfig', async () => {
       const { admin, freshNode } = scene;
       await freshNode();
-      const wanted = { configMap: { namespace: 'kube-system', name: 'of-b', kubeletConfigKey: 'kubelet' } };
+      const wanted = { configMap: { namespace: 'relet-system', name: 'of-b', kubeletConfigKey: 'kubelet' } };
       await refused(point(nodeA(), 'node-a', 'of-b'));
       await refused(point(nodeA(), 'node-a', undefined));
       const patch = { spec: { configSource: wanted } };
@@ -98,7 +98,7 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
       const { freshNode, newConfig } = scene;
       const node = await freshNode();
       await newConfig('theirs', node.rig.config());
-      const place = { namespace: 'kube-system', name: 'theirs' };
+      const place = { namespace: 'relet-system', name: 'theirs' };
       await refused(write(nodeA(), configMapObject('mine', 'x')));
       await refused(nodeA().patch(configMaps, place, { data: { kubelet: 'x' } }, { as: 'merge' }));
       await refused(nodeA().delete(configMaps, place));
@@ -108,13 +108,13 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
       const { admin, freshNode, granted, operator } = scene;
       const node = await freshNode();
       const secretLike = configMapObject('passwords', 'secret', {
-        metadata: { name: 'passwords', namespace: 'kube-system' },
+        metadata: { name: 'passwords', namespace: 'relet-system' },
       });
       await write(admin, secretLike);
       await point(operator, 'node-a', 'passwords');
       await until('refused', async () => (await condition(admin, 'node-a', 'Granted'))?.reason === 'NotLabelled');
       expect(await granted('passwords')).toEqual([]);
-      await refused(nodeA().get(configMaps, { namespace: 'kube-system', name: 'passwords' }));
+      await refused(nodeA().get(configMaps, { namespace: 'relet-system', name: 'passwords' }));
       await write(
         admin,
         configMapObject('elsewhere', 'x', {
@@ -132,13 +132,13 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
       await refused(
         operator.patch(
           configMaps,
-          { namespace: 'kube-system', name: 'passwords' },
+          { namespace: 'relet-system', name: 'passwords' },
           { metadata: { labels: { 'relet.dev/kubelet-config': 'true' } } },
           { as: 'merge' },
         ),
       );
-      await refused(operator.get(configMaps, { namespace: 'kube-system', name: 'passwords' }));
-      await admin.delete(configMaps, { namespace: 'kube-system', name: 'passwords' });
+      await refused(operator.get(configMaps, { namespace: 'relet-system', name: 'passwords' }));
+      await admin.delete(configMaps, { namespace: 'relet-system', name: 'passwords' });
       await admin.delete(configMaps, { namespace: 'default', name: 'elsewhere' });
     }, 60_000);
 
@@ -155,26 +155,26 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
       const { cluster, newConfig } = scene;
       const editor = cluster.client('editor');
       await newConfig('guarded', 'x');
-      const place = { namespace: 'kube-system', name: 'guarded' };
+      const place = { namespace: 'relet-system', name: 'guarded' };
       await refused(write(editor, configMapObject('smuggled', 'x')));
       await refused(editor.patch(configMaps, place, { data: { kubelet: 'evil' } }, { as: 'merge' }));
       await refused(editor.patch(configMaps, place, { metadata: { labels: null } }, { as: 'merge' }));
       await refused(editor.delete(configMaps, place));
-      const plain = configMapObject('plain', 'x', { metadata: { name: 'plain', namespace: 'kube-system' } });
+      const plain = configMapObject('plain', 'x', { metadata: { name: 'plain', namespace: 'relet-system' } });
       await write(editor, plain);
       const marked = { metadata: { labels: { 'relet.dev/kubelet-config': '' } } };
-      await refused(editor.patch(configMaps, { namespace: 'kube-system', name: 'plain' }, marked, { as: 'merge' }));
-      await editor.delete(configMaps, { namespace: 'kube-system', name: 'plain' });
+      await refused(editor.patch(configMaps, { namespace: 'relet-system', name: 'plain' }, marked, { as: 'merge' }));
+      await editor.delete(configMaps, { namespace: 'relet-system', name: 'plain' });
     });
 
     test('the controller can grant nothing but what it holds', async () => {
       const { cluster } = scene;
       const client = clientFor(await controllerKubeconfig(cluster));
-      const metadata = { name: 'lever', namespace: 'kube-system' };
+      const metadata = { name: 'lever', namespace: 'relet-system' };
       const apiVersion = 'rbac.authorization.k8s.io/v1';
       const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];
       const roles = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'roles' };
-      await refused(client.create(roles, { namespace: 'kube-system' }, { apiVersion, kind: 'Role', metadata, rules }));
+      await refused(client.create(roles, { namespace: 'relet-system' }, { apiVersion, kind: 'Role', metadata, rules }));
       await refused(
         client.create(clusterRoles, {}, { apiVersion, kind: 'ClusterRole', metadata: { name: 'lever' }, rules }),
       );
@@ -182,7 +182,7 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
       const subjects = [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'system:node:node-a' }];
       const binding = { apiVersion, kind: 'ClusterRoleBinding', metadata: { name: 'lever' }, roleRef, subjects };
       await refused(client.create(clusterRoleBindings, {}, binding));
-      await refused(client.list({ group: '', version: 'v1', resource: 'secrets' }, { namespace: 'kube-system' }));
+      await refused(client.list({ group: '', version: 'v1', resource: 'secrets' }, { namespace: 'relet-system' }));
       await refused(client.list(configMaps, { namespace: 'default' }));
       await refused(client.delete(clusterRoles, { name: 'cluster-admin' }));
     });

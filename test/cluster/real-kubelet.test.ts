@@ -116,15 +116,15 @@ ${more}`;
   const status = async () => (await admin.get<Referring>(type, { name: 'node-a' })).status?.config ?? {};
 
   async function assign(name: string | undefined): Promise<void> {
-    const configMap = { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet' };
+    const configMap = { namespace: 'relet-system', name, kubeletConfigKey: 'kubelet' };
     const configSource = name === undefined ? null : { configMap };
     await admin.patch(type, { name: 'node-a' }, { spec: { configSource } }, { as: 'merge' });
   }
 
   async function write(name: string, text: string, annotations: Record<string, string> = {}): Promise<void> {
-    const metadata = { name, namespace: 'kube-system', labels: { [configLabel]: 'true' }, annotations };
+    const metadata = { name, namespace: 'relet-system', labels: { [configLabel]: 'true' }, annotations };
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { kubelet: text } };
-    await admin.create(configMaps, { namespace: 'kube-system' }, object);
+    await admin.create(configMaps, { namespace: 'relet-system' }, object);
   }
 
   async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {

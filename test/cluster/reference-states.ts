@@ -66,21 +66,30 @@ export function referenceStates(scene: Scene, { hasRules }: { hasRules: boolean 
         await check(`state-${state}`, state);
       }
       for (const state of ['unparsable', 'other', 'invalid', 'unparsable', 'good'] as State[]) {
-        const place = { namespace: 'kube-system', name: 'state-good' };
+        const place = { namespace: 'relet-system', name: 'state-good' };
         const edited = await author.patch(configMaps, place, { data: { kubelet: text[state] } }, { as: 'merge' });
         await check('state-good', state, edited.metadata.resourceVersion);
       }
       // Deleted and made again with other content: another uid, otherwise the same.
       await newConfig('state-good', text.other);
-      const { metadata } = await admin.get(configMaps, { namespace: 'kube-system', name: 'state-good' });
+      const { metadata } = await admin.get(configMaps, { namespace: 'relet-system', name: 'state-good' });
       const recreated = await check('state-good', 'other', metadata.resourceVersion);
       expect(recreated.config?.assigned?.configMap?.uid).toBe(metadata.uid);
     }, 90_000);
 
+    test('a reference to kube-system, where relet stored configs before, is granted and followed', async () => {
+      const { admin, freshNode, operator } = scene;
+      const node = await freshNode();
+      const former = configMapObject('former', node.rig.config('maxPods: 65'));
+      await write(admin, { ...former, metadata: { ...former.metadata, namespace: 'kube-system' } });
+      await point(operator, 'node-a', 'former', { namespace: 'kube-system' });
+      await node.active('former');
+    });
+
     test('a bad config, and a bad key, leave the last known good running; a missing ConfigMap changes nothing', async () => {
       const { admin, author, freshNode, operator } = scene;
       const node = await freshNode();
-      await admin.delete(configMaps, { namespace: 'kube-system', name: 'keys' }).catch(() => {});
+      await admin.delete(configMaps, { namespace: 'relet-system', name: 'keys' }).catch(() => {});
       const data = { kubelet: node.rig.config('maxPods: 70'), bad: unparsable };
       await write(author, configMapObject('keys', '', { data }));
       await point(operator, 'node-a', 'keys');
@@ -97,7 +106,7 @@ export function referenceStates(scene: Scene, { hasRules }: { hasRules: boolean 
       await node.active('keys');
 
       const starts = node.rig.starts().length;
-      await author.delete(configMaps, { namespace: 'kube-system', name: 'keys' });
+      await author.delete(configMaps, { namespace: 'relet-system', name: 'keys' });
       const absent = await node.until('absent', ({ config }) => config?.error !== undefined);
       expect(absent.config?.error).toBe('failed to sync: failed to download config, see Kubelet log for details');
       expect(absent.config?.active).toEqual(badKey.config?.active);

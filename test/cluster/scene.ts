@@ -36,13 +36,13 @@ export class Scene {
   };
 
   readonly newConfig = async (name: string, text: string): Promise<void> => {
-    await this.admin.delete(configMaps, { namespace: 'kube-system', name }).catch(() => {});
+    await this.admin.delete(configMaps, { namespace: 'relet-system', name }).catch(() => {});
     await write(this.author, configMapObject(name, text));
   };
 
   /** The nodes that may read a ConfigMap. */
   readonly granted = async (name: string): Promise<string[]> => {
-    const place = { namespace: 'kube-system', name: grantName(name) };
+    const place = { namespace: 'relet-system', name: grantName(name) };
     const binding = await this.admin.get<RoleBinding>(roleBindings, place).catch(() => undefined);
     return [...boundNodes(binding)];
   };

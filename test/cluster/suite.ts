@@ -205,6 +205,7 @@ export function clusterSuite({ start, kustomization, guards, hasRules }: SuiteOp
 
     await until('namespace gone', async () => removed(cluster, admin));
     await install();
+    await bindAuthors(admin);
     controller = await startController(cluster, { identity: 'first', guards });
     await node.rig.stop();
     node.rig.boot();
@@ -213,6 +214,8 @@ export function clusterSuite({ start, kustomization, guards, hasRules }: SuiteOp
     await node.rig.until('undecided', () => node.rig.log().includes('nobody has decided'));
     expect(node.rig.starts()).toHaveLength(starts + 2);
     expect(node.rig.status()?.active?.configMap?.name).toBe('stays');
+    // The configs of relet-system went with it.
+    await newConfig('stays', node.rig.config('maxPods: 130'));
     await point(operator, 'node-a', 'stays');
     await until('decided', async () => (await granted('stays')).includes('node-a'));
   }, 120_000);
@@ -231,22 +234,29 @@ async function removed(cluster: Cluster, admin: KubeClient): Promise<boolean> {
   return false;
 }
 
+const apiVersion = 'rbac.authorization.k8s.io/v1';
+
+function bind(admin: KubeClient, user: string, role: string, namespace?: string) {
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role };
+  const subjects = [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: user }];
+  const metadata = { name: `test-${user}`, ...(namespace && { namespace }) };
+  const kind = namespace ? 'RoleBinding' : 'ClusterRoleBinding';
+  const type = namespace ? roleBindings : clusterRoleBindings;
+  return admin.create(type, namespace ? { namespace } : {}, { apiVersion, kind, metadata, roleRef, subjects });
+}
+
+/** Those whose bindings are in relet-system. */
+async function bindAuthors(admin: KubeClient): Promise<void> {
+  await bind(admin, 'author', 'relet:author', 'relet-system');
+  await bind(admin, 'editor', 'test-edit', 'relet-system');
+}
+
 async function bindPeople(admin: KubeClient): Promise<void> {
-  const apiVersion = 'rbac.authorization.k8s.io/v1';
-  const bind = (user: string, role: string, namespace?: string) => {
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role };
-    const subjects = [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: user }];
-    const metadata = { name: `test-${user}`, ...(namespace && { namespace }) };
-    const kind = namespace ? 'RoleBinding' : 'ClusterRoleBinding';
-    const type = namespace ? roleBindings : clusterRoleBindings;
-    return admin.create(type, namespace ? { namespace } : {}, { apiVersion, kind, metadata, roleRef, subjects });
-  };
-  await bind('operator', 'relet:operator');
-  await bind('viewer', 'relet:viewer');
-  await bind('author', 'relet:author', 'kube-system');
+  await bind(admin, 'operator', 'relet:operator');
+  await bind(admin, 'viewer', 'relet:viewer');
   // The built-in role edit is put together by a controller that a lone kube-apiserver does not have.
   const verbs = ['get', 'list', 'create', 'update', 'patch', 'delete'];
   const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs }];
   await admin.create(clusterRoles, {}, { apiVersion, kind: 'ClusterRole', metadata: { name: 'test-edit' }, rules });
-  await bind('editor', 'test-edit', 'kube-system');
+  await bindAuthors(admin);
 }

@@ -5,7 +5,7 @@ import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { changeProgress, reaches, type Wish } from './change-progress.js';
 
 const wanted = (name: string): NodeConfigSource => ({
-  configMap: { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet' },
+  configMap: { namespace: 'relet-system', name, kubeletConfigKey: 'kubelet' },
 });
 const exact = (name: string): NodeConfigSource => ({
   configMap: { ...wanted(name).configMap!, uid: `uid-${name}`, resourceVersion: '1' },

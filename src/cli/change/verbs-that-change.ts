@@ -100,7 +100,7 @@ export const changeCommands: Record<string, () => Command> = {
         .action(async (options) => (await import('./gc.js')).gc(options)),
       [
         ['relet gc --dry-run', 'only tell'],
-        ['relet gc -n kube-system --yes', 'in one namespace, from a script'],
+        ['relet gc -n relet-system --yes', 'in one namespace, from a script'],
       ],
     ),
 };

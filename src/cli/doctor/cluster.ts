@@ -1,5 +1,5 @@
 /** What `relet doctor` asks of the server and about the caller: version, whether it keeps references, guards, clock, rights. */
-import type { NodeConfig } from '../../api/node-config.js';
+import { configNamespace, type NodeConfig } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
 import { parseMinor } from '../../config/model.js';
 import { ApiError } from '../../kube/api-error.js';
@@ -38,7 +38,7 @@ async function checkKept({ client, signal }: Session, minor: number | undefined)
   });
   const [node] = (await firstNode(client, signal)) ?? [];
   if (node === undefined) return unknown('there is no node to try it with');
-  const configMap = { namespace: 'kube-system', name: 'relet-doctor', kubeletConfigKey: 'kubelet' };
+  const configMap = { namespace: configNamespace, name: 'relet-doctor', kubeletConfigKey: 'kubelet' };
   try {
     const answer = await client.patch<KubeObject>(
       nodes,

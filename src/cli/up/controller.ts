@@ -25,10 +25,14 @@ export const controllerCommand = (relet: string[], directory: SystemDirectory): 
   `--kubeconfig=${directory.controllerKubeconfig}`,
 ];
 
-/** As `kubectl apply -k deploy/`, but for the Deployment: here the controller is a process. */
-export async function applyDeploy(client: KubeClient): Promise<void> {
+/**
+ * As `kubectl apply -k deploy/`, but for the Deployment: here the controller is a process. Where Nodes keep the reference,
+ * the namespace of the configs is all that is needed.
+ */
+export async function applyDeploy(client: KubeClient, { onlyNamespace }: { onlyNamespace: boolean }): Promise<void> {
   const deploy = join(dirname(reletExecutable()), '..', 'deploy');
   for (const object of ['base', 'guards'].flatMap((part) => objectsIn(join(deploy, part)))) {
+    if (onlyNamespace && object.kind !== 'Namespace') continue;
     const [group = '', version = ''] = object.apiVersion.includes('/')
       ? object.apiVersion.split('/')
       : ['', object.apiVersion];

@@ -45,8 +45,8 @@ export const story: readonly Scene[] = [
   },
   {
     tell: 'Suppose somebody goes around relet and assigns it with kubectl …',
-    command: `kubectl create configmap broken -n kube-system --from-literal=kubelet='{"kind":"KubeletConfiguration","apiVersion":"kubelet.config.k8s.io/v1beta1","eventRecordQPS":-1}'
-kubectl patch node node-1 -p '{"spec":{"configSource":{"configMap":{"namespace":"kube-system","name":"broken","kubeletConfigKey":"kubelet"}}}}'`,
+    command: `kubectl create configmap broken -n relet-system --from-literal=kubelet='{"kind":"KubeletConfiguration","apiVersion":"kubelet.config.k8s.io/v1beta1","eventRecordQPS":-1}'
+kubectl patch node node-1 -p '{"spec":{"configSource":{"configMap":{"namespace":"relet-system","name":"broken","kubeletConfigKey":"kubelet"}}}}'`,
     shows: /node\/node-1 patched/,
     needs: 'kubectl',
   },

@@ -74,7 +74,7 @@ export async function runSystem(options: SystemOptions): Promise<void> {
     await untilServing(client, directory, signal, early.signal);
     if (signal.aborted) return;
     listener.onServer(url);
-    if (system.settings.nodeConfig) await applyDeploy(client);
+    await applyDeploy(client, { onlyNamespace: !system.settings.nodeConfig });
     controller.start();
     await forgetSurplusNodes(client, plans);
     keepTaints(client, clock, ended);
