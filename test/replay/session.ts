@@ -43,14 +43,9 @@ export class Session {
     this.#agent.destroy();
   }
 
-  /**
-   * Puts saved values in the place of {{name}}. Nothing listened on the address of the recorded Node; on another network
-   * something may, so the Node is on this machine.
-   */
+  /** Puts saved values in the place of {{name}}. */
   #fill(text: string): string {
-    return text
-      .replaceAll('198.18.77.10', '127.0.0.1')
-      .replace(/\{\{(\w+)\}\}/g, (_, name: string) => this.#variables.get(name) ?? '');
+    return text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => this.#variables.get(name) ?? '');
   }
 
   async send(recorded: Request): Promise<Answer> {
