@@ -1,4 +1,5 @@
 /** Log lines: a constant message and fields, one line per fact, as text for people or JSON for machines. */
+import { oneLine } from './visible-text.js';
 
 export type Fields = Record<string, unknown>;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -27,11 +28,11 @@ export function createLog({ format, level = 'info', write, now = () => new Date(
       if (order[severity] < order[level]) return;
       const time = now().toISOString();
       const readable = Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, plain(value)]));
-      write(
+      const line =
         format === 'json'
-          ? `${JSON.stringify({ time, level: severity, msg: message, ...readable })}\n`
-          : `${time} ${severity.toUpperCase().padEnd(5)} ${message}${asText(readable)}\n`,
-      );
+          ? JSON.stringify({ time, level: severity, msg: message, ...readable })
+          : `${time} ${severity.toUpperCase().padEnd(5)} ${message}${asText(readable)}`;
+      write(`${oneLine(line)}\n`);
     };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }

@@ -170,7 +170,8 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
       "
     `);
     expect(await look(['wait', 'b-3', '--for=ok'])).toMatchInlineSnapshot(`
-      "relet: b-3 will not reach 'ok': refused a config that would stop the kubelet at its start, see Kubelet log for details; 'relet describe b-3' tells more
+      "relet: b-3 will not reach 'ok': refused a config that would stop the kubelet at
+      its start, see Kubelet log for details; see 'relet describe b-3'
       "
     `);
   });

@@ -7,6 +7,7 @@ import { type ApiServerOptions, startApiServer } from '../apiserver/apiserver.js
 import { createLog, type Log } from '../log.js';
 import { runVerb, verb } from './command-line.js';
 import { readNamedBy } from './why-unreadable.js';
+import { writeOut } from './write-out.js';
 
 interface Flags {
   dataDir: string;
@@ -94,7 +95,7 @@ async function run(flags: Flags, log: Log): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve);
   });
   const server = await startApiServer(serverOptions(flags, log));
-  process.stdout.write(`url: ${server.url}\nkubeconfig: ${server.kubeconfig}\nca: ${server.caFile}\nready\n`);
+  writeOut(`url: ${server.url}\nkubeconfig: ${server.kubeconfig}\nca: ${server.caFile}\nready\n`);
   log.info('serving', { url: server.url, dataDir: flags.dataDir, storage: flags.storage });
   const signal = await stopping;
   log.info('closing', { signal });

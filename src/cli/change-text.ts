@@ -2,6 +2,7 @@
 import { type Impact, impactOf, mostDemanding, type Needs, needsMeaning } from '../config/catalogue.js';
 import type { Change } from '../config/diff.js';
 import type { Minor } from '../config/model.js';
+import { oneLine } from '../visible-text.js';
 import { paintNeeds } from './needs-color.js';
 import type { Terminal } from './terminal.js';
 import { wrap } from './wrap.js';
@@ -25,7 +26,7 @@ export function differencesAsText(differences: Difference[], { columns, paint }:
   if (differences.length === 0) return 'Both mean the same.';
   const blocks = differences.map(({ path, from, to, needs, why }) =>
     [
-      `${paint.bold(path)}  ${paintNeeds(needs, paint)}`,
+      `${paint.bold(oneLine(path))}  ${paintNeeds(needs, paint)}`,
       `    ${paint.red(`- ${shown(from)}`)}`,
       `    ${paint.green(`+ ${shown(to)}`)}`,
       ...(needs === 'restart' ? [] : [wrap(why, columns, '    ')]),
@@ -39,6 +40,6 @@ export function differencesAsText(differences: Difference[], { columns, paint }:
 function shown(value: unknown): string {
   if (value === undefined || value === null) return 'not set';
   return typeof value === 'string' && value !== ''
-    ? value
+    ? oneLine(value)
     : JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? Number(part) : part));
 }

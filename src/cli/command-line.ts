@@ -3,8 +3,7 @@
  * "no" (findings, a difference), 2 is "could not run": wrong usage, a file that cannot be read.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { wrapLines } from './wrap.js';
-import { writeOut } from './write-out.js';
+import { printError, writeOut } from './write-out.js';
 
 /** A command that reports wrong usage by throwing, so that `runVerb` ends it in one place. Its subcommands inherit that. */
 export function verb(name: string, description: string): Command {
@@ -12,7 +11,10 @@ export function verb(name: string, description: string): Command {
     .description(description)
     .exitOverride()
     .showHelpAfterError(`'${name} --help' tells how it is used`)
-    .configureOutput({ writeOut, outputError: (text, write) => write(`relet: ${text.replace(/^error: /, '')}`) });
+    .configureOutput({
+      writeOut,
+      outputError: (text) => printError(`relet: ${text.replace(/^error: /, '').trimEnd()}`),
+    });
 }
 
 export function oneOf(flags: string, description: string, choices: readonly [string, ...string[]]): Option {
@@ -41,24 +43,17 @@ export async function runVerb(command: Command, args: string[]): Promise<void> {
   }
 }
 
-/** Broken at spaces where a person reads it; whole for a program. Lines that follow keep their indent. */
-function forTerminal(text: string): string {
-  const columns = process.stderr.isTTY === true ? Math.min(process.stderr.columns || 80, 100) : undefined;
-  return columns === undefined ? text : wrapLines(text, columns);
-}
-
 function complain(error: unknown): number {
   // commander has printed its message already; its exit code is 0 when it was asked for help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof Error && error.name === 'CannotRun')
-    process.stderr.write(`${forTerminal(`relet: ${error.message}`)}\n`);
+  if (error instanceof Error && error.name === 'CannotRun') printError(`relet: ${error.message}`);
   else if (error instanceof Error && error.name === 'Interrupted') {
     // Whoever threw it has set the exit code of its signal.
-    process.stderr.write(`relet: ${error.message}\n`);
+    printError(`relet: ${error.message}`);
     return Number(process.exitCode ?? 130);
   } else
-    process.stderr.write(
-      `relet: this is a bug in relet, please report it with these lines\n${error instanceof Error ? error.stack : error}\n`,
+    printError(
+      `relet: this is a bug in relet, please report it with these lines\n${error instanceof Error ? error.stack : error}`,
     );
   return 2;
 }

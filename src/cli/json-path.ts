@@ -2,6 +2,7 @@
  * kubectl's JSONPath templates: `{range .items[*]}{.metadata.name}{"\t"}{.status.state}{"\n"}{end}`. Fields, quoted keys,
  * indexes, slices, unions, wildcards, `..`, filters `[?(@.a=="b")]`; text outside braces is printed as it is.
  */
+import { oneLine } from '../visible-text.js';
 
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
@@ -65,7 +66,7 @@ function print(part: Part, here: unknown, root: unknown): string {
     case 'text':
       return part.text;
     case 'path':
-      return walk(part.steps, here, root).map(valueText).join(' ');
+      return walk(part.steps, here, root).map(valueText).map(oneLine).join(' ');
     case 'range':
       return walk(part.steps, here, root)
         .map((item) => part.body.map((inner) => print(inner, item, root)).join(''))

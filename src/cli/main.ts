@@ -4,7 +4,7 @@
  */
 import pkg from '../../package.json' with { type: 'json' };
 import { nearest } from '../config/suggest.js';
-import { writeOut } from './write-out.js';
+import { printError, writeOut } from './write-out.js';
 
 interface Verb {
   name: string;
@@ -102,7 +102,7 @@ function unknownVerb(word: string): void {
   const names = verbs.map(({ name }) => name);
   const guess = nearest(word, names) ?? names.find((name) => name.startsWith(word));
   const hint = guess === undefined ? "'relet --help' lists the verbs" : `did you mean 'relet ${guess}'?`;
-  process.stderr.write(`relet: there is no verb '${word}'; ${hint}\n`);
+  printError(`relet: there is no verb '${word}'; ${hint}`);
   process.exitCode = 2;
 }
 

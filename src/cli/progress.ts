@@ -1,4 +1,6 @@
 /** Shows long work: on a terminal a line per node that changes in place, in a pipe a line whenever something happened. */
+import { oneLine } from '../visible-text.js';
+import { clearUp } from './own-control.js';
 import type { Terminal } from './terminal.js';
 import { wrapLines } from './wrap.js';
 import { isTerminal, writeOut } from './write-out.js';
@@ -13,7 +15,8 @@ export interface Progress {
 }
 
 export function showProgress(terminal: Terminal, now: () => number): Progress {
-  return isTerminal() ? liveLines(terminal, now) : plainLines(terminal);
+  if (!isTerminal()) return plainLines(terminal);
+  return liveLines(terminal, { now, rows: () => process.stdout.rows || 24, write: writeOut });
 }
 
 function plainLines({ print }: Terminal): Progress {
@@ -26,18 +29,27 @@ function plainLines({ print }: Terminal): Progress {
   return { at: say, end: say, close() {} };
 }
 
-function liveLines({ columns, paint }: Terminal, now: () => number): Progress {
+export interface Screen {
+  now(): number;
+  rows(): number;
+  write(text: string): void;
+}
+
+/** The block of live lines is never taller than the screen: a cursor cannot go up to what has scrolled away. */
+export function liveLines({ columns, paint }: Terminal, { now, rows, write }: Screen): Progress {
   const live = new Map<string, { text: string; sinceMs: number }>();
   let drawn = 0;
-  const up = () => (drawn === 0 ? '' : `\x1b[${drawn}A\x1b[J`);
   const draw = (settled = '') => {
-    const lines = [...live].map(([name, { text, sinceMs }]) => {
+    const all = [...live].map(([name, { text, sinceMs }]) => {
       const seconds = Math.floor((now() - sinceMs) / 1000);
-      return clip(`${name}: ${text}`, columns - 7) + paint.dim(seconds > 0 ? ` ${seconds}s` : '');
+      return clip(oneLine(`${name}: ${text}`), columns - 7) + paint.dim(seconds > 0 ? ` ${seconds}s` : '');
     });
-    const text = `${up()}${settled}${lines.map((line) => `${line}\n`).join('')}`;
+    // One row for the cursor below the block, one for the count of those left out.
+    const most = Math.max(1, rows() - 2);
+    const lines =
+      all.length <= most ? all : [...all.slice(0, most - 1), paint.dim(`… and ${all.length - most + 1} more`)];
+    write(`${clearUp(drawn)}${settled}${lines.map((line) => `${line}\n`).join('')}`);
     drawn = lines.length;
-    writeOut(text);
   };
   const timer = setInterval(() => draw(), 1000);
   timer.unref();
@@ -49,7 +61,7 @@ function liveLines({ columns, paint }: Terminal, now: () => number): Progress {
     },
     end(name, text) {
       live.delete(name);
-      draw(`${wrapLines(`${name}: ${text}`, columns)}\n`);
+      draw(`${wrapLines(`${oneLine(name)}: ${text}`, columns)}\n`);
     },
     close() {
       clearInterval(timer);

@@ -14,7 +14,9 @@ import { kubeconfigPaths } from '../kube/kubeconfig.js';
 import { silentLog } from '../log.js';
 import type { ConnectionOptions } from './connection-flags.js';
 import { explained } from './explain-failure.js';
+import { readableNodes } from './readable-nodes.js';
 import { openTerminal, type Terminal } from './terminal.js';
+import { printError } from './write-out.js';
 
 export interface Session {
   client: KubeClient;
@@ -47,7 +49,7 @@ export async function withSession<T>(options: ConnectionOptions, work: (session:
     client = connect(options);
     return await work({
       client,
-      references: await configReferences(client, { signal: interrupt.signal }),
+      references: readableNodes(await configReferences(client, { signal: interrupt.signal })),
       namespace: options.namespace ?? configNamespace,
       namespaceGiven: options.namespace !== undefined,
       terminal: openTerminal(),
@@ -103,7 +105,7 @@ function connect(options: ConnectionOptions): KubeClient {
     onWarning: warnOnce(),
     ...(isVerbose && {
       onAnswer: ({ method, url, status, ms }) =>
-        process.stderr.write(`relet: ${method} ${url.href} ${status} in ${Math.round(ms)} ms\n`),
+        printError(`relet: ${method} ${url.href} ${status} in ${Math.round(ms)} ms`),
     }),
   });
 }
@@ -112,7 +114,7 @@ function connect(options: ConnectionOptions): KubeClient {
 function warnOnce(): (text: string) => void {
   const said = new Set(['spec.configSource: deprecated in v1.22, support removal is planned in v1.23']);
   return (text) => {
-    if (!said.has(text)) process.stderr.write(`relet: the API server warns: ${text}\n`);
+    if (!said.has(text)) printError(`relet: the API server warns: ${text}`);
     said.add(text);
   };
 }

@@ -1,5 +1,7 @@
 /** Columns as kubectl prints them: three spaces between, no lines. On a terminal long cells give way so that a row is a line. */
 
+import { oneLine } from '../visible-text.js';
+
 export interface Column<T> {
   title: string;
   cell(row: T): string;
@@ -18,7 +20,7 @@ export function tableLines<T>(
   width: number | undefined,
   { headers = true } = {},
 ): string[] {
-  const cells = rows.map((row) => columns.map(({ cell }) => cell(row) || '<none>'));
+  const cells = rows.map((row) => columns.map(({ cell }) => oneLine(cell(row)) || '<none>'));
   const all = headers ? [columns.map(({ title }) => title), ...cells] : cells;
   const natural = columns.map((_, at) => Math.max(0, ...all.map((row) => row[at]!.length)));
   const widths = width === undefined ? natural : shrink(natural, columns, width);

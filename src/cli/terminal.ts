@@ -1,8 +1,8 @@
 /** What a verb prints to: width and colours of the terminal, if it is one, and text broken to fit. */
-import { createColors } from 'picocolors';
-import { isTerminal, writeOut } from './write-out.js';
+import { createPaint, type Paint } from './own-control.js';
+import { isTerminal, writeDocument, writeOut } from './write-out.js';
 
-export type Paint = ReturnType<typeof createColors>;
+export type { Paint };
 
 export interface Terminal {
   /** What text is broken to. */
@@ -11,6 +11,8 @@ export interface Terminal {
   width: number | undefined;
   paint: Paint;
   print(text: string): void;
+  /** A document of somebody's, such as a config: to a file or a pipe it goes as it is. */
+  printDocument(text: string): void;
 }
 
 /** Colours only on a terminal, and not where NO_COLOR is set to anything. Lines no longer than 100, 80 when piped. */
@@ -20,7 +22,10 @@ export function openTerminal(): Terminal {
   return {
     width: seen ? process.stdout.columns || 80 : undefined,
     columns: seen ? Math.min(Math.max(process.stdout.columns || 80, 40), 100) : 80,
-    paint: createColors(seen && !env.NO_COLOR && env.TERM !== 'dumb'),
-    print: (text) => writeOut(text === '' || text.endsWith('\n') ? text : `${text}\n`),
+    paint: createPaint(seen && !env.NO_COLOR && env.TERM !== 'dumb'),
+    print: (text) => writeOut(ended(text)),
+    printDocument: (text) => (seen ? writeOut(ended(text.replaceAll('\r\n', '\n'))) : writeDocument(ended(text))),
   };
 }
+
+const ended = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);

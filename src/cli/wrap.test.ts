@@ -15,10 +15,6 @@ describe('wrap', () => {
     expect(wrap('a\n\nb', 80, '  ')).toBe('  a\n\n  b');
   });
 
-  test('colours take no room', () => {
-    expect(wrap('\x1b[31mone two\x1b[39m three', 13)).toBe('\x1b[31mone two\x1b[39m three');
-  });
-
   test('each line keeps its own indent', () => {
     expect(wrapLines('a long line\n  and one below', 8)).toBe('a long\nline\n  and\n  one\n  below');
   });

@@ -1,4 +1,5 @@
 /** Text broken to the width of a terminal. */
+import { widthOf } from './own-control.js';
 
 /** Breaks at spaces, every line indented. A word longer than the line, such as a path, stays whole. Colours take no room. */
 export function wrap(text: string, columns: number, indent = ''): string {
@@ -22,5 +23,3 @@ export function wrapLines(text: string, columns: number): string {
   const lines = text.split('\n').map((line) => wrap(line.trimStart(), columns, /^ */.exec(line)![0]));
   return lines.join('\n');
 }
-
-const widthOf = (text: string): number => text.replace(/\x1b\[[\d;]*m/g, '').length;

@@ -42,8 +42,13 @@ function isPlain(value: string): boolean {
   return /^\d+(\.\d+)?([KMGTPE]i|[mkMGTP]|%|(h|m|s|ms|us)(\d+(m|s))*)$/.test(value);
 }
 
-/** JSON's quoting is YAML's as well; what JSON leaves bare and a reader could stumble over is escaped. */
+/**
+ * JSON's quoting is YAML's as well; what JSON leaves bare and a reader could stumble over is escaped, and so is what a terminal
+ * would act on or reorder.
+ */
 function quoted(value: string): string {
-  const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return JSON.stringify(value).replace(/[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g, escaped);
+  return JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\ufffe\uffff]/gu, (char) => {
+    const code = char.codePointAt(0)!;
+    return code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+  });
 }

@@ -15,7 +15,7 @@ import { CannotRun } from '../cannot-run.js';
 import { type ConfigMap, ensureConfigMap, removeConfigMap } from '../config-maps.js';
 import { type Progress, showProgress } from '../progress.js';
 import type { Session } from '../session.js';
-import { wrap } from '../wrap.js';
+import { printError } from '../write-out.js';
 import { endText, newConfigMaps, type Outcome, tellPlan, tellRest } from './change-words.js';
 import { causeOfError, followChange } from './follow-change.js';
 import { whoAmI } from './who.js';
@@ -172,5 +172,5 @@ async function conclude(session: Session, changes: NodeChange[], outcomes: Map<s
   if (failed === undefined) return;
   const { name } = failed.node;
   const next = `relet: next: 'relet describe ${name}' tells what happened, 'relet undo ${name}' takes it back`;
-  process.stderr.write(`${session.terminal.width === undefined ? next : wrap(next, session.terminal.columns)}\n`);
+  printError(next);
 }

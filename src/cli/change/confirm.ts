@@ -1,5 +1,6 @@
 /** Asks before something is changed. Only a person at a terminal can answer; a script says --yes. */
 import { createInterface } from 'node:readline/promises';
+import { oneLine } from '../../visible-text.js';
 import { CannotRun } from '../cannot-run.js';
 import type { Session } from '../session.js';
 import { isTerminal } from '../write-out.js';
@@ -13,7 +14,7 @@ export async function confirm(session: Session, question: string, yes: boolean |
   // In raw mode the terminal sends no SIGINT: readline hears the key and says so.
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   try {
-    const answer = await lines.question(`${question} [y/N] `, { signal: session.signal });
+    const answer = await lines.question(`${oneLine(question)} [y/N] `, { signal: session.signal });
     return /^y(es)?$/i.test(answer.trim());
   } catch (error) {
     session.terminal.print('');

@@ -3,6 +3,7 @@
  * comes back. All other comments are the person's, and stay in the ConfigMap.
  */
 import type { Finding } from '../../config/model.js';
+import { oneLine } from '../../visible-text.js';
 
 const mark = '# relet:';
 
@@ -23,7 +24,7 @@ export function withErrors(text: string, errors: readonly Finding[]): string {
   for (const { line = 1, path, message } of errors) {
     const place = Math.min(Math.max(line, 1), lines.length) - 1;
     const words = `error: ${path === '' ? '' : `${path}: `}${message}`;
-    above.set(place, [...(above.get(place) ?? []), ...words.split('\n')]);
+    above.set(place, [...(above.get(place) ?? []), ...words.split('\n').map(oneLine)]);
   }
   const count = errors.length === 1 ? 'There is an error' : `There are ${errors.length} errors`;
   const top = remarks([`${count}, told above the line it is about. Nothing was changed yet.`]);

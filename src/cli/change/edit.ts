@@ -10,6 +10,7 @@ import { CannotRun } from '../cannot-run.js';
 import { type EffectiveConfig, minorOf, readEffective } from '../effective-config.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
+import { printError } from '../write-out.js';
 import { type ChangeVerbOptions, changeTo, errorsIn } from './change-to.js';
 import { withErrors, withIntroduction, withoutRemarks } from './edit-text.js';
 import { type EditedFile, openEditedFile } from './editor.js';
@@ -32,7 +33,7 @@ export const edit = (name: string, options: ChangeVerbOptions): Promise<void> =>
     } catch (error) {
       const isWorthKeeping = !['', effective.text].includes(withoutRemarks(file.present()).trimStart());
       if (!isWorthKeeping) file.remove();
-      else process.stderr.write(`relet: your text is kept in ${file.path}\n`);
+      else printError(`relet: your text is kept in ${file.path}`);
       throw error;
     }
     file.remove();

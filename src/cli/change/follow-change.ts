@@ -1,6 +1,7 @@
 /** Follows one node until a change is through, or until it is clear that it will not be. */
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { events } from '../../kube/resource-type.js';
+import { oneLine } from '../../visible-text.js';
 import type { Session } from '../session.js';
 import { type ChangeProgress, changeProgress, type Wish } from './change-progress.js';
 
@@ -104,7 +105,11 @@ export async function configEvents({ client, signal }: Session, node: string): P
     );
     return items
       .filter(({ reason }) => reason?.startsWith('KubeletConfig'))
-      .map(({ reason = '', message = '', lastTimestamp = '' }) => ({ at: lastTimestamp, reason, message }))
+      .map(({ reason = '', message = '', lastTimestamp = '' }) => ({
+        at: lastTimestamp,
+        reason: oneLine(reason),
+        message: oneLine(message),
+      }))
       .sort((a, b) => a.at.localeCompare(b.at));
   } catch (error) {
     signal.throwIfAborted();

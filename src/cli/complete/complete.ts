@@ -3,6 +3,7 @@
  * that run it; names come from the cluster, quickly or not at all: completion must never hang or complain.
  */
 
+import { oneLine } from '../../visible-text.js';
 import { changeCommands } from '../change/verbs-that-change.js';
 import { configVerb } from '../config/config.js';
 import { addConnectionFlags } from '../connection-flags.js';
@@ -17,7 +18,9 @@ export interface KnownVerb {
 
 export async function complete(words: string[], verbs: readonly KnownVerb[]): Promise<void> {
   const { suggestions, directive } = await answer(words, verbs);
-  const lines = suggestions.map(({ word, what }) => (what === undefined ? word : `${word}\t${what}`));
+  const lines = suggestions
+    .filter(({ word }) => word === oneLine(word))
+    .map(({ word, what }) => (what === undefined ? word : `${word}\t${oneLine(what)}`));
   writeOut(`${[...lines, `:${directive}`].join('\n')}\n`);
 }
 

@@ -3,6 +3,7 @@ import { stringify } from 'yaml';
 import { setDefaults } from '../../config/defaults.js';
 import type { KubeletVersion } from '../kubelet-version.js';
 import { openTerminal } from '../terminal.js';
+import { printError } from '../write-out.js';
 
 const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
 
@@ -10,7 +11,7 @@ export function printDefaults(options: { kubeletVersion: KubeletVersion; output:
   const config = { ...header, ...(said(setDefaults({}, options.kubeletVersion.minor)) as object) };
   const { print } = openTerminal();
   print(options.output === 'json' ? JSON.stringify(config, null, 2) : stringify(config, { version: '1.1' }));
-  if (options.kubeletVersion.note !== undefined) process.stderr.write(`relet: for ${options.kubeletVersion.note}\n`);
+  if (options.kubeletVersion.note !== undefined) printError(`relet: for ${options.kubeletVersion.note}`);
 }
 
 /** Without what is nil or empty: `/configz` leaves that out too, and so does a person who writes a config. */

@@ -6,6 +6,7 @@ import { CannotRun } from '../cannot-run.js';
 import { differencesAsJson, differencesAsText, withImpact } from '../change-text.js';
 import type { KubeletVersion } from '../kubelet-version.js';
 import { openTerminal } from '../terminal.js';
+import { printError } from '../write-out.js';
 import { readConfigDocument } from './documents.js';
 
 interface DiffOptions {
@@ -21,7 +22,7 @@ export async function diffFiles(a: string, b: string, { kubeletVersion, output }
   const differences = diff(before, after, minor).map((change) => withImpact(change, minor));
   const terminal = openTerminal();
   terminal.print(output === 'json' ? differencesAsJson(differences) : differencesAsText(differences, terminal));
-  if (output === 'text' && note !== undefined) process.stderr.write(`relet: compared for ${note}\n`);
+  if (output === 'text' && note !== undefined) printError(`relet: compared for ${note}`);
   process.exitCode = differences.length === 0 ? 0 : 1;
 }
 

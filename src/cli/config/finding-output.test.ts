@@ -1,9 +1,9 @@
 /** Findings as people and GitHub read them. */
-import { createColors } from 'picocolors';
 import { describe, expect, test } from 'vitest';
+import { createPaint } from '../own-control.js';
 import { asGithub, asText, type Report } from './finding-output.js';
 
-const terminal = { columns: 60, width: undefined, paint: createColors(false), print: () => {} };
+const terminal = { columns: 60, width: undefined, paint: createPaint(false), print: () => {}, printDocument: () => {} };
 
 const report: Report = {
   file: 'a.yaml',

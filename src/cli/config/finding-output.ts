@@ -1,5 +1,6 @@
 /** Findings as people, programs and GitHub read them. */
 import type { Finding } from '../../config/model.js';
+import { oneLine } from '../../visible-text.js';
 import type { Terminal } from '../terminal.js';
 import { wrap } from '../wrap.js';
 
@@ -28,13 +29,15 @@ export function asText(reports: Report[], terminal: Terminal): string {
 
 function block(file: string, finding: Finding, { columns, paint }: Terminal): string {
   const { severity, source, path, line, column, message } = finding;
-  const place = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
+  const place = oneLine(line === undefined ? file : `${file}:${line}:${column ?? 1}`);
   const word = severity === 'error' ? paint.red('error') : paint.yellow('warning');
   const who = source === 'relet' ? paint.dim(' (found by relet)') : '';
-  return `${`${paint.bold(place)}  ${word}${who}  ${path}`.trimEnd()}\n${wrap(message, columns, '    ')}`;
+  return `${`${paint.bold(place)}  ${word}${who}  ${oneLine(path)}`.trimEnd()}\n${wrap(message, columns, '    ')}`;
 }
 
-function summary({ file, kubeletVersion, verdict, startup, findings }: Report, { paint }: Terminal): string {
+function summary(report: Report, { paint }: Terminal): string {
+  const { kubeletVersion, verdict, startup, findings } = report;
+  const file = oneLine(report.file);
   const warnings = findings.filter(({ severity }) => severity === 'warning').length;
   const tail = warnings === 0 ? '' : `, ${count(warnings, 'warning')}`;
   const kubelet = `kubelet ${kubeletVersion}`;

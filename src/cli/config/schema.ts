@@ -2,8 +2,9 @@
 import { jsonSchema } from '../../config/schema.js';
 import type { KubeletVersion } from '../kubelet-version.js';
 import { openTerminal } from '../terminal.js';
+import { printError } from '../write-out.js';
 
 export function printSchema({ kubeletVersion }: { kubeletVersion: KubeletVersion }): void {
   openTerminal().print(JSON.stringify(jsonSchema(kubeletVersion.minor), null, 2));
-  if (kubeletVersion.note !== undefined) process.stderr.write(`relet: for ${kubeletVersion.note}\n`);
+  if (kubeletVersion.note !== undefined) printError(`relet: for ${kubeletVersion.note}`);
 }

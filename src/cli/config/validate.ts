@@ -5,6 +5,7 @@ import type { Finding, Host } from '../../config/model.js';
 import { CannotRun } from '../cannot-run.js';
 import type { KubeletVersion } from '../kubelet-version.js';
 import { openTerminal } from '../terminal.js';
+import { printError } from '../write-out.js';
 import { type ConfigDocument, readConfigDocuments } from './documents.js';
 import { asGithub, asJson, asText, type Report } from './finding-output.js';
 
@@ -25,7 +26,7 @@ export async function validateFiles(files: string[], options: ValidateOptions): 
   else if (options.output === 'github') terminal.print(asGithub(reports));
   else terminal.print(asText(reports, terminal));
   if (options.output !== 'json' && options.kubeletVersion.note !== undefined)
-    process.stderr.write(`relet: checked for ${options.kubeletVersion.note}\n`);
+    printError(`relet: checked for ${options.kubeletVersion.note}`);
   const clean = reports.every(({ findings }) => findings.every(({ severity }) => severity === 'warning'));
   process.exitCode = clean ? 0 : 1;
 }

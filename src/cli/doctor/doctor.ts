@@ -1,6 +1,7 @@
 /** `relet doctor [NODE]`: what operators trip over, and the remedy for each. Changes nothing. */
 import { isForbidden } from '../../kube/api-error.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { selectNodes } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
@@ -78,8 +79,8 @@ function asText({ level, what, remedy }: Diagnosis, { columns, paint }: Terminal
     unknown: paint.dim('unknown'),
   };
   const gap = ' '.repeat(9 - level.length);
-  const text = wrap(what, columns, ' '.repeat(9)).trimStart();
-  return `${marks[level]}${gap}${text}${remedy === undefined ? '' : `\n${wrap(`-> ${remedy}`, columns, ' '.repeat(9))}`}`;
+  const text = wrap(oneLine(what), columns, ' '.repeat(9)).trimStart();
+  return `${marks[level]}${gap}${text}${remedy === undefined ? '' : `\n${wrap(oneLine(`-> ${remedy}`), columns, ' '.repeat(9))}`}`;
 }
 
 function summary(found: Diagnosis[]): string {

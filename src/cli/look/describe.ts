@@ -2,6 +2,7 @@
 import { readHistory, sourceText } from '../../api/config-history.js';
 import { configState, sourceName } from '../../api/config-state.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { oneLine } from '../../visible-text.js';
 import { ageOf } from '../age.js';
 import { type ConfigEvent, causeOfError, configEvents } from '../change/follow-change.js';
 import type { ConnectionOptions } from '../connection-flags.js';
@@ -91,9 +92,10 @@ function fact(title: string, text: string, { columns }: Terminal): string {
 
 function section(title: string, lines: string[], { columns, paint }: Terminal): string {
   if (lines.length === 0) return '';
-  return [paint.bold(`${title}:`), ...lines.map((line) => wrap(line, columns, '    ').replace(/^ {4}/, '  - '))].join(
-    '\n',
-  );
+  return [
+    paint.bold(`${title}:`),
+    ...lines.map((line) => wrap(oneLine(line), columns, '    ').replace(/^ {4}/, '  - ')),
+  ].join('\n');
 }
 
 function paintState({ paint }: Terminal, node: ConfiguredNode, text: string): string {

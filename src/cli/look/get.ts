@@ -7,7 +7,7 @@ import { type ObjectFormat, parseFormat, sortByPath, writeObjects } from '../obj
 import { checkSelector, nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { tableLines } from '../table.js';
-import { writeOut } from '../write-out.js';
+import { printError, writeOut } from '../write-out.js';
 import { type NodeObject, type NodeRow, nodeObject, nodeRow, rowColumns } from './node-row.js';
 
 export interface GetOptions extends ConnectionOptions {
@@ -73,7 +73,7 @@ async function show(session: Session, names: string[], format: ObjectFormat | un
     else session.terminal.print(text);
   }
   refuseMissing(missing);
-  if (format === undefined && rows.length === 0) process.stderr.write('relet: no nodes found\n');
+  if (format === undefined && rows.length === 0) printError('relet: no nodes found');
 }
 
 const rowOf = (node: ConfiguredNode, { output, showLabels = false }: GetOptions): NodeRow =>
@@ -152,6 +152,6 @@ async function watch(session: Session, names: string[], format: ObjectFormat | u
     ...(options.selector !== undefined && { labelSelector: options.selector }),
     onList: tell,
     onChange: (node, gone) => (gone ? terminal.print(`${node.name}   deleted`) : tell([node])),
-    onFailure: (error) => process.stderr.write(`relet: cannot follow, trying again: ${(error as Error).message}\n`),
+    onFailure: (error) => printError(`relet: cannot follow, trying again: ${(error as Error).message}`),
   });
 }

@@ -28,7 +28,7 @@ export const view = (name: string, options: ViewOptions): Promise<void> =>
     );
     if (asked.length > 1) throw new CannotRun('one config at a time: keep one of the options');
     const node = await session.references.get(nodeName(name), { signal: session.signal });
-    session.terminal.print(await textOf(session, node, asked[0] ?? 'effective'));
+    session.terminal.printDocument(await textOf(session, node, asked[0] ?? 'effective'));
   });
 
 const onHost: Record<'assigned' | 'active' | 'lastKnownGood', string> = {

@@ -6,6 +6,7 @@ import { withState } from '../change/change-words.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { checkSelector, nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
+import { printError } from '../write-out.js';
 import { stateText } from './node-row.js';
 
 export interface WaitOptions extends ConnectionOptions {
@@ -124,8 +125,8 @@ function conclude(reason: End, { waiting, failure }: Lookout, { for: goal, timeo
   if (reason === 'reached' || reason === 'interrupted') return;
   if (typeof reason !== 'string') {
     process.exitCode = 1;
-    process.stderr.write(
-      `relet: ${reason.name} will not reach '${goal}': ${withState(stateText(reason, Date.now()), reason.status.error ?? '')}; 'relet describe ${reason.name}' tells more\n`,
+    printError(
+      `relet: ${reason.name} will not reach '${goal}': ${withState(stateText(reason, Date.now()), reason.status.error ?? '')}; see 'relet describe ${reason.name}'`,
     );
     return;
   }
@@ -133,5 +134,5 @@ function conclude(reason: End, { waiting, failure }: Lookout, { for: goal, timeo
   process.exitCode = 3;
   const states = [...waiting.values()].slice(0, 10).map((node) => `${node.name} (${stateText(node, Date.now())})`);
   const more = waiting.size > 10 ? ` and ${waiting.size - 10} more` : '';
-  process.stderr.write(`relet: not '${goal}' after ${timeout / 1000} s: ${states.join(', ')}${more}\n`);
+  printError(`relet: not '${goal}' after ${timeout / 1000} s: ${states.join(', ')}${more}`);
 }

@@ -10,6 +10,7 @@ import { earlySignals } from './early-signals.js';
 import { type DividedCommandLine, divideCommandLine, kubeletArgs } from '../../agent/flags.js';
 import { ownFlags } from '../../agent/options.js';
 import { wrap } from '../wrap.js';
+import { printError, writeOut } from '../write-out.js';
 import { kubeletCommand } from './kubelet-command.js';
 import { runPlainKubelet } from './plain-kubelet.js';
 
@@ -22,7 +23,7 @@ async function main([word, ...args]: string[]): Promise<void> {
     // Not left to the event loop: a kubelet that is only being asked must not hold up a stop.
     process.exit(await kubelet(args));
   } catch (error) {
-    process.stderr.write(`relet: ${withCauses(error as Error)}\n`);
+    printError(`relet: ${withCauses(error as Error)}`);
     process.exit(1);
   }
 }
@@ -31,7 +32,7 @@ async function kubelet(args: string[]): Promise<number> {
   const divided = divideCommandLine(args);
   const { options, turnedOff, values } = divided;
   if (values.has('help') && options.dynamicConfigDir === undefined) {
-    process.stdout.write(help());
+    writeOut(help());
     if (!isThere(options.kubeletBinary)) return 0;
   }
   const isPlain = options.dynamicConfigDir === undefined || turnedOff || values.has('help') || values.has('version');
@@ -42,9 +43,7 @@ async function kubelet(args: string[]): Promise<number> {
 
 function plainKubelet(divided: DividedCommandLine): Promise<number> {
   if (divided.turnedOff)
-    process.stderr.write(
-      'relet: DynamicKubeletConfig=false in --feature-gates: this is the plain kubelet, relet steps aside\n',
-    );
+    printError('relet: DynamicKubeletConfig=false in --feature-gates: this is the plain kubelet, relet steps aside');
   return runPlainKubelet([...kubeletCommand(divided.options.kubeletBinary), ...kubeletArgs(divided, undefined)]);
 }
 

@@ -10,8 +10,11 @@ import { sourceOf } from '../../agent/transitions.js';
 import { realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
 import { createLog } from '../../log.js';
+import { oneLine } from '../../visible-text.js';
 import { CannotRun } from '../cannot-run.js';
 import { oneOf, runVerb, verb } from '../command-line.js';
+import { openTerminal } from '../terminal.js';
+import { printError, writeOut } from '../write-out.js';
 
 interface DirOption {
   dynamicConfigDir: string;
@@ -54,7 +57,7 @@ function open({ dynamicConfigDir: dir }: DirOption): { dir: string; memory: Memo
 function showStatus(options: DirOption & { output: string }): void {
   const { dir, memory } = open(options);
   const status = readHostStatus(dir, memory, host, realFiles);
-  process.stdout.write(options.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : asText(status));
+  writeOut(options.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : asText(status));
 }
 
 function asText(status: HostStatus): string {
@@ -75,7 +78,9 @@ function asText(status: HostStatus): string {
     ['held', held && `since ${held.since}: ${held.why}`],
     ['reported', status.reportedAt],
   ];
-  return lines.map(([name, value]) => (value === undefined ? '' : `${`${name}:`.padEnd(17)}${value}\n`)).join('');
+  return lines
+    .map(([name, value]) => (value === undefined ? '' : `${`${name}:`.padEnd(17)}${oneLine(value)}\n`))
+    .join('');
 }
 
 function view(command: Command): void {
@@ -92,11 +97,9 @@ function view(command: Command): void {
         throw new CannotRun(`'${which}' is none of ${Object.keys(sources).join(', ')}`);
       const source = sources[which]!();
       if (source === undefined)
-        return void process.stderr.write(
-          `relet: ${which} is the local config: see the kubelet's own --config and flags\n`,
-        );
+        return printError(`relet: ${which} is the local config: see the kubelet's own --config and flags`);
       try {
-        process.stdout.write(memory.checkpoints.load(source).config);
+        openTerminal().printDocument(memory.checkpoints.load(source).config.toString());
       } catch (error) {
         throw new CannotRun(`cannot show it: ${(error as Error).message}`);
       }
@@ -112,7 +115,7 @@ async function order(options: DirOption, request: Request): Promise<void> {
     const lock = takeLock({ path, host, files: realFiles });
     obey(memory, request, new Date());
     lock.release();
-    process.stdout.write(`${request.verb}: done; no relet runs here, it counts from its next start on\n`);
+    writeOut(`${request.verb}: done; no relet runs here, it counts from its next start on\n`);
     return;
   }
   memory.request.write(request);
@@ -125,5 +128,5 @@ async function order(options: DirOption, request: Request): Promise<void> {
       );
     await systemClock.sleep(50);
   }
-  process.stdout.write(`${request.verb}: done by relet (pid ${holder.pid})\n`);
+  writeOut(`${request.verb}: done by relet (pid ${holder.pid})\n`);
 }

@@ -1,6 +1,7 @@
 /** Exactly the kubelet: what relet is without --dynamic-config-dir. */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
+import { printError } from '../write-out.js';
 import { earlySignals } from './early-signals.js';
 
 /** Becomes the kubelet where Node can (22.15 and later), else stands in front of it. The exit code is the kubelet's. */
@@ -18,7 +19,7 @@ export function runPlainKubelet([program, ...args]: string[]): Promise<number> {
     const child = spawn(program!, args, { stdio: 'inherit', detached: true, env });
     earlySignals.handOver((signal) => void child.kill(signal));
     child.once('error', (error) => {
-      process.stderr.write(`relet: cannot run ${program}: ${error.message}\n`);
+      printError(`relet: cannot run ${program}: ${error.message}`);
       resolve(127);
     });
     child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal!]));

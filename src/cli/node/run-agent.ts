@@ -20,6 +20,8 @@ import { NodeConnection } from '../../agent/sync/connect.js';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
 import { createLog, type Log } from '../../log.js';
+import { oneLine } from '../../visible-text.js';
+import { writeOut } from '../write-out.js';
 import type { EarlySignals } from './early-signals.js';
 import { kubeletCommand } from './kubelet-command.js';
 import { nodeJudge, type PolicyFile, readPolicyFile } from './node-judge.js';
@@ -170,7 +172,7 @@ async function tell(parts: AgentParts): Promise<number> {
     ...choice.accepted.warnings.map((warning) => `warning:  ${warning}`),
     `would run: ${words.join(' ')}`,
   ];
-  process.stdout.write(`${lines.join('\n')}\n`);
+  writeOut(`${lines.map(oneLine).join('\n')}\n`);
   return choice.fault ? 1 : 0;
 }
 
