@@ -33,8 +33,8 @@ import { InPlaceSpread } from './sync/in-place.js';
 import { RestartLimit } from './sync/restart-limit.js';
 import { assign, checkpoint, forgetFailures, isAnotherAssignment, settleOn, sourceOf, tidy } from './transitions.js';
 import { Doubt } from './trial/doubt.js';
-import { lookBack } from './trial/look-back.js';
-import type { NodeBefore, TrialEnd } from './trial/trial.js';
+import { type Before, lookBack } from './trial/look-back.js';
+import type { TrialEnd } from './trial/trial.js';
 import { concludeTrial } from './trial/trial-end.js';
 
 const crashBackoff = { initialMs: 1000, maxMs: 60_000, jitter: 0.1 };
@@ -52,7 +52,7 @@ export class Agent {
   readonly #doubt: Doubt;
   /** Its checkpoint is saved, and while it is judged no record names it yet. */
   #arriving: SourceOrLocal;
-  #before: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
+  #before: Before = { nodeReady: false, apiAnswered: false, staticPods: false };
 
   constructor(parts: AgentParts) {
     this.#judge = new RememberedJudge(parts.judge);

@@ -12,7 +12,8 @@ import { describe } from './source.js';
 import { explain } from './trial/death.js';
 import { look, type NodeView } from './trial/health.js';
 import { lookAgainMs } from './trial/look-again.js';
-import { rejectedPods } from './trial/rejected-pods.js';
+import type { Before } from './trial/look-back.js';
+import { watchRejectedPods } from './trial/rejected-pods.js';
 import {
   afterDeath,
   afterLook,
@@ -40,12 +41,11 @@ export interface RunOptions {
   parts: AgentParts;
   choice: Choice;
   /** How the node was before this config. */
-  before: NodeBefore;
+  before: Before;
   /** Undefined until there is a kubeconfig. */
   view(): NodeView | undefined;
 }
 
-const noticeEveryMs = 60_000;
 /** To find out who has a port, every process is looked at. */
 const portsEveryMs = 5000;
 const nothingBefore: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
@@ -63,7 +63,6 @@ export class Run {
   readonly #options: RunOptions;
   readonly #rebooted: boolean;
   #startedMs = 0;
-  #noticeAgainMs = 0;
   /** Undefined until it answered once. What it has, it keeps. */
   #ports: 'its own' | { taken: NonNullable<Health['taken']>; askAgainMs: number } | undefined;
 
@@ -71,7 +70,8 @@ export class Run {
     this.#options = options;
     this.choice = options.choice;
     const { memory, host } = options.parts;
-    const fresh = { key: options.choice.key, before: options.before, bootId: host.bootId() };
+    const { rejectedPods: _pods, ...before } = options.before;
+    const fresh = { key: options.choice.key, before, bootId: host.bootId() };
     this.trial = needsTrial(options.choice, memory) ? beginOrResume(memory.trial.read(), fresh) : undefined;
     this.#rebooted = this.trial !== undefined && this.trial.bootId !== fresh.bootId;
     if (this.trial) memory.trial.write(this.trial);
@@ -154,6 +154,7 @@ export class Run {
       const isWell = isHealthy(health, before);
       if (health.apiAnswers) since.apiMs = now;
       if (isWell) since.healthyMs = now;
+      if (isWell && !this.healthy) void this.#watchPods(listener, signal);
       this.#becomes(listener, health.alive || now - this.#startedMs >= options.trial.healthDeadlineMs, isWell);
       if (this.trial === undefined && this.healthy) return;
       if (this.trial !== undefined) {
@@ -165,7 +166,6 @@ export class Run {
         const ms = Math.floor(silence.unhealthyMs / 1000) * 1000;
         const trial = this.#count(this.trial, { healthyMs: counted, unhealthy: { ms, bootId } });
         const step = afterLook({ trial, health, rebooted: this.#rebooted, ...silence }, this.#limits());
-        if (isWell) void this.#notice(listener, signal);
         if (step.kind === 'failed' && (await this.#hasExcuse())) Object.assign(since, { healthyMs: now, apiMs: now });
         else if (step.kind !== 'go-on' && (await this.#conclude(listener, step))) return;
       }
@@ -176,19 +176,19 @@ export class Run {
     }
   }
 
-  /** Asked once a minute at most; what cannot be asked is not noticed. */
-  async #notice(listener: RunListener, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options.parts;
-    if (clock.monotonic() < this.#noticeAgainMs) return;
-    this.#noticeAgainMs = clock.monotonic() + noticeEveryMs;
-    const pods = await this.#options
-      .view()
-      ?.pods(signal)
-      .catch(() => undefined);
-    const found = rejectedPods(pods ?? [], this.#startedAt());
-    if (signal.aborted || found.length === this.warnings.length) return;
-    this.warnings = found;
-    listener.onWarnings();
+  #watchPods(listener: RunListener, signal: AbortSignal): Promise<void> {
+    const { parts, before, view } = this.#options;
+    return watchRejectedPods({
+      view,
+      since: () => ({ before: before.rejectedPods, startedAt: this.#startedAt() }),
+      onTrial: () => this.onTrial,
+      onFound: (warnings) => {
+        this.warnings = warnings;
+        listener.onWarnings();
+      },
+      clock: parts.clock,
+      signal,
+    });
   }
 
   #count(trial: Trial, { healthyMs, unhealthy }: Required<Pick<Trial, 'healthyMs' | 'unhealthy'>>): Trial {

@@ -181,7 +181,11 @@ export class ApiSide {
     try {
       const ending = await pass(this);
       this.#forbiddenSinceMs = undefined;
-      reporter.update({ syncFault: undefined, observedGeneration: this.#generation });
+      // A change that waits for its time is not followed yet.
+      reporter.update({
+        syncFault: undefined,
+        ...(ending.kind === 'done' && { observedGeneration: this.#generation }),
+      });
       return ending;
     } catch (error) {
       if (!isForbidden((error as Error).cause)) this.#forbiddenSinceMs = undefined;

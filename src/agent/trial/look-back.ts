@@ -4,16 +4,24 @@ import type { Choice } from '../choose.js';
 import type { Host } from '../host/host.js';
 import type { ApiSide } from '../sync/api-side.js';
 import { isReady } from './health.js';
+import { rejectedUids } from './rejected-pods.js';
 import type { NodeBefore } from './trial.js';
 
 const timeoutMs = 1000;
 
-export async function lookBack(api: ApiSide | undefined, host: Host, running: Choice): Promise<NodeBefore> {
+export interface Before extends NodeBefore {
+  /** Uids of the pods that were rejected already; undefined where nobody could be asked. Not recorded. */
+  rejectedPods?: ReadonlySet<string> | undefined;
+}
+
+export async function lookBack(api: ApiSide | undefined, host: Host, running: Choice): Promise<Before> {
   const { staticPodPath } = running.accepted;
   const staticPods = staticPodPath !== undefined && host.hasEntries(staticPodPath);
   try {
-    const node = await api?.view.node(AbortSignal.timeout(timeoutMs));
-    return { apiAnswered: api !== undefined, nodeReady: isReady(node), staticPods };
+    const limit = AbortSignal.timeout(timeoutMs);
+    const [node, pods] = await Promise.all([api?.view.node(limit), api?.view.pods(limit).catch(() => undefined)]);
+    const rejectedPods = pods && rejectedUids(pods);
+    return { apiAnswered: api !== undefined, nodeReady: isReady(node), staticPods, rejectedPods };
   } catch {
     return { apiAnswered: false, nodeReady: false, staticPods };
   }

@@ -1,5 +1,10 @@
-/** Pods that the kubelet turned away since it runs with a config: a sign that the config leaves them no room. Pure. */
+/**
+ * Pods that the kubelet rejected after it was restarted: a sign that its config leaves them no room. A restarted kubelet admits
+ * every pod again, also those that ran before, so their age shows nothing. A pod that had failed before the restart is known by its uid.
+ */
 import type { KubeObject } from '../../api/object.js';
+import type { Clock } from '../../clock.js';
+import type { NodeView } from './health.js';
 
 interface PodStatus {
   phase?: string;
@@ -7,14 +12,97 @@ interface PodStatus {
   message?: string;
 }
 
-/** One line for each, for people. */
-export function rejectedPods(pods: KubeObject[], since: number): string[] {
-  return pods.flatMap((pod) => {
-    const { phase, reason = '', message = '' } = (pod.status ?? {}) as PodStatus;
-    const isRejected = phase === 'Failed' && (reason.startsWith('OutOf') || reason === 'UnexpectedAdmissionError');
-    const { namespace, name, creationTimestamp = '' } = pod.metadata;
-    // Times of objects have whole seconds.
-    if (!isRejected || Date.parse(creationTimestamp) + 1000 < since) return [];
-    return [`pod ${namespace}/${name} was turned away under this config: ${reason}${message && `: ${message}`}`];
+/** What kubelets 1.11 to 1.36 write when they do not admit a pod, beside `OutOfcpu` and its like. */
+const admissionReasons: ReadonlySet<string> = new Set([
+  'AppArmor',
+  'InitContainerRestartPolicyForbidden',
+  'NodeAffinity',
+  'NodeName',
+  'NodePorts',
+  'NodeSelectorMismatching',
+  'PodFeatureUnsupported',
+  'PodOSNotSupported',
+  'PodOSSelectorNodeLabelDoesNotMatch',
+  'SysctlForbidden',
+  'TaintToleration',
+  'TopologyAffinityError',
+  'UnexpectedAdmissionError',
+  'UnexpectedPredicateFailureType',
+]);
+
+/** Newer kubelets begin the message of every rejection like this, whatever its reason. */
+const rejection = 'Pod was rejected: ';
+const mostNamed = 20;
+
+export function isRejected(pod: KubeObject): boolean {
+  const { phase, reason = '', message = '' } = (pod.status ?? {}) as PodStatus;
+  return (
+    phase === 'Failed' &&
+    (reason.startsWith('OutOf') || admissionReasons.has(reason) || message.startsWith(rejection)) &&
+    reason !== 'NodeShutdown'
+  );
+}
+
+/** The uids of those that are rejected already. */
+export const rejectedUids = (pods: KubeObject[]): Set<string> =>
+  new Set(pods.filter(isRejected).map(({ metadata }) => metadata.uid ?? ''));
+
+export interface Since {
+  /** Rejected before the restart; undefined where nobody could be asked. */
+  before: ReadonlySet<string> | undefined;
+  /** Wall clock. */
+  startedAt: number;
+}
+
+/** One line for each, for people; the last line counts those that are not named. */
+export function rejectedPods(pods: KubeObject[], since: Since): string[] {
+  const found = pods.filter((pod) => isRejected(pod) && isSince(pod, since));
+  const lines = found.slice(0, mostNamed).map(({ metadata, status }) => {
+    const { reason, message = '' } = (status ?? {}) as PodStatus;
+    const details = message.slice(0, 1000).replace(rejection, '');
+    return `pod ${metadata.namespace}/${metadata.name} was rejected by the kubelet after its restart: ${reason}${details && `: ${details}`}`;
   });
+  const rest = found.length - lines.length;
+  return rest > 0 ? [...lines, `${rest} more pods were rejected by the kubelet after its restart`] : lines;
+}
+
+function isSince({ metadata }: KubeObject, { before, startedAt }: Since): boolean {
+  if (before !== undefined) return !before.has(metadata.uid ?? '');
+  // A kubelet does not write the status of a failed pod again, so its last write is the rejection. Times have whole seconds.
+  const writes = (metadata.managedFields ?? []) as { manager?: string; subresource?: string; time?: string }[];
+  const written = writes.find(({ manager, subresource }) => manager === 'kubelet' && subresource === 'status')?.time;
+  return Date.parse(written ?? metadata.creationTimestamp ?? '') + 1000 >= startedAt;
+}
+
+export interface PodWatch {
+  view(): NodeView | undefined;
+  since(): Since;
+  /** While a config is on trial, it is watched; after that, only for the first minute. */
+  onTrial(): boolean;
+  onFound(warnings: string[]): void;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** Since the kubelet was healthy: most rejections come within seconds. */
+const firstLooksMs = [5000, 15_000, 60_000];
+const everyMs = 60_000;
+
+/** Asks the API from time to time until the signal fires or nothing more is to be expected. Never fails. */
+export async function watchRejectedPods({ view, since, onTrial, onFound, clock, signal }: PodWatch): Promise<void> {
+  const healthyMs = clock.monotonic();
+  let known = 0;
+  for (let elapsedMs = 0; elapsedMs <= firstLooksMs.at(-1)! || onTrial(); ) {
+    const pods = await view()
+      ?.pods(signal)
+      .catch(() => undefined);
+    if (signal.aborted) return;
+    const found = rejectedPods(pods ?? [], since());
+    if (found.length > known) onFound(found);
+    known = Math.max(known, found.length);
+    const nextMs = firstLooksMs.find((lookMs) => lookMs > elapsedMs) ?? elapsedMs + everyMs;
+    await clock.sleep(healthyMs + nextMs - clock.monotonic(), signal).catch(() => {});
+    if (signal.aborted) return;
+    elapsedMs = clock.monotonic() - healthyMs;
+  }
 }

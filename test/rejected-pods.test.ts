@@ -1,0 +1,31 @@
+/** Pods that a restarted kubelet no longer admits are reported, also those that ran before the restart. */
+import { expect, test } from 'vitest';
+import type { NodeConfigObjectStatus } from '../src/api/node-config.js';
+import { pods } from '../src/kube/resource-type.js';
+import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
+
+const namespace = 'default';
+
+async function createPod(rig: ClusterRig, name: string): Promise<void> {
+  const spec = { nodeName, containers: [{ name: 'web', image: 'web' }] };
+  await rig.admin.create(pods, { namespace }, { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace }, spec });
+  await setStatus(rig, name, { phase: 'Running' });
+}
+
+const setStatus = ({ admin }: ClusterRig, name: string, status: object) =>
+  admin.patch(pods, { namespace, name, subresource: 'status' }, { status }, { as: 'merge' });
+
+const outOfPods = { phase: 'Failed', reason: 'OutOfpods', message: 'Pod was rejected: too many' };
+
+test('a pod that ran and is rejected after the restart becomes a warning, and one that failed before does not', async () => {
+  const rig = await createClusterRig({ through: 'NodeConfig' });
+  for (const name of ['ran', 'failed-before']) await createPod(rig, name);
+  await setStatus(rig, 'failed-before', outOfPods);
+  await rig.createConfigMap('fewer', { kubelet: rig.node.config('maxPods: 1') });
+  await rig.point('fewer');
+  await rig.until('active', () => rig.config?.active !== undefined);
+  await setStatus(rig, 'ran', outOfPods);
+  const warnings = () => (rig.seen?.status as NodeConfigObjectStatus | undefined)?.warnings ?? [];
+  await rig.node.advanceUntil('a warning', () => warnings().length > 0);
+  expect(warnings()).toEqual(['pod default/ran was rejected by the kubelet after its restart: OutOfpods: too many']);
+});
