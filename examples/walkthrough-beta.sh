@@ -7,7 +7,7 @@ set -euo pipefail
 . "$(dirname "$0")/checks.sh"
 
 step 'A cluster with two nodes; ten minutes of trial are shortened to two seconds'
-run 'relet up --detach --nodes 2 --port 0 --trial-duration 2s --data-dir "$DATA" > /dev/null'
+run 'relet up --detach --dynamic-kubelet-config --nodes 2 --port 0 --trial-duration 2s --data-dir "$DATA" > /dev/null'
 run 'kubectl get nodes'
 
 step 'Generate the configuration file'

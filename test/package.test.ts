@@ -1,6 +1,15 @@
 /** What `npm pack` makes is all that a user needs: it is unpacked where nothing else of ours is, and brings a system up. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -9,15 +18,18 @@ import manifest from '../package.json' with { type: 'json' };
 const root = join(import.meta.dirname, '..');
 const dir = mkdtempSync(join(tmpdir(), 'relet-package-'));
 const unpacked = join(dir, 'lib', 'node_modules', 'relet');
+/** As npm puts a program on the PATH: a symlink into the package. */
+const program = join(dir, 'bin', 'relet');
 const home = join(dir, 'home');
 
 /** What is built already is packed; building it again would pull the ground from under other tests. */
 beforeAll(() => {
-  for (const path of [unpacked, home]) mkdirSync(path, { recursive: true });
+  for (const path of [unpacked, home, join(dir, 'bin')]) mkdirSync(path, { recursive: true });
   execFileSync('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', dir], { cwd: root });
   const tarball = readdirSync(dir).find((name) => name.endsWith('.tgz'))!;
   execFileSync('tar', ['-xzf', join(dir, tarball), '-C', unpacked, '--strip-components=1']);
   // The dependencies that npm would install beside it, and theirs: native code, which is not bundled.
+  symlinkSync(join('..', 'lib', 'node_modules', 'relet', manifest.bin.relet), program);
   mkdirSync(join(unpacked, 'node_modules'));
   for (const name of Object.keys(manifest.dependencies))
     symlinkSync(join(root, 'node_modules', name), join(unpacked, 'node_modules', name));
@@ -28,7 +40,7 @@ afterAll(() => {
 });
 
 function relet(...args: string[]) {
-  return spawnSync(process.execPath, [join(unpacked, manifest.bin.relet), ...args], {
+  return spawnSync(program, args, {
     encoding: 'utf8',
     cwd: dir,
     env: { PATH: process.env.PATH, HOME: home, KUBECONFIG: join(home, '.relet', 'admin.kubeconfig') },
@@ -46,12 +58,20 @@ test('it has the program, what a cluster and a host get, and whose code is in it
   );
 });
 
-test('unpacked alone it starts a system, changes a node and stops it', () => {
+test('installed as npm does, behind a symlink, it starts a cluster, changes a node and stops it', () => {
   expect(relet('--version').stdout).toBe(`${manifest.version}\n`);
   const up = relet('up', '--detach', '--nodes', '1', '--port', '0');
   expect(up).toMatchObject({ status: 0, stderr: '' });
   const set = relet('set', 'node-1', 'maxPods=120', '--yes');
   expect(set).toMatchObject({ status: 0, stderr: '' });
   expect(set.stdout).toMatch(/^node-1: active: /m);
-  expect(relet('down').stdout).toBe(`stopped what ran in ${join(home, '.relet')}\n`);
+  expect(relet('down').stdout).toBe(`stopped the cluster in ${join(home, '.relet')}\n`);
+}, 60_000);
+
+test('an installation without its manifests is reported as such, not as a missing file', () => {
+  renameSync(join(unpacked, 'deploy'), join(dir, 'deploy'));
+  const up = relet('up', '--detach', '--port', '0', '--data-dir', join(dir, 'incomplete'));
+  renameSync(join(dir, 'deploy'), join(unpacked, 'deploy'));
+  expect(up.status).toBe(2);
+  expect(up.stderr).toMatch(/^relet: relet is not installed completely: .*install the whole package\n$/);
 }, 60_000);

@@ -8,6 +8,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -65,7 +66,8 @@ export class PageShell {
 
   /** What was started goes with the page. */
   async close(): Promise<void> {
-    if (existsSync(join(this.dir, '.relet'))) spawnSync(join(this.dir, '.bin', 'relet'), ['down'], { env: this.#env });
+    for (const dataDir of dataDirsIn(this.dir))
+      spawnSync(join(this.dir, '.bin', 'relet'), ['down', '--data-dir', dataDir], { env: this.#env });
     const bash = this.#bash;
     if (bash?.pid !== undefined) {
       const gone = new Promise((resolve) => bash.once('close', resolve));
@@ -109,4 +111,12 @@ export class PageShell {
       this.#heard();
     });
   }
+}
+
+/** Of the clusters that a page brought up. */
+function dataDirsIn(dir: string, depth = 2): string[] {
+  if (existsSync(join(dir, 'system.json'))) return [dir];
+  if (depth === 0) return [];
+  const below = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return below.flatMap(({ name }) => dataDirsIn(join(dir, name), depth - 1));
 }

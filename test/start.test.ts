@@ -10,7 +10,7 @@ const dir = mkdtempSync(join(tmpdir(), 'relet-start-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 test('npm start builds and brings the system up; Ctrl-C ends it', async () => {
-  for (const name of ['package.json', 'bin', 'scripts', 'src', 'tsconfig.json', 'tsconfig.types.json'])
+  for (const name of ['package.json', 'bin', 'deploy', 'scripts', 'src', 'tsconfig.json', 'tsconfig.types.json'])
     cpSync(join(root, name), join(dir, name), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
   const child = spawn('npm', ['start'], {
@@ -33,6 +33,6 @@ test('npm start builds and brings the system up; Ctrl-C ends it', async () => {
   // As a terminal does it: to the whole group.
   process.kill(-child.pid!, 'SIGINT');
   await ended;
-  expect(said).toContain("stopped; 'relet up' goes on where it was");
+  expect(said).toContain("stopped; 'relet up' resumes it");
   expect(existsSync(join(dir, '.relet', 'lock'))).toBe(false);
 }, 120_000);

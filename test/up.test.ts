@@ -112,11 +112,11 @@ describe('relet up --detach', () => {
 
     const second = await relet(['up']);
     expect(second.status).toBe(2);
-    expect(second.stderr).toContain(`relet is up in ${dir} already (pid ${supervisor()}): 'relet down' stops it`);
+    expect(second.stderr).toContain(`relet is already up in ${dir} (pid ${supervisor()}): 'relet down' stops it`);
 
-    expect(await relet(['down'])).toMatchObject({ status: 0, stdout: `stopped what ran in ${dir}\n` });
+    expect(await relet(['down'])).toMatchObject({ status: 0, stdout: `stopped the cluster in ${dir}\n` });
     expect(processes()).toEqual([]);
-    expect(await relet(['down'])).toMatchObject({ status: 0, stdout: `nothing runs in ${dir}\n` });
+    expect(await relet(['down'])).toMatchObject({ status: 0, stdout: `nothing is running in ${dir}\n` });
   });
 
   test('goes on where it was after kill -9, with one process of each kind', async () => {
@@ -133,7 +133,7 @@ describe('relet up --detach', () => {
     const again = await relet(['up', '--detach']);
     expect(again).toMatchObject({ status: 0, stderr: '' });
     expect(again.stdout).toMatch(/stopped \d+ processes that an earlier 'relet up' had left running/);
-    expect(again.stdout).toContain(`2 nodes go on in ${dir}`);
+    expect(again.stdout).toContain(`resuming an API server and 2 nodes in ${dir}`);
     expect(processes().filter((pid) => orphans.includes(pid))).toEqual([]);
     expect(processes()).toHaveLength(6);
     expect(readFileSync(join(dir, 'admin.kubeconfig'), 'utf8')).toBe(before);
@@ -154,11 +154,12 @@ describe('relet up --detach', () => {
     expect(readFileSync(join(dir, 'log'), 'utf8')).toContain('node-1 ended (SIGKILL), starting it again');
 
     await relet(['down']);
-    await relet(['up', '--detach', '--nodes', '1']);
+    const fewer = await relet(['up', '--detach', '--nodes', '1']);
+    expect(fewer.stdout).toContain('removing node-2 from the cluster');
     expect(await nodeNames()).toEqual(['node-1']);
     await relet(['down']);
     const fresh = await relet(['up', '--detach', '--fresh', '--nodes', '1', '--port', '0']);
-    expect(fresh.stdout).toContain(`1 node start in ${dir}`);
+    expect(fresh.stdout).toContain(`starting an API server and 1 node in ${dir}`);
     expect(existsSync(join(dir, 'nodes/node-2'))).toBe(false);
   });
 });
@@ -172,7 +173,7 @@ test('relet up in a terminal ends everything with Ctrl-C', async () => {
   expect(processes()).toHaveLength(4);
   child.kill('SIGINT');
   expect(await ended).toBe(0);
-  expect(said).toMatch(/stopping …\nstopped; 'relet up' goes on where it was\n$/);
+  expect(said).toMatch(/stopping …\nstopped; 'relet up' resumes it\n$/);
   expect(processes()).toEqual([]);
 });
 
@@ -193,15 +194,21 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 );
 
-test('relet up --node-config: the reference is a NodeConfig, a Node keeps none, and relet follows', async () => {
-  const up = await relet(['up', '--detach', '--nodes', '2', '--port', '0', '--node-config']);
+test('relet up runs like Kubernetes 1.26 and later: the reference is a NodeConfig, a Node keeps none, and relet follows', async () => {
+  const up = await relet(['up', '--detach', '--nodes', '2', '--port', '0']);
   expect(up).toMatchObject({ status: 0, stderr: '' });
   const kubeconfig = join(dir, 'admin.kubeconfig');
   const admin = clientFor(kubeconfig);
-  await until('NodeConfigs are made', async () => (await admin.list(nodeConfigs)).items.length === 2);
+  // Every node that up called Ready has reported about its config.
+  const { items } = await admin.list<NodeConfig>(nodeConfigs);
+  expect(items.map(({ metadata, status }) => [metadata.name, status?.config])).toEqual([
+    ['node-1', {}],
+    ['node-2', {}],
+  ]);
   const as = (...args: string[]) => relet([...args, '--kubeconfig', kubeconfig]);
   const set = await as('set', 'node-1', 'maxPods=60', '--yes');
   expect(set).toMatchObject({ status: 0, stdout: expect.stringMatching(/active/) });
+  expect(set.stdout).not.toContain('Note:');
   const object = await admin.get<NodeConfig>(nodeConfigs, { name: 'node-1' });
   expect(object.spec?.configSource?.configMap?.name).toMatch(/^kubelet-config-/);
   expect(object.status?.config?.active?.configMap?.name).toBe(object.spec?.configSource?.configMap?.name);
@@ -214,6 +221,34 @@ test('relet up --node-config: the reference is a NodeConfig, a Node keeps none, 
   expect(doctor.stdout).toContain('guards: admission policies guard');
   expect(await as('undo', 'node-1', '--yes')).toMatchObject({ status: 0 });
   expect((await as('get')).stdout).toMatch(/node-1 .*local/);
+  admin.close();
+}, 90_000);
+
+test('relet up --dynamic-kubelet-config: the reference is in the Node; it is recorded, and --node-config moves the reference on', async () => {
+  expect(await relet(['up', '--detach', '--nodes', '1', '--port', '0', '--dynamic-kubelet-config'])).toMatchObject({
+    status: 0,
+    stderr: '',
+  });
+  const kubeconfig = join(dir, 'admin.kubeconfig');
+  expect(await relet(['set', 'node-1', 'maxPods=60', '--yes', '--kubeconfig', kubeconfig])).toMatchObject({
+    status: 0,
+  });
+  const admin = clientFor(kubeconfig);
+  const node = await admin.get<NodeObject>(nodes, { name: 'node-1' });
+  expect(node.spec.configSource?.configMap?.name).toMatch(/^kubelet-config-/);
+  await relet(['down']);
+
+  const again = await relet(['up', '--detach']);
+  expect(again.stdout).toContain('this directory was made with --dynamic-kubelet-config');
+  expect((await admin.get<NodeObject>(nodes, { name: 'node-1' })).spec.configSource).toEqual(node.spec.configSource);
+  await relet(['down']);
+
+  expect(await relet(['up', '--detach', '--node-config'])).toMatchObject({ status: 0, stderr: '' });
+  const object = await admin.get<NodeConfig>(nodeConfigs, { name: 'node-1' });
+  expect(object.spec?.configSource?.configMap).toMatchObject(node.spec.configSource!.configMap!);
+  await relet(['down']);
+  const back = await relet(['up', '--detach', '--dynamic-kubelet-config']);
+  expect(back).toMatchObject({ status: 2, stderr: expect.stringContaining('this directory uses NodeConfigs') });
   admin.close();
 }, 90_000);
 
@@ -256,9 +291,9 @@ describe('relet up refuses', () => {
   });
 
   test('nonsense', async () => {
-    expect((await relet(['up', '--nodes', '0'])).stderr).toContain('A whole number from 1 to 500 is expected.');
-    expect((await relet(['up', '--trial-duration', '10'])).stderr).toContain('A duration such as 90s');
-    expect((await relet(['up', 'node-1'])).stderr).toContain("'node-1' is no flag");
-    expect((await relet(['down', '--data-dir', join(home, 'none')])).stderr).toContain('there is no system in');
+    expect((await relet(['up', '--nodes', '0'])).stderr).toContain('Must be a whole number from 1 to 500.');
+    expect((await relet(['up', '--trial-duration', '10'])).stderr).toContain('Must be a duration such as 90s');
+    expect((await relet(['up', 'node-1'])).stderr).toContain("'node-1' is not a flag");
+    expect((await relet(['down', '--data-dir', join(home, 'none')])).stderr).toContain('there is no cluster in');
   });
 });

@@ -1,5 +1,5 @@
 /** From --kubelet-binary to what can be started: a path, a program in PATH, or the built-in hollow kubelet. */
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, realpathSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 
 /** Throws when there is no such program. */
@@ -25,7 +25,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** What this very process was started with. */
+/** The file of this program itself: npm and install.md put a symlink to it on the PATH, and what it needs is beside the file. */
 export function reletExecutable(): string {
-  return resolve(process.argv[1]!);
+  return realpathSync(process.argv[1]!);
 }

@@ -1,4 +1,4 @@
-/** The controller of a system on one machine: its identity, its process, and, where it is wanted, what deploy/ brings. */
+/** The controller of a system on one machine: its identity, its process, and the manifests of deploy/. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -7,6 +7,7 @@ import { kubeconfigText } from '../../apiserver/pki/admin-kubeconfig.js';
 import type { Pki } from '../../apiserver/pki/pki.js';
 import { replaceFile } from '../../atomic-file.js';
 import type { KubeClient } from '../../kube/client.js';
+import { CannotRun } from '../cannot-run.js';
 import { reletExecutable } from '../node/kubelet-command.js';
 import type { SystemDirectory } from './directory.js';
 
@@ -26,31 +27,44 @@ export const controllerCommand = (relet: string[], directory: SystemDirectory): 
 ];
 
 /**
- * As `kubectl apply -k deploy/`, but for the Deployment: here the controller is a process. Where Nodes keep the reference,
- * the namespace of the configs is all that is needed.
+ * `kubectl apply -k` of one part of deploy/, without the Deployment: here the controller is a process. Where Nodes store the
+ * reference, the namespace of the configs is all that is needed.
  */
-export async function applyDeploy(client: KubeClient, { onlyNamespace }: { onlyNamespace: boolean }): Promise<void> {
-  const deploy = join(dirname(reletExecutable()), '..', 'deploy');
-  for (const object of ['base', 'guards'].flatMap((part) => objectsIn(join(deploy, part)))) {
-    if (onlyNamespace && object.kind !== 'Namespace') continue;
-    const [group = '', version = ''] = object.apiVersion.includes('/')
-      ? object.apiVersion.split('/')
-      : ['', object.apiVersion];
-    const { namespace, name } = object.metadata;
-    const place = { name, ...(namespace !== undefined && { namespace }) };
-    const type = { group, version, resource: pluralOf(object.kind) };
-    await client.patch(type, place, object, { as: 'apply', force: true, fieldManager: 'relet-up' });
-  }
+export async function applyDeploy(client: KubeClient, part: 'namespace' | 'base' | 'guards'): Promise<void> {
+  const manifests = objectsIn(join(dirname(reletExecutable()), '..', 'deploy', part === 'guards' ? 'guards' : 'base'));
+  const objects = part === 'namespace' ? manifests.filter(({ kind }) => kind === 'Namespace') : manifests;
+  const isFirst = ({ kind }: KubeObject) => kind === 'Namespace' || kind === 'CustomResourceDefinition';
+  const apply = (some: KubeObject[]) => Promise.all(some.map((object) => applyObject(client, object)));
+  await apply(objects.filter(isFirst));
+  await apply(objects.filter((object) => !isFirst(object)));
 }
 
+async function applyObject(client: KubeClient, object: KubeObject): Promise<void> {
+  const [group = '', version = ''] = object.apiVersion.includes('/')
+    ? object.apiVersion.split('/')
+    : ['', object.apiVersion];
+  const { namespace, name } = object.metadata;
+  const place = { name, ...(namespace !== undefined && { namespace }) };
+  const type = { group, version, resource: pluralOf(object.kind) };
+  await client.patch(type, place, object, { as: 'apply', force: true, fieldManager: 'relet-up' });
+}
+
+/** Throws CannotRun when the directory is not there. */
 function objectsIn(dir: string): KubeObject[] {
-  const files = readdirSync(dir).filter((name) => name.endsWith('.yaml') && name !== 'kustomization.yaml');
-  const objects = files
+  return manifestsIn(dir)
     .flatMap((name) => parseAllDocuments(readFileSync(join(dir, name), 'utf8')))
     .map((document) => document.toJS() as KubeObject)
     .filter(({ kind }) => kind !== 'Deployment');
-  const rank = ({ kind }: KubeObject) => ['Namespace', 'CustomResourceDefinition'].indexOf(kind);
-  return objects.sort((a, b) => rank(b) - rank(a));
+}
+
+function manifestsIn(dir: string): string[] {
+  try {
+    return readdirSync(dir).filter((name) => name.endsWith('.yaml') && name !== 'kustomization.yaml');
+  } catch (error) {
+    throw new CannotRun(
+      `relet is not installed completely: cannot read its manifests (${(error as Error).message}); install the whole package`,
+    );
+  }
 }
 
 const pluralOf = (kind: string) => (kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : `${kind}s`).toLowerCase();

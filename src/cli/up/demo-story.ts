@@ -46,8 +46,9 @@ export const story: readonly Scene[] = [
   {
     tell: 'Suppose somebody goes around relet and assigns it with kubectl …',
     command: `kubectl create configmap broken -n relet-system --from-literal=kubelet='{"kind":"KubeletConfiguration","apiVersion":"kubelet.config.k8s.io/v1beta1","eventRecordQPS":-1}'
-kubectl patch node node-1 -p '{"spec":{"configSource":{"configMap":{"namespace":"relet-system","name":"broken","kubeletConfigKey":"kubelet"}}}}'`,
-    shows: /node\/node-1 patched/,
+kubectl label configmap broken -n relet-system relet.dev/kubelet-config=true
+kubectl patch nodeconfig node-1 --type=merge -p '{"spec":{"configSource":{"configMap":{"namespace":"relet-system","name":"broken","kubeletConfigKey":"kubelet"}}}}'`,
+    shows: /nodeconfig.relet.dev\/node-1 patched/,
     needs: 'kubectl',
   },
   {
@@ -73,5 +74,5 @@ kubectl patch node node-1 -p '{"spec":{"configSource":{"configMap":{"namespace":
     command: 'relet reset node-1 --yes && relet wait node-1 --for=lastKnownGood && relet get node-1',
     shows: /node-1 +local +local +local +local/,
   },
-  { tell: 'And down.', command: 'relet down', shows: /stopped what ran in/ },
+  { tell: 'And down.', command: 'relet down', shows: /stopped the cluster in/ },
 ];

@@ -10,11 +10,11 @@ import { openTerminal } from '../terminal.js';
 import { defaultDataDir, findSystemDirectory } from './directory.js';
 import { stopLeftovers } from './leftovers.js';
 
-/** Longer than anything it ends may take to end. */
+/** Longer than any process that it stops may take. */
 const graceMs = 60_000;
 
 export async function run(args: string[]): Promise<void> {
-  const command = verb('relet down', "Stop what 'relet up' runs; 'relet up' then goes on where it was.")
+  const command = verb('relet down', "Stop what 'relet up' runs; 'relet up' then resumes it.")
     .option('--data-dir <DIR>', "the directory of 'relet up'", defaultDataDir())
     .action(({ dataDir }: { dataDir: string }) => down(dataDir));
   await runVerb(command, args);
@@ -24,7 +24,7 @@ async function down(dataDir: string): Promise<void> {
   const { print } = openTerminal();
   const directory = findSystemDirectory(dataDir);
   if (directory === undefined)
-    throw new CannotRun(`there is no system in ${dataDir}: give the directory of 'relet up' with --data-dir`);
+    throw new CannotRun(`there is no cluster in ${dataDir}: give the directory of 'relet up' with --data-dir`);
   const host = createHost({});
   const holder = lockHolder({ path: directory.lock, host, files: realFiles });
   if (holder !== undefined) {
@@ -32,12 +32,11 @@ async function down(dataDir: string): Promise<void> {
     await stopProcess(host, holder, { graceMs, clock: systemClock });
   }
   const left = await stopLeftovers(directory.dir, systemClock);
-  print(
-    holder === undefined && left === 0 ? `nothing runs in ${directory.dir}` : `stopped what ran in ${directory.dir}`,
-  );
+  const wasUp = holder !== undefined || left > 0;
+  print(wasUp ? `stopped the cluster in ${directory.dir}` : `nothing is running in ${directory.dir}`);
 }
 
-/** Without this, another user's process would be waited for in vain. */
+/** Otherwise this would wait for a process of another user until the grace period is over. */
 function mayEnd(pid: number): void {
   try {
     process.kill(pid, 0);

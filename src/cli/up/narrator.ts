@@ -39,7 +39,7 @@ export function createNarrator(): Narrator {
     begin(directory, { settings, network }, again) {
       where = directory;
       const count = settings.nodes === 1 ? '1 node' : `${settings.nodes} nodes`;
-      say(`relet ${pkg.version}: an API server and ${count} ${again ? 'go on' : 'start'} in ${directory.dir}`);
+      say(`relet ${pkg.version}: ${again ? 'resuming' : 'starting'} an API server and ${count} in ${directory.dir}`);
       if (settings.kubeletBinary !== 'hollow') say(`kubelet: ${settings.kubeletBinary}`);
       if (network.kubeletPort !== 10250)
         say(
@@ -61,7 +61,7 @@ export function createNarrator(): Narrator {
       tell({ kind: 'started', late: late.length });
     },
     stopping: () => say('stopping …'),
-    ended: () => say(`stopped; 'relet up${dataDirFlag(where.dir)}' goes on where it was`),
+    ended: () => say(`stopped; 'relet up${dataDirFlag(where.dir)}' resumes it`),
     failed: (why) => tell({ kind: 'failed', why }),
   };
 }
@@ -79,7 +79,7 @@ Try next${elsewhere}; kubectl works too:
   ${relet} describe node-1
 
 ${inBackground ? `'${relet} down${which}'` : 'Ctrl-C'} stops it.
-'${relet} up${which}' goes on where it was, with --fresh it starts over.`;
+'${relet} up${which}' resumes it; with --fresh it starts over.`;
 }
 
 /** How to start relet again: by its name where it is installed, else as it was started. */

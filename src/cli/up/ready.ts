@@ -1,53 +1,86 @@
-/** Tells when nodes become Ready: by the Node's condition, and a Lease renewed since we began, for an old Node says Ready too. */
+/**
+ * Decides when a node is Ready: its Node has the condition, its Lease was renewed since we began (an old Node is Ready too),
+ * and relet on it has reported about its config, so that the first command of a person finds a node that answers.
+ */
+import type { NodeConfig } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
 import type { KubeClient } from '../../kube/client.js';
 import { createMirror, keyOf } from '../../kube/mirror.js';
-import { leases, nodes } from '../../kube/resource-type.js';
+import { leases, nodeConfigs, nodes } from '../../kube/resource-type.js';
 
 export interface Readiness {
   /** Resolves when the node is Ready. */
   ready(name: string): Promise<void>;
 }
 
+export interface ReadinessOptions {
+  /** Wall-clock time; nodes and this process share one clock. */
+  since: number;
+  /** Where a node reports: in its NodeConfig, or in its Node. */
+  nodeConfig: boolean;
+  signal: AbortSignal;
+}
+
 const leaseNamespace = 'kube-node-lease';
 
-/** `since` is wall-clock time; nodes and this process share one clock. */
-export function followReadiness(client: KubeClient, since: number, signal: AbortSignal): Readiness {
+export function followReadiness(client: KubeClient, { since, nodeConfig, signal }: ReadinessOptions): Readiness {
   const waiting = new Map<string, () => void>();
-  const isReady = (name: string) => says(nodeMirror.get(name)) && renewedAt(leaseMirror.get(name)) >= since;
-  const look = (name: string) => {
+  const check = (name: string) => {
     const resolve = waiting.get(name);
-    if (resolve === undefined || !isReady(name)) return;
+    if (resolve === undefined || !isReady(seen(name), since)) return;
     waiting.delete(name);
     resolve();
   };
-  // The lists come later than these lines: a look never finds only one of the two.
+  // The first list arrives after these lines: a check always finds every mirror.
   const common = { signal, onFailure: () => {}, backoff: { initialMs: 50, maxMs: 1000 } };
-  const nodeMirror = createMirror<KubeObject>(client, { ...common, type: nodes, onKey: look });
-  const onLease = (key: string) => look(key.slice(leaseNamespace.length + 1));
-  const leaseObjects = createMirror<KubeObject>(client, {
+  const nodeMirror = createMirror<KubeObject>(client, { ...common, type: nodes, onKey: check });
+  const onLease = (key: string) => check(key.slice(leaseNamespace.length + 1));
+  const leaseMirror = createMirror<KubeObject>(client, {
     ...common,
     type: leases,
     namespace: leaseNamespace,
     onKey: onLease,
   });
-  const leaseMirror = { get: (name: string) => leaseObjects.get(keyOf(leaseNamed(name))) };
+  const reportMirror = nodeConfig
+    ? createMirror<NodeConfig>(client, { ...common, type: nodeConfigs, onKey: check })
+    : nodeMirror;
+  const seen = (name: string): Seen => ({
+    node: nodeMirror.get(name),
+    lease: leaseMirror.get(keyOf(leaseNamed(name))),
+    reporter: reportMirror.get(name),
+  });
   return {
     ready: (name) =>
       new Promise((resolve) => {
         waiting.set(name, resolve);
-        look(name);
+        check(name);
       }),
   };
 }
 
+interface Seen {
+  node: KubeObject | undefined;
+  lease: KubeObject | undefined;
+  /** The object that the node reports its config in. */
+  reporter: KubeObject | undefined;
+}
+
+interface Status {
+  conditions?: { type: string; status: string }[];
+  config?: object;
+}
+
+/** Exported for its test. */
+export function isReady({ node, lease, reporter }: Seen, since: number): boolean {
+  const { conditions = [] } = (node?.status ?? {}) as Status;
+  const { renewTime = '' } = (lease?.spec ?? {}) as { renewTime?: string };
+  const { config, conditions: reported = [] } = (reporter?.status ?? {}) as Status;
+  return (
+    conditions.some(({ type, status }) => type === 'Ready' && status === 'True') &&
+    (Date.parse(renewTime) || 0) >= since &&
+    // A node of DKC alpha reports in its condition alone.
+    (config !== undefined || reported.some(({ type }) => type === 'ConfigOK'))
+  );
+}
+
 const leaseNamed = (name: string): KubeObject => ({ metadata: { name, namespace: leaseNamespace } }) as KubeObject;
-
-function says(node: KubeObject | undefined): boolean {
-  const { conditions = [] } = (node?.status ?? {}) as { conditions?: { type: string; status: string }[] };
-  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
-}
-
-function renewedAt(lease: KubeObject | undefined): number {
-  return Date.parse((lease?.spec as { renewTime?: string } | undefined)?.renewTime ?? '') || 0;
-}

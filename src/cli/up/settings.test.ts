@@ -2,16 +2,16 @@
 import { describe, expect, test } from 'vitest';
 import { SystemDirectory } from './directory.js';
 import { localConfig, type NodePlan, nodeCommand } from './node.js';
-import { checkSettings, decideSettings, nodeNames } from './settings.js';
+import { checkSettings, decideSettings, nodeNames, notesOn, type Settings } from './settings.js';
 
 describe('settings', () => {
-  test('three hollow nodes, when nothing is said', () => {
+  test('three hollow nodes with NodeConfigs, like Kubernetes 1.26 and later, when no flag is given', () => {
     expect(decideSettings({}, undefined)).toEqual({
       nodes: 3,
       kubeletBinary: 'hollow',
       trialDuration: '10m',
       nodeConfigAccess: 'automatic',
-      nodeConfig: false,
+      nodeConfig: true,
       kubeletArgs: [],
     });
     expect(nodeNames(3)).toEqual(['node-1', 'node-2', 'node-3']);
@@ -32,6 +32,33 @@ describe('settings', () => {
     expect(() => decideSettings({ kubeletBinary: '/usr/bin/kubelet', nodes: 2 }, undefined)).toThrow(
       'leave --nodes out',
     );
+  });
+
+  const dkc = decideSettings({ nodeConfig: false }, undefined);
+  const nodeConfig = decideSettings({}, undefined);
+
+  test('a directory made for Dynamic Kubelet Configuration keeps that mode, with a note, until --node-config', () => {
+    const { nodeConfig: _not, ...older } = dkc;
+    for (const before of [dkc, older as Settings]) {
+      const settings = decideSettings({}, before);
+      expect(settings.nodeConfig).toBe(false);
+      expect(notesOn({}, settings, before)).toEqual([expect.stringContaining('--dynamic-kubelet-config')]);
+    }
+    const again = { nodeConfig: false };
+    expect(notesOn(again, decideSettings(again, dkc), dkc)).toEqual([]);
+    expect(decideSettings({ nodeConfig: true }, dkc).nodeConfig).toBe(true);
+  });
+
+  test('a directory with NodeConfigs refuses --dynamic-kubelet-config: its nodes would keep following them', () => {
+    expect(() => decideSettings({ nodeConfig: false }, nodeConfig)).toThrow('start over with --fresh');
+    expect(notesOn({}, decideSettings({}, nodeConfig), nodeConfig)).toEqual([]);
+  });
+
+  test('fewer nodes than before: those that leave the cluster are named', () => {
+    expect(notesOn({ nodes: 1 }, decideSettings({ nodes: 1 }, nodeConfig), nodeConfig)).toEqual([
+      expect.stringMatching(/^removing node-2, node-3 from the cluster.* files of removed nodes stay/),
+    ]);
+    expect(notesOn({ nodes: 5 }, decideSettings({ nodes: 5 }, nodeConfig), nodeConfig)).toEqual([]);
   });
 
   test('a kubelet or an init config that is not there is named before anything starts', () => {

@@ -15,7 +15,7 @@ export interface Settings {
   kubeletBinary: string;
   trialDuration: string;
   nodeConfigAccess: 'automatic' | 'manual';
-  /** As on clusters of today: the server drops spec.configSource of Nodes, and the reference is a NodeConfig. */
+  /** As Kubernetes 1.26 and later: the reference is a NodeConfig. False: as DKC had it, in Node.spec.configSource. */
   nodeConfig: boolean;
   initConfigDir?: string;
   /** Flags for every kubelet, given after `--`. */
@@ -35,13 +35,18 @@ const standard: Settings = {
   kubeletBinary: 'hollow',
   trialDuration: '10m',
   nodeConfigAccess: 'automatic',
-  nodeConfig: false,
+  nodeConfig: true,
   kubeletArgs: [],
 };
 
 /** Throws CannotRun for what cannot be done together. */
 export function decideSettings(said: Said, remembered: Settings | undefined): Settings {
-  const settings = { ...standard, ...remembered, ...said };
+  // Directories written before the mode was recorded were all made for DKC.
+  const settings = { ...standard, ...(remembered && { nodeConfig: false }), ...remembered, ...said };
+  if (remembered?.nodeConfig && !settings.nodeConfig)
+    throw new CannotRun(
+      '--dynamic-kubelet-config: this directory uses NodeConfigs, and its nodes would keep following them; start over with --fresh, or give another directory with --data-dir',
+    );
   const isReal = settings.kubeletBinary !== 'hollow';
   // A real kubelet wants the machine for itself; two of them would fight over its cgroups.
   if (isReal && (said.nodes ?? 1) > 1)
@@ -60,6 +65,22 @@ export function checkSettings({ kubeletBinary, initConfigDir }: Settings): void 
     throw new CannotRun(
       `--init-config-dir=${initConfigDir}: there is no file named 'kubelet' in it; put a KubeletConfiguration there`,
     );
+}
+
+/** What a person should know about an existing directory before it starts again. */
+export function notesOn(said: Said, settings: Settings, remembered: Settings | undefined): string[] {
+  if (remembered === undefined) return [];
+  const notes: string[] = [];
+  if (!settings.nodeConfig && said.nodeConfig === undefined)
+    notes.push(
+      'this directory was made with --dynamic-kubelet-config: the reference to a config is in the Node, as before Kubernetes 1.22; --node-config switches it to NodeConfigs',
+    );
+  const surplus = nodeNames(remembered.nodes).slice(settings.nodes);
+  if (surplus.length > 0)
+    notes.push(
+      `removing ${surplus.join(', ')} from the cluster: --nodes is ${settings.nodes}, it was ${remembered.nodes}; the files of removed nodes stay in nodes/`,
+    );
+  return notes;
 }
 
 export const nodeNames = (count: number): string[] => Array.from({ length: count }, (_, index) => `node-${index + 1}`);

@@ -3,7 +3,7 @@
  *
  *   certificates ─► API server ─► controller, nodes, a few at a time ─► all Ready ─► … ─► nodes end ─► API server ends
  *
- * All of it are processes of their own; this one starts them, keeps them running and ends them.
+ * Each is a process of its own; this one starts them, keeps them running and ends them.
  */
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -74,12 +74,14 @@ export async function runSystem(options: SystemOptions): Promise<void> {
     await untilServing(client, directory, signal, early.signal);
     if (signal.aborted) return;
     listener.onServer(url);
-    await applyDeploy(client, { onlyNamespace: !system.settings.nodeConfig });
+    const { nodeConfig } = system.settings;
+    await applyDeploy(client, nodeConfig ? 'base' : 'namespace');
     controller.start();
     await forgetSurplusNodes(client, plans);
     keepTaints(client, clock, ended);
-    const readiness = followReadiness(client, since, ended);
-    const late = await startNodes(plans, kept, readiness, options);
+    const readiness = followReadiness(client, { since, nodeConfig, signal: ended });
+    const guards = nodeConfig ? applyDeploy(client, 'guards') : undefined;
+    const [late] = await Promise.all([startNodes(plans, kept, readiness, options), guards]);
     if (signal.aborted) return;
     listener.onStarted(late);
     await aborted(signal);

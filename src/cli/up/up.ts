@@ -1,5 +1,6 @@
 /** `relet up`: the whole system on this machine, with one command. */
 import { resolve } from 'node:path';
+import { Option } from 'commander';
 import { Locked, lockHolder, takeLock } from '../../agent/disk/lock.js';
 import { createHost } from '../../agent/host/host.js';
 import { tryParseDuration } from '../../api/duration.js';
@@ -14,10 +15,19 @@ import { stopLeftovers } from './leftovers.js';
 import { unmountBelow } from './mounts.js';
 import { createNarrator, type Narrator } from './narrator.js';
 import { decideNetwork, mostNodes } from './network.js';
-import { checkSettings, decideSettings, programPath, readSystem, type Settings, writeSystem } from './settings.js';
+import {
+  checkSettings,
+  decideSettings,
+  notesOn,
+  programPath,
+  readSystem,
+  type Settings,
+  writeSystem,
+} from './settings.js';
 import { runSystem } from './system.js';
 
 export interface UpFlags extends Partial<Omit<Settings, 'kubeletArgs'>> {
+  dynamicKubeletConfig?: boolean;
   dataDir: string;
   port?: number;
   fresh?: boolean;
@@ -25,27 +35,37 @@ export interface UpFlags extends Partial<Omit<Settings, 'kubeletArgs'>> {
 }
 
 export async function run(args: string[]): Promise<void> {
-  const access = oneOf('--node-config-access <HOW>', 'who lets a node read the ConfigMap assigned to it', [
-    'automatic',
-    'manual',
-  ]);
+  const access = oneOf(
+    '--node-config-access <HOW>',
+    'with --dynamic-kubelet-config: how a node gets the right to read its ConfigMap',
+    ['automatic', 'manual'],
+  );
   const command = verb('relet up', 'Run an API server and nodes on this machine, each a process of its own.')
     .option('--nodes <N>', 'how many nodes: node-1, node-2 … (3)', wholeNumber(1, mostNodes))
     .option('--data-dir <DIR>', 'where everything is kept', defaultDataDir())
     .option('--kubelet-binary <PATH>', "a real kubelet, for one node ('hollow': the built-in stand-in)", programPath)
     .option('--port <N>', 'where the API server listens; 0: any (6443)', wholeNumber(0, 65_535))
     .option('--trial-duration <DURATION>', 'how long a config is on trial (10m)', duration)
-    .option('--init-config-dir <DIR>', "the alpha's local config: a file named 'kubelet' in DIR", (dir) => resolve(dir))
-    .addOption(access.default(undefined, 'automatic'))
-    .option('--node-config', 'as on clusters of today: the reference is a NodeConfig, and Nodes keep none')
-    .option(
-      '--no-node-config',
-      'as the documents of Dynamic Kubelet Configuration have it: it is in the Node (default)',
+    .option('--init-config-dir <DIR>', "local config of DKC alpha: a file named 'kubelet' in DIR", (dir) =>
+      resolve(dir),
     )
-    .option('--fresh', 'forget everything in the directory first')
+    .addOption(access.default(undefined, 'automatic'))
+    .option('--node-config', 'like Kubernetes 1.26 and later: references are in NodeConfigs (default)')
+    .addOption(
+      new Option(
+        '--dynamic-kubelet-config',
+        'like Kubernetes before 1.22: references are in Node.spec.configSource',
+      ).conflicts('nodeConfig'),
+    )
+    // What --dynamic-kubelet-config was called in scripts written for 0.1.0.
+    .addOption(new Option('--no-node-config').hideHelp())
+    .option('--fresh', 'delete everything in the directory first')
     .option('--detach', 'return when all nodes are Ready; run in the background')
     .argument('[KUBELET-FLAGS...]', "after '--': flags for every kubelet, such as --v=4")
-    .addHelpText('after', "\nThe directory remembers what it was told. Ctrl-C, or 'relet down', stops\neverything.")
+    .addHelpText(
+      'after',
+      "\nOptions are recorded in the directory and apply again the next time. Ctrl-C, or\n'relet down', stops everything.",
+    )
     .action((kubeletArgs: string[], flags: UpFlags) =>
       flags.detach ? startInBackground(args, flags.dataDir) : up(flags, kubeletArgs),
     );
@@ -72,7 +92,7 @@ async function up(flags: UpFlags, kubeletArgs: string[]): Promise<void> {
   }
 }
 
-/** A full disk, a directory that may not be written: no bug of ours, and the message says what and where. */
+/** A full disk, a directory without write permission: not a bug of ours, and the message says what and where. */
 function machineTrouble(error: unknown): unknown {
   const messages: string[] = [];
   for (let at = error; at instanceof Error; at = at.cause) {
@@ -89,9 +109,13 @@ async function start(
   narrator: Narrator,
   signal: AbortSignal,
 ): Promise<void> {
-  const { dataDir: _dir, port, fresh, detach: _detach, ...given } = flags;
+  const { dataDir: _dir, port, fresh, detach: _detach, dynamicKubeletConfig, ...given } = flags;
   const before = fresh ? undefined : readSystem(directory.settings);
-  const said = { ...given, ...(kubeletArgs.length > 0 && { kubeletArgs: checkFlags(kubeletArgs) }) };
+  const said = {
+    ...given,
+    ...(dynamicKubeletConfig && { nodeConfig: false }),
+    ...(kubeletArgs.length > 0 && { kubeletArgs: checkFlags(kubeletArgs) }),
+  };
   const settings = decideSettings(said, before?.settings);
   checkSettings(settings);
   const left = await stopLeftovers(directory.dir, systemClock);
@@ -111,6 +135,7 @@ async function start(
   const system = { settings, network };
   writeSystem(directory.settings, system);
   narrator.begin(directory, system, before !== undefined);
+  for (const note of notesOn(said, settings, before?.settings)) narrator.say(note);
   signal.addEventListener('abort', () => narrator.stopping(), { once: true });
   const relet = [process.execPath, reletExecutable()];
   await runSystem({ directory, system, relet, env: process.env, signal, listener: narrator });
@@ -124,7 +149,7 @@ function lockOrExplain({ dir, lock: path }: SystemDirectory) {
     if (!(error instanceof Locked)) throw error;
     const holder = lockHolder(options);
     throw new CannotRun(
-      `relet is up in ${dir} already (pid ${holder?.pid}): 'relet down${dataDirFlag(dir)}' stops it, --data-dir starts another one beside it`,
+      `relet is already up in ${dir} (pid ${holder?.pid}): 'relet down${dataDirFlag(dir)}' stops it, --data-dir starts another one beside it`,
     );
   }
 }
@@ -132,18 +157,18 @@ function lockOrExplain({ dir, lock: path }: SystemDirectory) {
 function checkFlags(words: string[]): string[] {
   const stray = words.find((word) => !word.startsWith('-'));
   if (stray === undefined) return words;
-  throw new CannotRun(`'${stray}' is no flag: kubelet flags are written after '--', as in: relet up -- --v=4`);
+  throw new CannotRun(`'${stray}' is not a flag: kubelet flags are written after '--', as in: relet up -- --v=4`);
 }
 
 function wholeNumber(least: number, most: number) {
   return (text: string): number => {
     const number = Number(text);
     if (/^\d+$/.test(text) && number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`A whole number from ${least} to ${most} is expected.`);
+    throw new InvalidArgumentError(`Must be a whole number from ${least} to ${most}.`);
   };
 }
 
 function duration(text: string): string {
   if ((tryParseDuration(text) ?? -1n) >= 0n) return text;
-  throw new InvalidArgumentError('A duration such as 90s, 10m or 1h30m is expected.');
+  throw new InvalidArgumentError('Must be a duration such as 90s, 10m or 1h30m.');
 }
