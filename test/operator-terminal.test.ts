@@ -61,7 +61,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           ['it reports: failed to sync', () => late.report(ran!).then(() => '')],
         ],
       });
-      expect(screen).toMatch(/late: .*active: kube-system\/kubelet-config/);
+      expect(screen).toMatch(/late: .*active: relet-system\/kubelet-config/);
       expect(status).toBe(0);
     });
 
@@ -83,6 +83,15 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
       expect(screen).toContain('Done (2): fleet-1, fleet-2');
       expect(status).toBe(0);
     });
+  });
+
+  test('Ctrl-D at the question is a no', async () => {
+    const before = (await cluster.object('b-1')).metadata.resourceVersion;
+    const { status, screen } = await cluster.terminal(['set', 'b-1', 'maxPods=142'], { keys: [['[y/N]', '\x04']] });
+    expect(status).toBe(1);
+    expect(screen).toContain('This counts as no.');
+    expect(screen).toContain('Nothing was changed.');
+    expect((await cluster.object('b-1')).metadata.resourceVersion).toBe(before);
   });
 
   test('Ctrl-C at the question ends with 130, and nothing is changed', async () => {

@@ -2,7 +2,8 @@
  * What all verbs have in common: how their arguments are declared, and how they end. 0 is well, 1 is the verb's own
  * "no" (findings, a difference), 2 is "could not run": wrong usage, a file that cannot be read.
  */
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { complain } from './complain.js';
 import { printError, writeOut } from './write-out.js';
 
 /** A command that reports wrong usage by throwing, so that `runVerb` ends it in one place. Its subcommands inherit that. */
@@ -41,19 +42,4 @@ export async function runVerb(command: Command, args: string[]): Promise<void> {
   } catch (error) {
     process.exitCode = complain(error);
   }
-}
-
-function complain(error: unknown): number {
-  // commander has printed its message already; its exit code is 0 when it was asked for help.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof Error && error.name === 'CannotRun') printError(`relet: ${error.message}`);
-  else if (error instanceof Error && error.name === 'Interrupted') {
-    // Whoever threw it has set the exit code of its signal.
-    printError(`relet: ${error.message}`);
-    return Number(process.exitCode ?? 130);
-  } else
-    printError(
-      `relet: this is a bug in relet, please report it with these lines\n${error instanceof Error ? error.stack : error}`,
-    );
-  return 2;
 }

@@ -3,11 +3,14 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { configNamespace } from '../api/node-config.js';
+import { AnswerError } from '../kube/answer-error.js';
 import { ApiError, isForbidden, isNotFound, isUnauthorized } from '../kube/api-error.js';
 import { ReferenceDropped } from '../kube/config-reference.js';
 import { TimeoutError } from '../kube/deadline.js';
+import { ExecPluginError } from '../kube/exec-plugin.js';
 import { KubeconfigError } from '../kube/kubeconfig.js';
 import { ConnectionError } from '../kube/transport.js';
+import { oneLine } from '../visible-text.js';
 import { CannotRun } from './cannot-run.js';
 
 /** What is no such error comes back as it is: a bug of ours, or a verb's own refusal. */
@@ -17,39 +20,57 @@ export function explained(error: unknown, server: string): unknown {
 }
 
 function wordsFor(error: unknown, server: string): string | undefined {
-  if (error instanceof KubeconfigError) return `${error.message}${anotherKubeconfig(error.message)}`;
-  if (error instanceof ConnectionError)
-    return `cannot reach the API server: ${error.message}; check --context, --server and the network`;
+  if (!(error instanceof Error)) return undefined;
+  // The hint of a plugin may have lines of its own; what a server answers may not.
+  if (error instanceof ExecPluginError)
+    return `${error.message}\nThe kubeconfig asks this plugin who you are: install or repair it, or choose another user with --context or --user`;
+  const message = oneLine(error.message);
+  if (error instanceof KubeconfigError) return `${message}${remedyForKubeconfig(error)}`;
+  if (error instanceof ConnectionError) return `cannot reach the API server: ${message}; ${remedyForConnection(error)}`;
+  if (error instanceof AnswerError)
+    return `the API server ${server} gave an answer that relet cannot read (${message}); check that --server or the context names a Kubernetes API server, and that no proxy answers in its place`;
   if (error instanceof TimeoutError)
-    return `the API server ${server} does not answer (${error.message}); nothing is known to be changed by this request. Try again, or wait longer with --request-timeout`;
+    return `the API server ${server} does not answer (${message}); nothing is known to be changed by this request. Try again, or wait longer with --request-timeout`;
   if (error instanceof ReferenceDropped)
-    return `${error.message}: API servers from 1.22 on drop it. Nothing was changed; such a cluster needs NodeConfig ('relet doctor' tells more)`;
+    return `${message}: API servers from 1.22 on drop it. Nothing was changed; such a cluster needs NodeConfig (see 'relet doctor')`;
   if (isUnauthorized(error))
     return `the API server ${server} does not know you (401 Unauthorized); log in again, or choose another user with --context`;
   if (isForbidden(error))
-    return `${(error as Error).message}; ask an administrator for this permission, or act as somebody else with --as ('relet doctor' lists what is needed)`;
-  if (isNotFound(error)) return notFound(error as ApiError);
-  if (error instanceof ApiError) return `the API server refuses: ${error.message}`;
+    return `${message}; ask an administrator for this permission, or act as somebody else with --as ('relet doctor' lists what is needed)`;
+  if (isNotFound(error)) return notFound(message);
+  if (error instanceof ApiError) return `the API server refuses: ${message}`;
   return undefined;
 }
 
-/** Whoever tries relet has most likely just started a system of their own, and not told kubectl's way of finding it. */
-function anotherKubeconfig(message: string): string {
+function remedyForConnection({ code, message }: ConnectionError): string {
+  if (message.includes('proxy ')) return 'check proxy-url in the kubeconfig, HTTPS_PROXY and NO_PROXY';
+  if (/^(ERR_SSL|ERR_OSSL|EPROTO)/.test(code)) return 'check that the address is one of https, and its port';
+  if (/CERT|SIGNATURE|ERR_TLS/.test(code))
+    return "check certificate-authority in the kubeconfig, and --tls-server-name if the server's name differs";
+  return 'check --context, --server and the network';
+}
+
+/** Somebody who tries relet has most likely just started a system of their own, without exporting KUBECONFIG. */
+function remedyForKubeconfig({ message, cause }: KubeconfigError): string {
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
+  if (message.startsWith('context "')) return '; choose one with --context';
+  if (code === 'EACCES') return '; make it readable, or choose another with --kubeconfig';
+  if (message.startsWith('read kubeconfig') && code !== 'ENOENT')
+    return '; correct the file, or choose another with --kubeconfig';
+  if (code !== 'ENOENT' && !message.includes('does not exist: ')) return '';
   const ours = join(homedir(), '.relet', 'admin.kubeconfig');
-  const isFound = !message.startsWith('read kubeconfig') && !message.includes('does not exist');
-  if (isFound) return '';
-  const hint = message.includes('--kubeconfig') ? '' : '; point KUBECONFIG or --kubeconfig at one that is there';
+  const hint = message.includes('--kubeconfig') ? '' : '; point KUBECONFIG or --kubeconfig at one that exists';
   return existsSync(ours) ? `${hint} ('relet up' wrote ${ours})` : hint;
 }
 
-function notFound({ message }: ApiError): string {
+function notFound(message: string): string {
   const node = /^nodes "(.*)" not found$/.exec(message)?.[1];
   if (node !== undefined) return `there is no node '${node}'; 'relet get' lists them`;
-  const namespace = /^namespaces "(.*)" not found$/.exec(message)?.[1];
-  if (namespace !== undefined) return noNamespace(namespace);
   const configMap = /^configmaps "(.*)" not found$/.exec(message)?.[1];
   if (configMap !== undefined)
     return `there is no ConfigMap '${configMap}' there; choose its namespace with -n ('kubectl get configmaps -A -l relet.dev/kubelet-config=true' lists those made by relet)`;
+  const namespace = /^namespaces "(.*)" not found$/.exec(message)?.[1];
+  if (namespace !== undefined) return noNamespace(namespace);
   return `the API server does not have it: ${message}`;
 }
 

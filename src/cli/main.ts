@@ -4,6 +4,7 @@
  */
 import pkg from '../../package.json' with { type: 'json' };
 import { nearest } from '../config/suggest.js';
+import { complain } from './complain.js';
 import { printError, writeOut } from './write-out.js';
 
 interface Verb {
@@ -106,4 +107,6 @@ function unknownVerb(word: string): void {
   process.exitCode = 2;
 }
 
-void main(process.argv.slice(2));
+main(process.argv.slice(2)).catch((error: unknown) => {
+  process.exitCode = complain(error);
+});

@@ -1,6 +1,7 @@
 /** What the server is and what it serves. */
 import { isNotFound } from './api-error.js';
 import type { CallOptions, KubeClient } from './client.js';
+import { parse } from './pages.js';
 import type { ResourceType } from './resource-type.js';
 
 export interface ServerVersion {
@@ -11,17 +12,20 @@ export interface ServerVersion {
 }
 
 export async function serverVersion(client: KubeClient, options: CallOptions = {}): Promise<ServerVersion> {
-  const { text } = await client.raw({ method: 'GET', path: '/version', ...options });
-  return JSON.parse(text) as ServerVersion;
+  const request = { method: 'GET', path: '/version' };
+  return parse<ServerVersion>(await client.raw({ ...request, ...options }), request);
 }
 
 /** Whether the server serves this resource. Throws when it gave no answer: that it is unknown is not a no. */
 export async function serves(client: KubeClient, type: ResourceType, options: CallOptions = {}): Promise<boolean> {
   const path = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
   try {
-    const { text } = await client.raw({ method: 'GET', path, ...options });
-    const { resources } = JSON.parse(text) as { resources?: { name: string }[] };
-    return (resources ?? []).some(({ name }) => name === type.resource);
+    const request = { method: 'GET', path };
+    const list = parse<{ resources?: { name: string }[] } | null>(
+      await client.raw({ ...request, ...options }),
+      request,
+    );
+    return (list?.resources ?? []).some(({ name }) => name === type.resource);
   } catch (error) {
     if (isNotFound(error)) return false;
     throw error;

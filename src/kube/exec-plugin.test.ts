@@ -162,7 +162,7 @@ describe('a plugin that fails is named, with the reason', () => {
   test('is not installed: with its hint, made harmless', async () => {
     const { plugin } = setUp('', { command: 'relet-no-such-plugin', installHint: 'get it\nat \u001b[1mexample.org' });
     await expect(plugin.credential()).rejects.toThrow(
-      'user "u": exec plugin "relet-no-such-plugin" is not installed\nget it\nat U+001b[1mexample.org',
+      'user "u": exec plugin "relet-no-such-plugin" is not installed\nget it\nat \\u001b[1mexample.org',
     );
   });
 

@@ -3,6 +3,7 @@
  * it expires or the server refuses it.
  */
 import type { Clock } from '../clock.js';
+import { visible } from '../visible-text.js';
 import type { ClusterEntry, ExecEntry } from './kubeconfig.js';
 
 export interface ExecCredential {
@@ -165,7 +166,7 @@ async function run(options: ExecPluginOptions, interactive: boolean, signal: Abo
     child.on('error', (cause: NodeJS.ErrnoException) => {
       clearTimeout(timer);
       if (signal.aborted) return reject(signal.reason);
-      const hint = exec.installHint ? `\n${printable(exec.installHint)}` : '';
+      const hint = exec.installHint ? `\n${visible(exec.installHint)}` : '';
       reject(
         cause.code === 'ENOENT'
           ? failed(`is not installed${hint}`, cause)
@@ -202,9 +203,4 @@ function parseAnswer(stdout: string, exec: ExecEntry, userName: string) {
       clientKeyData && { clientCertificate: clientCertificateData, clientKey: clientKeyData }),
   };
   return { credential, expiresAt };
-}
-
-/** Escape sequences in a hint must not reach the terminal. */
-function printable(text: string): string {
-  return text.replace(/[^\P{C}\t\n]/gu, (character) => `U+${character.codePointAt(0)!.toString(16).padStart(4, '0')}`);
 }

@@ -75,6 +75,7 @@ export function createIdentity({ connection, env, clock, interactive = false }: 
         Object.assign(tls, optional('key', given?.clientKey ?? key?.()));
         Object.assign(headers, authorization(connection, given, tokenFile, clock));
       }
+      checkHeaders(headers, userName);
       return {
         headers,
         tls,
@@ -142,6 +143,15 @@ function authorization(
     };
   if (user['auth-provider']) return bearer(oidcToken(user['auth-provider'], userName, clock.now()));
   return {};
+}
+
+/** Node would throw a TypeError without a word on where the text came from. */
+function checkHeaders(headers: Record<string, string | string[]>, userName: string): void {
+  for (const [name, value] of Object.entries(headers))
+    if (/[^\t\x20-\x7e\x80-\xff]/.test([value].flat().join('')))
+      throw new KubeconfigError(
+        `user "${userName}": ${name === 'authorization' ? 'its token or password' : name} has a line break or another character that no HTTP header may have; write it again as one line of plain text`,
+      );
 }
 
 function impersonation({ user }: Connection): Record<string, string | string[]> {

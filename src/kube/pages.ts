@@ -1,4 +1,5 @@
 /** Lists, page by page: what is asked for, what comes back, and how an answer is read. */
+import { AnswerError } from './answer-error.js';
 import type { RawRequest, RawResponse } from './requester.js';
 import { type ResourceType, resourcePath } from './resource-type.js';
 
@@ -109,6 +110,6 @@ export function parse<T>(response: RawResponse, { method, path }: RawRequest): T
     return JSON.parse(response.text) as T;
   } catch (cause) {
     const start = response.text.slice(0, 100);
-    throw new Error(`${method} ${path}: the answer is not JSON but ${JSON.stringify(start)}`, { cause });
+    throw new AnswerError(`${method} ${path}: the answer is not JSON but ${JSON.stringify(start)}`, { cause });
   }
 }

@@ -2,6 +2,7 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIP, type Socket } from 'node:net';
+import { KubeconfigError } from './kubeconfig.js';
 import { connectThroughSocks5 } from './socks5.js';
 
 /** The proxy for a server, or undefined. An explicit proxy-url wins; the environment never applies to loopback. */
@@ -22,7 +23,9 @@ export function proxyFor(
 function parseProxy(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['http:', 'https:', 'socks5:', 'socks5h:'].includes(url.protocol))
-    throw new Error(`proxy "${text}" is not an http, https or socks5 URL`);
+    throw new KubeconfigError(
+      `proxy "${text}" is not an http, https or socks5 URL; correct proxy-url in the kubeconfig, or HTTPS_PROXY`,
+    );
   return url;
 }
 

@@ -1,6 +1,7 @@
 /** One request to the server and its answer: credentials, deadline, retries that the server asks for, bounded bodies. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Clock } from '../clock.js';
+import { AnswerError } from './answer-error.js';
 import { apiError } from './api-error.js';
 import { deadline } from './deadline.js';
 import type { IdentitySource } from './identity-source.js';
@@ -157,13 +158,13 @@ async function readBody(body: IncomingMessage, maxBytes: number, what: string, s
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > maxBytes) throw new Error(`${what}: the answer is longer than ${maxBytes} bytes`);
+      if (size > maxBytes) throw new AnswerError(`${what}: the answer is longer than ${maxBytes} bytes`);
       chunks.push(chunk);
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw (error as NodeJS.ErrnoException).code === 'ECONNRESET'
-      ? new Error(`${what}: the connection broke in the middle of the answer`, { cause: error })
+      ? new AnswerError(`${what}: the connection broke in the middle of the answer`, { cause: error })
       : error;
   } finally {
     signal.removeEventListener('abort', onAbort);

@@ -7,6 +7,7 @@ import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, connect as tlsConnect } from 'node:tls';
 import type { TlsMaterial } from './identity.js';
+import { KubeconfigError } from './kubeconfig.js';
 import { proxyFor, tunnel } from './proxy.js';
 
 export interface HttpRequest {
@@ -91,7 +92,9 @@ function secureContext({ ca, cert, key }: TlsMaterial, url: URL): SecureContext 
     return createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) });
   } catch (cause) {
     // Also seen for a moment while a certificate and its key are replaced one after the other.
-    throw new Error(`use certificate, key and authority for ${url.origin}: ${(cause as Error).message}`, { cause });
+    throw new KubeconfigError(`use certificate, key and authority for ${url.origin}: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 

@@ -1,5 +1,5 @@
 /** Asks before something is changed. Only a person at a terminal can answer; a script says --yes. */
-import { createInterface } from 'node:readline/promises';
+import { createInterface, type Interface } from 'node:readline/promises';
 import { oneLine } from '../../visible-text.js';
 import { CannotRun } from '../cannot-run.js';
 import type { Session } from '../session.js';
@@ -14,13 +14,24 @@ export async function confirm(session: Session, question: string, yes: boolean |
   // In raw mode the terminal sends no SIGINT: readline hears the key and says so.
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   try {
-    const answer = await lines.question(`${oneLine(question)} [y/N] `, { signal: session.signal });
+    const answer = await Promise.race([
+      lines.question(`${oneLine(question)} [y/N] `, { signal: session.signal }),
+      closed(lines),
+    ]);
     return /^y(es)?$/i.test(answer.trim());
   } catch (error) {
-    session.terminal.print('');
+    session.terminal.print('\n');
     session.signal.throwIfAborted();
-    throw error;
+    if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
+    session.terminal.print('No answer: the input ended (Ctrl-D). This counts as no.');
+    return false;
   } finally {
     lines.close();
   }
 }
+
+/** Ctrl-D, or a terminal that goes away. Some versions of Node then leave the question open, others reject it so. */
+const closed = (lines: Interface): Promise<never> =>
+  new Promise((_resolve, reject) =>
+    lines.once('close', () => reject(Object.assign(new Error('the input ended'), { name: 'AbortError' }))),
+  );

@@ -1,0 +1,36 @@
+/** How a verb that failed ends: what it prints on standard error, and its exit code. */
+import { oneLine } from '../visible-text.js';
+import { whyUnreadable } from './why-unreadable.js';
+import { printError } from './write-out.js';
+
+/** Errors are known by their name, not their class: each bundle has a copy of its own. */
+export function complain(error: unknown): number {
+  if (!(error instanceof Error)) return report(error);
+  // commander has printed its message already; its exit code is 0 when it was asked for help.
+  if (error.name === 'CommanderError') return (error as { exitCode?: number }).exitCode === 0 ? 0 : 2;
+  if (error.name === 'CannotRun') printError(`relet: ${error.message}`);
+  else if (error.name === 'Interrupted') {
+    printError(`relet: ${error.message}`);
+    // The session has set the exit code of its signal.
+    return Number(process.exitCode ?? 130);
+  } else if (isOfSystem(error)) printError(`relet: ${systemError(error)}`);
+  else return report(error);
+  return 2;
+}
+
+function report(error: unknown): number {
+  printError(
+    `relet: this is a bug in relet, please report it with these lines\n${error instanceof Error ? error.stack : error}`,
+  );
+  return 2;
+}
+
+/** The operating system said no: a full disk, a missing permission, too many open files. Nothing that relet got wrong. */
+const isOfSystem = (error: Error): error is NodeJS.ErrnoException =>
+  typeof (error as NodeJS.ErrnoException).syscall === 'string' &&
+  /^E[A-Z0-9]+$/.test((error as NodeJS.ErrnoException).code ?? '');
+
+function systemError(error: NodeJS.ErrnoException): string {
+  const what = error.path === undefined ? error.syscall : `${error.syscall} ${oneLine(error.path)}`;
+  return `cannot ${what}: ${whyUnreadable(error)}`;
+}
