@@ -25,6 +25,7 @@ import { defaultTrialLimits } from '../src/agent/trial/trial.js';
 import { check } from '../src/config/check.js';
 import { parseMinor } from '../src/config/model.js';
 import { createLog } from '../src/log.js';
+import { eventually } from './eventually.js';
 import { FlowingClock } from './flowing-clock.js';
 
 export interface RigOptions {
@@ -51,6 +52,9 @@ export interface Start {
   configFile?: string;
   config: string;
 }
+
+/** How often the trial is read without a change before the clock moves on all the same. */
+const jumpAfter = 200;
 
 export class Rig {
   readonly dir: string;
@@ -160,36 +164,27 @@ export class Rig {
   }
 
   /** Resolves when the node's report satisfies this; asked again whenever the report changes. */
-  async until(what: string, satisfied: (rig: this) => boolean): Promise<void> {
-    const deadline = Date.now() + 40_000;
-    while (!satisfied(this)) {
-      if (Date.now() > deadline)
-        throw new Error(`never came true: ${what}\n${JSON.stringify(this.status())}\n${this.log()}`);
-      await new Promise<void>((resolve) => {
-        const done = () => {
-          deaf();
-          clearTimeout(timer);
-          resolve();
-        };
-        const deaf = this.reporter.listen(done);
-        const timer = setTimeout(done, 25);
-      });
-    }
+  until(what: string, satisfied: (rig: this) => boolean): Promise<boolean> {
+    return eventually(what, () => satisfied(this), {
+      seen: () => `${JSON.stringify(this.status())}\n${this.log()}`,
+      changes: (changed) => this.reporter.listen(changed),
+    });
   }
 
-  /** Moves the clock ahead, half a minute at a time and each time with a look at the kubelet after it, until this is so. */
+  /** Moves the clock ahead, half a minute after every change of the trial, until this is so. */
   async advanceUntil(what: string, satisfied: () => boolean): Promise<void> {
-    const deadline = Date.now() + 50_000;
-    while (!satisfied()) {
-      if (Date.now() > deadline)
-        throw new Error(`never came true: ${what}\n${JSON.stringify(this.status())}\n${this.log()}`);
-      const trial = () => JSON.stringify(this.memory.trial.read());
-      const before = trial();
+    const trial = () => JSON.stringify(this.memory.trial.read());
+    let before: string | undefined | null = null;
+    let asked = 0;
+    await this.until(what, () => {
+      if (satisfied()) return true;
       // Requests under way end with the jump: one jump after the other would let none be answered.
+      if (trial() === before && ++asked < jumpAfter) return false;
+      before = trial();
+      asked = 0;
       this.clock.advance(30_000);
-      const patience = Date.now() + 5000;
-      await this.until(what, () => satisfied() || trial() !== before || Date.now() > patience);
-    }
+      return false;
+    });
   }
 
   /** Lets the whole trial of the assigned config pass. */

@@ -17,6 +17,7 @@ import { configMaps, events, nodeConfigs, nodes } from '../src/kube/resource-typ
 import { createLog, silentLog } from '../src/log.js';
 import { createRig, type Rig, type RigOptions } from './agent-rig.js';
 import { makeClusterOfToday } from './cluster-of-today.js';
+import { eventually } from './eventually.js';
 
 export interface NodeObject extends KubeObject {
   spec: { configSource?: NodeConfigSource };
@@ -85,20 +86,13 @@ export class ClusterRig {
   }
 
   /** Resolves when the Node, as an administrator sees it, satisfies this. */
-  async until(what: string, satisfied: () => boolean): Promise<void> {
-    if (satisfied()) return;
-    await new Promise<void>((resolve, reject) => {
-      const end = (finish: () => void) => {
-        clearTimeout(timer);
-        clearInterval(often);
-        this.#heard.delete(check);
-        finish();
-      };
-      const check = () => satisfied() && end(resolve);
-      this.#heard.add(check);
-      const often = setInterval(check, 25);
-      const story = () => `never came true: ${what}\n${JSON.stringify(this.seen?.status)}\n${this.node.log()}`;
-      const timer = setTimeout(() => end(() => reject(new Error(story()))), 40_000);
+  until(what: string, satisfied: () => boolean): Promise<boolean> {
+    return eventually(what, satisfied, {
+      seen: () => `${JSON.stringify(this.seen?.status)}\n${this.node.log()}`,
+      changes: (changed) => {
+        this.#heard.add(changed);
+        return () => this.#heard.delete(changed);
+      },
     });
   }
 

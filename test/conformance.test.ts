@@ -5,12 +5,13 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { newCounters, render } from '../src/agent/report/metrics.js';
 import type { ExactSource } from '../src/agent/source.js';
 import type { KubeObject } from '../src/api/object.js';
 import { ApiError } from '../src/kube/api-error.js';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';
+import { eventually } from './eventually.js';
 
 const load = 'failed to load config, see Kubelet log for details';
 const validate = 'failed to validate config, see Kubelet log for details';
@@ -82,10 +83,9 @@ async function expectEvent(rig: ClusterRig, active: ExactSource | undefined): Pr
     ? `/api/v1/namespaces/${namespace}/configmaps/${name}, UID: ${uid}, ResourceVersion: ${resourceVersion}, KubeletConfigKey: ${kubeletConfigKey}`
     : 'local config';
   // Written beside the status, and perhaps a moment after it.
-  await vi.waitFor(async () => expect(await lastChange(rig)).toBe(`Kubelet restarting to use ${wanted}`), {
-    timeout: 20_000,
-    interval: 20,
-  });
+  await eventually('the event of the restart', async () =>
+    expect(await lastChange(rig)).toBe(`Kubelet restarting to use ${wanted}`),
+  );
 }
 
 /** One for each restart, and none for what was refused or had equal bytes. */

@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { eventually } from './eventually.js';
 import { type Block, type Command, outputPattern, readBlocks } from './page-blocks.js';
 import { PageShell } from './page-shell.js';
 import { has } from './programs.js';
@@ -14,22 +15,18 @@ const pages = [
     .map((name) => `docs/${name}`),
 ];
 
-const patienceMs = 60_000;
-
 /** Runs a command of a page, and checks that it ends and prints as the page shows. */
 async function check(shell: PageShell, { command, status, output }: Command, way: Way): Promise<void> {
   const pattern = output === undefined ? undefined : outputPattern(output, way);
   if (way.stays) return shell.runOn(command, (said) => pattern?.test(said) ?? true);
-  const end = Date.now() + patienceMs;
-  let ended = await shell.run(command);
+  const once = async () => {
+    const ended = await shell.run(command);
+    const { output: printed } = ended;
+    expect({ command, printed, status: ended.status }).toEqual({ command, printed, status });
+    if (pattern !== undefined) expect(printed).toMatch(pattern);
+  };
   // What comes true after a while is asked for again, as a reader would.
-  while (way.eventually && Date.now() < end && (ended.status !== status || !(pattern?.test(ended.output) ?? true))) {
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    ended = await shell.run(command);
-  }
-  const { output: printed } = ended;
-  expect({ command, printed, status: ended.status }).toEqual({ command, printed, status });
-  if (pattern !== undefined) expect(printed).toMatch(pattern);
+  await (way.eventually ? eventually(command, once) : once());
 }
 
 describe.each(pages)('%s', (page) => {

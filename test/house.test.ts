@@ -57,6 +57,12 @@ function complaint(file: string, target: string, typeOnly: boolean): string | un
   return undefined;
 }
 
+/** Ways to wait for a fixed time, or until a hand-written limit, and to measure. A call of a manual clock is none. */
+const timeKept = (text: string): string[] =>
+  text.match(
+    /\bset(Timeout|Interval)\(|timers\/promises|\bperformance\.now\(|\bvi\.wait\w+\(|\bexpect\.poll\(|\bsystemClock\.sleep\(|await (sleep|delay)\(/g,
+  ) ?? [];
+
 const isTest = (file: string) => /\.test\.ts$/.test(file);
 
 describe('the house', () => {
@@ -98,6 +104,21 @@ describe('the house', () => {
       .filter(({ line }) => /process\.std(out|err)\.write\(|console\.\w+\(|writeSync\([12],/.test(line))
       .filter(({ file, line }) => !isAllowed(file, line));
     expect(found).toEqual([]);
+  });
+
+  test('tests wait with eventually() only, and measure no time', () => {
+    const mayKeepTime: Record<string, string> = {
+      'test/eventually.ts': 'it is the one that waits',
+      'test/end-process.ts': 'kills what does not obey',
+      'test/flowing-clock.ts': 'is a clock',
+      'test/house.test.ts': 'names them here',
+      'test/kill-at-any-step.test.ts': 'watches for a second kubelet all the time',
+    };
+    const found = [...files.filter(isTest), ...sources('test')]
+      .filter((file) => file.endsWith('.ts') && !(file in mayKeepTime))
+      .flatMap((file) => timeKept(readFileSync(join(root, file), 'utf8')).map((words) => `${file}: ${words}`));
+    expect(found).toEqual([]);
+    expect(timeKept("await sleep(5); setTimeout(next, 700); import 'timers/promises'")).toHaveLength(3);
   });
 
   test('only the cli reads argv and env, or exits', () => {

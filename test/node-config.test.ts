@@ -10,6 +10,7 @@ import { readPlain } from '../src/config/plain-document.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { nodeConfigs } from '../src/kube/resource-type.js';
 import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
+import { eventually } from './eventually.js';
 
 const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
 const roles = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' };
@@ -68,12 +69,11 @@ const point = (admin: KubeClient, name: string, more: object = {}) =>
 
 async function untilStatus(rig: ClusterRig, what: string, isSo: (status: NodeConfig['status']) => boolean) {
   let seen: NodeConfig['status'];
-  for (const end = Date.now() + 15_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
-    const object = await rig.admin.get<NodeConfig>(nodeConfigs, { name: nodeName }).catch(() => undefined);
-    seen = object?.status;
-    if (object !== undefined && isSo(seen)) return seen!;
-    if (Date.now() > end) throw new Error(`never came true: ${what}\n${JSON.stringify(seen)}\n${rig.node.log()}`);
-  }
+  const ask = async () => {
+    seen = (await rig.admin.get<NodeConfig>(nodeConfigs, { name: nodeName })).status;
+    return isSo(seen) && seen!;
+  };
+  return eventually(what, ask, { seen: () => `${JSON.stringify(seen)}\n${rig.node.log()}` });
 }
 
 const condition = (status: NodeConfig['status'], type: string) => status?.conditions?.find((one) => one.type === type);

@@ -3,13 +3,14 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDirectory } from '../src/agent/disk/directory.js';
 import { createHost } from '../src/agent/host/host.js';
 import { startApiServer } from '../src/apiserver/apiserver.js';
 import { nodes } from '../src/kube/resource-type.js';
 import { silentLog } from '../src/log.js';
 import { clientFor, createClusterRig, type NodeObject, nodeName } from './cluster-rig.js';
+import { eventually } from './eventually.js';
 import { config, newPlace, type Place, start, status, until, withDir } from './process-rig.js';
 import { relet } from './run-relet.js';
 
@@ -50,18 +51,15 @@ describe('the API is gone for a whole run', () => {
     const server = await startApiServer({ dataDir, port: rig.server.port });
     onTestFinished(() => server.close());
     const admin = clientFor(server.kubeconfig);
-    await vi.waitFor(
-      async () => {
-        const { status } = await admin.get<NodeObject>(nodes, { name: nodeName });
-        expect(status.config).toMatchObject({
-          error: rolledBack,
-          assigned: { configMap: { uid: killer.uid } },
-          active: { configMap: { uid: good.metadata.uid } },
-          lastKnownGood: { configMap: { uid: good.metadata.uid } },
-        });
-      },
-      { timeout: 40_000, interval: 100 },
-    );
+    await eventually('the status reaches the API server', async () => {
+      const { status } = await admin.get<NodeObject>(nodes, { name: nodeName });
+      expect(status.config).toMatchObject({
+        error: rolledBack,
+        assigned: { configMap: { uid: killer.uid } },
+        active: { configMap: { uid: good.metadata.uid } },
+        lastKnownGood: { configMap: { uid: good.metadata.uid } },
+      });
+    });
     expect(again.starts()).toHaveLength(starts + 1);
   });
 

@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from './eventually.js';
 import { executable } from './run-relet.js';
 
 export interface Ended {
@@ -99,16 +100,14 @@ export class PageShell {
   }
 
   #until<T>(look: () => T | null | false): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`waited in vain; it printed:\n${this.#said}`)), 120_000);
-      this.#heard = () => {
-        const found = look();
-        if (found === null || found === false) return;
-        clearTimeout(timer);
-        this.#heard = () => {};
-        resolve(found);
-      };
-      this.#heard();
+    return eventually('what the page shows', () => look() ?? false, {
+      seen: () => this.#said,
+      changes: (changed) => {
+        this.#heard = changed;
+        return () => {
+          this.#heard = () => {};
+        };
+      },
     });
   }
 }

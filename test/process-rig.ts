@@ -8,6 +8,7 @@ import { onTestFinished } from 'vitest';
 import type { NodeConfigStatus } from '../src/api/node-config-source.js';
 import { freePort } from './agent-rig.js';
 import type { ClusterRig } from './cluster-rig.js';
+import { eventually } from './eventually.js';
 import { executable } from './run-relet.js';
 
 export const fakeKubelet = join(import.meta.dirname, 'fake-kubelet.mjs');
@@ -92,13 +93,8 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-export async function until(what: string, satisfied: () => boolean, story: () => string): Promise<void> {
-  const deadline = Date.now() + 40_000;
-  while (!satisfied()) {
-    if (Date.now() > deadline) throw new Error(`never came true: ${what}\n${story()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
+export const until = (what: string, satisfied: () => boolean, seen: () => string): Promise<boolean> =>
+  eventually(what, satisfied, { seen });
 
 export const config = (port: number, ...lines: string[]) =>
   `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nhealthzPort: ${port}\n${lines.map((line) => `${line}\n`).join('')}`;

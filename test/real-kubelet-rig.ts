@@ -7,15 +7,15 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { freePort } from './agent-rig.js';
 import { type ClusterRig, type NodeObject, nodeName } from './cluster-rig.js';
+import { eventually } from './eventually.js';
 import { isAlive, newPlace, type Place, type Started, start, status } from './process-rig.js';
 
 export const assets = process.env.KUBEBUILDER_ASSETS ?? '';
 export const minutes = 60_000;
-export const patiently = { timeout: 2 * minutes, interval: 100 };
-const runtime = process.env.CONTAINER_RUNTIME_ENDPOINT ?? '';
+export const runtime = process.env.CONTAINER_RUNTIME_ENDPOINT ?? '';
 export const address =
   process.env.NODE_IP ??
   Object.values(networkInterfaces())
@@ -52,7 +52,13 @@ export interface RealNode extends Place {
   config(...lines: string[]): string;
 }
 
-export async function newNode(kubelet: Kubelet, kubeconfig: string, caFile: string): Promise<RealNode> {
+/** `newest` is the minor of the newest kubelet that will run with these configs. */
+export async function newNode(
+  kubelet: Kubelet,
+  kubeconfig: string,
+  caFile: string,
+  newest = kubelet.minor,
+): Promise<RealNode> {
   const place = { ...(await newPlace()), kubelet: kubelet.path };
   const own = join(place.dir, '..');
   // A kubelet makes its root a mount of its own, which cannot be removed.
@@ -74,6 +80,7 @@ export async function newNode(kubelet: Kubelet, kubeconfig: string, caFile: stri
       'enforceNodeAllocatable: []',
       'failSwapOn: false',
       'makeIPTablesUtilChains: false',
+      ...cgroupLines(newest),
       `authentication: {x509: {clientCAFile: ${caFile}}}`,
       ...standard.filter((line) => !given.has(line.split(':')[0])),
       ...lines,
@@ -124,7 +131,22 @@ export const isReady = (node: NodeObject | undefined) =>
 export const ranWith = ({ output }: Started) =>
   (output().match(/INFO +kubelet started .*/g) ?? []).map((line) => /--config=([^\s"]+)/.exec(line)?.[1] ?? '');
 
-export const untilReady = (rig: ClusterRig, { output }: Started) =>
-  vi.waitFor(() => expect(isReady(rig.seen) && rig.config !== undefined, output().slice(-3000)).toBe(true), patiently);
-export const untilStatus = (rig: ClusterRig, { output }: Started, expected: object) =>
-  vi.waitFor(() => expect(status(rig), output().slice(-3000)).toMatchObject(expected), patiently);
+/** relet restarts a kubelet that exits. One that exits before it was ever Ready will do so again. */
+export const untilReady = (rig: ClusterRig, started: Started) =>
+  eventually('the Node is Ready', () => isReady(rig.seen) && rig.config !== undefined, {
+    hopeless: () => exited(started) || kubeletExit(started.output()),
+    seen: () => started.output().slice(-3000),
+  });
+export const untilStatus = (rig: ClusterRig, started: Started, expected: object) =>
+  eventually(`status ${JSON.stringify(expected)}`, () => expect(status(rig)).toMatchObject(expected), {
+    hopeless: () => exited(started),
+    seen: () => started.output().slice(-3000),
+  });
+
+const exited = ({ process: { exitCode } }: Started) => exitCode !== null && `relet exited with code ${exitCode}`;
+/** The line in which relet logs that a kubelet ended, if there is one. */
+export const kubeletExit = (log: string) => /^.*\bkubelet (?:ended|exited|died|crashed)\b.*$/m.exec(log)?.[0];
+
+/** Kubelets from 1.35 on do not start on cgroup v1 unless told to. Those before 1.31 do not know the field. */
+export const cgroupLines = (minor: number, isV1 = !existsSync('/sys/fs/cgroup/cgroup.controllers')): string[] =>
+  minor >= 35 && isV1 ? ['failCgroupV1: false'] : [];

@@ -11,13 +11,14 @@ import { existsSync, openSync, readFileSync, utimesSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { NodeConfigStatus } from '../src/api/node-config-source.js';
 import type { KubeObject } from '../src/api/object.js';
 import { startApiServer } from '../src/apiserver/apiserver.js';
 import { configMaps, nodes } from '../src/kube/resource-type.js';
 import { realCluster } from './cluster/cluster.js';
 import { type ClusterRig, createClusterRig, type NodeObject, nodeName } from './cluster-rig.js';
+import { eventually } from './eventually.js';
 import { isAlive, newPlace, status } from './process-rig.js';
 import {
   address,
@@ -26,7 +27,6 @@ import {
   kubeletsOf,
   minutes,
   newNode,
-  patiently,
   type RealNode,
   ranWith,
   run,
@@ -61,11 +61,11 @@ describe.skipIf(missing.length > 0)(
       const { rig, node, started } = await ready();
       await assign(rig, 'good', node.config('eventRecordQPS: 7'));
       await untilStatus(rig, started, { assigned: names('good'), active: names('good'), lastKnownGood: names('good') });
-      await vi.waitFor(async () => {
+      await eventually('the kubelet serves the config', async () => {
         const path = `/api/v1/nodes/${nodeName}/proxy/configz`;
         const { text } = await rig.admin.raw({ method: 'GET', path });
         expect(JSON.parse(text)).toMatchObject({ kubeletconfig: { eventRecordQPS: 7 } });
-      }, patiently);
+      });
       const starts = ranWith(started).length;
       await assign(rig, 'unparsable', '{0xdeadbeef}');
       await untilStatus(rig, started, {
@@ -84,11 +84,11 @@ describe.skipIf(missing.length > 0)(
       await untilStatus(rig, started, { assigned: names('gate'), active: names('good') });
       expect(ranWith(started)).toHaveLength(starts);
       await rig.point('good');
-      await vi.waitFor(() => expect(status(rig).error).toBeUndefined(), patiently);
+      await eventually('no error', () => expect(status(rig).error).toBeUndefined());
       const { metadata } = await rig.patchConfigMap('good', { data: { kubelet: node.config('eventRecordQPS: 8') } });
       await untilStatus(rig, started, { active: { configMap: { resourceVersion: metadata.resourceVersion } } });
       await rig.assign(null);
-      await vi.waitFor(() => expect(rig.config).toEqual({}), patiently);
+      await eventually('local again', () => expect(rig.config).toEqual({}));
       expect(kubeletsOf(node)).toHaveLength(1);
       started.process.kill('SIGTERM');
       await started.exit;
@@ -121,7 +121,7 @@ describe.skipIf(missing.length > 0)(
       expect(kubeletsOf(node)).toHaveLength(1);
       // And unlike upstream's, this node listens.
       await rig.point('good');
-      await vi.waitFor(() => expect(status(rig).error).toBeUndefined(), patiently);
+      await eventually('no error', () => expect(status(rig).error).toBeUndefined());
     });
 
     test('a port that is taken is found out by the trial', async () => {
@@ -180,7 +180,7 @@ describe.skipIf(missing.length > 0)(
       await untilStatus(rig, started, { active: names('good') });
       const [running] = kubeletsOf(node);
       await rig.server.close();
-      await vi.waitFor(() => expect(started.output()).toContain('connection refused'), patiently);
+      await eventually('connection refused', () => expect(started.output()).toContain('connection refused'));
       const again = await startApiServer({ dataDir, port: rig.server.port });
       onTestFinished(() => again.close());
       await rig.patchConfigMap('good', { metadata: { labels: { seen: 'again' } } });
@@ -213,7 +213,9 @@ describe.skipIf(cannotAdopt.length > 0)(
       const upstream = keepRunning(node, [...node.flags, gate, `--dynamic-config-dir=${node.dir}`]);
       const seen = async () => (await admin.get<NodeObject>(nodes, { name: nodeName })).status.config ?? {};
       const until = (expected: object) =>
-        vi.waitFor(async () => expect(await seen(), upstream.log().slice(-2000)).toMatchObject(expected), patiently);
+        eventually('the status', async () => expect(await seen()).toMatchObject(expected), {
+          seen: () => upstream.log().slice(-2000),
+        });
       await until({});
       await admin.create(
         configMaps,
@@ -236,7 +238,7 @@ describe.skipIf(cannotAdopt.length > 0)(
       await upstream.stop();
 
       const started = run(node, gate);
-      await vi.waitFor(() => expect(started.output()).toContain('kubelet is healthy'), patiently);
+      await eventually('kubelet is healthy', () => expect(started.output()).toContain('kubelet is healthy'));
       expect(started.output()).toContain('adopted what a kubelet left here');
       expect(ranWith(started)[0]).toBe(
         join(
@@ -250,11 +252,13 @@ describe.skipIf(cannotAdopt.length > 0)(
       expect(readFileSync(join(node.dir, 'meta', 'assigned'), 'utf8')).toBe(
         readFileSync(join(node.dir, 'store', 'meta', 'assigned'), 'utf8'),
       );
-      await vi.waitFor(() => expect(started.output()).toContain('the reference is followed'), patiently);
+      await eventually('the reference is followed', () =>
+        expect(started.output()).toContain('the reference is followed'),
+      );
       await until({ ...left });
       expect(ranWith(started)).toHaveLength(1);
       await admin.patch(nodes, { name: nodeName }, { spec: { configSource: null } }, { as: 'merge' });
-      await vi.waitFor(async () => expect(await seen()).toEqual({}), patiently);
+      await eventually('local again', async () => expect(await seen()).toEqual({}));
     });
   },
 );

@@ -7,8 +7,9 @@
  */
 import { renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createClusterRig, type NodeObject } from './cluster-rig.js';
+import { eventually } from './eventually.js';
 import { type Started, status } from './process-rig.js';
 import {
   flagsOf,
@@ -17,7 +18,6 @@ import {
   kubeletIn,
   minutes,
   newNode,
-  patiently,
   type RealNode,
   ranWith,
   run,
@@ -46,7 +46,7 @@ function install(node: RealNode, { path }: Kubelet): void {
 
 async function nodeOfBefore() {
   const rig = await createClusterRig({ boot: false });
-  const made = await newNode(old.kubelet, rig.nodeKubeconfig, rig.server.caFile);
+  const made = await newNode(old.kubelet, rig.nodeKubeconfig, rig.server.caFile, after.kubelet.minor);
   const node = { ...made, kubelet: join(made.dir, '..', 'kubelet-binary') };
   install(node, old.kubelet);
   const started = run(node);
@@ -62,10 +62,14 @@ async function nodeOfBefore() {
     },
     /** The new kubelet runs, and its Node is Ready. */
     untilUpgraded: (now: Started) =>
-      vi.waitFor(() => {
-        expect(kubeletVersion()?.nodeInfo?.kubeletVersion, now.output().slice(-3000)).toBe(versionOf(after.kubelet));
-        expect(isReady(rig.seen)).toBe(true);
-      }, patiently),
+      eventually(
+        'the new kubelet is Ready',
+        () => {
+          expect(kubeletVersion()?.nodeInfo?.kubeletVersion).toBe(versionOf(after.kubelet));
+          expect(isReady(rig.seen)).toBe(true);
+        },
+        { seen: () => now.output().slice(-3000) },
+      ),
   };
 }
 
@@ -120,7 +124,7 @@ describe.skipIf(unfit.length > 0)(
       install(node, old.kubelet);
       const back = run(node, '--trial-duration=10m');
       await untilStatus(rig, back, { active: names('old'), lastKnownGood: names('good') });
-      await vi.waitFor(() => expect(status(rig).error).toBeUndefined(), patiently);
+      await eventually('no error', () => expect(status(rig).error).toBeUndefined());
     });
 
     test('where the last known good is refused as well, the local config runs', async () => {
@@ -141,7 +145,7 @@ describe.skipIf(unfit.length > 0)(
 
     test('replaced while relet runs, it is asked itself before the next config is started', async () => {
       const { rig, node, started, assign, untilUpgraded } = await nodeOfBefore();
-      await vi.waitFor(() => expect(started.output()).toContain('kubelet is healthy'), patiently);
+      await eventually('healthy', () => expect(started.output()).toContain('kubelet is healthy'));
       install(node, after.kubelet);
       // With the flags of the old one no config can run under the new one: what runs is left alone.
       await assign('good', 'eventRecordQPS: 7');
@@ -162,13 +166,13 @@ describe.skipIf(unfit.length > 0)(
       await stop(started);
       install(node, after.kubelet);
       const wrong = run(node);
-      await vi.waitFor(() => expect(wrong.output()).toMatch(/unknown flag: --container-runtime/), patiently);
-      await vi.waitFor(() => expect(ranWith(wrong).length).toBeGreaterThan(2), patiently);
+      await eventually('refused', () => expect(wrong.output()).toMatch(/unknown flag: --container-runtime/));
+      await eventually('three starts', () => expect(ranWith(wrong).length).toBeGreaterThan(2));
       await stop(wrong);
       const upgraded = run(withoutOldFlags(node));
       await untilUpgraded(upgraded);
       await untilStatus(rig, upgraded, { active: names('good'), lastKnownGood: names('good') });
-      await vi.waitFor(() => expect(status(rig).error).toBeUndefined(), patiently);
+      await eventually('no error', () => expect(status(rig).error).toBeUndefined());
     });
   },
 );

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { NodeConfig } from '../src/api/node-config.js';
 import { nodeConfigs, nodes } from '../src/kube/resource-type.js';
 import { clientFor, type NodeObject } from './cluster-rig.js';
+import { eventually } from './eventually.js';
 import { executable, type Outcome } from './run-relet.js';
 
 let home: string;
@@ -57,11 +58,6 @@ function processes(): number[] {
 const pidIn = (file: string) => Number(readFileSync(join(dir, file), 'utf8'));
 const supervisor = () => JSON.parse(readFileSync(join(dir, 'lock'), 'utf8')).process.pid as number;
 
-async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 25_000; !(await isSo()); await new Promise((resolve) => setTimeout(resolve, 25)))
-    if (Date.now() > end) throw new Error(`never came true: ${what}`);
-}
-
 async function taints(): Promise<string[][]> {
   const admin = clientFor(join(dir, 'admin.kubeconfig'));
   const { items } = await admin.list<NodeObject>(nodes);
@@ -85,7 +81,7 @@ describe('while it waits for nodes', () => {
     const child = start(['up', '--kubelet-binary', kubelet, '--port', '0']);
     let said = '';
     child.stdout.setEncoding('utf8').on('data', (text) => (said += text));
-    await until('it is said', () => said.includes('its log:'));
+    await eventually('it is said', () => said.includes('its log:'));
     expect(said).toContain('its kubelet died (exit code 1) and is started again; its last words:');
     expect(said).toContain(words);
     expect(said).toContain(`mend its config, ${dir}/nodes/node-1/kubelet.yaml`);
@@ -103,7 +99,7 @@ describe('relet up --detach', () => {
     expect(up.stdout).toMatch(/node-2 {6}Ready after/);
     expect(up.stdout).toContain(`export KUBECONFIG=${dir}/admin.kubeconfig`);
     expect(await nodeNames()).toEqual(['node-1', 'node-2']);
-    await until('what is Ready is not said to be otherwise', async () =>
+    await eventually('what is Ready is not said to be otherwise', async () =>
       (await taints()).every((keys) => keys.join() === 'relet.dev/hollow'),
     );
     expect(processes()).toHaveLength(6);
@@ -146,11 +142,11 @@ describe('relet up --detach', () => {
     await relet(['up', '--detach', '--nodes', '2', '--port', '0']);
     const killed = pidIn('nodes/node-1/pid');
     process.kill(killed, 'SIGKILL');
-    await until(
+    await eventually(
       'node-1 runs again',
       () => existsSync(join(dir, 'nodes/node-1/pid')) && pidIn('nodes/node-1/pid') !== killed,
     );
-    await until('its kubelet is the only one', () => processes().length === 6);
+    await eventually('its kubelet is the only one', () => processes().length === 6);
     expect(readFileSync(join(dir, 'log'), 'utf8')).toContain('node-1 ended (SIGKILL), starting it again');
 
     await relet(['down']);
@@ -169,7 +165,7 @@ test('relet up in a terminal ends everything with Ctrl-C', async () => {
   let said = '';
   child.stdout.setEncoding('utf8').on('data', (text) => (said += text));
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  await until('up', () => said.includes('Ctrl-C stops it'));
+  await eventually('up', () => said.includes('Ctrl-C stops it'));
   expect(processes()).toHaveLength(4);
   child.kill('SIGINT');
   expect(await ended).toBe(0);
@@ -215,7 +211,7 @@ test('relet up runs like Kubernetes 1.26 and later: the reference is a NodeConfi
   const node = await admin.get<NodeObject>(nodes, { name: 'node-1' });
   expect(node.spec.configSource).toBeUndefined();
   expect((await as('get')).stdout).toMatch(/node-1 .*trial/);
-  await until('guards settled', async () => (await as('doctor')).stdout.includes('guards: admission'));
+  await eventually('guards settled', async () => (await as('doctor')).stdout.includes('guards: admission'));
   const doctor = await as('doctor');
   expect(doctor.stdout).toContain('references are NodeConfigs');
   expect(doctor.stdout).toContain('guards: admission policies guard');

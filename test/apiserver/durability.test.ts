@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.js';
 
 const rounds = 20;
 const writers = 8;
@@ -158,7 +159,7 @@ describe('kill -9', () => {
       // Long enough for many writes; where exactly the kill falls is chance.
       const enough = Math.ceil(Math.random() * 60);
       const before = highestVersion;
-      while (highestVersion < before + enough) await new Promise((resolve) => setImmediate(resolve));
+      await eventually('enough writes', () => highestVersion >= before + enough);
       const gone = new Promise((resolve) => server!.once('exit', resolve));
       server!.kill('SIGKILL');
       await Promise.allSettled(writing);
@@ -190,7 +191,7 @@ async function checkEnd(history: Seen[]): Promise<void> {
   const newest = Math.max(
     ...json.items.map((item: { metadata: { resourceVersion: string } }) => Number(item.metadata.resourceVersion)),
   );
-  while ((replay.events.at(-1)?.version ?? 0) < newest) await new Promise((resolve) => setImmediate(resolve));
+  await eventually('the whole history', () => (replay.events.at(-1)?.version ?? 0) >= newest);
   const upTo = history.at(-1)!.version;
   expect(replay.events.filter(({ version }) => version <= upTo)).toEqual(history);
   replay.stop();

@@ -7,6 +7,7 @@ import type { KubeClient } from '../../src/kube/client.js';
 import { configMaps, nodeConfigs } from '../../src/kube/resource-type.js';
 import { createLog } from '../../src/log.js';
 import { createRig, type Rig } from '../agent-rig.js';
+import { eventually } from '../eventually.js';
 import type { Cluster, UserName } from './cluster.js';
 
 export type NodeName = 'node-a' | 'node-b';
@@ -26,14 +27,15 @@ export class ClusterNode {
     return this.#admin.get<NodeConfig>(nodeConfigs, { name: this.name });
   }
 
-  async until(what: string, isSo: (status: NonNullable<NodeConfig['status']>, object: NodeConfig) => boolean) {
+  until(what: string, isSo: (status: NonNullable<NodeConfig['status']>, object: NodeConfig) => boolean) {
     let seen: NodeConfig | undefined;
-    for (const end = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 25))) {
-      seen = await this.nodeConfig().catch(() => undefined);
-      if (seen !== undefined && isSo(seen.status ?? {}, seen)) return seen.status ?? {};
-      if (Date.now() > end)
-        throw new Error(`${this.name} never: ${what}\n${JSON.stringify(seen, null, 1)}\n${this.rig.log()}`);
-    }
+    const ask = async () => {
+      seen = await this.nodeConfig();
+      return isSo(seen.status ?? {}, seen) ? (seen.status ?? {}) : false;
+    };
+    return eventually(`${this.name}: ${what}`, ask, {
+      seen: () => `${JSON.stringify(seen, null, 1)}\n${this.rig.log()}`,
+    });
   }
 
   /** Resolves with the status when this ConfigMap is active, or, with nothing, the local config. */

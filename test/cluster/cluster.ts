@@ -12,6 +12,8 @@ import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js
 import type { KubeClient } from '../../src/kube/client.js';
 import { freePort } from '../agent-rig.js';
 import { clientFor } from '../cluster-rig.js';
+import { endProcess } from '../end-process.js';
+import { eventually } from '../eventually.js';
 
 const users = {
   admin: 'system:masters',
@@ -145,13 +147,13 @@ export async function realCluster(assets: string, more: string[] = []): Promise<
     await untilReady(cluster, dir, apiserver);
   };
   const stop = async () => {
-    if (apiserver) await ended(apiserver);
+    if (apiserver) await endProcess(apiserver);
   };
   const own = join(assets, 'kubectl');
   const kubectl = existsSync(own) ? own : 'kubectl';
   const close = async () => {
     await stop();
-    await ended(etcd);
+    await endProcess(etcd);
   };
   const cluster = clusterOn({ url, caFile, dir, kubectl, start, stop, close });
   await start();
@@ -163,26 +165,15 @@ function launch(dir: string, name: string, binary: string, args: string[]): Chil
   return spawn(binary, args, { stdio: ['ignore', log, log] });
 }
 
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGTERM');
-  const hard = setTimeout(() => child.kill('SIGKILL'), 15_000);
-  await gone;
-  clearTimeout(hard);
-}
-
 async function untilReady(cluster: Cluster, dir: string, child: ChildProcess): Promise<void> {
-  for (const end = Date.now() + 90_000; ; await new Promise((resolve) => setTimeout(resolve, 200))) {
-    const ready = async () => {
-      const client = cluster.client('admin');
-      await client.raw({ method: 'GET', path: '/readyz' }).finally(() => client.close());
-      return true;
-    };
-    if (existsSync(join(dir, 'certs', 'apiserver.crt')) && (await ready().catch(() => false))) return;
-    if (child.exitCode !== null || Date.now() > end)
-      throw new Error(
-        `kube-apiserver does not start:\n${readFileSync(join(dir, 'apiserver.log'), 'utf8').slice(-2000)}`,
-      );
-  }
+  const ready = async () => {
+    if (!existsSync(join(dir, 'certs', 'apiserver.crt'))) return false;
+    const client = cluster.client('admin');
+    await client.raw({ method: 'GET', path: '/readyz' }).finally(() => client.close());
+    return true;
+  };
+  await eventually('kube-apiserver is ready', ready, {
+    hopeless: () => child.exitCode !== null && `it exited with code ${child.exitCode}`,
+    seen: () => readFileSync(join(dir, 'apiserver.log'), 'utf8').slice(-2000),
+  });
 }

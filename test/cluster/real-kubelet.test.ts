@@ -1,12 +1,12 @@
 /**
  * The whole of it with nothing played: a real kube-apiserver and a real kubelet of the same version behind `relet kubelet`,
- * `relet controller` as a process, containerd. From 1.24 on through a NodeConfig; before, with the gate on, through the Node.
+ * `relet controller` as a process, the container runtime that CONTAINER_RUNTIME_ENDPOINT names or a containerd of its own. From 1.24 on through a NodeConfig; before, with the gate on, through the Node.
  * Part of `npm run test:cluster`.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { networkInterfaces, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configLabel } from '../../src/api/node-config.js';
@@ -15,22 +15,21 @@ import type { KubeObject } from '../../src/api/object.js';
 import type { KubeClient } from '../../src/kube/client.js';
 import { configMaps, nodeConfigs, nodes } from '../../src/kube/resource-type.js';
 import { freePort } from '../agent-rig.js';
+import { endProcess } from '../end-process.js';
+import { eventually } from '../eventually.js';
+import { address, assets, cgroupLines, kubeletExit, runtime } from '../real-kubelet-rig.js';
 import { executable } from '../run-relet.js';
 import { type Cluster, realCluster } from './cluster.js';
 import { controllerKubeconfig } from './controller.js';
 
-const assets = process.env.KUBEBUILDER_ASSETS ?? '';
 const binaries = ['etcd', 'kube-apiserver', 'kubelet'];
 const isThere = assets !== '' && binaries.every((name) => existsSync(join(assets, name)));
-const canRun = isThere && process.getuid?.() === 0 && spawnSync('containerd', ['--version']).status === 0;
+const canRun =
+  isThere && process.getuid?.() === 0 && (runtime !== '' || spawnSync('containerd', ['--version']).status === 0);
 const version = canRun ? execFileSync(join(assets, 'kubelet'), ['--version'], { encoding: 'utf8' }).trim() : '';
 const minor = Number(/v1\.(\d+)/.exec(version)?.[1] ?? 0);
-const why = 'skipped: needs root, containerd, and etcd, kube-apiserver and kubelet in KUBEBUILDER_ASSETS';
-/** Not of 127/8, which kubelets refuse. */
-const address = Object.values(networkInterfaces())
-  .flatMap((all) => all ?? [])
-  .find((one) => one.family === 'IPv4' && !one.address.startsWith('127.'))?.address;
-
+const why =
+  'skipped: needs root, an address outside 127/8, CONTAINER_RUNTIME_ENDPOINT or containerd, and etcd, kube-apiserver and kubelet in KUBEBUILDER_ASSETS';
 interface Referring extends KubeObject {
   spec?: { configSource?: NodeConfigSource };
   status?: { config?: NodeConfigStatus };
@@ -39,6 +38,7 @@ interface Referring extends KubeObject {
 describe.skipIf(!canRun || address === undefined)(`relet in front of ${version || `a real kubelet (${why})`}`, () => {
   const usesNode = minor < 24;
   const dir = canRun ? mkdtempSync(join(tmpdir(), 'relet-real-kubelet-')) : '';
+  const endpoint = runtime === '' ? `unix://${join(dir, 'containerd.sock')}` : runtime;
   const children: ChildProcess[] = [];
   let cluster: Cluster;
   let admin: KubeClient;
@@ -50,7 +50,7 @@ describe.skipIf(!canRun || address === undefined)(`relet in front of ${version |
     [kubeletPort, healthzPort] = [await freePort(), await freePort()];
     local = localConfig();
     writeFileSync(join(dir, 'kubelet.yaml'), local);
-    launch('containerd', 'containerd', ['--config', containerdConfig(dir)]);
+    if (runtime === '') launch('containerd', 'containerd', ['--config', containerdConfig(dir)]);
     const gate = usesNode ? ['--feature-gates=DynamicKubeletConfig=true'] : [];
     cluster = await realCluster(assets, gate);
     admin = cluster.client('admin');
@@ -59,16 +59,17 @@ describe.skipIf(!canRun || address === undefined)(`relet in front of ${version |
       const kubeconfig = await controllerKubeconfig(cluster);
       launch('controller', process.execPath, [executable, 'controller', '--kubeconfig', kubeconfig, '--leader-elect']);
     }
-    await until('containerd answers', async () => existsSync(join(dir, 'containerd.sock')));
+    await until('the container runtime is there', async () => existsSync(endpoint.replace('unix://', '')));
     startNode();
-    await until('Ready', async () => {
+    const isReady = async () => {
       const node = await admin.get<KubeObject>(nodes, { name: 'node-a' }).catch(() => undefined);
       const { conditions = [] } = (node?.status ?? {}) as { conditions?: { type: string; status: string }[] };
       return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
-    });
+    };
+    await until('Ready', isReady, () => kubeletExit(logOf('node')));
   }, 180_000);
   afterAll(async () => {
-    for (const child of children.reverse()) await ended(child);
+    for (const child of children.reverse()) await endProcess(child);
     await cluster?.close();
     // The kubelet mounts its directory upon itself.
     spawnSync('umount', ['-l', join(dir, 'root')]);
@@ -83,13 +84,12 @@ describe.skipIf(!canRun || address === undefined)(`relet in front of ${version |
   }
 
   function startNode(): ChildProcess {
-    const runtime = `unix://${join(dir, 'containerd.sock')}`;
     return launch('node', process.execPath, [
       ...[executable, 'kubelet', `--dynamic-config-dir=${join(dir, 'dynamic')}`, '--trial-duration=5s'],
       ...[`--kubelet-binary=${join(assets, 'kubelet')}`, '--metrics-bind-address=0'],
       ...[`--kubeconfig=${cluster.kubeconfig('system:node:node-a')}`, `--config=${join(dir, 'kubelet.yaml')}`],
       ...[`--root-dir=${join(dir, 'root')}`, `--cert-dir=${join(dir, 'pki')}`],
-      ...['--hostname-override=node-a', `--node-ip=${address}`, `--container-runtime-endpoint=${runtime}`],
+      ...['--hostname-override=node-a', `--node-ip=${address}`, `--container-runtime-endpoint=${endpoint}`],
       ...(usesNode ? ['--container-runtime=remote'] : []),
     ]);
   }
@@ -107,6 +107,7 @@ cgroupsPerQOS: false
 enforceNodeAllocatable: []
 failSwapOn: false
 makeIPTablesUtilChains: false
+${cgroupLines(minor).join('\n')}
 authentication: {anonymous: {enabled: false}, webhook: {enabled: true}}
 authorization: {mode: Webhook}
 ${more}`;
@@ -127,13 +128,16 @@ ${more}`;
     await admin.create(configMaps, { namespace: 'relet-system' }, object);
   }
 
-  async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-    for (const end = Date.now() + 90_000; !(await isSo()); await new Promise((resolve) => setTimeout(resolve, 50)))
-      if (Date.now() > end) {
-        const end = (name: string) => readFileSync(join(dir, `${name}.log`), 'utf8').slice(-3000);
-        const tail = `${end('node')}\n${usesNode ? '' : end('controller')}`;
-        throw new Error(`never came true: ${what}\n${JSON.stringify(await status().catch(String))}\n${tail}`);
-      }
+  const logOf = (name: string) => readFileSync(join(dir, `${name}.log`), 'utf8');
+
+  function until(what: string, isSo: () => Promise<boolean>, hopeless: () => string | undefined = () => undefined) {
+    let seen = '';
+    const ask = async () => {
+      seen = await status().then(JSON.stringify, String);
+      return isSo();
+    };
+    const logs = () => ['node', ...(usesNode ? [] : ['controller'])].map((name) => logOf(name).slice(-3000));
+    return eventually(what, ask, { hopeless, seen: () => [seen, ...logs()].join('\n') });
   }
 
   const untilActive = (name: string | undefined) =>
@@ -251,13 +255,4 @@ conf_dir = "${join(dir, 'cni-conf')}"
 `,
   );
   return file;
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGTERM');
-  const hard = setTimeout(() => child.kill('SIGKILL'), 20_000);
-  await gone;
-  clearTimeout(hard);
 }

@@ -5,6 +5,7 @@ import { isNotFound } from '../../src/kube/api-error.js';
 import type { KubeClient } from '../../src/kube/client.js';
 import { configMaps, nodeConfigs, roleBindings } from '../../src/kube/resource-type.js';
 import { boundNodes, grantName, type RoleBinding } from '../../src/rollout/grant-objects.js';
+import { eventually } from '../eventually.js';
 import type { Cluster } from './cluster.js';
 import { type ClusterNode, configMapObject, point, startNode, write } from './cluster-node.js';
 
@@ -66,9 +67,4 @@ export async function exists(asked: Promise<unknown>): Promise<boolean> {
   }
 }
 
-export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 25))) {
-    if (await isSo()) return;
-    if (Date.now() > end) throw new Error(`never came true: ${what}`);
-  }
-}
+export const until = (what: string, isSo: () => Promise<boolean>): Promise<boolean> => eventually(what, isSo);

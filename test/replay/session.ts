@@ -2,6 +2,7 @@
 
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
+import { eventually } from '../eventually.js';
 import type { Request } from './record.js';
 
 export interface Target {
@@ -22,7 +23,6 @@ export interface WatchAnswer extends Answer {
 }
 
 /** How long a watch may take to bring what was recorded. */
-const patienceMs = 4000;
 
 export class Session {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 4 });
@@ -60,28 +60,24 @@ export class Session {
     const { response, client } = await this.#open(recorded);
     const events: unknown[] = [];
     let rest = '';
-    const complete = new Promise<void>((resolve) => {
-      if (wanted === 0) resolve();
-      const timer = setTimeout(resolve, patienceMs);
-      const finish = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      response.on('data', (chunk: Buffer) => {
-        const lines = (rest + chunk.toString()).split('\n');
-        rest = lines.pop()!;
-        for (const line of lines.filter((entry) => entry !== '')) {
-          const event = JSON.parse(line) as { type?: string };
-          if (event.type !== 'BOOKMARK') events.push(event);
-        }
-        if (events.length >= wanted) finish();
-      });
-      response.on('end', finish);
-      response.on('error', finish);
+    let isOver = wanted === 0;
+    const finish = () => {
+      isOver = true;
+    };
+    response.on('data', (chunk: Buffer) => {
+      const lines = (rest + chunk.toString()).split('\n');
+      rest = lines.pop()!;
+      for (const line of lines.filter((entry) => entry !== '')) {
+        const event = JSON.parse(line) as { type?: string };
+        if (event.type !== 'BOOKMARK') events.push(event);
+      }
+      if (events.length >= wanted) finish();
     });
+    response.on('end', finish);
+    response.on('error', finish);
     const during: number[] = [];
     for (const step of recorded.during ?? []) during.push((await this.send(step)).status);
-    await complete;
+    await eventually(`${wanted} events of ${recorded.path}`, () => isOver, { seen: () => events });
     if (rest.trim() !== '') events.push(JSON.parse(rest));
     client.destroy();
     return { ...headOf(response), text: '', events, during };

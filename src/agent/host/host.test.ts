@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FullDisk } from '../../../test/crash-disk.js';
+import { eventually } from '../../../test/eventually.js';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
 import { silentLog } from '../../log.js';
@@ -43,7 +44,7 @@ describe('the environment', () => {
   test('the kubelet gets all of it and its token, but not the pid that the watchdog would have meant', async () => {
     const child = endAfterwards(createHost(env).start(sleeper, 'token'));
     // Between fork and exec the environment is still this process's own.
-    while (environmentOf(child).KUBELET_EXTRA === undefined) await systemClock.sleep(5);
+    await eventually('exec', () => environmentOf(child).KUBELET_EXTRA !== undefined);
     const { WATCHDOG_PID: _relet, ...expected } = env;
     expect(environmentOf(child)).toEqual({ ...expected, [childTokenVariable]: 'token' });
   });

@@ -1,0 +1,13 @@
+/** Ends a process that a test started: asked first, killed when it does not obey. */
+import type { ChildProcess } from 'node:child_process';
+
+const graceMs = 20_000;
+
+export async function endProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const hard = setTimeout(() => child.kill('SIGKILL'), graceMs);
+  await gone;
+  clearTimeout(hard);
+}

@@ -1,0 +1,58 @@
+/** The one way in which tests wait: ask again until it is so. Nothing else in a test sleeps; test/house.test.ts sees to that. */
+
+interface Options {
+  /** What there was to see, for the error. */
+  seen?: () => unknown;
+  /** Why it will never be so, such as a process that has exited: fails at once. */
+  hopeless?: () => string | undefined | false;
+  /** Calls back at every change, so that a state of an instant is seen too; returns how to stop that. */
+  changes?: (changed: () => void) => () => void;
+}
+
+/** Long enough for a busy machine, and shorter than a test's own limit, which could not say what was missing. */
+const limitMs = 90_000;
+const everyMs = 20;
+
+/** Resolves with the first answer that is not false. An error (a failed expect) counts as false; the last one is reported. */
+export async function eventually<T>(
+  what: string,
+  ask: () => T | false | Promise<T | false>,
+  { seen, hopeless, changes }: Options = {},
+): Promise<T> {
+  const answers: T[] = [];
+  let lastError: unknown;
+  const keep = (answer: T | false) => {
+    if (answer !== false) answers.push(answer);
+  };
+  const fail = (error: unknown) => {
+    lastError = error;
+  };
+  const attempt = () => {
+    try {
+      const answer = ask();
+      if (answer instanceof Promise) return answer.then(keep, fail);
+      keep(answer);
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const failure = (why: string) =>
+    new Error([why, ...(lastError ? [`last error: ${lastError}`] : []), ...(seen ? [text(seen())] : [])].join('\n'), {
+      cause: lastError,
+    });
+
+  const stop = changes?.(() => answers.length === 0 && void attempt());
+  try {
+    for (const end = Date.now() + limitMs; ; await new Promise((resolve) => setTimeout(resolve, everyMs))) {
+      await attempt();
+      if (answers.length > 0) return answers[0]!;
+      const why = hopeless?.();
+      if (why) throw failure(`will never come true: ${what}: ${why}`);
+      if (Date.now() > end) throw failure(`never came true: ${what}`);
+    }
+  } finally {
+    stop?.();
+  }
+}
+
+const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value, null, 1));
