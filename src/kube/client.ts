@@ -5,8 +5,8 @@
 import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
 import type { Connection } from './connection.js';
-import type { IdentitySource } from './identity-source.js';
 import { type CallOptions, type ListOptions, type Page, parse, readPages, within } from './pages.js';
+import { Reachability } from './reachability.js';
 import { createRequester, type RawRequest, type RawResponse, type RequesterOptions } from './requester.js';
 import { type ObjectPlace, type ResourceType, resourcePath } from './resource-type.js';
 
@@ -56,16 +56,31 @@ export interface KubeClient {
   raw(request: RawRequest): Promise<RawResponse>;
   /** As raw, but the body is read by the caller as it comes. */
   open: ReturnType<typeof createRequester>['open'];
+  /** Waits before a retry: for `ms`, and then until the server can be reached. Rejects when the signal fires. */
+  pause(ms: number, signal: AbortSignal): Promise<void>;
   /** Closes idle connections. */
   close(): void;
 }
 
 type Named = ObjectPlace & { name: string };
 
-export type ClientOptions = Omit<RequesterOptions, 'source'> & { source: IdentitySource };
+export type ClientOptions = Omit<RequesterOptions, 'onLost'>;
+
+const probeTimeoutMs = 5000;
 
 export function createClient(options: ClientOptions): KubeClient {
-  const requester = createRequester(options);
+  const requester = createRequester({
+    ...options,
+    onAnswer(answer) {
+      reachability.answered();
+      options.onAnswer?.(answer);
+    },
+    onLost: () => reachability.lost(),
+  });
+  const reachability = new Reachability({
+    clock: options.clock,
+    probe: (signal) => requester.raw({ method: 'GET', path: '/version', timeoutMs: probeTimeoutMs, signal }),
+  });
   const call = async <T>(request: RawRequest): Promise<T> => parse(await requester.raw(request), request);
   const write = <T>(method: string, path: string, object: unknown, write: WriteOptions = {}, contentType?: string) =>
     call<T>({
@@ -116,6 +131,7 @@ export function createClient(options: ClientOptions): KubeClient {
       }),
     raw: requester.raw,
     open: requester.open,
+    pause: (ms, signal) => reachability.pause(ms, signal),
     close: requester.close,
   };
 }

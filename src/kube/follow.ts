@@ -3,7 +3,7 @@
  *
  *     list ─► watch ─► (server closed it) ─► watch from the last version
  *       ▲        └─ version too old ─┐
- *       └────── wait, longer each time ◄─ any failure
+ *       └────── wait, longer each time, and until the server can be reached ◄─ any failure
  *
  * Watches resume where they ended, so an idle object costs one request every few minutes.
  */
@@ -48,7 +48,7 @@ const shortestWatchMs = 1000;
 export async function follow<T extends KubeObject>(client: KubeClient, options: FollowOptions<T>): Promise<void> {
   const { signal, random = Math.random, backoff = defaultBackoff } = options;
   // An empty version means: list first.
-  const state = { version: '', failures: 0, doing: 'list' as 'list' | 'watch' };
+  const state: FollowState = { version: '', failures: 0, expired: 0, doing: 'list' };
   while (!signal.aborted) {
     try {
       if (state.version === '') await list(client, options, state);
@@ -58,9 +58,10 @@ export async function follow<T extends KubeObject>(client: KubeClient, options: 
       state.failures++;
       // The server forgot where we were, or refuses the watch, perhaps since the object is no longer ours: ask afresh.
       if (isExpired(error) || isForbidden(error)) state.version = '';
-      if (isExpired(error) && state.failures === 1) continue;
+      // Every restart of an API server does this. Only one that never stops is a reason to wait.
+      if (isExpired(error) && ++state.expired === 1) continue;
       options.onFailure(error, state.doing);
-      await client.clock.sleep(backoffMs(state.failures, backoff, random), signal).catch(() => {});
+      await client.pause(backoffMs(state.failures, backoff, random), signal).catch(() => {});
     }
   }
 }
@@ -68,6 +69,8 @@ export async function follow<T extends KubeObject>(client: KubeClient, options: 
 interface FollowState {
   version: string;
   failures: number;
+  /** Of those, how many were a version that is too old. */
+  expired: number;
   doing: 'list' | 'watch';
 }
 
@@ -100,12 +103,17 @@ async function watchOnce<T extends KubeObject>(client: KubeClient, options: Foll
     heard = true;
     if (event.type !== 'BOOKMARK') onChange(event.type, event.object);
     // Only now: an event that nobody can make sense of is a failure, and heard again after a longer wait.
-    state.failures = 0;
+    succeeded(state);
     state.version = event.object.metadata?.resourceVersion || state.version;
   }
   if (!heard && client.clock.monotonic() - startedMs < shortestWatchMs)
     throw new Error(`WATCH ${type.resource}: the server closed it at once`);
+  succeeded(state);
+}
+
+function succeeded(state: FollowState): void {
   state.failures = 0;
+  state.expired = 0;
 }
 
 function scope<T>({ namespace, name, labelSelector, fieldSelector }: FollowOptions<T>) {

@@ -6,7 +6,7 @@ import { apiError } from './api-error.js';
 import { deadline } from './deadline.js';
 import type { IdentitySource } from './identity-source.js';
 import { leaveOut } from './leave-out.js';
-import { createTransport } from './transport.js';
+import { ConnectionError, createTransport } from './transport.js';
 
 export interface RequesterOptions {
   source: IdentitySource;
@@ -23,6 +23,8 @@ export interface RequesterOptions {
   onWarning?(text: string): void;
   /** Called when the head of an answer is there: what was asked, and how long it took. */
   onAnswer?(answer: { method: string; url: URL; status: number; ms: number }): void;
+  /** Called when there was no answer: the connection was refused, or broke. */
+  onLost?(): void;
 }
 
 export interface RawRequest {
@@ -70,7 +72,7 @@ export function createRequester(options: RequesterOptions): Requester {
     const { method } = request;
     const url = target(connection.server, request);
     const startedMs = clock.monotonic();
-    const response = await transport.open({
+    const sent = transport.open({
       method,
       url,
       headers: { ...credentials.headers, ...contentHeaders(request, options.userAgent) },
@@ -78,6 +80,10 @@ export function createRequester(options: RequesterOptions): Requester {
       tls: credentials.tls,
       proxyUrl: connection.cluster['proxy-url'],
       signal,
+    });
+    const response = await sent.catch((error: unknown) => {
+      if (error instanceof ConnectionError) options.onLost?.();
+      throw error;
     });
     options.onAnswer?.({ method, url, status: response.statusCode!, ms: clock.monotonic() - startedMs });
     for (const text of warnings(response.headers.warning)) options.onWarning?.(text);

@@ -30,6 +30,33 @@ function setUp(options: Partial<WorkQueueOptions> & { endings?: Ending[] } = {})
 }
 
 describe('work queue', () => {
+  test('a retry waits as it is told to, an appointment by the clock', async () => {
+    const waits: number[] = [];
+    let proceed: () => void = () => {};
+    const { queue, clock, started, finishOne } = setUp({
+      endings: [
+        { kind: 'retry', error: new Error('away') },
+        { kind: 'again', afterMs: 500 },
+      ],
+      pause: (ms) => {
+        waits.push(ms);
+        return new Promise((resolve) => {
+          proceed = resolve;
+        });
+      },
+    });
+    queue.add('a');
+    await finishOne();
+    await clock.advance(60_000);
+    expect(started).toHaveLength(1);
+    proceed();
+    await clock.advance(0);
+    expect(started).toHaveLength(2);
+    await finishOne();
+    await clock.advance(500);
+    expect([started.length, waits]).toEqual([3, [100]]);
+  });
+
   test('a name added many times while it waits is worked once', async () => {
     const { queue, started, finishOne } = setUp();
     queue.add('busy');

@@ -22,6 +22,8 @@ export interface WorkQueueOptions {
   workers?: number;
   /** Default 100 ms to 30 s. */
   backoff?: Backoff;
+  /** How a retry waits, such as a client's own `pause`. Default: the clock's sleep. */
+  pause?(ms: number, signal: AbortSignal): Promise<void>;
   /** Passes started per second over a longer time, and how many may start at once. Default: no limit. */
   rate?: { perSecond: number; burst: number };
   onRetry?(key: string, error: unknown, failures: number, waitMs: number): void;
@@ -68,6 +70,10 @@ export class WorkQueue {
 
   /** Not before `ms` from now. A name that already comes sooner stays as it is. */
   addAfter(key: string, ms: number): void {
+    this.#appoint(key, ms, (until) => this.#options.clock.sleep(ms, until));
+  }
+
+  #appoint(key: string, ms: number, wait: (until: AbortSignal) => Promise<void>): void {
     const { clock, signal } = this.#options;
     const atMs = clock.monotonic() + ms;
     const earlier = this.#appointments.get(key);
@@ -75,7 +81,7 @@ export class WorkQueue {
     earlier?.cancel.abort();
     const cancel = new AbortController();
     this.#appointments.set(key, { atMs, cancel });
-    clock.sleep(ms, cancel.signal).then(
+    wait(cancel.signal).then(
       () => this.add(key),
       () => {},
     );
@@ -126,7 +132,8 @@ export class WorkQueue {
   }
 
   #settle(key: string, ending: Ending): void {
-    const { backoff = defaultBackoff, random, onRetry, onGiveUp } = this.#options;
+    const { backoff = defaultBackoff, clock, random, onRetry, onGiveUp } = this.#options;
+    const { pause = (ms: number, until: AbortSignal) => clock.sleep(ms, until) } = this.#options;
     if (ending.kind !== 'retry') this.#failures.delete(key);
     if (ending.kind === 'again') this.addAfter(key, ending.afterMs);
     if (ending.kind === 'give-up') onGiveUp?.(key, ending.error);
@@ -135,7 +142,7 @@ export class WorkQueue {
     this.#failures.set(key, failures);
     const waitMs = backoffMs(failures, backoff, random);
     onRetry?.(key, ending.error, failures, waitMs);
-    this.addAfter(key, waitMs);
+    this.#appoint(key, waitMs, (until) => pause(waitMs, until));
   }
 
   #drop(): void {

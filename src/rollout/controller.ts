@@ -62,17 +62,27 @@ export const newControllerCounters = (): ControllerCounters => ({
 });
 
 const askAgainMs = 10_000;
+const retryMs = 1000;
 /** What only we may have made and somebody took away is made again. */
 const lookAgainMs = 60_000;
 
 /** Until the signal fires. Waits for as long as the API does not serve NodeConfigs. */
 export async function runController(options: ControllerOptions, signal: AbortSignal): Promise<void> {
   const { client, clock, log } = options;
-  for (let asked = 0; !signal.aborted; asked++) {
-    const served = await serves(client, nodeConfigs, { signal }).catch(() => false);
+  let said = '';
+  const say = (text: string, fields?: object) => {
+    if (text !== said) log.info(text, { ...fields });
+    said = text;
+  };
+  while (!signal.aborted) {
+    const served = await serves(client, nodeConfigs, { signal }).catch((error: unknown) => {
+      if (!signal.aborted) say('waiting for the API server', { error });
+      return undefined;
+    });
     if (served) return new Controller(options, signal).run();
-    if (asked === 0) log.info('the API serves no NodeConfigs yet; they come with deploy/');
-    await clock.sleep(askAgainMs, signal).catch(() => {});
+    if (served === false) say('waiting for NodeConfigs to be served, they are installed with deploy/');
+    const wait = served === false ? clock.sleep(askAgainMs, signal) : client.pause(retryMs, signal);
+    await wait.catch(() => {});
   }
 }
 
@@ -99,6 +109,7 @@ class Controller {
       clock,
       signal,
       workers: 8,
+      pause: (ms, until) => options.client.pause(ms, until),
       work: (key) => this.#work(key),
       onRetry: (key, error, failures) => {
         counters.retries++;

@@ -64,6 +64,7 @@ export class ApiSide {
       signal,
       workers: 3,
       backoff,
+      pause: (ms, until) => options.client.pause(ms, until),
       work: (key) => this.#work(key as 'sync' | 'status' | 'events'),
       // Told when it begins and when it lasts; what comes between says nothing new.
       onRetry: (key, error, failures, waitMs) =>

@@ -33,6 +33,8 @@ export interface ChosenReferenceOptions {
   served(signal: AbortSignal): Promise<boolean>;
   /** Remembers across restarts that a NodeConfig was followed. */
   followed(): { read(): FollowedReference | undefined; write(record: FollowedReference): void; remove(): void };
+  /** Waits before a retry, and until the server can be reached. */
+  pause(ms: number, signal: AbortSignal): Promise<void>;
   clock: Clock;
   log: Log;
   /** While the Node is followed: NodeConfigs are asked for at most this often, on occasion. Default 60 s. */
@@ -109,13 +111,13 @@ export class ChosenReference implements Reference {
   }
 
   async #askPatiently(signal: AbortSignal): Promise<ReferenceKind | undefined> {
-    const { clock, log } = this.#options;
+    const { pause, log } = this.#options;
     for (let failures = 1; !signal.aborted; failures++) {
       try {
         return await this.#ask(signal);
       } catch (error) {
         if (failures === 1) log.warn('cannot ask what the API serves, nothing changes meanwhile', { error });
-        await clock.sleep(backoffMs(failures, backoff), signal).catch(() => {});
+        await pause(backoffMs(failures, backoff), signal).catch(() => {});
       }
     }
     return undefined;

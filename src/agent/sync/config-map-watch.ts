@@ -19,6 +19,8 @@ export interface ConfigMapWatchOptions {
 }
 
 const readEveryMs = 60_000;
+/** A server that has just started, or was just told, may not know a permission yet; one that refuses for so long does. */
+const patienceMs = 5000;
 /** A watch that was forbidden is tried again this often, in case the role has grown. */
 const watchAgainMs = 600_000;
 
@@ -69,15 +71,16 @@ export class ConfigMapWatch {
 
   /** Returns why, when watching is forbidden; otherwise only with the signal. */
   async #watch({ namespace, name }: Place, signal: AbortSignal): Promise<unknown> {
-    const { client, log, onChange } = this.#options;
+    const { client, clock, log, onChange } = this.#options;
     const forbidden = new AbortController();
-    let refusals = 0;
+    let forbiddenSinceMs: number | undefined;
     await follow(client, {
       type: configMaps,
       namespace,
       name,
       signal: AbortSignal.any([signal, forbidden.signal]),
       onList: (items) => {
+        forbiddenSinceMs = undefined;
         const version = items.find((item) => item.metadata.name === name)?.metadata.resourceVersion;
         if (version !== this.#seen) onChange();
       },
@@ -85,8 +88,10 @@ export class ConfigMapWatch {
         if (type === 'DELETED' || metadata.resourceVersion !== this.#seen) onChange();
       },
       onFailure: (error, doing) => {
-        // Right after an assignment a server may not know the permission yet; a few refusals in a row mean it.
-        if (isForbidden(error) && ++refusals >= 3) return forbidden.abort(error);
+        if (!isForbidden(error)) forbiddenSinceMs = undefined;
+        else forbiddenSinceMs ??= clock.monotonic();
+        if (clock.monotonic() - (forbiddenSinceMs ?? Number.POSITIVE_INFINITY) >= patienceMs)
+          return forbidden.abort(error);
         log.warn('ConfigMap cannot be followed', { namespace, name, doing, error });
         // A watch that was broken may have missed something; the list that mends it will tell.
       },

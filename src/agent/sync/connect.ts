@@ -67,7 +67,8 @@ export class NodeConnection {
       NodeConfig: new NodeConfigReference({ ...this.#options, client, name: nodeName, lookAtNode }),
     };
     const served = (signal: AbortSignal) => serves(client, nodeConfigs, { signal });
-    return { client, nodeName, reference: new ChosenReference({ ...this.#options, references, served }) };
+    const { pause } = client;
+    return { client, nodeName, reference: new ChosenReference({ ...this.#options, references, served, pause }) };
   }
 
   /** True when the client certificate is past its end; then a kubelet exits, whatever its config says. */

@@ -1,0 +1,104 @@
+/** Retries during an outage: they wait for the server's return, with one probe among them, and then proceed at once. */
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../test/manual-clock.js';
+import { Reachability } from './reachability.js';
+import { ConnectionError } from './transport.js';
+
+const refused = () => new ConnectionError('GET /version', Object.assign(new Error(), { code: 'ECONNREFUSED' }));
+
+function setUp({ random = () => 0, probe }: { random?: () => number; probe?: () => Promise<unknown> } = {}) {
+  const clock = new ManualClock();
+  const probedMs: number[] = [];
+  const reachability = new Reachability({
+    clock,
+    random,
+    probe: () => {
+      probedMs.push(clock.monotonic());
+      return probe?.() ?? Promise.reject(refused());
+    },
+  });
+  const stop = new AbortController();
+  const ended: string[] = [];
+  const pause = (name: string, ms: number, signal = stop.signal) =>
+    void reachability.pause(ms, signal).then(
+      () => ended.push(name),
+      () => ended.push(`${name} aborted`),
+    );
+  return { clock, reachability, probedMs, stop, ended, pause };
+}
+
+describe('reachability', () => {
+  test('a retry waits its backoff while the server answers', async () => {
+    const { clock, ended, pause, probedMs } = setUp();
+    pause('a', 8000);
+    await clock.advance(7999);
+    expect(ended).toEqual([]);
+    await clock.advance(1);
+    expect([ended, probedMs]).toEqual([['a'], []]);
+  });
+
+  test('after an outage of any length the first answer lets every retry proceed at once', async () => {
+    const { clock, reachability, ended, pause, probedMs } = setUp();
+    reachability.lost();
+    for (const name of ['list', 'status', 'sync']) pause(name, 200);
+    await clock.advance(120_000);
+    expect(ended).toEqual([]);
+    const probes = probedMs.length;
+    reachability.answered();
+    await clock.advance(0);
+    expect(ended).toEqual(['list', 'status', 'sync']);
+    await clock.advance(60_000);
+    expect(probedMs).toHaveLength(probes);
+    expect(clock.sleeping).toEqual([]);
+  });
+
+  test('one probe asks for all, soon at first and every 5 s later', async () => {
+    const { clock, reachability, pause, probedMs } = setUp();
+    reachability.lost();
+    for (const name of ['list', 'status', 'sync']) pause(name, 0);
+    await clock.advance(22_000);
+    expect(probedMs).toEqual([200, 600, 1400, 3000, 6200, 11_200, 16_200, 21_200]);
+  });
+
+  test('probes have jitter, so that many nodes do not connect at the same moment', async () => {
+    const { clock, reachability, pause, probedMs } = setUp({ random: () => 1 });
+    reachability.lost();
+    pause('a', 0);
+    await clock.advance(3000);
+    expect(probedMs).toEqual([100, 300, 700, 1500]);
+  });
+
+  test('a request that keeps failing beside a server that answers keeps its growing backoff', async () => {
+    const { clock, reachability, ended, pause } = setUp();
+    reachability.lost();
+    pause('broken', 8000);
+    reachability.answered();
+    await clock.advance(7999);
+    expect(ended).toEqual([]);
+  });
+
+  test('a probe that fails for another reason than the connection ends the wait', async () => {
+    const { clock, reachability, ended, pause } = setUp({ probe: () => Promise.reject(new Error('no credentials')) });
+    reachability.lost();
+    pause('a', 0);
+    await clock.advance(200);
+    expect(ended).toEqual(['a']);
+  });
+
+  test('stopping leaves no timer, and one that stops does not end the probes of another', async () => {
+    const { clock, reachability, ended, pause, stop, probedMs } = setUp();
+    const other = new AbortController();
+    reachability.lost();
+    pause('a', 0);
+    pause('b', 0, other.signal);
+    await clock.advance(1000);
+    stop.abort();
+    await clock.advance(1000);
+    expect(ended).toEqual(['a aborted']);
+    expect(probedMs).toHaveLength(3);
+    other.abort();
+    await clock.advance(0);
+    expect(ended).toEqual(['a aborted', 'b aborted']);
+    expect(clock.sleeping).toEqual([]);
+  });
+});

@@ -1,0 +1,78 @@
+/**
+ * Whether the API server can be reached, as all requests of one client see it:
+ *
+ *     reachable ── a connection is refused or breaks ──► away ── anything is answered ──► reachable
+ *
+ * A retry waits its backoff and then, while the server is away, for its return. So an outage makes no backoff grow, and after
+ * the first answer everything proceeds at once. Meanwhile one probe a client asks whether the server is back, with jitter:
+ * thousands of nodes neither connect at the same moment, nor each with all that they have to do.
+ */
+import type { Clock } from '../clock.js';
+import { type Backoff, backoffMs } from './backoff.js';
+import { TimeoutError } from './deadline.js';
+import { ConnectionError } from './transport.js';
+
+export interface ReachabilityOptions {
+  clock: Clock;
+  /** Asks the server something cheap. Any answer will do; `answered` and `lost` are called as for every request. */
+  probe(signal: AbortSignal): Promise<unknown>;
+  random?: () => number;
+}
+
+const probeBackoff: Backoff = { initialMs: 200, maxMs: 5000 };
+
+export class Reachability {
+  readonly #options: ReachabilityOptions;
+  #isAway = false;
+  readonly #waiting = new Set<() => void>();
+  /** Ends the probes; there while somebody waits. */
+  #probes: AbortController | undefined;
+
+  constructor(options: ReachabilityOptions) {
+    this.#options = options;
+  }
+
+  lost(): void {
+    this.#isAway = true;
+  }
+
+  answered(): void {
+    this.#isAway = false;
+    for (const wake of [...this.#waiting]) wake();
+  }
+
+  /** Waits before a retry: for `ms`, and then until the server can be reached. Rejects when the signal fires. */
+  async pause(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#options.clock.sleep(ms, signal);
+    if (!this.#isAway) return;
+    await new Promise<void>((resolve) => {
+      const leave = () => {
+        signal.removeEventListener('abort', leave);
+        this.#waiting.delete(leave);
+        if (this.#waiting.size === 0) this.#probes?.abort();
+        resolve();
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      this.#waiting.add(leave);
+      if (this.#probes === undefined) void this.#probeUntilLeft();
+    });
+    signal.throwIfAborted();
+  }
+
+  async #probeUntilLeft(): Promise<void> {
+    const { clock, probe, random } = this.#options;
+    this.#probes = new AbortController();
+    const { signal } = this.#probes;
+    for (let failures = 1; !signal.aborted; failures++) {
+      await clock.sleep(backoffMs(failures, probeBackoff, random), signal).catch(() => {});
+      if (signal.aborted) break;
+      await probe(signal).catch((error: unknown) => {
+        // Whatever else is wrong, such as credentials, is for the retries to find.
+        if (!(error instanceof ConnectionError || error instanceof TimeoutError)) this.answered();
+      });
+    }
+    this.#probes = undefined;
+    // Somebody may have come to wait while the last probe ended.
+    if (this.#waiting.size > 0) void this.#probeUntilLeft();
+  }
+}
