@@ -18,7 +18,7 @@ import { clusterRoleBindings, clusterRoles, nodeConfigs, roleBindings, roles } f
 import { type Ending, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import { type ClusterView, followCluster } from './cluster-view.js';
-import { boundNodes, grantBinding, grantName, grantRole } from './grant-objects.js';
+import { boundNodes, grantBinding, grantedConfigMap, grantName, grantRole } from './grant-objects.js';
 import { configMapKey, type GrantFacts, grantedCondition, namedBy, nodesToGrant } from './grants.js';
 import {
   decideGuards,
@@ -135,6 +135,12 @@ class Controller {
     for (const { metadata } of this.#view.nodeConfigs.values()) this.#nodeConfigChanged(metadata.name);
     for (const mirror of this.#view.configMaps.values())
       for (const { metadata } of mirror.values()) this.#add(`grant/${metadata.namespace}/${metadata.name}`);
+    // What earlier leaders granted may have lost its reason while nobody led.
+    for (const mirror of this.#view.bindings.values())
+      for (const { metadata } of mirror.values()) {
+        const configMap = grantedConfigMap(metadata.name);
+        if (configMap !== undefined) this.#add(`grant/${metadata.namespace}/${configMap}`);
+      }
     await this.#queue.stopped;
   }
 

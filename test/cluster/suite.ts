@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { undecidedAnnotation } from '../../src/api/node-config.js';
+import { configLabel, configNamespace, undecidedAnnotation } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { isForbidden } from '../../src/kube/api-error.js';
 import type { KubeClient } from '../../src/kube/client.js';
@@ -14,6 +14,7 @@ import {
   admissionPolicyBindings,
   clusterRoleBindings,
   clusterRoles,
+  configMaps,
   leases,
   nodeConfigs,
   nodes,
@@ -112,6 +113,21 @@ export function clusterSuite({ start, kustomization, guards, hasRules }: SuiteOp
 
   referenceStates(scene, { hasRules });
   greedyParties(scene, { hasPolicies });
+
+  test('a grant whose reason ended while no controller led is taken back by the next leader', async () => {
+    const { admin, cluster, granted, newConfig, operator } = scene;
+    await until('NodeConfig made', () => exists(admin.get(nodeConfigs, { name: 'node-b' })));
+    await newConfig('outlived', 'maxPods: 50');
+    await point(operator, 'node-b', 'outlived');
+    await until('granted', async () => (await granted('outlived')).includes('node-b'));
+    await controller.stop();
+    await point(operator, 'node-b', undefined);
+    const unlabel = { metadata: { labels: { [configLabel]: null } } };
+    await admin.patch(configMaps, { namespace: configNamespace, name: 'outlived' }, unlabel, { as: 'merge' });
+    expect(await granted('outlived')).toEqual(['node-b']);
+    controller = await startController(cluster, { identity: 'next', guards });
+    await until('taken back', async () => (await granted('outlived')).length === 0);
+  }, 60_000);
 
   test('a restart of the API server loses nothing', async () => {
     const { cluster, freshNode, newConfig, operator } = scene;
