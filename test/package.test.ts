@@ -58,6 +58,15 @@ test('it has the program, what a cluster and a host get, and whose code is in it
   );
 });
 
+test('npm warns of no install script: each one that the lockfile has is covered by allowScripts, and no other', () => {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { hasInstallScript?: boolean }>;
+  };
+  const withScripts = Object.keys(packages).filter((path) => packages[path]!.hasInstallScript);
+  const names = withScripts.map((path) => path.replace(/^.*node_modules\//, ''));
+  expect(Object.keys(manifest.allowScripts).sort()).toEqual(names.sort());
+});
+
 test('installed as npm does, behind a symlink, it starts a cluster, changes a node and stops it', () => {
   expect(relet('--version').stdout).toBe(`${manifest.version}\n`);
   const up = relet('up', '--detach', '--nodes', '1', '--port', '0');

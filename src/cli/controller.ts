@@ -1,6 +1,7 @@
 /** `relet controller`: makes a NodeConfig for each Node, and lets each node read exactly the configs it is assigned. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { Option } from 'commander';
 import pkg from '../../package.json' with { type: 'json' };
 import { configNamespaces } from '../api/node-config.js';
 import { systemClock } from '../clock.js';
@@ -14,6 +15,7 @@ import { newControllerCounters, runController } from '../rollout/controller.js';
 import type { GuardChoice } from '../rollout/guards.js';
 import { serveControllerMetrics } from '../rollout/metrics.js';
 import { InvalidArgumentError, oneOf, runVerb, verb } from './command-line.js';
+import { parseTime } from './connection-flags.js';
 import { explained } from './explain-failure.js';
 
 interface Flags {
@@ -23,6 +25,7 @@ interface Flags {
   leaderElectNamespace: string;
   metricsBindAddress: { host: string; port: number } | undefined;
   guards: GuardChoice;
+  guardsSettleTime: number;
   logFormat: 'text' | 'json';
 }
 
@@ -38,6 +41,11 @@ export async function run(args: string[]): Promise<void> {
     .option('--metrics-bind-address <HOST:PORT>', "for /metrics and /healthz; '0' turns it off", address, undefined)
     .addOption(
       oneOf('--guards <HOW>', 'what keeps a node from writing what is not its own', ['auto', 'policy', 'roles']),
+    )
+    .addOption(
+      new Option('--guards-settle-time <TIME>', 'how long the API server may take to enforce new admission policies')
+        .argParser(parseTime)
+        .default(5000, '5s'),
     )
     .addOption(oneOf('--log-format <FORMAT>', 'how to log to stderr', ['text', 'json']))
     .action(control);
@@ -61,10 +69,8 @@ async function control(flags: Flags): Promise<void> {
   let isLeader = false;
   const lead = async (until: AbortSignal) => {
     isLeader = true;
-    await runController(
-      { client, clock, log, counters, namespaces: flags.configNamespaces, guards: flags.guards },
-      until,
-    );
+    const { configNamespaces: namespaces, guards, guardsSettleTime: settleMs } = flags;
+    await runController({ client, clock, log, counters, namespaces, guards, settleMs }, until);
     isLeader = false;
   };
   if (flags.metricsBindAddress)

@@ -24,6 +24,8 @@ export const controllerCommand = (relet: string[], directory: SystemDirectory): 
   ...relet,
   'controller',
   `--kubeconfig=${directory.controllerKubeconfig}`,
+  // The embedded API server enforces a policy from the moment it has stored it.
+  '--guards-settle-time=0s',
 ];
 
 /**

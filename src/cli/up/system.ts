@@ -76,12 +76,13 @@ export async function runSystem(options: SystemOptions): Promise<void> {
     listener.onServer(url);
     const { nodeConfig } = system.settings;
     await applyDeploy(client, nodeConfig ? 'base' : 'namespace');
-    controller.start();
     await forgetSurplusNodes(client, plans);
     keepTaints(client, clock, ended);
     const readiness = followReadiness(client, { since, nodeConfig, signal: ended });
-    const guards = nodeConfig ? applyDeploy(client, 'guards') : undefined;
-    const [late] = await Promise.all([startNodes(plans, kept, readiness, options), guards]);
+    // The controller finds the guards whole, and need not do with less for a moment; the nodes start meanwhile.
+    const guarded = nodeConfig ? applyDeploy(client, 'guards') : Promise.resolve();
+    const controlled = guarded.then(() => controller.start());
+    const [late] = await Promise.all([startNodes(plans, kept, readiness, options), controlled]);
     if (signal.aborted) return;
     listener.onStarted(late);
     await aborted(signal);
