@@ -148,6 +148,16 @@ describe('relet describe and doctor', () => {
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
+  test('describe shows no cause of another version of the config, though its error has the same words', async () => {
+    const { assigned, error } = (await cluster.object('b-3')).status.config!;
+    const configMap = { ...assigned!.configMap!, resourceVersion: '999999' };
+    await node['b-3']!.report({ assigned: { configMap }, error: error! });
+    const { stdout } = await cluster.relet(['describe', 'b-3']);
+    await node['b-3']!.report({ assigned: assigned!, error: error! });
+    expect(stdout).toMatch(/^State: +refused$/m);
+    expect(stdout).not.toMatch(/^Cause:/m);
+  });
+
   test('doctor finds what is wrong, and ends with 1', async () => {
     await cluster.admin.patch(
       nodes,

@@ -288,10 +288,11 @@ export class PlayedNode {
     });
   }
 
-  /** With the event that has the cause, as relet sends it. */
+  /** With the event that has the cause, as a relet sends it that does not report it in its status. */
   async #fail(reason: FaultReason, status: NodeConfigStatus): Promise<void> {
     const error = betaError(new Fault(reason, ''));
-    const { namespace, name } = status.assigned!.configMap!;
+    const { namespace, name, uid, resourceVersion, kubeletConfigKey } = status.assigned!.configMap!;
+    const config = `/api/v1/namespaces/${namespace}/configmaps/${name}, UID: ${uid}, ResourceVersion: ${resourceVersion}, KubeletConfigKey: ${kubeletConfigKey}`;
     await this.#cluster.admin.create(
       events,
       { namespace: 'default' },
@@ -302,7 +303,7 @@ export class PlayedNode {
         involvedObject: { kind: 'Node', name: this.name, uid: this.name },
         type: 'Warning',
         reason: reason === 'forecast' ? 'KubeletConfigRefused' : 'KubeletConfigRolledBack',
-        message: `/api/v1/namespaces/${namespace}/configmaps/${name}: ${error}: port 10250 is taken`,
+        message: `${config}: ${error}: port 10250 is taken`,
         lastTimestamp: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
       },
     );

@@ -24,7 +24,6 @@ import { Pause } from './pause.js';
 import { announce } from './report/announce.js';
 import * as events from './report/events.js';
 import { apiTime } from './report/report.js';
-import { causeOf } from './report/reporter.js';
 import { takeRequest } from './requests.js';
 import { Run } from './run.js';
 import { describe, type SourceOrLocal, sameSource } from './source.js';
@@ -182,7 +181,6 @@ export class Agent {
     await consider(this.#parts, 'assigned', { source }, signal).catch((error) => {
       if (!(error instanceof Fault)) throw error;
       counters.refusals++;
-      this.#api?.tell(events.refused(source, betaError(error), causeOf(error)));
     });
     assign(memory, source, this.#run?.healthy ? this.#run.choice.source : undefined);
     log.info('config assigned', { config: describe(source), key: source?.kubeletConfigKey });

@@ -4,8 +4,12 @@ import { isObject } from './disk/json-record.js';
 export interface Hold {
   since: string;
   why: string;
+  /** The person who asked for it, where that is known. */
+  who?: string;
 }
 
 export function isHold(value: unknown): value is Hold {
-  return isObject(value) && typeof value.since === 'string' && typeof value.why === 'string';
+  return isObject(value) && typeof value.since === 'string' && typeof value.why === 'string' && isText(value.who);
 }
+
+export const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === 'string';

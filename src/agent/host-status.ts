@@ -4,6 +4,7 @@ import { betaError, Fault } from '../api/faults.js';
 import type { Files } from '../atomic-file.js';
 import { lockHolder } from './disk/lock.js';
 import type { Memory, Recorded } from './disk/memory.js';
+import type { Hold } from './hold.js';
 import type { Host } from './host/host.js';
 import { describe } from './source.js';
 
@@ -21,7 +22,7 @@ export interface HostStatus {
   error: string | undefined;
   cause: string | undefined;
   warnings: string[];
-  held: { since: string; why: string } | undefined;
+  held: Hold | undefined;
   /** Configs that are not tried again. */
   failures: { error: string; cause: string; at: string }[];
   /** When the rest was last reported. */

@@ -6,15 +6,17 @@ import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import { isObject } from './disk/json-record.js';
 import type { Memory } from './disk/memory.js';
+import { type Hold, isText } from './hold.js';
+import { apiTime } from './report/report.js';
 import { assign, forgetFailures, sourceOf } from './transitions.js';
 
 export type Request =
   /** Back to the local config, and stay there. */
-  | { verb: 'use-local' }
+  | { verb: 'use-local'; who?: string }
   /** Forget failed trials: what failed may be tried again. */
   | { verb: 'clear-verdict' }
   /** Follow no new assignment. */
-  | { verb: 'hold'; why: string }
+  | { verb: 'hold'; why: string; who?: string }
   /** Follow again. */
   | { verb: 'release' };
 
@@ -23,14 +25,14 @@ export function obey(memory: Memory, request: Request, now: Date): void {
   switch (request.verb) {
     case 'use-local':
       // Held first: otherwise the next look at the API would assign it again.
-      memory.hold.write({ since: now.toISOString(), why: 'use-local was asked for on the host' });
+      memory.hold.write(hold(request, 'relet node use-local', now));
       assign(memory, undefined, sourceOf(memory.lastKnownGood()));
       break;
     case 'clear-verdict':
       forgetFailures(memory);
       break;
     case 'hold':
-      memory.hold.write({ since: now.toISOString(), why: request.why });
+      memory.hold.write(hold(request, request.why, now));
       break;
     case 'release':
       memory.hold.remove();
@@ -38,6 +40,10 @@ export function obey(memory: Memory, request: Request, now: Date): void {
     default:
       request satisfies never;
   }
+}
+
+function hold({ who }: { who?: string }, why: string, now: Date): Hold {
+  return { since: apiTime(now.getTime()), why, ...(who && { who }) };
 }
 
 /** Does what waits in the file, and takes the file away: that is the answer. */
@@ -49,7 +55,7 @@ export function takeRequest({ memory, clock, log }: { memory: Memory; clock: Clo
 }
 
 export function isRequest(value: unknown): value is Request {
-  if (!isObject(value)) return false;
+  if (!isObject(value) || !isText(value.who)) return false;
   if (value.verb === 'hold') return typeof value.why === 'string';
   return value.verb === 'use-local' || value.verb === 'clear-verdict' || value.verb === 'release';
 }

@@ -40,9 +40,20 @@ export interface NodeConfigObjectStatus {
   warnings?: string[];
   /** The last changes of what runs, newest first. */
   changes?: ConfigChange[];
+  /** Why, in detail, for the error in `config`. */
+  cause?: string;
+  /** Present while the node follows no new assignment. */
+  held?: HeldState;
   /** Configs changed in quick succession: the newest one is used only from this time on. */
   restartDelayedUntil?: string;
   agentVersion?: string;
+}
+
+/** Somebody on the host decided that the node follows no new assignment until it is released there. */
+export interface HeldState {
+  since?: string;
+  why?: string;
+  who?: string;
 }
 
 export interface TrialState {

@@ -5,8 +5,17 @@
  */
 import { historyAnnotation } from '../api/config-history.js';
 import { sameReference, sourceName } from '../api/config-state.js';
-import { agentVersionAnnotation, restartDelayedAnnotation, trialEndsAnnotation } from '../api/node-annotations.js';
+import {
+  agentVersionAnnotation,
+  causeAnnotation,
+  heldAnnotation,
+  readCause,
+  readHeld,
+  restartDelayedAnnotation,
+  trialEndsAnnotation,
+} from '../api/node-annotations.js';
 import type { NodeCondition } from '../api/node-condition.js';
+import type { HeldState } from '../api/node-config.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import type { CallOptions, KubeClient, ListOptions } from './client.js';
@@ -35,6 +44,10 @@ export interface ConfiguredNode {
   condition: { status: string; reason: string; message: string; since: string } | undefined;
   /** When the trial under way is over, if the node tells. */
   trialEndsAt: string | undefined;
+  /** Why, in detail, for status.error; undefined also where an older relet runs. */
+  cause?: string | undefined;
+  /** It follows no new assignment until it is released on its host. */
+  held?: HeldState | undefined;
   /** Configs changed in quick succession, so it restarts its kubelet with the newest only at this time. */
   restartDelayedUntil?: string | undefined;
   /** Fields that flags of its kubelet set, if the node tells. */
@@ -161,6 +174,8 @@ function fromNode({ metadata, spec, status }: Node): ConfiguredNode {
     },
     trialEndsAt: annotations[trialEndsAnnotation],
     restartDelayedUntil: annotations[restartDelayedAnnotation],
+    cause: readCause(annotations[causeAnnotation], status?.config ?? {}),
+    held: readHeld(annotations[heldAnnotation]),
     pinnedByFlags: undefined,
     warnings: [],
     agentVersion: annotations[agentVersionAnnotation],

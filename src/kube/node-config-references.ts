@@ -91,6 +91,8 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     condition: ok && { status: ok.status, reason: ok.reason, message: ok.message, since: ok.lastTransitionTime },
     trialEndsAt: status?.trial?.endsAt,
     restartDelayedUntil: status?.restartDelayedUntil,
+    cause: status?.config?.error === undefined ? undefined : status.cause,
+    held: status?.held,
     pinnedByFlags: status?.pinnedByFlags,
     warnings: status?.warnings ?? [],
     agentVersion: status?.agentVersion,

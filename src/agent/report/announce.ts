@@ -20,6 +20,7 @@ export function announce(parts: Parts, run: Run | undefined): void {
       pinnedByFlags: run.choice.accepted.pinnedByFlags,
     }),
     trial: run && trialState(parts, run),
+    held: memory.hold.read(),
   });
   if (run?.alive) reporter.publish();
 }

@@ -1,4 +1,5 @@
 /** Events about the Node: what upstream told (a changed config), and what it kept silent (refusal, rollback, graduation). */
+import { shorten } from '../../shorten.js';
 import { apiPath, type SourceOrLocal } from '../source.js';
 
 export interface EventText {
@@ -44,7 +45,7 @@ export function eventObject(node: string, { type, reason, message }: EventText, 
     involvedObject: { kind: 'Node', name: node, uid: node },
     type,
     reason,
-    message: message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message,
+    message: shorten(message, longestMessage),
     source: { component: 'kubelet', host: node },
     firstTimestamp: time,
     lastTimestamp: time,

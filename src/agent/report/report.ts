@@ -1,8 +1,9 @@
 /** What a node says about its config, in every dialect: status.config (beta) and the condition ConfigOK (alpha). Pure. */
 
 import { alphaReason, betaError, type Fault } from '../../api/faults.js';
-import type { TrialState } from '../../api/node-config.js';
+import type { HeldState, TrialState } from '../../api/node-config.js';
 import type { NodeConfigStatus } from '../../api/node-config-source.js';
+import { shorten } from '../../shorten.js';
 import { asNodeConfigSource, type SourceOrLocal, sameSource } from '../source.js';
 
 export interface Report {
@@ -23,6 +24,8 @@ export interface Report {
   pinnedByFlags?: string[];
   /** Configs changed in quick succession, so the kubelet is restarted with the newest one only at this time. */
   restartDelayedUntil?: string;
+  /** The node follows no new assignment. */
+  held?: HeldState;
   /** The node was given an init config (`--init-config-dir`): local is then called `init`. */
   initConfig: boolean;
 }
@@ -46,6 +49,25 @@ export function statusConfig(report: Report): NodeConfigStatus {
   };
 }
 
+/** Enough for every message of a kubelet; a rule may quote a value of any length. */
+const longestCause = 2000;
+
+/** Why, in detail, for the error of statusConfig. */
+export function statusCause({ syncFault, fault }: Report): string | undefined {
+  const error = syncFault ?? fault;
+  return error && (shorten(causeOf(error), longestCause) || undefined);
+}
+
+/** The messages of all causes, outermost first. */
+export function causeOf(fault: Error): string {
+  const messages: string[] = [];
+  for (let cause = fault.cause; cause !== undefined && messages.length < 10; ) {
+    messages.push(cause instanceof Error ? cause.message : String(cause));
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return messages.join(': ');
+}
+
 export function configOk(report: Report): ConditionText {
   const { assigned, active, fault, syncFault } = report;
   const name = (source: SourceOrLocal) => alphaName(source, report.initConfig);
@@ -63,4 +85,9 @@ export function configOk(report: Report): ConditionText {
 export function alphaName(source: SourceOrLocal, initConfig: boolean): string {
   if (source !== undefined) return `(UID: ${JSON.stringify(source.uid)})`;
   return initConfig ? '(init)' : '(default)';
+}
+
+/** A person wrote it, and may have written any length. */
+export function boundedHeld({ since, why, who }: HeldState): HeldState {
+  return { ...(since && { since }), ...(why && { why: shorten(why, 1000) }), ...(who && { who: shorten(who, 250) }) };
 }

@@ -8,7 +8,7 @@ import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
 import type { Memory } from '../disk/memory.js';
 import { describe } from '../source.js';
-import { configOk, type Report, statusConfig } from './report.js';
+import { causeOf, configOk, type Report, statusConfig } from './report.js';
 
 export interface ReporterOptions {
   memory: Memory;
@@ -107,14 +107,4 @@ export class Reporter {
     }
     for (const listener of this.#listeners) listener();
   }
-}
-
-/** The messages of all causes, outermost first. */
-export function causeOf(fault: Error): string {
-  const messages: string[] = [];
-  for (let cause = fault.cause; cause !== undefined && messages.length < 10; ) {
-    messages.push(cause instanceof Error ? cause.message : String(cause));
-    cause = cause instanceof Error ? cause.cause : undefined;
-  }
-  return messages.join(': ');
 }

@@ -2,7 +2,8 @@
  * The half of the agent that needs the API: what it follows, what it asks, what it writes. Nothing here decides; it calls
  * `sync` when something may have changed, and keeps writing status and events until the API has them.
  */
-import { Fault } from '../../api/faults.js';
+import { errorKind } from '../../api/config-state.js';
+import { betaError, Fault } from '../../api/faults.js';
 import type { Clock } from '../../clock.js';
 import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../../kube/api-error.js';
 import { backoffMs } from '../../kube/backoff.js';
@@ -12,7 +13,8 @@ import { ConnectionError } from '../../kube/transport.js';
 import { type Ending, WorkQueue } from '../../kube/work-queue.js';
 import type { Log } from '../../log.js';
 import type { AgentParts } from '../agent-parts.js';
-import { type EventText, eventObject } from '../report/events.js';
+import { type EventText, eventObject, refused } from '../report/events.js';
+import { causeOf } from '../report/report.js';
 import type { Reporter } from '../report/reporter.js';
 import { isReady, type NodeView } from '../trial/health.js';
 import { ConfigMapWatch } from './config-map-watch.js';
@@ -49,6 +51,7 @@ export class ApiSide {
   readonly #queue: WorkQueue;
   readonly #events: object[] = [];
   #serial = 0;
+  #toldRefusal: string | undefined;
   #forbiddenSinceMs: number | undefined;
   /** Of the instruction that the pass under way has read. */
   #generation: number | undefined;
@@ -81,7 +84,12 @@ export class ApiSide {
   /** Returns when the signal fired and nothing is under way. */
   async run(): Promise<void> {
     const { reference, reporter, signal } = this.#options;
-    const deaf = reporter.listen(() => this.#queue.add('status'));
+    const onReport = () => {
+      this.#queue.add('status');
+      this.#tellRefusal();
+    };
+    const deaf = reporter.listen(onReport);
+    this.#tellRefusal();
     this.#queue.add('sync');
     this.#queue.add('status');
     await reference.follow(
@@ -101,6 +109,15 @@ export class ApiSide {
     this.#events.push(eventObject(nodeName, event, clock.now(), this.#serial++));
     this.#events.splice(0, this.#events.length - mostWaitingEvents);
     this.#queue.add('events');
+  }
+
+  /** Each refusal once, whether sync or a start of the kubelet found it. A rollback has an event of its own. */
+  #tellRefusal(): void {
+    const { assigned, fault } = this.#options.reporter.report ?? {};
+    const error = fault && betaError(fault);
+    const refusal = fault && errorKind(error!) === 'refused' ? refused(assigned, error!, causeOf(fault)) : undefined;
+    if (refusal && refusal.message !== this.#toldRefusal) this.tell(refusal);
+    this.#toldRefusal = refusal?.message;
   }
 
   /** What the reference says now. */

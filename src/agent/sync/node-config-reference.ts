@@ -17,7 +17,7 @@ import type { KubeClient } from '../../kube/client.js';
 import { follow } from '../../kube/follow.js';
 import { nodeConfigs } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
-import { configOk, type Report, statusConfig } from '../report/report.js';
+import { boundedHeld, configOk, type Report, statusCause, statusConfig } from '../report/report.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
 import { targetOf } from './resolve.js';
 
@@ -115,6 +115,7 @@ export function nextStatus(
   const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
   const config = statusConfig(report);
   const changes = withChange(present, config, time);
+  const cause = statusCause(report);
   // Everything of the node's own is said anew; what else stands there is the controller's.
   const {
     trial: _trial,
@@ -122,6 +123,8 @@ export function nextStatus(
     warnings: _warnings,
     changes: _changes,
     restartDelayedUntil: _delayed,
+    cause: _cause,
+    held: _held,
     ...others
   } = present;
   return {
@@ -134,6 +137,8 @@ export function nextStatus(
     ...(report.pinnedByFlags?.length && { pinnedByFlags: report.pinnedByFlags }),
     ...(report.warnings.length > 0 && { warnings: report.warnings }),
     ...(changes.length > 0 && { changes }),
+    ...(cause && { cause }),
+    ...(report.held && { held: boundedHeld(report.held) }),
     ...(report.restartDelayedUntil && { restartDelayedUntil: report.restartDelayedUntil }),
   };
 }

@@ -1,7 +1,14 @@
 /** The reference as Kubernetes had it: Node.spec.configSource, reported in Node.status. */
 import { isDeepStrictEqual } from 'node:util';
 import { Fault } from '../../api/faults.js';
-import { agentVersionAnnotation, restartDelayedAnnotation, trialEndsAnnotation } from '../../api/node-annotations.js';
+import {
+  agentVersionAnnotation,
+  causeAnnotation,
+  causeText,
+  heldAnnotation,
+  restartDelayedAnnotation,
+  trialEndsAnnotation,
+} from '../../api/node-annotations.js';
 import type { NodeCondition } from '../../api/node-condition.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../../api/node-config-source.js';
 import type { KubeObject } from '../../api/object.js';
@@ -11,7 +18,7 @@ import type { KubeClient } from '../../kube/client.js';
 import { follow } from '../../kube/follow.js';
 import { nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
-import { configOk, type Report, statusConfig } from '../report/report.js';
+import { boundedHeld, configOk, type Report, statusCause, statusConfig } from '../report/report.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
 import { targetOf } from './resolve.js';
 
@@ -122,10 +129,13 @@ const sameEndMs = 5000;
 /** Annotations that must change; undefined when all are as they should be. */
 function toldBeside({ metadata }: Node, report: Report, version: string): Record<string, string | null> | undefined {
   const present = metadata.annotations ?? {};
+  const cause = statusCause(report);
   const wanted: Record<string, string | undefined> = {
     [agentVersionAnnotation]: version,
     [trialEndsAnnotation]: sameEnd(present[trialEndsAnnotation], report.trial?.endsAt),
     [restartDelayedAnnotation]: report.restartDelayedUntil,
+    [causeAnnotation]: cause && causeText(statusConfig(report), cause),
+    [heldAnnotation]: report.held && JSON.stringify(boundedHeld(report.held)),
   };
   const changed = Object.entries(wanted).filter(([name, value]) => value !== present[name]);
   if (changed.length === 0) return undefined;

@@ -71,7 +71,7 @@ export type Goal = 'active' | 'lastKnownGood' | 'ok';
 export function reaches(node: ConfiguredNode, goal: Goal): 'yes' | 'not yet' | 'never' {
   const state = configState(node);
   if (state === 'refused' || state === 'rolled back') return 'never';
-  if (state === 'waiting') return 'not yet';
+  if (state === 'waiting') return node.held === undefined ? 'not yet' : 'never';
   if (goal === 'ok') return node.status.error === undefined ? 'yes' : 'not yet';
   return goal === 'active' || state !== 'trial' ? 'yes' : 'not yet';
 }

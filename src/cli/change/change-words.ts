@@ -2,6 +2,7 @@
 import { sourceText } from '../../api/config-history.js';
 import { sourceName } from '../../api/config-state.js';
 import type { ConfigMap } from '../config-maps.js';
+import { heldText, releaseHint } from '../look/state-sentence.js';
 import type { Session } from '../session.js';
 import { wrap } from '../wrap.js';
 import type { NodeChange } from './change.js';
@@ -29,6 +30,8 @@ export function endText(
       return `${paint.red(withState(end.kind, end.error))}${details}`;
     case 'cannot follow':
       return `${paint.red('not active')}: ${end.error}${details}`;
+    case 'held':
+      return `${paint.yellow('not active')}: the node is ${heldText(end.held)}; ${releaseHint}`;
     case 'changed':
       return `${paint.yellow('changed again')} by somebody else meanwhile; 'relet history ${node}' shows by whom`;
     case 'gone':

@@ -13,6 +13,7 @@ import type { NodeConfigSource } from '../../api/node-config-source.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
 import { type ConfigMap, ensureConfigMap, removeConfigMap } from '../config-maps.js';
+import { heldText, releaseHint } from '../look/state-sentence.js';
 import { type Progress, showProgress } from '../progress.js';
 import type { Session } from '../session.js';
 import { printError } from '../write-out.js';
@@ -72,6 +73,12 @@ async function preflight(session: Session, verb: string, changes: NodeChange[], 
   if (!options.wait && changes.length > options.maxUnavailable)
     throw new CannotRun(
       `--no-wait would change ${changes.length} nodes at once; say --max-unavailable ${changes.length} if that is meant`,
+    );
+  // With --no-wait the reference is only written, and followed whenever the node is released.
+  const held = changes.find(({ node }) => node.held !== undefined)?.node;
+  if (held !== undefined && options.wait)
+    throw new CannotRun(
+      `${held.name} is ${heldText(held.held!)}; it follows no new assignment, so nothing was changed. To continue, ${releaseHint}, or use --no-wait to assign the config now and have the node use it when it is released`,
     );
   const [first] = changes;
   if (first !== undefined) await writeReference(session, first, { by: 'relet', verb, dryRun: true });
@@ -140,7 +147,7 @@ async function changeOne(
     timeoutMs: options.timeout,
     onProgress: (text) => progress.at(name, text),
   });
-  const cause = 'error' in end ? await causeOfError(session, name, end.error) : undefined;
+  const cause = 'error' in end ? await causeOfError(session, end.reported) : undefined;
   progress.end(name, endText(session, name, target, end, cause));
   return end;
 }

@@ -1,4 +1,5 @@
 /** Follows one node until a change is through, or until it is clear that it will not be. */
+import type { HeldState } from '../../api/node-config.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { events } from '../../kube/resource-type.js';
 import { oneLine } from '../../visible-text.js';
@@ -7,7 +8,9 @@ import { type ChangeProgress, changeProgress, type Wish } from './change-progres
 
 export type ChangeEnd =
   | { kind: 'active'; proven: boolean }
-  | { kind: 'refused' | 'rolled back' | 'cannot follow'; error: string }
+  /** `reported`: the node as it was then. */
+  | { kind: 'refused' | 'rolled back' | 'cannot follow'; error: string; reported: ConfiguredNode }
+  | { kind: 'held'; held: HeldState }
   | { kind: 'changed' | 'gone' | 'timed out' | 'interrupted' };
 
 export interface FollowChange {
@@ -35,7 +38,9 @@ export async function followChange(session: Session, options: FollowChange): Pro
   const look = (node: ConfiguredNode | undefined) => {
     if (node === undefined) return done.abort({ kind: 'gone' } satisfies ChangeEnd);
     const progress = changeProgress(node, wish);
-    const end = endOf(progress);
+    if (progress.kind === 'asked' && node.held !== undefined)
+      return done.abort({ kind: 'held', held: node.held } satisfies ChangeEnd);
+    const end = endOf(progress, node);
     const doubtful = 'doubtful' in progress ? progress.error : undefined;
     // The Node changes for other reasons too (heartbeats), and the same error goes on counting.
     if (doubt?.error !== doubtful) {
@@ -63,8 +68,9 @@ export async function followChange(session: Session, options: FollowChange): Pro
   }
 }
 
-function endOf(progress: ChangeProgress): ChangeEnd | undefined {
+function endOf(progress: ChangeProgress, reported: ConfiguredNode): ChangeEnd | undefined {
   if (progress.kind === 'asked' || progress.kind === 'taken') return undefined;
+  if ('error' in progress) return { kind: progress.kind, error: progress.error, reported };
   if (progress.kind !== 'active') return progress;
   return progress.ready ? { kind: 'active', proven: progress.proven } : undefined;
 }
@@ -118,8 +124,14 @@ export async function configEvents({ client, signal }: Session, node: string): P
   }
 }
 
-/** The private cause behind the short words of a status, as the newest event about them tells it. */
-export async function causeOfError(session: Session, node: string, error: string): Promise<string | undefined> {
-  const told = (await configEvents(session, node)).reverse().find(({ message }) => message.includes(`: ${error}: `));
+/** Why, in detail, for the error in the status. A relet that does not report it has it in an event, if that is still there. */
+export async function causeOfError(session: Session, node: ConfiguredNode): Promise<string | undefined> {
+  const { error, assigned } = node.status;
+  if (error === undefined || node.cause !== undefined) return node.cause;
+  const { uid, resourceVersion } = assigned?.configMap ?? {};
+  const config = uid === undefined ? 'local config: ' : `, UID: ${uid}, ResourceVersion: ${resourceVersion}, `;
+  const told = (await configEvents(session, node.name))
+    .reverse()
+    .find(({ message }) => message.includes(config) && message.includes(`: ${error}: `));
   return told?.message.slice(told.message.indexOf(`: ${error}: `) + error.length + 4);
 }

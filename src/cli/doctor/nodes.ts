@@ -5,6 +5,7 @@ import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { leases } from '../../kube/resource-type.js';
 import { askRunning } from '../effective-config.js';
 import { pinnedNow } from '../look/pinned-fields.js';
+import { releaseHint } from '../look/state-sentence.js';
 import type { Session } from '../session.js';
 import { type Diagnosis, someOf } from './doctor.js';
 
@@ -57,6 +58,13 @@ export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
     const remedy = remedies[state];
     if (remedy !== undefined) found.push({ level: levels[state] ?? 'ok', what: `${state}: ${someOf(names)}`, remedy });
   }
+  const held = nodes.filter((node) => node.held !== undefined).map(({ name }) => name);
+  if (held.length > 0)
+    found.push({
+      level: 'warning',
+      what: `held, and follow no new assignment: ${someOf(held)}`,
+      remedy: `'relet describe NODE' shows since when and why; ${releaseHint}`,
+    });
   const cannot = nodes.filter(({ status }) => status.error?.startsWith('failed to sync: '));
   for (const { name, status } of cannot.slice(0, 5))
     found.push({

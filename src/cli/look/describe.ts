@@ -13,14 +13,13 @@ import type { Terminal } from '../terminal.js';
 import { wrap } from '../wrap.js';
 import { stateText } from './node-row.js';
 import { type PinnedField, pinnedNow } from './pinned-fields.js';
-import { stateSentence } from './state-sentence.js';
+import { heldText, stateSentence } from './state-sentence.js';
 
 export const describe = (name: string, options: ConnectionOptions): Promise<void> =>
   withSession(options, async (session) => {
     const node = await session.references.get(nodeName(name), { signal: session.signal });
     const told = await configEvents(session, node.name);
-    const { error } = node.status;
-    const cause = error === undefined ? undefined : await causeOfError(session, node.name, error);
+    const cause = await causeOfError(session, node);
     const running = await askRunning(session, node);
     const pinned = running === undefined ? [] : await pinnedNow(session, node, running);
     session.terminal.print(page(session, node, { told, cause, pinned, answers: running !== undefined }));
@@ -52,6 +51,7 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
     ['Active', exact('active')],
     ['Last known good', exact('lastKnownGood')],
     ['State', paintState(terminal, node, stateText(node, nowMs))],
+    ['Held', node.held && heldText(node.held)],
     ['Error', status.error],
     ['Cause', known.cause],
     [

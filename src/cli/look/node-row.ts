@@ -15,6 +15,8 @@ export interface NodeObject {
   spec: { configSource?: ConfiguredNode['configSource'] };
   status: ConfiguredNode['status'] & {
     state: string;
+    cause?: string;
+    held?: ConfiguredNode['held'];
     trialEndsAt?: string;
     ready: string;
     kubeletVersion: string;
@@ -31,8 +33,10 @@ export function nodeObject(node: ConfiguredNode): NodeObject {
     metadata: { name: node.name, creationTimestamp: node.createdAt, labels: node.labels },
     spec: { ...(configSource && { configSource }) },
     status: {
-      state,
+      state: node.held === undefined ? state : 'held',
       ...node.status,
+      ...(node.cause !== undefined && { cause: node.cause }),
+      ...(node.held !== undefined && { held: node.held }),
       ...(state === 'trial' && trialEndsAt && { trialEndsAt }),
       ready: node.ready,
       kubeletVersion: node.kubeletVersion,
@@ -41,8 +45,9 @@ export function nodeObject(node: ConfiguredNode): NodeObject {
   };
 }
 
-/** `trial 4m12s left`, where the node tells when it ends. */
+/** `trial 4m12s left`, where the node reports when it ends; `held` whatever it runs, since it follows nothing new. */
 export function stateText(node: ConfiguredNode, nowMs: number): string {
+  if (node.held !== undefined) return 'held';
   const state = configState(node);
   const ends = Date.parse(node.trialEndsAt ?? '');
   if (state !== 'trial' || Number.isNaN(ends)) return state;

@@ -2,9 +2,24 @@
 
 import { sourceText } from '../../api/config-history.js';
 import { configState, errorKind, sourceName } from '../../api/config-state.js';
+import type { HeldState } from '../../api/node-config.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 
+/** `held since … by ann: repairs`, as far as it is known. */
+export function heldText({ since, who, why }: HeldState): string {
+  return `held${since ? ` since ${since}` : ''}${who ? ` by ${who}` : ''}${why ? `: ${why}` : ''}`;
+}
+
+export const releaseHint = "run 'relet node release' on its host to release it";
+
 export function stateSentence(node: ConfiguredNode): string {
+  const { held } = node;
+  if (held === undefined) return sentence(node);
+  const isHeld = `It is ${heldText(held)}. It follows no new assignment until it is released: ${releaseHint}.`;
+  return configState(node) === 'waiting' ? isHeld : `${isHeld} ${sentence(node)}`;
+}
+
+function sentence(node: ConfiguredNode): string {
   const { name, status } = node;
   const wanted = sourceText(sourceName(node.configSource));
   const runs = sourceText(sourceName(status.active));

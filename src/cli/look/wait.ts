@@ -1,4 +1,5 @@
 /** `relet wait NODE... --for=…`: for scripts. 0 all reached it, 1 one never will as it is, 3 out of time. */
+import { configState } from '../../api/config-state.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
 import { type Goal, reaches } from '../change/change-progress.js';
@@ -8,6 +9,7 @@ import { checkSelector, nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { printError } from '../write-out.js';
 import { stateText } from './node-row.js';
+import { heldText, releaseHint } from './state-sentence.js';
 
 export interface WaitOptions extends ConnectionOptions {
   for: Goal;
@@ -126,7 +128,7 @@ function conclude(reason: End, { waiting, failure }: Lookout, { for: goal, timeo
   if (typeof reason !== 'string') {
     process.exitCode = 1;
     printError(
-      `relet: ${reason.name} will not reach '${goal}': ${withState(stateText(reason, Date.now()), reason.status.error ?? '')}; see 'relet describe ${reason.name}'`,
+      `relet: ${reason.name} will not reach '${goal}': ${whyNever(reason)}; see 'relet describe ${reason.name}'`,
     );
     return;
   }
@@ -135,4 +137,11 @@ function conclude(reason: End, { waiting, failure }: Lookout, { for: goal, timeo
   const states = [...waiting.values()].slice(0, 10).map((node) => `${node.name} (${stateText(node, Date.now())})`);
   const more = waiting.size > 10 ? ` and ${waiting.size - 10} more` : '';
   printError(`relet: not '${goal}' after ${timeout / 1000} s: ${states.join(', ')}${more}`);
+}
+
+function whyNever({ held, cause, status, ...node }: ConfiguredNode): string {
+  const { error } = status;
+  if (held !== undefined && error === undefined) return `${heldText(held)}; ${releaseHint}`;
+  const state = configState({ ...node, status });
+  return `${withState(state, error ?? '')}${cause === undefined ? '' : ` (${cause})`}`;
 }

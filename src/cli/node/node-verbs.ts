@@ -39,13 +39,19 @@ export async function run(args: string[]): Promise<void> {
   view(add('view', 'Print a config as the kubelet gets it'));
   const ask = (name: string, description: string, request: Request) =>
     add(name, description).action((options: DirOption) => order(options, request));
-  ask('use-local', 'Go back to the local config and stay there (release lets go)', { verb: 'use-local' });
+  ask('use-local', 'Go back to the local config and stay there (release lets go)', { verb: 'use-local', ...who() });
   ask('clear-verdict', 'Forget failed trials: what failed may be tried again', { verb: 'clear-verdict' });
   add('hold', 'Follow no new assignment; what runs goes on')
     .option('--why <text>', 'a word to whoever comes next', 'asked for on the host')
-    .action((options: DirOption & { why: string }) => order(options, { verb: 'hold', why: options.why }));
+    .action((options: DirOption & { why: string }) => order(options, { verb: 'hold', why: options.why, ...who() }));
   ask('release', 'Follow assignments again', { verb: 'release' });
   await runVerb(node, args);
+}
+
+/** Who is at the keyboard, as far as the environment says; root became root with sudo. */
+function who(): { who?: string } {
+  const name = process.env.SUDO_USER ?? process.env.USER;
+  return name ? { who: name } : {};
 }
 
 function open({ dynamicConfigDir: dir }: DirOption): { dir: string; memory: Memory } {
@@ -75,7 +81,7 @@ function asText(status: HostStatus): string {
     ['cause', status.cause],
     ...status.warnings.map((warning): [string, string] => ['warning', warning]),
     ...status.failures.map(({ at, error, cause }): [string, string] => ['failed', `${at}: ${error}: ${cause}`]),
-    ['held', held && `since ${held.since}: ${held.why}`],
+    ['held', held && `since ${held.since}${held.who ? ` by ${held.who}` : ''}: ${held.why}`],
     ['reported', status.reportedAt],
   ];
   return lines

@@ -1,0 +1,66 @@
+/** The cause behind an error is in the status that has the error, also when no event of it is left. */
+import { describe, expect, test } from 'vitest';
+import type { Judge } from '../src/agent/judge/judging.js';
+import { causeAnnotation, readCause } from '../src/api/node-annotations.js';
+import type { NodeConfigObjectStatus } from '../src/api/node-config.js';
+import { type ClusterRig, createClusterRig } from './cluster-rig.js';
+
+const cause = ({ seen, config }: ClusterRig): string | undefined =>
+  seen?.kind === 'NodeConfig'
+    ? (seen.status as NodeConfigObjectStatus).cause
+    : readCause(seen?.metadata.annotations?.[causeAnnotation], config ?? {});
+
+describe.each(['Node', 'NodeConfig'] as const)('through a %s', (through) => {
+  test('a refused config has its cause in the status, and a corrected one none', async () => {
+    const rig = await createClusterRig({ through });
+    await rig.createConfigMap('bad', { kubelet: rig.node.config('kubeAPIQPS: -1') });
+    await rig.point('bad');
+    await rig.until('refused', () => rig.config?.error !== undefined);
+    expect(cause(rig)).toContain('kubeAPIQPS');
+    await rig.patchConfigMap('bad', { data: { kubelet: rig.node.config('# good') } });
+    await rig.until('active', () => rig.config?.active !== undefined && rig.config.error === undefined);
+    expect(cause(rig)).toBeUndefined();
+    if (through === 'Node') expect(rig.seen?.metadata.annotations).not.toHaveProperty([causeAnnotation]);
+  });
+
+  test('a ConfigMap that is missing is the cause of the error about it', async () => {
+    const rig = await createClusterRig({ through });
+    await rig.point('missing');
+    rig.node.clock.advance(6000);
+    await rig.until('an error', () => rig.config?.error !== undefined);
+    expect(cause(rig)).toContain('missing');
+  });
+});
+
+test('a config that is refused at the start of relet has its cause in the status, and an event of its own', async () => {
+  const rig = await createClusterRig({ through: 'NodeConfig' });
+  await rig.createConfigMap('gated', { kubelet: rig.node.config('# gated') });
+  await rig.point('gated');
+  await rig.until('active', () => rig.config?.active !== undefined);
+  await rig.node.stop();
+  const refusing: Judge = {
+    async judge({ checkpoint }) {
+      if (checkpoint !== undefined)
+        return { kind: 'refused', reason: 'validate', cause: new Error('unrecognized feature gate: X'), warnings: [] };
+      const healthz = { host: '127.0.0.1', port: rig.node.healthzPort };
+      return { kind: 'accepted', warnings: [], configFile: undefined, healthz, staticPodPath: undefined };
+    },
+  };
+  rig.node.boot({ judge: refusing });
+  await rig.until('refused', () => rig.config?.error !== undefined);
+  expect(cause(rig)).toBe('unrecognized feature gate: X');
+  const refusals = async () => (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigRefused');
+  await expect
+    .poll(async () => (await refusals()).map(({ message }) => message), { timeout: 20_000 })
+    .toEqual([expect.stringContaining('unrecognized feature gate: X')]);
+});
+
+test('a cause of any length fits into the status', async () => {
+  const rig = await createClusterRig({ through: 'NodeConfig' });
+  await rig.createConfigMap('long', {
+    kubelet: `${rig.node.config()}cpuManagerPolicy: ${'x'.repeat(40_000)}\nkubeAPIQPS: -1\n`,
+  });
+  await rig.point('long');
+  await rig.until('refused', () => rig.config?.error !== undefined);
+  expect(cause(rig)!.length).toBeLessThanOrEqual(2000);
+});
