@@ -25,7 +25,7 @@ export function obey(memory: Memory, request: Request, now: Date): void {
   switch (request.verb) {
     case 'use-local':
       // Held first: otherwise the next look at the API would assign it again.
-      memory.hold.write(hold(request, 'relet node use-local', now));
+      memory.hold.write(hold(request, 'use-local was asked for on the host', now));
       assign(memory, undefined, sourceOf(memory.lastKnownGood()));
       break;
     case 'clear-verdict':
