@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { betaError, Fault, type FaultReason } from '../src/api/faults.js';
+import { pinnedByFlagsAnnotation } from '../src/api/node-annotations.js';
 import { configNamespace } from '../src/api/node-config.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../src/api/node-config-source.js';
 import type { KubeObject } from '../src/api/object.js';
@@ -169,6 +170,8 @@ export interface PlayedOptions {
   config?: KubeletConfig;
   /** Kubelet flags that win over any config. */
   flags?: string[];
+  /** Fields that its relet reports as pinned by flags. */
+  pinned?: string[];
   /** What the node does with a config. `deaf`: nothing reports there. */
   does?: 'run' | 'prove' | 'refuse' | 'roll back' | 'deaf';
 }
@@ -203,10 +206,11 @@ export class PlayedNode {
     const played = new PlayedNode(cluster, name, options, server);
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const { port } = server.address() as AddressInfo;
+    const annotations = options.pinned && { [pinnedByFlagsAnnotation]: options.pinned.join(',') };
     await cluster.admin.create(
       nodes,
       {},
-      { apiVersion: 'v1', kind: 'Node', metadata: { name, labels: options.labels ?? {} } },
+      { apiVersion: 'v1', kind: 'Node', metadata: { name, labels: options.labels ?? {}, annotations } },
     );
     await cluster.admin.patch(nodes, { name, subresource: 'status' }, nodeStatus(port, options), { as: 'merge' });
     if (played.does !== 'deaf') await played.report({});

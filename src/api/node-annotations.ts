@@ -12,6 +12,8 @@ export const agentVersionAnnotation = 'relet.dev/agent-version';
 export const causeAnnotation = 'relet.dev/cause';
 /** Present while the node is held: it follows no new assignment. */
 export const heldAnnotation = 'relet.dev/held';
+/** Fields that flags of its kubelet set, separated by commas; absent when there are none. */
+export const pinnedByFlagsAnnotation = 'relet.dev/pinned-by-flags';
 
 /** With the error and the config it belongs to: others write status.config too, such as an older relet, and leave this. */
 export function causeText(status: NodeConfigStatus, cause: string): string {

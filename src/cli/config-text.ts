@@ -36,6 +36,18 @@ export function readConfigz(answer: string, minor: Minor): RunningConfig {
   return { document: inOrder(document, shape), unsayable };
 }
 
+/** What a document says, with the fields that we do not know. Throws DecodeError when a kubelet of that minor could not read it. */
+export function readWritten(text: string, minor: Minor): KubeletConfig {
+  const { config, isAlpha } = decode(text, { minor, strict: false });
+  const parsed = exactly(readDocument(text, minor).value);
+  const written = isAlpha || !isStruct(parsed) ? config : parsed;
+  return inOrder({ ...header, ...written, ...header }, shapeOf(minor));
+}
+
+/** Equal configs give equal texts, so that nodes share a ConfigMap. */
+export const asConfigText = (document: KubeletConfig, minor: Minor): string =>
+  asYaml(inOrder({ ...header, ...document, ...header }, shapeOf(minor)));
+
 /** Integers beyond 2^53 are real here, and JSON.parse would round them. */
 function exactly(value: Value): unknown {
   switch (value.kind) {

@@ -35,8 +35,8 @@ const groups: Record<string, readonly Verb[]> = {
     looking('doctor', 'Look for what operators trip over, and tell the remedy'),
   ],
   'Change nodes': [
-    changing('edit', 'Change what a node runs with, in an editor'),
-    changing('set', 'Change fields of what nodes run with'),
+    changing('edit', 'Change what a node is assigned, in an editor'),
+    changing('set', 'Change fields of what nodes are assigned'),
     changing('push', 'Store a config as an immutable ConfigMap, named by its content'),
     changing('assign', 'Point nodes at a stored config, one at a time'),
     changing('reset', 'Let nodes go back to their local config'),

@@ -85,6 +85,13 @@ export function shapeOf(minor: Minor): StructShape {
   return root;
 }
 
+/** The shape of a field; undefined where that minor has none. */
+export function shapeAt(path: readonly string[], minor: Minor): Shape | undefined {
+  let shape: Shape | undefined = shapeOf(minor);
+  for (const part of path) shape = shape?.kind === 'struct' ? shape.fields.get(part) : undefined;
+  return shape;
+}
+
 function buildShape(minor: Minor): StructShape {
   const root = struct('', minor, false);
   for (const { path, goType, pointer } of fieldsOf(minor)) {

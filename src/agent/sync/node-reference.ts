@@ -6,6 +6,7 @@ import {
   causeAnnotation,
   causeText,
   heldAnnotation,
+  pinnedByFlagsAnnotation,
   restartDelayedAnnotation,
   trialEndsAnnotation,
 } from '../../api/node-annotations.js';
@@ -136,6 +137,7 @@ function toldBeside({ metadata }: Node, report: Report, version: string): Record
     [restartDelayedAnnotation]: report.restartDelayedUntil,
     [causeAnnotation]: cause && causeText(statusConfig(report), cause),
     [heldAnnotation]: report.held && JSON.stringify(boundedHeld(report.held)),
+    [pinnedByFlagsAnnotation]: report.pinnedByFlags?.join(',') || undefined,
   };
   const changed = Object.entries(wanted).filter(([name, value]) => value !== present[name]);
   if (changed.length === 0) return undefined;

@@ -3,10 +3,13 @@
  * What `edit` and `set` share.
  */
 import { check } from '../../config/check.js';
-import type { Finding, KubeletConfig } from '../../config/model.js';
+import { DecodeError } from '../../config/decode.js';
+import { type Finding, getField, type KubeletConfig } from '../../config/model.js';
+import { withSetting } from '../../config/set-field.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
 import { type Difference, differencesAsText } from '../change-text.js';
+import { asConfigText, readWritten } from '../config-text.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { askRunning, minorOf } from '../effective-config.js';
 import { isWithin, pinnedFields, pinnedNow } from '../look/pinned-fields.js';
@@ -29,8 +32,9 @@ export interface NewText {
   differences: Difference[];
   /** What runs now, where the kubelet could be asked. */
   running: KubeletConfig | undefined;
-  /** See RunningConfig. */
-  unsayable: string[];
+  /** What is assigned and does not run; the new text replaces it, also where that changes nothing that runs. */
+  failed: { source: string; state: string } | undefined;
+  notes: string[];
 }
 
 export async function changeTo(
@@ -40,11 +44,12 @@ export async function changeTo(
   options: ChangeVerbOptions,
 ): Promise<void> {
   const { terminal, namespace } = session;
-  for (const { node, differences } of texts)
-    if (differences.length === 0) terminal.print(`${node.name}: runs with that already, nothing to change`);
-  const wanted = texts.filter(({ differences }) => differences.length > 0);
+  const isChange = ({ differences, failed }: NewText) => differences.length > 0 || failed !== undefined;
+  for (const { node } of texts.filter((text) => !isChange(text)))
+    terminal.print(`${node.name}: has that already, nothing to change`);
+  const wanted = texts.filter(isChange);
   if (wanted.length === 0) return;
-  for (const { node, text } of wanted) refuseErrors(node, text);
+  for (const { node, text, running } of wanted) refuseErrors(node, text, running);
   const changes = configMapsFor(wanted, { name: options.name, key: options.key, namespace });
   for (const group of alike(wanted)) terminal.print(await groupText(session, group));
   const who = wanted.length === 1 ? wanted[0]!.node.name : `${wanted.length} nodes`;
@@ -60,13 +65,29 @@ export function decline({ terminal }: Session): void {
   process.exitCode = 1;
 }
 
-/** The errors of a text for this node's kubelet; warnings are left out. */
-export function errorsIn(node: ConfiguredNode, text: string): Finding[] {
-  return check(text, { minor: minorOf(node) }).findings.filter(({ severity }) => severity === 'error');
+/** The errors of a text for this node's kubelet; warnings are left out. Where a flag has the value, the flag's counts. */
+export function errorsIn(node: ConfiguredNode, text: string, running?: KubeletConfig): Finding[] {
+  const minor = minorOf(node);
+  const errors = (document: string) =>
+    check(document, { minor }).findings.filter(({ severity }) => severity === 'error');
+  const found = errors(text);
+  const pinned = running === undefined ? [] : (node.pinnedByFlags ?? []);
+  if (found.length === 0 || pinned.length === 0) return found;
+  try {
+    const withFlags = pinned.reduce(
+      (document, path) => withSetting(document, { path: path.split('.'), value: getField(running!, path) }),
+      readWritten(text, minor),
+    );
+    const left = new Set(errors(asConfigText(withFlags, minor)).map(({ path, message }) => `${path}\n${message}`));
+    return found.filter(({ path, message }) => left.has(`${path}\n${message}`));
+  } catch (error) {
+    if (error instanceof DecodeError) return found;
+    throw error;
+  }
 }
 
-export function refuseErrors(node: ConfiguredNode, text: string): void {
-  const errors = errorsIn(node, text);
+export function refuseErrors(node: ConfiguredNode, text: string, running?: KubeletConfig): void {
+  const errors = errorsIn(node, text, running);
   if (errors.length === 0) return;
   const lines = errors.map(({ path, message }) => `  ${path === '' ? '' : `${path}: `}${message}`).join('\n');
   throw new CannotRun(
@@ -91,24 +112,28 @@ async function groupText(session: Session, group: NewText[]): Promise<string> {
   const names = group.map(({ node }) => node.name).join(', ');
   const lines = [terminal.paint.bold(wrap(`${names}:`, terminal.columns))];
   lines.push(differencesAsText(group[0]!.differences, terminal));
-  for (const text of group) lines.push(...(await notesOn(session, text)));
+  const notes = new Map<string, string[]>();
+  for (const text of group)
+    for (const words of await notesOn(session, text)) notes.set(words, [...(notes.get(words) ?? []), text.node.name]);
+  for (const [words, about] of notes) lines.push(note(terminal, `${about.join(', ')}: ${words}`));
   return `${lines.join('\n')}\n`;
 }
 
 /** What a person should know before saying yes, as far as the node shows it. */
-async function notesOn(session: Session, { node, differences, running, unsayable }: NewText): Promise<string[]> {
-  const notes: string[] = [];
+async function notesOn(
+  session: Session,
+  { node, differences, running, failed, notes: more }: NewText,
+): Promise<string[]> {
+  const notes = failed === undefined ? [] : [`this replaces ${failed.source}, which was ${failed.state}.`];
   const pinned = running === undefined ? [] : await pinnedNow(session, node, running);
   const inVain = differences
     .map(({ path }) => path)
     .filter((path) => pinned.some((field) => isWithin(path, field.path)));
   if (inVain.length > 0)
     notes.push(`a flag of the kubelet pins ${inVain.join(', ')}; this change will have no effect.`);
-  if (running === undefined) notes.push('the kubelet could not be asked; this starts from the active ConfigMap.');
-  if (unsayable.length > 0)
-    notes.push(`flags set these to what no config can say, so they stay: ${unsayable.join(', ')}.`);
+  notes.push(...more);
   if (!node.reports) notes.push("nothing there has reported about its config yet: is 'relet kubelet' running on it?");
-  return notes.map((text) => note(session.terminal, `${node.name}: ${text}`));
+  return notes;
 }
 
 /** After the change: what was asked for and does not run, since a flag of the kubelet wins. */

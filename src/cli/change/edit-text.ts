@@ -3,13 +3,25 @@
  * comes back. All other comments are the person's, and stay in the ConfigMap.
  */
 import type { Finding } from '../../config/model.js';
+import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { oneLine } from '../../visible-text.js';
 
 const mark = '# relet:';
 
-export function withIntroduction(text: string, node: string, kubeletVersion: string): string {
+export function withIntroduction(
+  text: string,
+  { name, kubeletVersion, configSource }: Pick<ConfiguredNode, 'name' | 'kubeletVersion' | 'configSource'>,
+  failed: 'refused' | 'rolled back' | undefined,
+): string {
+  const kubelet = `kubelet ${kubeletVersion || 'of unknown version'}`;
+  const what =
+    failed !== undefined
+      ? `The config that ${name} (${kubelet}) is assigned; it was ${failed}.`
+      : configSource !== undefined
+        ? `The config that ${name} (${kubelet}) is assigned.`
+        : `The local config of ${name} (${kubelet}), without defaults.`;
   const lines = [
-    `The config ${node} (kubelet ${kubeletVersion || 'of unknown version'}) runs with now.`,
+    what,
     'Change it, save and close: it is checked, shown as a difference, and used',
     'only when you say yes. Save it unchanged, or empty, to give up.',
     'Lines that begin like this one are not part of it.',
@@ -26,8 +38,8 @@ export function withErrors(text: string, errors: readonly Finding[]): string {
     const words = `error: ${path === '' ? '' : `${path}: `}${message}`;
     above.set(place, [...(above.get(place) ?? []), ...words.split('\n').map(oneLine)]);
   }
-  const count = errors.length === 1 ? 'There is an error' : `There are ${errors.length} errors`;
-  const top = remarks([`${count}, told above the line it is about. Nothing was changed yet.`]);
+  const count = errors.length === 1 ? '1 error,' : `${errors.length} errors, each`;
+  const top = remarks([`${count} shown above the line it refers to. Nothing has been changed yet.`]);
   return (
     top + lines.flatMap((line, at) => [...(above.get(at) ?? []).map((words) => `${mark} ${words}`), line]).join('\n')
   );

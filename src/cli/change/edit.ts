@@ -1,5 +1,5 @@
 /**
- * `relet edit NODE`: what the node runs with, in an editor; then the same way as every change.
+ * `relet edit NODE`: what the node is assigned, in an editor; then the same way as every change.
  *
  *   read ─► editor ─► check ─► difference ─► yes? ─► change
  *             ▲         │
@@ -7,31 +7,29 @@
  */
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
-import { type EffectiveConfig, minorOf, readEffective } from '../effective-config.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { printError } from '../write-out.js';
 import { type ChangeVerbOptions, changeTo, errorsIn } from './change-to.js';
 import { withErrors, withIntroduction, withoutRemarks } from './edit-text.js';
 import { type EditedFile, openEditedFile } from './editor.js';
-import { differencesOf } from './set.js';
+import { newText } from './set.js';
+import { type StartingPoint, startingPoint } from './starting-point.js';
 
 export const edit = (name: string, options: ChangeVerbOptions): Promise<void> =>
   withSession(options, async (session) => {
     const node = await session.references.get(nodeName(name), { signal: session.signal });
-    const effective = await readEffective(session, node);
+    const start = await startingPoint(session, node, 'edit');
     const file = openEditedFile(node.name, process.env);
     try {
-      const text = await editUntilGood(session, file, node, effective);
+      const text = await editUntilGood(session, file, node, start);
       if (text === undefined) {
         file.remove();
         return session.terminal.print('The text is unchanged, so nothing was changed.');
       }
-      const differences = differencesOf(effective.text, text, minorOf(node));
-      const running = effective.origin === 'configz' ? effective.document : undefined;
-      await changeTo(session, 'edit', [{ node, text, differences, running, unsayable: effective.unsayable }], options);
+      await changeTo(session, 'edit', [newText(node, start, text)], options);
     } catch (error) {
-      const isWorthKeeping = !['', effective.text].includes(withoutRemarks(file.present()).trimStart());
+      const isWorthKeeping = !['', start.text].includes(withoutRemarks(file.present()).trimStart());
       if (!isWorthKeeping) file.remove();
       else printError(`relet: your text is kept in ${file.path}`);
       throw error;
@@ -44,14 +42,14 @@ async function editUntilGood(
   session: Session,
   file: EditedFile,
   node: ConfiguredNode,
-  { text: original }: EffectiveConfig,
+  { text: original, failed, running }: StartingPoint,
 ): Promise<string | undefined> {
-  let shown = withIntroduction(original, node.name, node.kubeletVersion);
+  let shown = withIntroduction(original, node, failed?.state);
   for (let before = original; ; ) {
     const text = withoutRemarks(await session.leavingKeyboardAlone(() => file.edit(shown)));
     session.signal.throwIfAborted();
     if (text.trim() === '' || text === original) return undefined;
-    const errors = errorsIn(node, text);
+    const errors = errorsIn(node, text, running);
     if (errors.length === 0) return text;
     if (text === before)
       throw new CannotRun(

@@ -1,16 +1,21 @@
-/** `relet set`: fields of what nodes run with now, changed without an editor. One ConfigMap for each distinct result. */
-import { decode } from '../../config/decode.js';
+/** `relet set`: fields of what nodes are assigned, changed without an editor. One ConfigMap for each distinct result. */
+import { DecodeError, decode } from '../../config/decode.js';
+import { setDefaults } from '../../config/defaults.js';
 import { diff } from '../../config/diff.js';
+import { getField, type KubeletConfig } from '../../config/model.js';
 import { FieldWordError, looksLikeSetting, parseSetting, withSetting } from '../../config/set-field.js';
+import { shapeAt } from '../../config/shape.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
 import { type Difference, withImpact } from '../change-text.js';
-import { minorOf, readEffective } from '../effective-config.js';
+import { asConfigText, readWritten } from '../config-text.js';
+import { minorOf } from '../effective-config.js';
 import { showProgress } from '../progress.js';
 import { selectNodes } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { asYaml } from '../yaml-text.js';
 import { type ChangeVerbOptions, changeTo, type NewText } from './change-to.js';
+import { type StartingPoint, startingPoint } from './starting-point.js';
 
 export interface SetOptions extends ChangeVerbOptions {
   selector?: string;
@@ -58,18 +63,41 @@ async function readAll<T>(
 
 async function settle(session: Session, node: ConfiguredNode, settings: string[]): Promise<NewText> {
   const minor = minorOf(node);
-  const { document, text: before, unsayable, origin } = await readEffective(session, node);
-  const running = origin === 'configz' ? document : undefined;
-  let changed = document;
+  const start = await startingPoint(session, node, 'set');
   try {
-    for (const word of settings) changed = withSetting(changed, parseSetting(word, minor));
+    const document = readWritten(start.text, minor);
+    const changed = settings
+      .map((word) => parseSetting(word, minor))
+      .reduce((before, setting) => withSetting(withWholeMap(before, setting.path, minor), setting), document);
+    return newText(node, start, asConfigText(changed, minor));
   } catch (error) {
     if (error instanceof FieldWordError) throw new CannotRun(error.message);
+    if (error instanceof DecodeError)
+      throw new CannotRun(
+        `${node.name} is assigned a config that cannot be read (${error.message}); correct it with 'relet edit ${node.name}'`,
+      );
     throw error;
   }
-  const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
-  const text = asYaml({ ...header, ...changed });
-  return { node, text, differences: differencesOf(before, text, minor), running, unsayable };
+}
+
+/** A map that the document leaves to its default is written out before one of its keys is set: the kubelet does not merge. */
+function withWholeMap(document: KubeletConfig, path: string[], minor: number): KubeletConfig {
+  const map = path.slice(0, -1);
+  if (shapeAt(map, minor)?.kind !== 'map' || getField(document, map.join('.')) !== undefined) return document;
+  const { config } = decode(asConfigText(document, minor), { minor, strict: false });
+  const value = getField(setDefaults(config, minor), map.join('.')) ?? undefined;
+  return value === undefined ? document : withSetting(document, { path: map, value });
+}
+
+/** The new text for a node, and what it changes. Old values are those that run, where they can be seen. */
+export function newText(node: ConfiguredNode, start: StartingPoint, text: string): NewText {
+  const minor = minorOf(node);
+  const { running, failed, notes } = start;
+  const now = running && new Map(differencesOf(asYaml(running), text, minor).map(({ path, from }) => [path, from]));
+  const differences = differencesOf(start.before, text, minor).map((difference) =>
+    now?.has(difference.path) ? { ...difference, from: now.get(difference.path) } : difference,
+  );
+  return { node, text, differences, running, failed, notes };
 }
 
 export function differencesOf(before: string, after: string, minor: number): Difference[] {

@@ -9,7 +9,7 @@ export const changeCommands: Record<string, () => Command> = {
   edit: () =>
     withExamples(
       changing(
-        verb('relet edit', 'Change what a node runs with, in an editor ($KUBE_EDITOR, $EDITOR, vi).').argument(
+        verb('relet edit', 'Change what a node is assigned, in an editor ($KUBE_EDITOR, $EDITOR, vi).').argument(
           '<NODE>',
           'node',
         ),
@@ -24,7 +24,7 @@ export const changeCommands: Record<string, () => Command> = {
   set: () =>
     withExamples(
       changing(
-        verb('relet set', 'Change fields of what nodes run with.')
+        verb('relet set', 'Change fields of what nodes are assigned.')
           .argument('<WORD...>', 'nodes, and fields as FIELD=VALUE; FIELD- goes back to the default')
           .usage('[options] NODE...|--selector LABELS|--all FIELD=VALUE...'),
         ['many', 'name', 'key'],
