@@ -69,7 +69,7 @@ export class Rig {
   #stop = new AbortController();
   #ended: Promise<number> = Promise.resolve(0);
   #agent: Agent | undefined;
-  #localFile: string | undefined;
+  localFile: string | undefined;
 
   constructor(options: RigOptions, dir: string, healthzPort: number) {
     this.#options = options;
@@ -105,7 +105,7 @@ export class Rig {
       judge: options.judge ?? simpleJudge(options.noHealthz ? undefined : this.healthzPort, options.staticPodPath),
       commandLine: {
         command: [fake],
-        args: (file = this.#localFile) => [
+        args: (file = this.localFile) => [
           ...(file === undefined ? [] : [`--config=${file}`]),
           `--healthz-port=${this.healthzPort}`,
         ],
@@ -133,8 +133,8 @@ export class Rig {
 
   /** From now on the local config is one with these orders. */
   breakLocal(...orders: string[]): void {
-    this.#localFile = join(this.dir, '..', 'local');
-    writeFileSync(this.#localFile, this.config(...orders));
+    this.localFile = join(this.dir, '..', 'local');
+    writeFileSync(this.localFile, this.config(...orders));
   }
 
   /** As SIGTERM to relet; the exit code. */

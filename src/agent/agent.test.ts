@@ -1,8 +1,8 @@
 /** The flow of one node without an API: what boots, what is rolled back, what is left alone. */
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { corrupt, createRig, sourceOf } from '../../test/agent-rig.js';
+import { corrupt, createRig, type Rig, sourceOf } from '../../test/agent-rig.js';
 import type { Host } from './host/host.js';
 
 describe('boot: order of trust', () => {
@@ -158,6 +158,129 @@ describe('trial and rollback', () => {
     expect(rig.memory.trial.read()?.deaths).toBe(0);
     expect(rig.status()?.error).toBeUndefined();
     expect(rig.status()?.assigned?.configMap).toEqual(sourceOf('1'));
+  });
+});
+
+describe('a last known good that no longer works', () => {
+  /** A node at rest with a config whose kubelet needs a file, which is then deleted. */
+  const withoutItsFile = async (order: string, { local = [] as string[], names = true } = {}) => {
+    const rig = await createRig();
+    const file = join(rig.dir, '..', 'needed');
+    writeFileSync(file, '');
+    rig.breakLocal(...local.map((line) => `# ${line} ${file}`));
+    const orders = [`# ${order} ${file}`, ...(names ? [`resolvConf: ${file}`] : [])];
+    const source = rig.remember('assigned', '1', rig.config(...orders));
+    rig.boot();
+    await rig.until('active', () => rig.status()?.active !== undefined);
+    await rig.passTrial();
+    await rig.until('last known good', () => rig.status()?.lastKnownGood !== undefined);
+    await rig.stop();
+    rmSync(file);
+    return { rig, file, source };
+  };
+  const configs = (rig: Rig) => rig.starts().map(({ configFile }) => (configFile === rig.localFile ? 'local' : 'it'));
+  /** Lets the kubelet crash as often as that, without the pauses in between. */
+  const crash = async (rig: Rig, times: number) => {
+    const crashes = () => rig.log().split('blame=config').length - 1;
+    while (crashes() < times) {
+      const before = crashes();
+      await rig.until('crashed', () => {
+        // Between kubelets only: the time of a kubelet that starts is its own.
+        if (rig.memory.child.read() === undefined) rig.clock.advance(1000);
+        return crashes() > before;
+      });
+    }
+  };
+  const crashLoop = 'rolled back a config under which the kubelet kept dying, see Kubelet log for details';
+
+  test('falls back to local when it crashes at every start, and runs again when the file it names is back', async () => {
+    const { rig, file, source } = await withoutItsFile('needs');
+    rig.boot();
+    await rig.until('crashed', () => rig.status()?.error !== undefined);
+    expect(rig.status()).toMatchObject({
+      active: { configMap: source },
+      error: 'the kubelet crashed with this config and is started again, see Kubelet log for details',
+      condition: { status: 'False', message: 'using current (UID: "uid-1")' },
+    });
+    // Three failed starts, local, once more, local for good.
+    const expected = ['it', 'it', 'it', 'it', 'local', 'it', 'local'];
+    await rig.until('local runs', () => rig.starts().length === expected.length && rig.status()?.error === crashLoop);
+    await rig.until('active', () => rig.status()?.active === undefined);
+    expect(configs(rig)).toEqual(expected);
+    expect(rig.log()).toContain('the kubelet died 3 times, last: exit code 1');
+    const { assigned, lastKnownGood, condition } = rig.status()!;
+    expect({ assigned: assigned?.configMap, lastKnownGood }).toEqual({ assigned: source, lastKnownGood: undefined });
+    expect(condition).toMatchObject({ status: 'False', message: 'using last-known-good (default)' });
+    writeFileSync(file, 'back');
+    rig.clock.advance(130_000);
+    await rig.until('it runs', () => rig.status()?.active !== undefined);
+    expect(rig.status()).toMatchObject({ active: { configMap: source } });
+    expect(rig.status()?.error).toBeUndefined();
+    // It has to prove itself again.
+    expect(rig.memory.trial.read()).toMatchObject({ deaths: 0 });
+    await rig.passTrial();
+    await rig.until('last known good', () => rig.status()?.lastKnownGood !== undefined);
+  });
+
+  test('falls back to local when relet is restarted after each crash', async () => {
+    const { rig } = await withoutItsFile('needs');
+    for (const deaths of [1, 2]) {
+      rig.boot();
+      await rig.until('counted', () => rig.memory.trial.read()?.deaths === deaths);
+      await rig.stop();
+    }
+    const before = rig.starts().length;
+    rig.boot();
+    await rig.until('local runs', () => configs(rig).at(-1) === 'local');
+    expect(configs(rig).slice(before, before + 2)).toEqual(['it', 'local']);
+  });
+
+  test('falls back to local when it is not healthy in time, also summed over restarts of relet', async () => {
+    const { rig } = await withoutItsFile('healthy with');
+    rig.boot();
+    await rig.until('started', () => rig.starts().length === 2);
+    rig.clock.advance(40_000);
+    await rig.until('counted', () => (rig.memory.trial.read()?.unhealthy?.ms ?? 0) >= 40_000);
+    expect(rig.status()?.active).toBeUndefined();
+    await rig.stop();
+    rig.boot();
+    await rig.until('started', () => rig.starts().length === 3);
+    rig.clock.advance(20_000);
+    await rig.until('local runs', () => rig.status()?.error?.includes('was not healthy in time') ?? false);
+    expect(configs(rig)).toEqual(['it', 'it', 'it', 'local']);
+  });
+
+  test('runs again when what was broken broke the local config too', async () => {
+    const { rig, file, source } = await withoutItsFile('needs', { local: ['needs'], names: false });
+    rig.boot();
+    await crash(rig, 5);
+    writeFileSync(file, '');
+    rig.clock.advance(60_000);
+    await rig.until('it runs', () => rig.status()?.active !== undefined && rig.status()?.error === undefined);
+    expect(rig.status()).toMatchObject({ active: { configMap: source } });
+    expect(configs(rig).slice(-3)).toEqual(['local', 'local', 'it']);
+  });
+
+  test('is started by turns with local while both crash', async () => {
+    const { rig } = await withoutItsFile('needs', { local: ['needs'], names: false });
+    rig.boot();
+    await crash(rig, 9);
+    expect(configs(rig)).toEqual(['it', ...['it', 'it', 'it'], ...['local', 'local', 'local'], ...['it', 'it', 'it']]);
+  });
+
+  test('is not blamed for kills from outside', async () => {
+    const { rig, file } = await withoutItsFile('needs');
+    writeFileSync(file, '');
+    rig.boot();
+    for (let kills = 1; kills <= 4; kills++) {
+      await rig.until('started', () => rig.starts().length === kills + 1);
+      process.kill(rig.starts().at(-1)!.pid, 'SIGKILL');
+      await rig.until('seen', () => rig.log().split('killed from outside by SIGKILL').length === kills + 1);
+      rig.clock.advance(60_000);
+    }
+    await rig.until('started again', () => rig.starts().length === 6);
+    expect(configs(rig)).not.toContain('local');
+    expect(rig.status()?.error).toBeUndefined();
   });
 });
 

@@ -17,7 +17,7 @@ import { betaError, Fault } from '../api/faults.js';
 import { backoffMs } from '../kube/backoff.js';
 import type { Ending } from '../kube/work-queue.js';
 import type { AgentParts } from './agent-parts.js';
-import { type Choice, choose, chooseOrWait, consider } from './choose.js';
+import { type Choice, choose, chooseOrWait, consider, failuresOf, isOutdated } from './choose.js';
 import { exitCode } from './host/host.js';
 import { RememberedJudge } from './judge/remembered-judge.js';
 import { Pause } from './pause.js';
@@ -30,12 +30,24 @@ import { describe, type SourceOrLocal, sameSource } from './source.js';
 import { type ApiSide, talkToApi } from './sync/api-side.js';
 import { InPlaceSpread } from './sync/in-place.js';
 import { RestartLimit } from './sync/restart-limit.js';
-import { assign, checkpoint, forgetFailures, isAnotherAssignment, settleOn, sourceOf, tidy } from './transitions.js';
+import {
+  assign,
+  checkpoint,
+  forgetFailures,
+  isAnotherAssignment,
+  retry,
+  settleOn,
+  sourceOf,
+  tidy,
+} from './transitions.js';
 import { Doubt } from './trial/doubt.js';
 import { type Before, lookBack } from './trial/look-back.js';
+import { retriesOnce } from './trial/retry.js';
 import type { TrialEnd } from './trial/trial.js';
 import { concludeTrial } from './trial/trial-end.js';
 
+/** How often the files are looked at that a failed config names. */
+const retryCheckMs = 30_000;
 const crashBackoff = { initialMs: 1000, maxMs: 60_000, jitter: 0.1 };
 
 export class Agent {
@@ -99,13 +111,20 @@ export class Agent {
       const run = new Run({ parts: this.#parts, choice, before: this.#before, view: () => this.#api?.view });
       this.#run = run;
       tell();
+      const over = new AbortController();
+      const retrying = this.#retryAfterChange(run, over.signal);
       const exit = await run.keep({
         onAlive: tell,
         onWarnings: tell,
-        onHealthy: () => this.#keepRecords(run),
+        onHealthy: () => {
+          this.#keepRecords(run);
+          this.#retryOnce(run);
+        },
         onTrialEnd: (end) => this.#endTrial(run, end),
       });
       this.#run = undefined;
+      over.abort();
+      await retrying;
       // One that was too young to hear it died of the signal, and that is no failure.
       if (signal.aborted) return exit.signal === signal.reason ? 0 : exitCode(exit);
       if (kubelet.toldToStop && options.onChange === 'exit') return 0;
@@ -116,7 +135,8 @@ export class Agent {
       }
       const { blamed, end } = await run.died(exit, signal);
       if (end) await this.#endTrial(run, end);
-      if (blamed && this.#doubt.lifts(run, memory, log)) this.#changes++;
+      else announce(this.#parts, run);
+      if (!end && blamed && this.#doubt.lifts(run, memory, log)) this.#changes++;
       if (signal.aborted || kubelet.isLast || options.onChange === 'exit') return exitCode(exit);
       reporter.publish();
       crashes = run.healthy ? 1 : crashes + 1;
@@ -128,6 +148,32 @@ export class Agent {
     concludeTrial(this.#parts, this.#api, run, end);
     if (end.kind === 'failed') await this.#settle();
     else announce(this.#parts, this.#run);
+  }
+
+  /** Its fallback is healthy: a config that was last known good is started once more, in case something else was broken. */
+  #retryOnce(run: Run): void {
+    const { memory, options, host, log } = this.#parts;
+    if (run.choice.rank !== 'local') return;
+    const tookLong = run.startedAgoMs >= options.trial.healthDeadlineMs;
+    const failed = failuresOf(run.choice).find(({ failure }) => retriesOnce(failure, { tookLong }));
+    if (failed === undefined) return;
+    const { key, failure } = failed;
+    const deaths = options.trial.failedStarts - 1;
+    retry(memory, failed, { key, deaths, bootId: host.bootId() });
+    log.info('the fallback is healthy, the last known good is started once more', { cause: failure.cause });
+    void this.#settle().catch((error) => log.error('retry failed', { error }));
+  }
+
+  /** Nobody reports that a file has changed which a failed config names. Returns when the signal fires. */
+  async #retryAfterChange(run: Run, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#parts;
+    for (;;) {
+      await clock.sleep(retryCheckMs, signal).catch(() => {});
+      if (signal.aborted) return;
+      if (!failuresOf(run.choice).some(({ failure }) => isOutdated(this.#parts, failure))) continue;
+      this.#judge.forget();
+      await this.#settle().catch((error) => log.error('retry failed', { error }));
+    }
   }
 
   // ── sync: watch, resolve, checkpoint, judge, assign, restart ──

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../log.js';
-import { type Choice, choose, needsTrial, type Rank } from './choose.js';
+import { type Choice, choose, failuresOf, needsTrial, type Rank } from './choose.js';
 import { openDirectory } from './disk/directory.js';
 import type { Memory } from './disk/memory.js';
 import { withVerdict } from './disk/verdicts.js';
@@ -12,6 +12,7 @@ import { createHost } from './host/host.js';
 import type { Judge } from './judge/judging.js';
 import type { ExactSource, SourceOrLocal } from './source.js';
 import { fail } from './transitions.js';
+import { retriesOnce } from './trial/retry.js';
 
 const version = (resourceVersion: string): ExactSource => ({
   namespace: 'ns',
@@ -60,15 +61,23 @@ interface Question {
   judge?: Judge;
   flags?: string[];
   version?: string;
+  binary?: string;
+  files?: Record<string, string>;
+  now?: number;
 }
 
-const chosen = (memory: Memory, { judge = accepts, flags = ['--v=2'], version = 'v1.32.1' }: Question) =>
+const chosen = (
+  memory: Memory,
+  { judge = accepts, flags = ['--v=2'], version = 'v1.32.1', binary = 'b', files = {}, now = 60_000 }: Question,
+) =>
   choose(
     {
       memory,
       judge,
       commandLine: { command: [], args: () => flags, localFiles: () => new Map() },
       kubeletVersion: async () => version,
+      host: { fingerprint: () => binary, contentOf: (path) => files[path] ?? 'ENOENT' },
+      clock: { now: () => now },
       log: silentLog,
     },
     new AbortController().signal,
@@ -85,16 +94,75 @@ test('local runs when everything is refused, local itself among it: the kubelet 
   expect(choice.accepted).toMatchObject({ configFile: undefined, healthz: undefined });
 });
 
+const failAt = (memory: Memory, choice: Choice, at: number) =>
+  fail(
+    memory,
+    choice,
+    { kind: 'failed', reason: 'crash-loop', cause: 'crashed' },
+    { at: new Date(at), environment: { binary: 'b', files: { '/crt': 'ENOENT' } } },
+  );
+
 describe('what failed its trial', () => {
+  test('waits twice as long for its files after each failure, and a refusal of what changed counts as one', async () => {
+    const memory = newMemory();
+    memory.assign(a);
+    const appeared = { files: { '/crt': 'c' } };
+    failAt(memory, await chosen(memory, {}), 0);
+    failAt(memory, await chosen(memory, { ...appeared, now: 60_000 }), 60_000);
+    expect((await chosen(memory, { ...appeared, now: 179_999 })).source).toBeUndefined();
+    const refuses: Judge = {
+      judge: async () => ({ kind: 'refused', reason: 'validate', cause: new Error('no'), warnings: [] }),
+    };
+    const refused = await chosen(memory, { ...appeared, judge: refuses, now: 180_000 });
+    expect(refused.fault?.reason).toBe('validate');
+    expect((await chosen(memory, { ...appeared, now: 10_000_000 })).source).toBeUndefined();
+    expect((await chosen(memory, { files: { '/crt': 'd' }, now: 419_999 })).source).toBeUndefined();
+    expect((await chosen(memory, { files: { '/crt': 'd' }, now: 420_000 })).source).toEqual(a);
+  });
+
+  test('is named as passed over also while a more trusted config runs', async () => {
+    const memory = newMemory();
+    memory.assign(a);
+    failAt(memory, await chosen(memory, {}), 0);
+    memory.assign(b);
+    memory.setLastKnownGood(a);
+    const choice = await chosen(memory, {});
+    expect(choice).toMatchObject({ source: b, passedOver: [{ source: a }] });
+    expect(choice.fault).toBeUndefined();
+  });
+
+  test.each([
+    ['once more if it was last known good', true, undefined, true],
+    ['not once more if it never was', false, undefined, false],
+    ['not once more after that', true, true as const, false],
+  ])('is started, when its fallback is healthy, %s', async (_name, wasGood, isRetry, again) => {
+    const memory = newMemory();
+    memory.assign(a);
+    if (wasGood) memory.setLastKnownGood(a);
+    const choice = await chosen(memory, {});
+    const before = { nodeReady: false, apiAnswered: false, staticPods: false };
+    if (isRetry) memory.trial.write({ key: choice.key, deaths: 2, healthyMs: 0, before, bootId: 'b', isRetry });
+    failAt(memory, choice, 0);
+    expect(memory.verdicts.read()?.[choice.key]).toMatchObject({ kind: 'failed', ...(again && { retryOnce: true }) });
+    const failures = failuresOf(await chosen(memory, {}));
+    expect(failures.some(({ failure }) => retriesOnce(failure, { tookLong: false }))).toBe(again);
+  });
+
   test.each<[string, Question, SourceOrLocal]>([
     ['is not tried again', {}, undefined],
     ['is tried with other flags', { flags: ['--v=3'] }, a],
     ['is tried with another kubelet', { version: 'v1.32.2' }, a],
+    ['is tried with another build of the same version', { binary: 'another' }, a],
+    ['is tried when a file that it names is there again', { files: { '/crt': 'c' } }, a],
+    [
+      'is not tried right after it failed, whatever happens to its files',
+      { files: { '/crt': 'c' }, now: 59_999 },
+      undefined,
+    ],
   ])('%s', async (_name, question, expected) => {
     const memory = newMemory();
     memory.assign(a);
-    const failure = { kind: 'failed' as const, reason: 'crash-loop' as const, cause: 'died' };
-    fail(memory, await chosen(memory, {}), failure, new Date(0));
+    failAt(memory, await chosen(memory, {}), 0);
     const { source, fault } = await chosen(memory, question);
     expect(source).toEqual(expected);
     expect(fault?.reason).toBe(expected ? undefined : 'crash-loop');

@@ -9,9 +9,11 @@ import type { Log } from '../log.js';
 import type { KubeletCommandLine } from './command-line.js';
 import { type Checkpoint, sha256 } from './disk/checkpoints.js';
 import type { Memory, Recorded } from './disk/memory.js';
-import { verdictKey, withVerdict } from './disk/verdicts.js';
+import { type Environment, type Failure, type Verdict, verdictKey, withVerdict } from './disk/verdicts.js';
+import type { Host } from './host/host.js';
 import type { Accepted, Candidate, Judge, Judgement } from './judge/judging.js';
 import { describe, type ExactSource, type SourceOrLocal, sameSource } from './source.js';
+import { environmentOf, mayRetry } from './trial/retry.js';
 
 export type Rank = 'assigned' | 'way-back' | 'last-known-good' | 'local';
 
@@ -26,6 +28,25 @@ export interface Choice {
   key: string;
   /** Why a candidate before it could not run; the first one. */
   fault?: Fault;
+  /** The candidates that cannot run, and a last known good that could not. */
+  passedOver?: PassedOver[];
+}
+
+export interface PassedOver {
+  source: SourceOrLocal;
+  fault: Fault;
+}
+
+/** It ran and failed. */
+export class FailedBefore extends Fault {
+  readonly key: string;
+  readonly failure: Failure;
+
+  constructor(key: string, failure: Failure) {
+    super(failure.reason, new Error(`${failure.cause} (at ${failure.at}; not tried again)`));
+    this.key = key;
+    this.failure = failure;
+  }
 }
 
 export interface ChooseParts {
@@ -33,6 +54,8 @@ export interface ChooseParts {
   judge: Judge;
   commandLine: KubeletCommandLine;
   kubeletVersion(): Promise<string>;
+  host: Pick<Host, 'fingerprint' | 'contentOf'>;
+  clock: Pick<Clock, 'now'>;
   log: Log;
 }
 
@@ -42,29 +65,48 @@ interface Ranked {
 }
 
 export async function choose(parts: ChooseParts, signal: AbortSignal): Promise<Choice> {
-  let fault: Fault | undefined;
+  const passedOver: PassedOver[] = [];
   const list = candidates(parts.memory);
   // Nothing but local: there is no choice to make, and the kubelet says itself what it dislikes.
   if (list.every(({ recorded }) => 'source' in recorded && recorded.source === undefined))
     return lastResort(parts, signal);
-  for (const { rank, recorded } of list) {
+  for (const [at, { rank, recorded }] of list.entries()) {
     try {
-      const choice = await consider(parts, rank, recorded, signal);
-      return fault ? { ...choice, fault } : choice;
+      const choice = instead(await consider(parts, rank, recorded, signal), passedOver);
+      const failed = await failedBefore(parts, list.slice(at + 1));
+      return failed.length === 0 ? choice : { ...choice, passedOver: [...passedOver, ...failed] };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       parts.log.warn('config cannot run', { rank, config: nameOf(recorded), error: error.message, cause: error.cause });
-      fault ??= error;
+      passedOver.push({ source: 'source' in recorded ? recorded.source : undefined, fault: error });
     }
   }
-  return { ...(await lastResort(parts, signal)), ...(fault && { fault }) };
+  return instead(await lastResort(parts, signal), passedOver);
+}
+
+/** Less trusted candidates are not judged; that they failed is known. */
+async function failedBefore(parts: ChooseParts, list: Ranked[]): Promise<PassedOver[]> {
+  const { memory, commandLine } = parts;
+  const [kubeletVersion, verdicts] = [await parts.kubeletVersion(), memory.verdicts.read()];
+  return list.flatMap(({ recorded }) => {
+    const source = 'source' in recorded ? recorded.source : undefined;
+    const digest = source && digestOf(memory, source);
+    const key = verdictKey(digest ?? '', kubeletVersion, commandLine.args(undefined));
+    const verdict = verdicts?.[key];
+    return verdict?.kind === 'failed' ? [{ source, fault: new FailedBefore(key, verdict) }] : [];
+  });
+}
+
+function instead(choice: Choice, passedOver: PassedOver[]): Choice {
+  const [first] = passedOver;
+  return first === undefined ? choice : { ...choice, fault: first.fault, passedOver };
 }
 
 const waitMs = 5000;
 
 /** As choose; where not even that works, as while the kubelet's binary is being replaced, it waits. Undefined: aborted. */
 export async function chooseOrWait(
-  parts: ChooseParts & { clock: Clock },
+  parts: Omit<ChooseParts, 'clock'> & { clock: Clock },
   signal: AbortSignal,
 ): Promise<Choice | undefined> {
   while (!signal.aborted) {
@@ -120,13 +162,38 @@ export async function consider(
   const kubeletVersion = await parts.kubeletVersion();
   const key = verdictKey(digest, kubeletVersion, commandLine.args(undefined));
   const verdict = memory.verdicts.read()?.[key];
-  if (verdict?.kind === 'failed')
-    throw new Fault(verdict.reason, new Error(`${verdict.cause} (at ${verdict.at}; not tried again)`));
+  const failed = verdict?.kind === 'failed' ? verdict : undefined;
+  if (failed && !isOutdated(parts, failed)) throw new FailedBefore(key, failed);
   const candidate: Candidate = { checkpoint, kubeletVersion };
-  const judgement = await judge.judge(candidate, { history: verdict?.kind ?? 'none', signal });
+  const history = verdict === undefined || verdict.kind === 'failed' ? 'none' : verdict.kind;
+  const judgement = await judge.judge(candidate, { history, signal });
+  const remember = (next: Verdict) => memory.verdicts.write(withVerdict(memory.verdicts.read(), key, next));
+  // What changed did not help: it is looked at again after the next change.
+  if (failed && judgement.kind === 'refused') remember(failedAgain(parts, failed));
   const accepted = orFault(judgement);
-  if (verdict === undefined) memory.verdicts.write(withVerdict(memory.verdicts.read(), key, { kind: 'accepted' }));
+  if (failed) parts.log.info('config is tried again: the kubelet, or a file that it names, has changed', { rank });
+  if (history === 'none') remember({ kind: 'accepted', ...(failed && { failures: failed.failures ?? 1 }) });
   return { rank, source: recorded.source, accepted, digest, key };
+}
+
+/** The failures that keep a choice from being another one. */
+export function failuresOf({ fault, passedOver = [] }: Choice): FailedBefore[] {
+  if (fault === undefined) return [];
+  return passedOver.flatMap(({ fault }) => (fault instanceof FailedBefore ? [fault] : []));
+}
+
+/** What it depended on has changed since: it may be tried again. */
+export function isOutdated(parts: Pick<ChooseParts, 'host' | 'commandLine' | 'clock'>, failure: Failure): boolean {
+  return mayRetry(failure, presentFor(parts, failure), parts.clock.now());
+}
+
+function failedAgain(parts: ChooseParts, failure: Failure): Failure {
+  const at = new Date(parts.clock.now()).toISOString();
+  return { ...failure, at, failures: (failure.failures ?? 1) + 1, environment: presentFor(parts, failure) };
+}
+
+function presentFor({ host, commandLine }: Pick<ChooseParts, 'host' | 'commandLine'>, failure: Failure): Environment {
+  return environmentOf(host, commandLine.command[0] ?? '', Object.keys(failure.environment?.files ?? {}));
 }
 
 /** All else failed: local, whatever is thought of it. The kubelet itself says what it dislikes. */
@@ -173,12 +240,21 @@ function nameOf(recorded: Recorded): string {
 
 /** Must this choice prove itself? Not what already did, and not where nothing better could be run instead. */
 export function needsTrial(choice: Choice, memory: Memory): boolean {
-  const lastKnownGood = memory.lastKnownGood();
-  const good = 'source' in lastKnownGood ? lastKnownGood.source : undefined;
   if (choice.source === undefined)
-    return choice.rank === 'assigned' && (good !== undefined || memory.wayBack.read() !== undefined);
+    return choice.rank === 'assigned' && (goodOf(memory) !== undefined || memory.wayBack.read() !== undefined);
   const proven = memory.verdicts.read()?.[choice.key]?.kind === 'proven';
-  return !(proven && good !== undefined && digestOf(memory, good) === choice.digest);
+  return !(proven && isLastKnownGood(memory, choice));
+}
+
+/** The same bytes; whether they are still trusted is another question. */
+export function isLastKnownGood(memory: Memory, { source, digest }: Choice): boolean {
+  const good = goodOf(memory);
+  return source !== undefined && good !== undefined && digestOf(memory, good) === digest;
+}
+
+function goodOf(memory: Memory): SourceOrLocal {
+  const lastKnownGood = memory.lastKnownGood();
+  return 'source' in lastKnownGood ? lastKnownGood.source : undefined;
 }
 
 function digestOf(memory: Memory, source: ExactSource): string | undefined {

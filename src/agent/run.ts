@@ -4,6 +4,9 @@
  * started ─► alive (first answer: active) ─► healthy ─► trial ends well, or there is nothing to prove
  *     └──────────────┴──────────────────────────┴─────► trial fails ─► stopped by whoever listens
  *     └──────────────┴──────────────────────────┴─────► died: by itself (counted) or not (no blame)
+ *
+ * Crashes and time without health are counted for every config but local, also for a last known good: where its trial is
+ * over, a minute of health is enough, and failures that reach the limits of a trial make the node fall back to local.
  */
 import type { AgentParts } from './agent-parts.js';
 import { type Choice, needsTrial } from './choose.js';
@@ -54,13 +57,17 @@ export class Run {
   choice: Choice;
   /** What will run instead, where that is decided: its fault counts from then on, not that of a choice that is history. */
   instead: Choice | undefined;
-  /** Undefined when there is nothing, or nothing more, to prove. */
+  /** What is counted. Undefined when nothing could run instead, or nothing more is to be found out. */
   trial: Trial | undefined;
+  /** While its process lives. */
   alive = false;
   healthy = false;
+  /** How it ended by itself, where its config may be blamed. */
+  crash: string | undefined;
   /** What was noticed while it ran. */
   warnings: string[] = [];
   readonly #options: RunOptions;
+  readonly #needsTrial: boolean;
   readonly #rebooted: boolean;
   #startedMs = 0;
   /** Undefined until it answered once. What it has, it keeps. */
@@ -70,12 +77,22 @@ export class Run {
     this.#options = options;
     this.choice = options.choice;
     const { memory, host } = options.parts;
-    const { rejectedPods: _pods, ...before } = options.before;
+    const { rejectedPods: _pods, ...nodeBefore } = options.before;
+    this.#needsTrial = needsTrial(options.choice, memory);
+    const before = this.#needsTrial ? nodeBefore : nothingBefore;
     const fresh = { key: options.choice.key, before, bootId: host.bootId() };
-    this.trial = needsTrial(options.choice, memory) ? beginOrResume(memory.trial.read(), fresh) : undefined;
+    const isCounted = this.#needsTrial || options.choice.source !== undefined;
+    this.trial = isCounted ? beginOrResume(memory.trial.read(), fresh) : undefined;
     this.#rebooted = this.trial !== undefined && this.trial.bootId !== fresh.bootId;
-    if (this.trial) memory.trial.write(this.trial);
-    else memory.trial.remove();
+    this.#save();
+  }
+
+  /** A last known good has a record only while something counts against it. */
+  #save(): void {
+    const { trial } = this.#options.parts.memory;
+    const isSpotless = this.trial?.deaths === 0 && !this.trial.unhealthy?.ms;
+    if (this.trial === undefined || (!this.#needsTrial && isSpotless)) trial.remove();
+    else trial.write(this.trial);
   }
 
   /** Starts the kubelet and watches over it until it ends. */
@@ -92,6 +109,7 @@ export class Run {
     });
     const watched = this.#watch(listener, over.signal);
     const exit = await ended;
+    this.alive = false;
     over.abort();
     await watched;
     return exit;
@@ -105,36 +123,47 @@ export class Run {
   }
 
   /** Other records name the bytes that run; the kubelet does not notice. */
-  moveTo({ rank, source, fault }: Choice): void {
-    const { fault: _old, ...rest } = this.choice;
-    this.choice = { ...rest, rank, source, ...(fault && { fault }) };
+  moveTo({ rank, source, fault, passedOver }: Choice): void {
+    const { fault: _fault, passedOver: _passedOver, ...rest } = this.choice;
+    this.choice = { ...rest, rank, source, ...(fault && { fault }), ...(passedOver && { passedOver }) };
     this.instead = undefined;
   }
 
   /** What runs is what is assigned, and needs no further proof. */
   hasProven(): boolean {
     const { rank, source, key } = this.choice;
-    if (rank !== 'assigned' || this.trial !== undefined || !this.healthy) return false;
+    if (rank !== 'assigned' || this.onTrial || !this.healthy) return false;
     return source === undefined || this.#options.parts.memory.verdicts.read()?.[key]?.kind === 'proven';
   }
 
   get onTrial(): boolean {
-    return this.trial !== undefined;
+    return this.#needsTrial && this.trial !== undefined;
+  }
+
+  /** It is started once more although it failed. */
+  get isRetry(): boolean {
+    return this.trial?.isRetry === true;
   }
 
   /** Judges a death, after a moment: a machine going down ends everything at once. `end` when it was one too many. */
   async died(exit: Exit, signal: AbortSignal): Promise<{ blamed: boolean; end?: TrialEnd }> {
-    const { clock, host, log, memory, options, certificateExpired, counters } = this.#options.parts;
+    const { clock, host, log, options, certificateExpired, counters } = this.#options.parts;
     counters.kubeletDeaths++;
     await clock.sleep(options.settleMs, signal).catch(() => {});
     const stopping = signal.aborted || (await host.isStopping());
     const death = explain(exit, { told: false, stopping, certificateExpired: await certificateExpired() });
     log.warn('kubelet died', { why: death.why, blame: death.blame });
     const blamed = death.blame === 'config';
+    if (blamed) this.crash = death.why;
     if (this.trial === undefined || !blamed) return { blamed };
     const { trial, step } = afterDeath(this.trial, death.why, options.trial);
-    memory.trial.write(trial);
+    this.trial = trial;
+    this.#save();
     return step.kind === 'go-on' ? { blamed } : { blamed, end: step };
+  }
+
+  get startedAgoMs(): number {
+    return this.#options.parts.clock.monotonic() - this.#startedMs;
   }
 
   /** Looks until the kubelet ends, or all there is to learn is known. */
@@ -155,7 +184,9 @@ export class Run {
       if (health.apiAnswers) since.apiMs = now;
       if (isWell) since.healthyMs = now;
       if (isWell && !this.healthy) void this.#watchPods(listener, signal);
-      this.#becomes(listener, health.alive || now - this.#startedMs >= options.trial.healthDeadlineMs, isWell);
+      // Where nothing else could run, what runs is active in the end, also if it never answers.
+      const isOverdue = this.trial === undefined && now - this.#startedMs >= options.trial.healthDeadlineMs;
+      this.#becomes(listener, health.alive || isOverdue, isWell);
       if (this.trial === undefined && this.healthy) return;
       if (this.trial !== undefined) {
         const mayCount = counts(health, before);
@@ -193,19 +224,22 @@ export class Run {
 
   #count(trial: Trial, { healthyMs, unhealthy }: Required<Pick<Trial, 'healthyMs' | 'unhealthy'>>): Trial {
     this.trial = { ...trial, healthyMs: trial.healthyMs + healthyMs, unhealthy };
-    this.#options.parts.memory.trial.write(this.trial);
+    this.#save();
     return this.trial;
   }
 
   /** Local has nothing to become: being well once is all that is asked of it. */
   #limits() {
     const { trial } = this.#options.parts.options;
-    return this.choice.source === undefined ? { ...trial, durationMs: 0 } : trial;
+    if (this.choice.source === undefined) return { ...trial, durationMs: 0 };
+    return this.#needsTrial ? trial : { ...trial, durationMs: Math.min(trial.durationMs, trial.healthDeadlineMs) };
   }
 
   async #look(signal: AbortSignal): Promise<Health> {
     const { healthz } = this.choice.accepted;
-    const health = await look({ healthz, startedAt: this.#startedAt(), view: this.#options.view(), signal });
+    // The API is asked where its answer counts: in a trial, and where a Lease is the only sign of life.
+    const view = this.onTrial || healthz === undefined ? this.#options.view() : undefined;
+    const health = await look({ healthz, startedAt: this.#startedAt(), view, signal });
     if (!health.alive || this.#ports === 'its own') return health;
     const now = this.#options.parts.clock.monotonic();
     if (this.#ports === undefined || now >= this.#ports.askAgainMs) {

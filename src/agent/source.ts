@@ -52,3 +52,8 @@ export function isExactSource(value: unknown): value is ExactSource {
     fields.every((field) => typeof (value as Record<string, unknown>)[field] === 'string')
   );
 }
+
+/** Undefined for local, and for a source that a record names incompletely. */
+export function exactSource(source: NodeConfigSource | undefined): SourceOrLocal {
+  return isExactSource(source?.configMap) ? source.configMap : undefined;
+}

@@ -4,12 +4,12 @@
  */
 import { Fault } from '../api/faults.js';
 import type { Log } from '../log.js';
-import type { Choice } from './choose.js';
+import { type Choice, type FailedBefore, isLastKnownGood } from './choose.js';
 import type { InHand, Memory, Recorded } from './disk/memory.js';
-import { type Verdicts, withoutFailures, withVerdict } from './disk/verdicts.js';
+import { type Environment, type Failure, type Verdicts, withoutFailures, withVerdict } from './disk/verdicts.js';
 import type { SourceOrLocal } from './source.js';
 import type { Resolved } from './sync/resolve.js';
-import type { TrialFailure } from './trial/trial.js';
+import type { Trial, TrialFailure } from './trial/trial.js';
 
 /** Saves what was downloaded. True when it was not there, or no longer whole. */
 export function checkpoint(memory: Memory, { source, payload }: Resolved): boolean {
@@ -72,10 +72,32 @@ function becomeLastKnownGood(memory: Memory, source: SourceOrLocal): void {
   memory.wayBack.remove();
 }
 
-/** The trial is over and it failed: never again, until the assignment, the kubelet or the flags change. */
-export function fail(memory: Memory, choice: Choice, step: TrialFailure, at: Date): void {
-  remember(memory, choice.key, { kind: 'failed', reason: step.reason, cause: step.cause, at: at.toISOString() });
+/** It failed: not started again until the assignment, the kubelet, the flags or a file that it names changes. */
+export function fail(
+  memory: Memory,
+  choice: Choice,
+  { reason, cause }: TrialFailure,
+  { at, environment }: { at: Date; environment: Environment },
+): void {
+  const { key } = choice;
+  const before = memory.verdicts.read()?.[key];
+  const failures = (before?.kind === 'accepted' ? (before.failures ?? 0) : 0) + 1;
+  const retryOnce = isLastKnownGood(memory, choice) && !memory.trial.read()?.isRetry;
+  const failure: Failure = { kind: 'failed', reason, cause, at: at.toISOString(), failures, environment };
+  remember(memory, key, { ...failure, ...(retryOnce && { retryOnce }) });
   memory.trial.remove();
+}
+
+/** One more start for a config that failed: it may run, and the first crash is one too many. */
+export function retry(
+  memory: Memory,
+  { key, failure }: FailedBefore,
+  count: Pick<Trial, 'key' | 'deaths' | 'bootId'>,
+): void {
+  const before = { nodeReady: false, apiAnswered: false, staticPods: false };
+  // First the count: a crash between the two writes leaves a config that failed.
+  memory.trial.write({ ...count, healthyMs: 0, before, isRetry: true });
+  remember(memory, key, { kind: 'accepted', failures: failure.failures ?? 1 });
 }
 
 /** Takes away what nothing names any more. Never fails a pass: what cannot go today goes next time. */

@@ -72,6 +72,7 @@ describe('the words of a status', () => {
       'crash-loop': 'rolled back',
       unhealthy: 'rolled back',
       'no-api': 'rolled back',
+      crashing: 'crashing',
       download: 'sync',
       'all-nil': 'sync',
     });

@@ -47,13 +47,14 @@ export function sameExactSource(a: SourceName | undefined, b: SourceName | undef
   return sameReference(a, b) && a?.resourceVersion === b?.resourceVersion;
 }
 
-export type ErrorKind = 'refused' | 'rolled back' | 'sync';
+export type ErrorKind = 'refused' | 'rolled back' | 'crashing' | 'sync';
 
 const rolledBack = [faults['crash-loop'].beta, faults.unhealthy.beta, faults['no-api'].beta] as string[];
 
 /** What an error in a node's status is about. Words of other versions that we do not know count as a refusal. */
 export function errorKind(error: string): ErrorKind {
   if (error.startsWith('failed to sync: ')) return 'sync';
+  if (error === faults.crashing.beta) return 'crashing';
   return rolledBack.includes(error) ? 'rolled back' : 'refused';
 }
 
@@ -75,7 +76,7 @@ export function configState({ configSource, status = {}, undecided = false }: As
   const kind = status.error ? errorKind(status.error) : undefined;
   // A node that cannot follow its reference goes on with what it has; the error stands beside.
   if (kind === 'refused' || kind === 'rolled back') return kind;
-  if (!sameExactSource(assigned, active)) return 'waiting';
+  if (kind === 'crashing' || !sameExactSource(assigned, active)) return 'waiting';
   if (active === undefined) return 'local';
   return sameExactSource(active, good) ? 'active' : 'trial';
 }

@@ -63,6 +63,11 @@ export const faults = {
     beta: 'rolled back a config under which the API server was lost, see Kubelet log for details',
     alpha: 'current failed trial period due to a lost API server %c',
   },
+  crashing: {
+    at: 'config',
+    beta: 'the kubelet crashed with this config and is started again, see Kubelet log for details',
+    alpha: 'kubelet crashed with current %c',
+  },
   reference: { at: 'sync', beta: internal, alpha: 'failed to read Node from informer object cache' },
   'all-nil': {
     at: 'sync',

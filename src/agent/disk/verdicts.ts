@@ -1,18 +1,39 @@
 /**
  * What relet learned about a config by running it. A verdict belongs to exact bytes, a kubelet version and flags: the
- * same config is not tried again until one of them, or the assignment, changes.
+ * same config is not tried again until one of them, the assignment, or what the failure depended on changes.
  */
 import { type FaultReason, faults } from '../../api/faults.js';
 import { sha256 } from './checkpoints.js';
 import { isObject } from './json-record.js';
 
 export type Verdict =
-  /** It was judged with all questions, and may be started. */
-  | { kind: 'accepted' }
+  /** It was judged with all questions, and may be started. `failures` is how often it failed before. */
+  | { kind: 'accepted'; failures?: number }
   /** It was healthy for a whole trial. */
   | { kind: 'proven' }
-  /** Its trial failed; `cause` says how, for the log and the status. */
-  | { kind: 'failed'; reason: FaultReason; cause: string; at: string };
+  | Failure;
+
+/** Its trial failed, or it was last known good and no longer starts. What is optional is absent in older records. */
+export interface Failure {
+  kind: 'failed';
+  reason: FaultReason;
+  /** How, for the log and the status. */
+  cause: string;
+  at: string;
+  /** Without a success in between. */
+  failures?: number;
+  /** The environment in which it failed: a change is a reason to try again. */
+  environment?: Environment;
+  /** It was last known good: started once more when its fallback is healthy, in case something else was broken meanwhile. */
+  retryOnce?: true;
+}
+
+export interface Environment {
+  /** Fingerprint of the kubelet's executable. */
+  binary: string;
+  /** Path → content of each file that the config names. */
+  files: Record<string, string>;
+}
 
 export type Verdicts = Record<string, Verdict>;
 
@@ -42,7 +63,18 @@ export function isVerdicts(value: unknown): value is Verdicts {
           verdict.kind === 'proven' ||
           (verdict.kind === 'failed' &&
             typeof verdict.cause === 'string' &&
-            Object.hasOwn(faults, String(verdict.reason)))),
+            Object.hasOwn(faults, String(verdict.reason)) &&
+            isEnvironmentOrAbsent(verdict.environment))),
     )
+  );
+}
+
+function isEnvironmentOrAbsent(value: unknown): boolean {
+  return (
+    value === undefined ||
+    (isObject(value) &&
+      typeof value.binary === 'string' &&
+      isObject(value.files) &&
+      Object.values(value.files).every((content) => typeof content === 'string'))
   );
 }

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Clock } from '../../clock.js';
+import { sha256 } from '../disk/checkpoints.js';
 import { childTokenVariable, type ProcessIdentity } from '../disk/child-record.js';
 import { holderOf, type Port } from './listeners.js';
 import { identify, pids, quietly } from './proc.js';
@@ -45,6 +46,8 @@ export interface Host {
   isStopping(): Promise<boolean>;
   /** Changes when the file is replaced; undefined when it is not there. */
   fingerprint(path: string): string | undefined;
+  /** Changes with the bytes of a file, the names in a directory, and whether there is one at all. */
+  contentOf(path: string): string;
   /** Whether a directory has anything in it. */
   hasEntries(path: string): boolean;
   /** The process that has a port of the child's instead of it; undefined when there is none, or none can be seen. */
@@ -96,9 +99,24 @@ export function createHost(env: Environment): Host {
       const found = statSync(path, { throwIfNoEntry: false });
       return found && [found.dev, found.ino, found.size, found.mtimeMs, found.ctimeMs].join(':');
     },
+    contentOf,
     hasEntries: (path) => (quietly(() => readdirSync(path).length) ?? 0) > 0,
     holderOf,
   };
+}
+
+const largestHashedBytes = 1_048_576;
+
+function contentOf(path: string): string {
+  try {
+    const found = statSync(path);
+    if (found.isDirectory()) return `directory ${sha256(readdirSync(path).sort().join('\0'))}`;
+    // A socket or a device is there or not; its inode changes with every boot.
+    if (!found.isFile()) return 'special';
+    return found.size > largestHashedBytes ? `${found.size} ${found.mtimeMs}` : sha256(readFileSync(path));
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unreadable';
+  }
 }
 
 export interface StopOptions {

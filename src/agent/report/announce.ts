@@ -1,21 +1,35 @@
-/** Puts what is remembered and what runs into the report. */
+/**
+ * What is reported, from what runs and what is recorded. `active` is the config whose kubelet has answered and lives; while
+ * none does, it stays the one that was active last, and so does the error, as long as it is about the assigned config.
+ *
+ *   kubelet                         active   error
+ *   alive                           it       why a more trusted config does not run
+ *   alive, and another is chosen    it       why a more trusted config will not run
+ *   none yet, or started            last     last
+ *   crashed, as a fallback          last     why a more trusted config does not run
+ *   crashed, on trial               last     last: the trial counts, and nothing is decided
+ *   crashed, else                   last     that it crashes
+ */
+import { Fault } from '../../api/faults.js';
 import type { TrialState } from '../../api/node-config.js';
 import type { AgentParts } from '../agent-parts.js';
+import type { Choice } from '../choose.js';
 import type { Run } from '../run.js';
+import { type SourceOrLocal, sameSource } from '../source.js';
 import { sourceOf } from '../transitions.js';
-import { apiTime } from './report.js';
+import { apiTime, type Report } from './report.js';
 
 type Parts = Pick<AgentParts, 'memory' | 'reporter' | 'clock' | 'options'>;
 
 export function announce(parts: Parts, run: Run | undefined): void {
   const { memory, reporter } = parts;
+  const assigned = sourceOf(memory.assigned());
+  const lastKnownGood = sourceOf(memory.lastKnownGood());
   reporter.update({
-    assigned: sourceOf(memory.assigned()),
-    lastKnownGood: sourceOf(memory.lastKnownGood()),
-    // A kubelet that has not answered yet is not active: until then the status keeps the one before.
-    ...(run?.alive && { active: run.choice.source }),
+    assigned,
+    lastKnownGood: trusted(lastKnownGood, run),
+    ...whatRuns(run, assigned, reporter.latest),
     ...(run && {
-      fault: (run.instead ?? run.choice).fault,
       warnings: [...run.choice.accepted.warnings, ...run.warnings],
       pinnedByFlags: run.choice.accepted.pinnedByFlags,
     }),
@@ -25,9 +39,37 @@ export function announce(parts: Parts, run: Run | undefined): void {
   if (run?.alive) reporter.publish();
 }
 
-function trialState({ clock, options }: Parts, { trial, healthy }: Run): TrialState | undefined {
-  if (trial === undefined) return undefined;
+export type RunState = Pick<Run, 'choice' | 'instead' | 'alive' | 'crash' | 'onTrial'>;
+
+/** Pure; the table above. */
+export function whatRuns(
+  run: RunState | undefined,
+  assigned: SourceOrLocal,
+  last: Pick<Report, 'assigned' | 'active' | 'fault'>,
+): { active: SourceOrLocal; fault: Fault | undefined } {
+  const { active } = last;
+  const next = run?.instead ?? run?.choice;
+  if (run?.alive) return { active: run.choice.source, fault: next?.fault };
+  if (run?.crash !== undefined && next?.fault !== undefined) return { active, fault: next.fault };
+  if (run?.crash !== undefined && !run.onTrial) return { active, fault: new Fault('crashing', new Error(run.crash)) };
+  return { active, fault: sameSource(assigned, last.assigned) ? last.fault : undefined };
+}
+
+/** A last known good that cannot run, or is started once more after it failed, is none at present. */
+function trusted(lastKnownGood: SourceOrLocal, run: Run | undefined): SourceOrLocal {
+  if (run === undefined) return lastKnownGood;
+  const { choice, isRetry } = run;
+  const untrusted = [...passedOver(run.instead ?? choice), ...(isRetry ? [choice.source] : [])];
+  return untrusted.some((source) => sameSource(source, lastKnownGood)) ? undefined : lastKnownGood;
+}
+
+const passedOver = (choice: Choice) => (choice.passedOver ?? []).map(({ source }) => source);
+
+function trialState({ clock, options }: Parts, { trial, onTrial, healthy }: Run): TrialState | undefined {
+  // A last known good is not on trial; crashes that count against it are shown all the same.
+  if (trial === undefined || (!onTrial && trial.deaths === 0)) return undefined;
   const remainingMs = Math.max(0, options.trial.durationMs - trial.healthyMs);
   const endsAt = apiTime(clock.now() + remainingMs);
-  return { deaths: trial.deaths, healthySeconds: Math.floor(trial.healthyMs / 1000), ...(healthy && { endsAt }) };
+  const state = { deaths: trial.deaths, healthySeconds: Math.floor(trial.healthyMs / 1000) };
+  return { ...state, ...(healthy && onTrial && { endsAt }) };
 }

@@ -72,8 +72,11 @@ export function configOk(report: Report): ConditionText {
   const { assigned, active, fault, syncFault } = report;
   const name = (source: SourceOrLocal) => alphaName(source, report.initConfig);
   // A config that was just rolled back runs until its kubelet has ended.
-  const onCurrent = sameSource(assigned, active) && (fault === undefined || active !== undefined);
-  const message = `using ${onCurrent ? 'current' : 'last-known-good'} ${name(active)}`;
+  const isLocalInstead = active === undefined && fault !== undefined && fault.reason !== 'crashing';
+  const isCurrent = sameSource(assigned, active) && !isLocalInstead;
+  const isGood = sameSource(report.lastKnownGood, active);
+  // Neither: what was on trial runs until its kubelet has ended.
+  const message = `using ${isCurrent ? 'current ' : isGood ? 'last-known-good ' : ''}${name(active)}`;
   if (syncFault !== undefined) return { status: 'False', reason: alphaReason(syncFault, name(assigned)), message };
   if (fault !== undefined) return { status: 'False', reason: alphaReason(fault, name(assigned)), message };
   if (active !== undefined) return { status: 'True', reason: 'passing all checks', message };

@@ -7,7 +7,7 @@ import { betaError, type Fault } from '../../api/faults.js';
 import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
 import type { Memory } from '../disk/memory.js';
-import { describe } from '../source.js';
+import { describe, exactSource } from '../source.js';
 import { causeOf, configOk, type Report, statusConfig } from './report.js';
 
 export interface ReporterOptions {
@@ -32,7 +32,14 @@ export class Reporter {
   constructor(options: ReporterOptions) {
     this.#options = options;
     const { initConfig } = options;
-    this.#report = { assigned: undefined, active: undefined, lastKnownGood: undefined, warnings: [], initConfig };
+    // Until a kubelet answers, active is what was active last.
+    const active = exactSource(options.memory.report.read()?.active);
+    this.#report = { assigned: undefined, active, lastKnownGood: undefined, warnings: [], initConfig };
+  }
+
+  /** Also while it is not known to be true. */
+  get latest(): Report {
+    return this.#report;
   }
 
   get report(): Report | undefined {

@@ -1,16 +1,23 @@
 /** What follows from the end of a trial: records, a line in the log, an event. */
 import { betaError, Fault } from '../../api/faults.js';
 import type { AgentParts } from '../agent-parts.js';
+import type { Memory } from '../disk/memory.js';
 import * as events from '../report/events.js';
 import type { Run } from '../run.js';
-import { describe } from '../source.js';
+import { describe, type SourceOrLocal } from '../source.js';
 import type { ApiSide } from '../sync/api-side.js';
 import { fail, graduate } from '../transitions.js';
+import { environmentOf, pathsIn } from './retry.js';
 import type { TrialEnd } from './trial.js';
 
 export function concludeTrial(parts: AgentParts, api: ApiSide | undefined, run: Run, end: TrialEnd): void {
-  const { memory, clock, log, counters } = parts;
+  const { memory, clock, log, counters, host, commandLine } = parts;
   const { source, rank } = run.choice;
+  if (end.kind === 'graduate' && !run.onTrial) {
+    memory.trial.remove();
+    run.trial = undefined;
+    return;
+  }
   if (end.kind === 'graduate') {
     graduate(memory, run.choice);
     run.trial = undefined;
@@ -19,10 +26,20 @@ export function concludeTrial(parts: AgentParts, api: ApiSide | undefined, run: 
     if (source && rank === 'assigned') api?.tell(events.graduated(source));
     return;
   }
-  fail(memory, run.choice, end, new Date(clock.now()));
+  const environment = environmentOf(host, commandLine.command[0] ?? '', pathsNamedBy(memory, source));
+  fail(memory, run.choice, end, { at: new Date(clock.now()), environment });
   run.trial = undefined;
   counters.rollbacks++;
   const error = betaError(new Fault(end.reason, end.cause));
   log.error('config rolled back', { config: describe(source), error, cause: end.cause });
   api?.tell(events.rolledBack(source, error, end.cause));
+}
+
+function pathsNamedBy(memory: Memory, source: SourceOrLocal): string[] {
+  try {
+    return source ? pathsIn(memory.checkpoints.load(source).config.toString('utf8')) : [];
+  } catch {
+    // A checkpoint that is gone or damaged is reported by whoever wants to start it.
+    return [];
+  }
 }

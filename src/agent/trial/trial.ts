@@ -27,6 +27,8 @@ export interface Trial {
   before: NodeBefore;
   /** The boot of the machine in which it began. */
   bootId: string;
+  /** The config failed, and is started once more to find out whether something else was broken meanwhile. */
+  isRetry?: true;
 }
 
 export interface NodeBefore {
@@ -63,7 +65,9 @@ export type TrialEnd = { kind: 'graduate' } | TrialFailure;
 export type TrialStep = { kind: 'go-on' } | TrialEnd;
 
 export function beginOrResume(recorded: Trial | undefined, fresh: Pick<Trial, 'key' | 'before' | 'bootId'>): Trial {
-  return recorded?.key === fresh.key ? recorded : { ...fresh, deaths: 0, healthyMs: 0 };
+  if (recorded?.key !== fresh.key) return { ...fresh, deaths: 0, healthyMs: 0 };
+  // When a retry was decided, nobody had looked at the node yet.
+  return recorded.isRetry && recorded.healthyMs === 0 ? { ...recorded, before: fresh.before } : recorded;
 }
 
 /** What of the deadline is used up already when the kubelet starts. With the machine it starts anew. */

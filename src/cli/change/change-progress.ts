@@ -46,7 +46,7 @@ export function changeProgress(node: ConfiguredNode, { to, written }: Wish): Cha
     const wasAssigned = sameReference(wanted, sourceName(written.status.assigned));
     return { kind, error: error!, ...(isAbout === 'unknown' && wasAssigned && { doubtful: true }) };
   }
-  if (!sameExactSource(sourceName(assigned), sourceName(active))) return { kind: 'taken' };
+  if (kind === 'crashing' || !sameExactSource(sourceName(assigned), sourceName(active))) return { kind: 'taken' };
   const ready = node.ready === 'True' || written.ready !== 'True';
   const proven = isProven(sourceName(active), sourceName(lastKnownGood));
   return { kind: 'active', ready, proven };

@@ -48,6 +48,8 @@ function waiting(node: ConfiguredNode, wanted: string, following: string): strin
     return `It is assigned ${wanted} and nothing there has ever reported about its config: 'relet kubelet --dynamic-config-dir=…' must run in front of its kubelet. Until then nothing changes on it; 'relet reset ${node.name}' takes the assignment back.`;
   if (node.restartDelayedUntil !== undefined)
     return `It is assigned ${wanted} and does not run it yet: its config changed several times in a short time, so the restart of its kubelet is delayed until ${node.restartDelayedUntil}. Then it uses the newest config.`;
+  if (node.status.error !== undefined && errorKind(node.status.error) === 'crashing')
+    return `Its kubelet crashed and is started again. If it keeps crashing, the node falls back by itself. The kubelet's own lines in the log on the host show the cause.`;
   if (following !== '') return `It is assigned ${wanted} and does not run it yet.${following}`;
   return `It is assigned ${wanted} and does not run it yet: its kubelet restarts, or the node is cut off from the API. 'relet wait ${node.name} --for=active' waits for it; if it takes long, look at relet's log on the host.`;
 }

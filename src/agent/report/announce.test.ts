@@ -1,0 +1,80 @@
+/** What is reported as active, and which error beside it, in every moment of a kubelet. */
+import { describe, expect, test } from 'vitest';
+import { sourceOf } from '../../../test/agent-rig.js';
+import { Fault } from '../../api/faults.js';
+import { type RunState, whatRuns } from './announce.js';
+
+const [it, before] = [sourceOf('1'), sourceOf('2')];
+const rolledBack = new Fault('crash-loop', '');
+const earlier = new Fault('validate', '');
+const accepted = {
+  kind: 'accepted' as const,
+  warnings: [],
+  configFile: '',
+  healthz: undefined,
+  staticPodPath: undefined,
+};
+const choice = { rank: 'assigned' as const, source: it, accepted, digest: '', key: '' };
+const fallback = { ...choice, fault: rolledBack };
+const started: RunState = {
+  choice,
+  instead: undefined,
+  alive: false,
+  crash: undefined,
+  onTrial: false,
+};
+
+describe('what is reported', () => {
+  test.each<[string, Partial<RunState> | undefined, Fault | undefined, object]>([
+    ['before any kubelet: what was reported last', undefined, earlier, { active: before, fault: 'validate' }],
+    ['alive: what runs', { alive: true }, undefined, { active: it }],
+    ['alive after an error: no error', { alive: true }, earlier, { active: it }],
+    [
+      'alive as a fallback: the error too',
+      { alive: true, choice: fallback },
+      undefined,
+      { active: it, fault: 'crash-loop' },
+    ],
+    [
+      'rolled back and still alive: both',
+      { alive: true, instead: fallback },
+      undefined,
+      { active: it, fault: 'crash-loop' },
+    ],
+    [
+      'started after an error: the error stays until it runs',
+      { onTrial: true },
+      earlier,
+      { active: before, fault: 'validate' },
+    ],
+    [
+      'started as a fallback: no error that names what does not run yet',
+      { choice: fallback },
+      undefined,
+      { active: before },
+    ],
+    [
+      'crashed as a fallback: why it was started',
+      { choice: fallback, crash: 'x' },
+      undefined,
+      { active: before, fault: 'crash-loop' },
+    ],
+    ['crashed: an error', { crash: 'x' }, undefined, { active: before, fault: 'crashing' }],
+    [
+      'crashed on trial: the trial counts, and nothing is decided',
+      { crash: 'x', onTrial: true },
+      undefined,
+      { active: before },
+    ],
+  ])('%s', (_name, change, fault, expected) => {
+    const last = { assigned: it, active: before, ...(fault && { fault }) };
+    const reported = whatRuns(change && { ...started, ...change }, it, last);
+    expect({ active: reported.active, ...(reported.fault && { fault: reported.fault.reason }) }).toEqual(expected);
+  });
+
+  test('an error about an earlier assignment goes with it', () => {
+    const last = { assigned: before, active: before, fault: earlier };
+    expect(whatRuns(started, it, last)).toEqual({ active: before, fault: undefined });
+    expect(whatRuns(undefined, it, last)).toEqual({ active: before, fault: undefined });
+  });
+});

@@ -1,0 +1,55 @@
+/**
+ * When a config that failed is started again although nobody assigned it again.
+ *
+ * failed ── the kubelet's executable changed ─────────────────────► tried again
+ *    ├───── a file that it names changed, and some time passed ───► tried again
+ *    └───── it was last known good, and its fallback is healthy ──► started once more; if it crashes, it stays failed
+ */
+import { readPlain } from '../../config/plain-document.js';
+import type { Environment, Failure } from '../disk/verdicts.js';
+import type { Host } from '../host/host.js';
+
+const mostPaths = 100;
+const firstWaitMs = 60_000;
+const mostWaitMs = 3_600_000;
+
+/** Every absolute path in a config: certificates, static pods, resolv.conf. A document that cannot be read names none. */
+export function pathsIn(config: string): string[] {
+  const found = new Set<string>();
+  const visit = (value: unknown): void => {
+    if (typeof value === 'string' && /^\/[^\0]*[^\0/]/.test(value)) found.add(value);
+    else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) visit(inner);
+  };
+  try {
+    visit(readPlain(config));
+  } catch {
+    return [];
+  }
+  return [...found].sort().slice(0, mostPaths);
+}
+
+/** Files may change all the time: each failure doubles the time in which they are not looked at, up to an hour. */
+export function mayRetry({ environment, failures = 1, at }: Failure, present: Environment, nowMs: number): boolean {
+  if (environment === undefined) return false;
+  if (environment.binary !== present.binary) return true;
+  const sinceMs = nowMs - Date.parse(at);
+  const isEarly = sinceMs >= 0 && sinceMs < Math.min(firstWaitMs * 2 ** (failures - 1), mostWaitMs);
+  return !isEarly && Object.entries(environment.files).some(([path, content]) => present.files[path] !== content);
+}
+
+/**
+ * A fallback that is healthy shows that nothing else is broken now. If the fallback itself took as long as the deadline
+ * allows, something else was broken also for a config that only was not healthy in time.
+ */
+export function retriesOnce({ reason, retryOnce }: Failure, fallback: { tookLong: boolean }): boolean {
+  return retryOnce === true && (reason === 'crash-loop' || fallback.tookLong);
+}
+
+export function environmentOf(
+  host: Pick<Host, 'fingerprint' | 'contentOf'>,
+  program: string,
+  paths: string[],
+): Environment {
+  const files = Object.fromEntries(paths.map((path) => [path, host.contentOf(path)]));
+  return { binary: host.fingerprint(program) ?? '', files };
+}
