@@ -49,7 +49,7 @@ describe('with real nodes', () => {
     const text = (await relet(['view', 'node-2'])).stdout;
     writeFileSync(join(home, 'same.yaml'), text);
     const { status, stdout } = await relet(['diff', 'node-2', 'same.yaml']);
-    expect({ status, stdout: stdout.split('\n').at(-2) }).toEqual({ status: 0, stdout: 'Both mean the same.' });
+    expect({ status, stdout: stdout.split('\n').at(-2) }).toEqual({ status: 0, stdout: 'No difference in meaning.' });
     const pushed = (await relet(['push', 'same.yaml', '--kubelet-version', '1.32', '-o', 'name'])).stdout.trim();
     expect((await relet(['assign', pushed, 'node-2', '--yes'])).status).toBe(0);
     expect((await relet(['diff', 'node-2', 'same.yaml'])).status).toBe(0);

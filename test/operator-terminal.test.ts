@@ -155,9 +155,10 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
       maxPods  restart
           - 141
           + 77
+          Risk: Lowered below what runs, the youngest pods fail with OutOfpods. Raised
+          beyond the pod CIDR, new pods get no address.
 
-      In all, on a live node: restart. The restart that relet does anyway. Running
-      pods stay.
+      Impact: kubelet restart.
       "
     `);
     expect(

@@ -23,17 +23,18 @@ export const differencesAsJson = (differences: Difference[]): string =>
   JSON.stringify(differences, (_key, value) => (typeof value === 'bigint' ? Number(value) : value), 2);
 
 export function differencesAsText(differences: Difference[], { columns, paint }: Terminal): string {
-  if (differences.length === 0) return 'Both mean the same.';
-  const blocks = differences.map(({ path, from, to, needs, why }) =>
+  if (differences.length === 0) return 'No difference in meaning.';
+  const blocks = differences.map(({ path, from, to, needs, why, risk }) =>
     [
       `${paint.bold(oneLine(path))}  ${paintNeeds(needs, paint)}`,
       `    ${paint.red(`- ${shown(from)}`)}`,
       `    ${paint.green(`+ ${shown(to)}`)}`,
       ...(needs === 'restart' ? [] : [wrap(why, columns, '    ')]),
+      wrap(`Risk: ${risk}`, columns, '    '),
     ].join('\n'),
   );
   const needs: Needs = mostDemanding(differences.map((difference) => difference.needs));
-  const total = `In all, on a live node: ${needs}. ${needsMeaning[needs]}`;
+  const total = needs === 'restart' ? 'Impact: kubelet restart.' : `Impact: ${needs}. ${needsMeaning[needs]}`;
   return `${blocks.join('\n')}\n\n${wrap(total, columns)}`;
 }
 

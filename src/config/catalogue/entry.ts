@@ -3,7 +3,7 @@ import type { Minor } from '../model.js';
 
 /**
  * What changing a field on a live node needs, mildest first. relet restarts the kubelet for every change, so `restart` is
- * the normal class: the restart is enough, and running pods stay.
+ * the normal class: nothing else is needed. What the new value may do to running pods is the field's `risk`.
  */
 export type Needs = 'none' | 'restart' | 'drain' | 'state-file' | 'reboot' | 'never';
 
@@ -25,7 +25,7 @@ export const needsInOrder: readonly Needs[] = ['none', 'restart', 'drain', 'stat
 
 export const needsMeaning: Readonly<Record<Needs, string>> = {
   none: 'Nothing: the kubelet of a registered, running node does not look at it.',
-  restart: 'The restart that relet does anyway. Running pods stay.',
+  restart: 'A kubelet restart, which relet does for every change.',
   drain: 'An empty node: pods that are already there would break, be refused, or contradict the new value.',
   'state-file':
     'A drain, then removal of a state file under the kubelet root directory; the kubelet refuses to start while the old one is there.',

@@ -1,8 +1,7 @@
 /** Pods: how many, what is given to them, what is checked when they come, how they end. */
 import type { Entries } from './entry.js';
 
-const readmitted =
-  'The kubelet admits every pod again after a restart, oldest first, against the new value. Raising it is harmless.';
+const readmitted = 'The kubelet admits every pod again after a restart, oldest first, against the new value.';
 const newContainers = 'Given to containers when they are created; those that run keep what they have.';
 
 export const pods: Entries = {
