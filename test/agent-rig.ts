@@ -3,7 +3,6 @@
  * can be moved ahead. Everything it made is gone when the test ends.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -27,6 +26,7 @@ import { parseMinor } from '../src/config/model.js';
 import { createLog } from '../src/log.js';
 import { eventually } from './eventually.js';
 import { FlowingClock } from './flowing-clock.js';
+import { freePort } from './free-port.js';
 
 export interface RigOptions {
   dir?: string;
@@ -237,14 +237,6 @@ export async function createRig(options: RigOptions = {}): Promise<Rig> {
     rmSync(root, { recursive: true, force: true });
   });
   return rig;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** An API that is never there: the kubeconfig is waited for as long as the agent runs. */

@@ -17,6 +17,8 @@ import type { KubeClient } from '../src/kube/client.js';
 import { follow } from '../src/kube/follow.js';
 import { leases, nodes, pods } from '../src/kube/resource-type.js';
 import { clientFor } from './cluster-rig.js';
+import { eventually } from './eventually.js';
+import { freePort } from './free-port.js';
 import { createAuthority } from './pki.js';
 import { needs } from './programs.js';
 import { executable, relet } from './run-relet.js';
@@ -42,16 +44,6 @@ interface NodeObject extends KubeObject {
     allocatable?: Record<string, string>;
     daemonEndpoints?: { kubeletEndpoint: { Port: number } };
   };
-}
-
-/** A port that nobody has now. */
-async function freePort(): Promise<number> {
-  const probe = createTcpServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
 
 async function nodeKubeconfig(name: string): Promise<string> {
@@ -170,7 +162,9 @@ describe('a node with a hollow kubelet', () => {
     const later = await nodeWhen('lease', (node) => beat(node) > beat(first));
     expect(later.status.conditions!.map(({ type }) => type)).toContain('ConfigOK');
     const place = { namespace: 'kube-node-lease', name: 'lease' };
-    const lease = await admin.get<KubeObject & { spec: { holderIdentity: string; renewTime: string } }>(leases, place);
+    type Lease = KubeObject & { spec: { holderIdentity: string; renewTime: string } };
+    // Its first one may come after the Node is Ready.
+    const lease = await eventually('a Lease', () => admin.get<Lease>(leases, place));
     expect(lease.spec.holderIdentity).toBe('lease');
     expect(lease.metadata.ownerReferences).toMatchObject([{ kind: 'Node', name: 'lease', uid: first.metadata.uid }]);
     const stop = new AbortController();

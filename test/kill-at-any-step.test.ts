@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { freePort } from './agent-rig.js';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';
+import { freePort } from './free-port.js';
 import { config, isAlive, newPlace, type Place, status, until, withDir } from './process-rig.js';
 
 /** A node with a hollow kubelet, watched all the time for a second one. */

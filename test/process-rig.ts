@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { NodeConfigStatus } from '../src/api/node-config-source.js';
-import { freePort } from './agent-rig.js';
 import type { ClusterRig } from './cluster-rig.js';
 import { eventually } from './eventually.js';
+import { freePort } from './free-port.js';
 import { executable } from './run-relet.js';
 
 export const fakeKubelet = join(import.meta.dirname, 'fake-kubelet.mjs');

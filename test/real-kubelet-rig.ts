@@ -8,9 +8,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { freePort } from './agent-rig.js';
 import { type ClusterRig, type NodeObject, nodeName } from './cluster-rig.js';
 import { eventually } from './eventually.js';
+import { freePort } from './free-port.js';
 import { isAlive, newPlace, type Place, type Started, start, status } from './process-rig.js';
 
 export const assets = process.env.KUBEBUILDER_ASSETS ?? '';

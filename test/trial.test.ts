@@ -8,8 +8,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Judge } from '../src/agent/judge/judging.js';
 import { startApiServer } from '../src/apiserver/apiserver.js';
 import { leases, nodes, pods } from '../src/kube/resource-type.js';
-import { freePort, simpleJudge } from './agent-rig.js';
+import { simpleJudge } from './agent-rig.js';
 import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
+import { freePort } from './free-port.js';
 
 /** What a kubelet would post: Ready, with a heartbeat in whole seconds, as they are. */
 const heartbeat = (rig: ClusterRig, laterMs = 0) => {

@@ -1,10 +1,10 @@
 /** The walkthroughs in examples/ do what the Kubernetes pages say, with the oldest and the newest kubectl that can be had. */
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { freePort } from './free-port.js';
 import { needs } from './programs.js';
 import { type Client, findClients } from './replay/kubectl.js';
 import { executable } from './run-relet.js';
@@ -13,16 +13,6 @@ const minorOf = ({ version }: Client) => Number(version.split('.')[1]);
 const clients = findClients().sort((a, b) => minorOf(a) - minorOf(b));
 const chosen = [...new Set([clients[0], clients.at(-1)])].filter((client) => client !== undefined);
 const programs = needs('kubectl', 'curl', 'jq', 'bash');
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
 
 /** A PATH on which `kubectl` is the chosen client and `relet` what was built here. */
 function pathWith(client: Client): string {

@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { readTokenFile } from '../../src/apiserver/access/token-file.js';
 import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
 import type { KubeClient } from '../../src/kube/client.js';
-import { freePort } from '../agent-rig.js';
 import { clientFor } from '../cluster-rig.js';
 import { endProcess } from '../end-process.js';
 import { eventually } from '../eventually.js';
+import { freePort } from '../free-port.js';
 
 const users = {
   admin: 'system:masters',

@@ -14,9 +14,9 @@ import type { NodeConfigSource, NodeConfigStatus } from '../../src/api/node-conf
 import type { KubeObject } from '../../src/api/object.js';
 import type { KubeClient } from '../../src/kube/client.js';
 import { configMaps, nodeConfigs, nodes } from '../../src/kube/resource-type.js';
-import { freePort } from '../agent-rig.js';
 import { endProcess } from '../end-process.js';
 import { eventually } from '../eventually.js';
+import { freePort } from '../free-port.js';
 import { address, assets, cgroupLines, kubeletExit, runtime } from '../real-kubelet-rig.js';
 import { executable } from '../run-relet.js';
 import { type Cluster, realCluster } from './cluster.js';
