@@ -4,6 +4,9 @@
 #
 # Not for nodes, where relet runs on the host, and without `relet apiserver`, whose store is native code.
 
+# The bases are tags, so that a build gets their security fixes. For a build that can be repeated, name a digest that you trust:
+# --build-arg BASE=node:22-slim@sha256:… --build-arg BUILD_BASE=node:22-slim@sha256:…
+
 # Builds: needs npm.
 ARG BUILD_BASE=node:22-slim
 # Runs: needs Node.js 20.15 or later as `node` in its PATH, and nothing else.
