@@ -190,7 +190,9 @@ describe('relet describe and doctor', () => {
     const ann = await cluster.relet(['doctor', 'b-1', '--as', 'ann']);
     expect(ann.stdout).toMatch(/^unknown {2}the nodes: nodes "b-1" is forbidden/m);
     expect(ann.stdout).toMatch(/warning {2}you may not patch nodes: assigning a config to a node will be refused/);
-    expect(ann.status).toBe(0);
+    expect(ann.stdout.match(/ask an administrator/g)).toHaveLength(1);
+    expect(ann.stdout).toMatch(/could not be checked\.$/m);
+    expect(ann.status).toBe(2);
   });
 });
 

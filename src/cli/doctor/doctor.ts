@@ -35,13 +35,33 @@ export const doctor = (name: string | undefined, options: DoctorOptions): Promis
     const found: Diagnosis[] = [];
     const tell = (more: Diagnosis[]) => {
       found.push(...more);
-      if (options.output === 'text') for (const one of more) session.terminal.print(asText(one, session.terminal));
+      if (options.output === 'text')
+        for (const one of byRemedy(more)) session.terminal.print(asText(one, session.terminal));
     };
     for await (const more of diagnose(session, name)) tell(more);
     if (options.output === 'json') session.terminal.print(JSON.stringify(found, null, 2));
     else session.terminal.print(`\n${summary(found)}`);
-    process.exitCode = found.some(({ level }) => level === 'error') ? 1 : 0;
+    process.exitCode = exitCodeOf(found);
   });
+
+/** 2 when something could not be checked: that nothing was found is then no good news. */
+export function exitCodeOf(found: readonly Diagnosis[]): number {
+  const has = (level: Diagnosis['level']) => found.some((one) => one.level === level);
+  return has('error') ? 1 : has('unknown') ? 2 : 0;
+}
+
+/** Those with the same remedy after each other; only the last of them keeps it. */
+export function byRemedy(found: readonly Diagnosis[]): Diagnosis[] {
+  const remedies = [...new Set(found.map(({ remedy }) => remedy))];
+  return remedies.flatMap((remedy) => {
+    const alike = found.filter((one) => one.remedy === remedy);
+    return alike.map(({ level, what }, index) => ({
+      level,
+      what,
+      ...(remedy !== undefined && index === alike.length - 1 && { remedy }),
+    }));
+  });
+}
 
 async function* diagnose(session: Session, name: string | undefined): AsyncGenerator<Diagnosis[]> {
   yield await tried('the server', () => checkServer(session));
@@ -85,10 +105,12 @@ function asText({ level, what, remedy }: Diagnosis, { columns, paint }: Terminal
 
 function summary(found: Diagnosis[]): string {
   const count = (level: Diagnosis['level']) => found.filter((one) => one.level === level).length;
-  const [errors, warnings] = [count('error'), count('warning')];
-  const unknown = count('unknown');
-  if (errors === 0 && warnings === 0) return unknown === 0 ? 'All is well.' : 'All that could be seen is well.';
-  return `${errors} error${errors === 1 ? '' : 's'}, ${warnings} warning${warnings === 1 ? '' : 's'}.`;
+  const counted = (level: Diagnosis['level'], word: string) =>
+    count(level) === 0 ? [] : [`${count(level)} ${word}${count(level) === 1 ? '' : 's'}`];
+  const unknown = count('unknown') === 0 ? '' : `${count('unknown')} could not be checked`;
+  const wrong = [...counted('error', 'error'), ...counted('warning', 'warning')];
+  if (wrong.length > 0) return `${[...wrong, ...(unknown ? [unknown] : [])].join(', ')}.`;
+  return unknown === '' ? 'All is well.' : `Nothing wrong was found, but ${unknown}.`;
 }
 
 /** Names for a sentence: all of a few, some of many. */

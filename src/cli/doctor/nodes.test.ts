@@ -1,9 +1,31 @@
 /** What doctor makes of what nodes say, and of nodes that say nothing. */
 import { describe, expect, test } from 'vitest';
 import { configuredNode as node } from '../../../test/configured-node.js';
-import { checkNodeConfigs, checkWarnings } from './nodes.js';
+import { byRemedy, type Diagnosis, exitCodeOf } from './doctor.js';
+import { checkNodeConfigs, checkWarnings, pinnedWithEffect } from './nodes.js';
 
 describe('relet doctor', () => {
+  test.each<[Diagnosis['level'][], number]>([
+    [['ok', 'warning'], 0],
+    [['ok', 'unknown', 'error'], 1],
+    [['ok', 'warning', 'unknown'], 2],
+  ])('ends after %j with %i', (levels, code) => {
+    expect(exitCodeOf(levels.map((level) => ({ level, what: '' })))).toBe(code);
+  });
+
+  test('prints one remedy once, after all that it is for', () => {
+    const found: Diagnosis[] = [
+      { level: 'warning', what: 'a', remedy: 'ask' },
+      { level: 'ok', what: 'b' },
+      { level: 'error', what: 'c', remedy: 'ask' },
+    ];
+    expect(byRemedy(found)).toEqual([
+      { level: 'warning', what: 'a' },
+      { level: 'error', what: 'c', remedy: 'ask' },
+      { level: 'ok', what: 'b' },
+    ]);
+  });
+
   test('tells what nodes warn of: the first of each, and how many more there are', () => {
     const warned = node('node-1', { warnings: ['clusterDomain is set in the local config and not in this one', 'b'] });
     expect(checkWarnings([node('node-0'), warned])).toEqual([
@@ -12,6 +34,17 @@ describe('relet doctor', () => {
         what: 'node-1: clusterDomain is set in the local config and not in this one; and 1 more',
         remedy: expect.stringContaining('relet describe node-1'),
       },
+    ]);
+  });
+
+  test('warns of pinned fields only where a config wants another value, and once for nodes alike', () => {
+    const own = { path: 'address', said: '127.0.0.1', runs: '127.0.0.1' };
+    const unsaid = { path: 'port', said: undefined, runs: 10250 };
+    const other = { path: 'maxPods', said: 70, runs: 60 };
+    expect(pinnedWithEffect([{ node: 'node-1', fields: [own, unsaid] }])).toEqual([]);
+    const found = pinnedWithEffect(['node-1', 'node-2'].map((node) => ({ node, fields: [own, other] })));
+    expect(found.map(({ what }) => what)).toEqual([
+      'node-1, node-2: flags of the kubelet pin maxPods; the config has another value there, without effect',
     ]);
   });
 

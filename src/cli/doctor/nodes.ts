@@ -1,10 +1,11 @@
 /** What `relet doctor` looks at on nodes: who reports, in which state, what they may read, pinned fields, clocks. */
+import { isDeepStrictEqual } from 'node:util';
 import { type ConfigState, configState, sourceName } from '../../api/config-state.js';
 import type { KubeObject } from '../../api/object.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { leases } from '../../kube/resource-type.js';
 import { askRunning } from '../effective-config.js';
-import { pinnedNow } from '../look/pinned-fields.js';
+import { type PinnedField, pinnedNow } from '../look/pinned-fields.js';
 import { releaseHint } from '../look/state-sentence.js';
 import type { Session } from '../session.js';
 import { type Diagnosis, someOf } from './doctor.js';
@@ -137,21 +138,29 @@ export async function checkNodeAccess({ client, signal }: Session, nodes: Config
 }
 
 export async function checkPinned(session: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
-  const found: Diagnosis[] = [];
+  const pinned: { node: string; fields: PinnedField[] }[] = [];
   const dynamic = nodes.filter(({ status }) => status.active !== undefined).slice(0, mostAsked);
   for (const node of dynamic) {
     const running = await askRunning(session, node);
-    const byFlags = running === undefined ? [] : await pinnedNow(session, node, running);
-    // kubeadm pins one on every node, and most configs say nothing there.
-    const pinned = byFlags.filter(({ said }) => said !== undefined).map(({ path }) => path);
-    if (pinned.length > 0)
-      found.push({
-        level: 'warning',
-        what: `${node.name}: flags of the kubelet pin ${someOf(pinned)}; what the config says there has no effect`,
-        remedy: 'take the flags off the command line of the kubelet, or leave these fields alone',
-      });
+    if (running !== undefined) pinned.push({ node: node.name, fields: await pinnedNow(session, node, running) });
   }
-  return found;
+  return pinnedWithEffect(pinned);
+}
+
+/** Only where a config wants another value than the flag's: kubeadm pins fields on every node, and nobody is harmed. */
+export function pinnedWithEffect(pinned: readonly { node: string; fields: PinnedField[] }[]): Diagnosis[] {
+  const nodesByFields = new Map<string, string[]>();
+  for (const { node, fields } of pinned) {
+    const overruled = fields.filter(({ said, runs }) => said !== undefined && !isDeepStrictEqual(said, runs));
+    if (overruled.length === 0) continue;
+    const paths = someOf(overruled.map(({ path }) => path));
+    nodesByFields.set(paths, [...(nodesByFields.get(paths) ?? []), node]);
+  }
+  return [...nodesByFields].map(([paths, names]) => ({
+    level: 'warning',
+    what: `${someOf(names)}: flags of the kubelet pin ${paths}; the config has another value there, without effect`,
+    remedy: 'take the flags off the command line of the kubelet, or leave these fields alone',
+  }));
 }
 
 /** A Lease renewed in the future can only come from a clock that is ahead; one that is behind cannot be told from a late one. */

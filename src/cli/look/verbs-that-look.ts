@@ -102,7 +102,7 @@ export const lookCommands: Record<string, () => Command> = {
       verb('relet doctor', 'Look for what operators trip over, and tell the remedy. Changes nothing.')
         .argument('[NODE]', 'look at this node alone')
         .addOption(oneOf('-o, --output <FORMAT>', 'how it is written', ['text', 'json']))
-        .addHelpText('after', '\nEnds with 0 without errors, 1 with errors, 2 when it could not look.')
+        .addHelpText('after', '\nExit codes: 0 no errors, 1 errors, 2 no errors but something could not be checked.')
         .action(async (name, options) => (await import('../doctor/doctor.js')).doctor(name, options)),
       [
         ['relet doctor', 'the cluster and all nodes'],
