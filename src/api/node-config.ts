@@ -13,6 +13,11 @@ export const configLabel = 'relet.dev/kubelet-config';
 export const configNamespace = 'relet-system';
 /** Where relet stored configs by default up to 0.1.0. References to it stay valid. */
 const formerConfigNamespace = 'kube-system';
+/**
+ * Renewed by the controller each time it has checked the guards. A condition in a NodeConfig stays what it was when no controller
+ * runs; this Lease shows how old it is, with one write a minute for the whole cluster.
+ */
+export const guardsLease = 'relet-guards';
 /** Where the controller grants configs by default. */
 export const configNamespaces: readonly string[] = [configNamespace, formerConfigNamespace];
 

@@ -103,12 +103,15 @@ export function followCluster(options: ClusterViewOptions): ClusterView {
 export interface GuardMirror {
   get(name: string): KubeObject | undefined;
   readonly isServed: boolean;
+  /** False while they cannot be watched: what is known may be old. */
+  readonly isCurrent: boolean;
   /** They are here, or it is known that there are none. */
   readonly synced: Promise<unknown>;
 }
 
 function guardMirror({ client, signal, onGuard, log }: ClusterViewOptions, type: ResourceType): GuardMirror {
   let isServed = true;
+  let isCurrent = true;
   let notServed = () => {};
   const known = new Promise<void>((resolve) => {
     notServed = resolve;
@@ -121,8 +124,12 @@ function guardMirror({ client, signal, onGuard, log }: ClusterViewOptions, type:
       isServed = true;
       onGuard();
     },
+    onWatching: () => {
+      isCurrent = true;
+    },
     onFailure: (error) => {
-      if (!isNotFound(error)) return log.warn('cannot follow', { what: type.resource, error });
+      isCurrent = isNotFound(error);
+      if (!isCurrent) return log.warn('cannot follow', { what: type.resource, error });
       isServed = false;
       notServed();
       onGuard();
@@ -132,6 +139,9 @@ function guardMirror({ client, signal, onGuard, log }: ClusterViewOptions, type:
     get: (name) => (isServed ? mirror.get(name) : undefined),
     get isServed() {
       return isServed;
+    },
+    get isCurrent() {
+      return isCurrent;
     },
     synced: Promise.race([mirror.synced, known]),
   };

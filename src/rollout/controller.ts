@@ -30,6 +30,7 @@ import {
   nodeStatusBinding,
   nodeStatusRole,
 } from './guards.js';
+import { guardsCheckedEveryMs, renewGuardsLease } from './guards-lease.js';
 import { nodeConfigFor } from './node-config-object.js';
 import { ObjectWriter } from './object-writer.js';
 
@@ -63,8 +64,6 @@ export const newControllerCounters = (): ControllerCounters => ({
 
 const askAgainMs = 10_000;
 const retryMs = 1000;
-/** What only we may have made and somebody took away is made again. */
-const lookAgainMs = 60_000;
 
 /** Until the signal fires. Waits for as long as the API does not serve NodeConfigs. */
 export async function runController(options: ControllerOptions, signal: AbortSignal): Promise<void> {
@@ -96,6 +95,7 @@ class Controller {
   readonly #named = new Map<string, Set<string>>();
   #guards: GuardState | undefined;
   #wholeSinceMs: number | undefined;
+  #checkedMs = Number.NEGATIVE_INFINITY;
   #isReady = false;
 
   constructor(options: ControllerOptions, signal: AbortSignal) {
@@ -270,13 +270,29 @@ class Controller {
     if (unsettledMs > 0) return { kind: 'again', afterMs: unsettledMs };
     // First nobody may do more than is guarded, then who may do it is told.
     await this.#letAllNodesWrite(state.inForce === 'policies');
-    const again: Ending = { kind: 'again', afterMs: lookAgainMs };
+    await this.#guardsChecked();
+    // Besides, what only we may have made and somebody took away is made again.
+    const again: Ending = { kind: 'again', afterMs: guardsCheckedEveryMs };
     if (isDeepStrictEqual(state, this.#guards)) return again;
     log[state.problems.length === 0 ? 'info' : 'error']('guards', { ...state });
     this.#guards = state;
     counters.guards = state.inForce;
     for (const { metadata } of this.#view.nodes.values()) this.#add(`node/${metadata.name}`);
     return again;
+  }
+
+  /** Not with a view that may be old: then nothing was checked. */
+  async #guardsChecked(): Promise<void> {
+    const { client, clock, log } = this.#options;
+    const { policies, policyBindings } = this.#view;
+    const sinceMs = clock.monotonic() - this.#checkedMs;
+    if (!policies.isCurrent || !policyBindings.isCurrent || sinceMs < guardsCheckedEveryMs / 2) return;
+    try {
+      await renewGuardsLease(client, this.#signal);
+      this.#checkedMs = clock.monotonic();
+    } catch (error) {
+      log.warn('cannot renew the Lease of the guards', { error });
+    }
   }
 
   async #letAllNodesWrite(may: boolean): Promise<void> {

@@ -6,6 +6,7 @@
  * never silently weaker.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { configNamespace, guardsLease } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
 import { nodeSubject } from './grant-objects.js';
 import { guardPolicies, policyBindingObject, policyObject } from './guard-policies.js';
@@ -72,6 +73,8 @@ export interface GuardedCondition {
 const rolesOnly =
   'each node has a role for its own NodeConfig; who may write NodeConfigs and labelled ConfigMaps is decided by roles alone';
 
+const asOf = `, as of the last check (renewTime of Lease ${configNamespace}/${guardsLease})`;
+
 export function guardedCondition({ inForce, problems }: GuardState): GuardedCondition {
   const type = 'Guarded';
   if (inForce === 'policies')
@@ -79,10 +82,10 @@ export function guardedCondition({ inForce, problems }: GuardState): GuardedCond
       type,
       status: 'True',
       reason: 'AdmissionPolicies',
-      message: 'admission policies guard NodeConfigs and labelled ConfigMaps',
+      message: `admission policies guard NodeConfigs and labelled ConfigMaps${asOf}`,
     };
   if (inForce === 'roles' && problems.length === 0)
-    return { type, status: 'True', reason: 'PerNodeRoles', message: rolesOnly };
+    return { type, status: 'True', reason: 'PerNodeRoles', message: `${rolesOnly}${asOf}` };
   const instead = inForce === 'roles' ? `Meanwhile ${rolesOnly}` : 'Meanwhile nodes may not report';
   return { type, status: 'False', reason: 'GuardsMissing', message: `${problems.join(', ')}. ${instead}.` };
 }

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { configLabel, configNamespace, undecidedAnnotation } from '../../src/api/node-config.js';
+import { configLabel, configNamespace, guardsLease, undecidedAnnotation } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { isForbidden } from '../../src/kube/api-error.js';
 import type { KubeClient } from '../../src/kube/client.js';
@@ -82,7 +82,19 @@ export function clusterSuite({ start, kustomization, guards, hasRules }: SuiteOp
     }
     const reason = hasPolicies ? 'AdmissionPolicies' : 'PerNodeRoles';
     await until('guarded', async () => (await condition(admin, 'node-a', 'Guarded'))?.reason === reason);
-    expect(await condition(admin, 'node-a', 'Guarded')).toMatchObject({ status: 'True' });
+    expect(await condition(admin, 'node-a', 'Guarded')).toMatchObject({
+      status: 'True',
+      message: expect.stringContaining('as of the last check (renewTime of Lease relet-system/relet-guards)'),
+    });
+  });
+
+  test('a Lease shows everybody when the guards were last checked', async () => {
+    const lease = { namespace: configNamespace, name: guardsLease };
+    await until('checked', () => exists(scene.admin.get(leases, lease)));
+    const { spec } = await scene.cluster.client('viewer').get<KubeObject>(leases, lease);
+    const { renewTime, leaseDurationSeconds } = spec as { renewTime: string; leaseDurationSeconds: number };
+    expect(leaseDurationSeconds).toBe(180);
+    expect(Date.now() - Date.parse(renewTime)).toBeLessThan(leaseDurationSeconds * 1000);
   });
 
   test('a config is written by one, assigned by another, granted to the node, tried, and last known good', async () => {

@@ -1,10 +1,11 @@
 /** What `relet doctor` asks of the server and about the caller: version, whether it keeps references, guards, clock, rights. */
-import { configNamespace, type NodeConfig } from '../../api/node-config.js';
+import { configNamespace, guardsLease, type NodeConfig, type NodeConfigCondition } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
 import { parseMinor } from '../../config/model.js';
-import { ApiError } from '../../kube/api-error.js';
+import { ApiError, isNotFound } from '../../kube/api-error.js';
 import { serverVersion } from '../../kube/discovery.js';
-import { nodeConfigs, nodes } from '../../kube/resource-type.js';
+import { leases, nodeConfigs, nodes, resourcePath } from '../../kube/resource-type.js';
+import { ageOf } from '../age.js';
 import type { Session } from '../session.js';
 import type { Diagnosis } from './doctor.js';
 
@@ -65,21 +66,49 @@ async function firstNode(client: Session['client'], signal: AbortSignal): Promis
   return undefined;
 }
 
-/** The controller tells in every NodeConfig which guards are in force: it compares them with what they should be. */
+/** The controller writes into every NodeConfig which guards are in force, and into a Lease when it last checked that. */
 async function checkGuards({ client, signal }: Session): Promise<Diagnosis> {
   for await (const { items } of client.pages<NodeConfig>(nodeConfigs, { limit: 1, signal })) {
-    const guarded = items[0]?.status?.conditions?.find(({ type }) => type === 'Guarded');
     if (items.length === 0) break;
-    if (guarded === undefined)
-      return {
-        level: 'warning',
-        what: 'guards: the controller has not said which are in force',
-        remedy: "look whether it runs: 'kubectl -n relet-system get pods', or 'relet controller' by hand",
-      };
-    if (guarded.status === 'True') return { level: 'ok', what: `guards: ${guarded.message} (${guarded.reason})` };
-    return { level: 'error', what: `guards: ${guarded.message}`, remedy: "'kubectl apply -k deploy/' puts them back" };
+    const place = { namespace: configNamespace, name: guardsLease };
+    const { headers, text } = await client
+      .raw({ method: 'GET', path: resourcePath(leases, place), signal })
+      .catch((error: unknown) => {
+        if (isNotFound(error)) return { headers: {} as { date?: string }, text: '{}' };
+        throw error;
+      });
+    const { spec = {} } = JSON.parse(text) as { spec?: GuardsCheck };
+    const nowMs = Date.parse(headers.date ?? '');
+    const guarded = items[0]?.status?.conditions?.find(({ type }) => type === 'Guarded');
+    return guardsDiagnosis(guarded, spec, Number.isNaN(nowMs) ? Date.now() : nowMs);
   }
-  return { level: 'unknown', what: 'guards: there is no NodeConfig that would tell' };
+  return { level: 'unknown', what: 'guards: there is no NodeConfig that shows which are in force' };
+}
+
+interface GuardsCheck {
+  renewTime?: string;
+  leaseDurationSeconds?: number;
+}
+
+/** `nowMs`: by the server's clock. */
+export function guardsDiagnosis(
+  guarded: NodeConfigCondition | undefined,
+  { renewTime, leaseDurationSeconds = 0 }: GuardsCheck,
+  nowMs: number,
+): Diagnosis {
+  const remedy = "check that the controller runs: 'kubectl -n relet-system get pods', or 'relet controller' by hand";
+  if (guarded === undefined)
+    return { level: 'warning', what: 'guards: the controller has not reported which are in force', remedy };
+  const checkedMs = Date.parse(renewTime ?? '');
+  const seconds = Math.max(0, Math.round((nowMs - checkedMs) / 1000));
+  // NaN is not in time either.
+  if (!(seconds <= leaseDurationSeconds)) {
+    const when = renewTime === undefined ? 'never checked' : `last checked ${ageOf(renewTime, nowMs)} ago`;
+    return { level: 'error', what: `guards: ${when}, so nobody knows whether they are in force`, remedy };
+  }
+  if (guarded.status === 'True')
+    return { level: 'ok', what: `guards: ${guarded.message}, ${seconds} s ago (${guarded.reason})` };
+  return { level: 'error', what: `guards: ${guarded.message}`, remedy: "'kubectl apply -k deploy/' puts them back" };
 }
 
 const tolerableSkewMs = 5000;
