@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { changed, graduated, refused, rolledBack } from '../src/agent/report/events.js';
 import { configOk } from '../src/agent/report/report.js';
 import { explain } from '../src/agent/trial/death.js';
+import { faultReasons, okReasons, type ReasonText, trialReasons } from '../src/api/condition-reasons.js';
 import { faults } from '../src/api/faults.js';
 
 const page = readFileSync(join(import.meta.dirname, '..', 'docs', 'errors.md'), 'utf8');
@@ -31,6 +32,33 @@ describe('docs/errors.md', () => {
       Object.entries(faults).map(([name, { beta, alpha }]) => [name, { beta, alpha }]),
     );
     expect(fromPage).toEqual(fromCode);
+  });
+
+  test('every reason of a condition has its row, with the sentence of the code', () => {
+    const row = (condition: string, fault: string, { reason, message }: ReasonText) => [
+      reason,
+      condition,
+      fault,
+      message,
+    ];
+    const fromCode = [
+      ...Object.entries(faultReasons).map(([fault, text]) => row('`ConfigOK` False', fault, text)),
+      ...Object.values(okReasons).map((text) => row('`ConfigOK` True', 'none', text)),
+      row('`OnTrial` True', 'none', trialReasons.running),
+      row('`OnTrial` False', 'none', trialReasons.none),
+    ];
+    const fromPage = rows.filter((cells) => cells.length === 4).map(([reason, ...cells]) => [code(reason), ...cells]);
+    expect(fromPage).toEqual(fromCode);
+  });
+
+  test('a reason is one word and its message one sentence', () => {
+    for (const { reason, message } of [faultReasons, okReasons, trialReasons].flatMap((all) => Object.values(all))) {
+      expect(reason).toMatch(/^[A-Z][A-Za-z0-9]+$/);
+      expect(message).toMatch(/\.$/);
+      expect(message).not.toContain('. ');
+    }
+    const reasons = Object.values(faultReasons).map(({ reason }) => reason);
+    expect(new Set(reasons).size).toBe(reasons.length);
   });
 
   test('every row says a cause and a remedy', () => {

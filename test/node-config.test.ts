@@ -110,8 +110,14 @@ describe('a node that follows a NodeConfig', () => {
     expect(active.config).toEqual({ assigned: active.config!.active, active: active.config!.active });
     const onTrial = await untilStatus(rig, 'trial', (status) => status?.trial?.endsAt !== undefined);
     expect(onTrial).toMatchObject({ agentVersion: '0.0.0-test', trial: { deaths: 0 } });
-    expect(condition(onTrial, 'OnTrial')).toMatchObject({ status: 'True', reason: 'Proving' });
-    expect(condition(onTrial, 'ConfigOK')).toMatchObject({ status: 'True', reason: 'passing all checks' });
+    expect(condition(onTrial, 'OnTrial')).toMatchObject({ status: 'True', reason: 'TrialRunning' });
+    expect(condition(onTrial, 'ConfigOK')).toMatchObject({
+      status: 'True',
+      reason: 'ConfigActive',
+      message: 'The kubelet runs with the assigned config.',
+      observedGeneration: onTrial.observedGeneration,
+    });
+    expect(onTrial.observedGeneration).toBeGreaterThan(0);
     expect(onTrial.changes).toMatchObject([
       { from: 'local', to: expect.stringMatching(/^kube-system\/one\/kubelet@\d+$/) },
     ]);

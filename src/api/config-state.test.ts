@@ -1,5 +1,6 @@
 /** The state of a node's config, from every combination that nodes report. */
 import { describe, expect, test } from 'vitest';
+import { faultReasons } from './condition-reasons.js';
 import { configState, errorKind, sameReference, sourceName } from './config-state.js';
 import { betaError, Fault, type FaultReason, faults } from './faults.js';
 import type { NodeConfigSource, NodeConfigStatus } from './node-config-source.js';
@@ -76,5 +77,21 @@ describe('the words of a status', () => {
       download: 'sync',
       'all-nil': 'sync',
     });
+  });
+
+  test('its reason is believed before its words, and means the same', () => {
+    for (const [fault, { reason }] of Object.entries(faultReasons)) {
+      const words = betaError(new Fault(fault as FaultReason, 'x'));
+      expect(errorKind('words of a version to come', reason), fault).toBe(errorKind(words));
+      // A Node, or an older relet, has a sentence there.
+      expect(errorKind(words, `current failed ${fault}`), fault).toBe(errorKind(words));
+    }
+  });
+
+  test('the state of a node follows from the reason', () => {
+    const status = { error: 'words of a version to come' };
+    expect(configState({ status, condition: { reason: 'CrashLoop' } })).toBe('rolled back');
+    expect(configState({ status, condition: { reason: 'ValidationFailed' } })).toBe('refused');
+    expect(configState({ status, condition: { reason: 'DownloadFailed' } })).toBe('local');
   });
 });

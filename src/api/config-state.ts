@@ -6,7 +6,8 @@
  *                            ├── judged and not taken ──► refused       (runs its last known good)
  *                            └── died, or never healthy ─► rolled back  (runs its last known good)
  */
-import { faults } from './faults.js';
+import { faultOfReason } from './condition-reasons.js';
+import { type FaultReason, faults } from './faults.js';
 import type { NodeConfigSource, NodeConfigStatus } from './node-config-source.js';
 
 export const configStates = ['local', 'active', 'trial', 'waiting', 'refused', 'rolled back'] as const;
@@ -49,13 +50,25 @@ export function sameExactSource(a: SourceName | undefined, b: SourceName | undef
 
 export type ErrorKind = 'refused' | 'rolled back' | 'crashing' | 'sync';
 
-const rolledBack = [faults['crash-loop'].beta, faults.unhealthy.beta, faults['no-api'].beta] as string[];
+const rollbacks: readonly FaultReason[] = ['crash-loop', 'unhealthy', 'no-api'];
+const rollbackErrors: readonly string[] = rollbacks.map((fault) => faults[fault].beta);
 
-/** What an error in a node's status is about. Words of other versions that we do not know count as a refusal. */
-export function errorKind(error: string): ErrorKind {
+/**
+ * What an error in a node's status is about: by the reason of ConfigOK beside it, or, where that is not one of ours (a Node, an
+ * older relet), by its words. Words of other versions that we do not know count as a refusal.
+ */
+export function errorKind(error: string, reason?: string): ErrorKind {
+  const fault = faultOfReason(reason);
+  if (fault !== undefined) return kindOf(fault);
   if (error.startsWith('failed to sync: ')) return 'sync';
   if (error === faults.crashing.beta) return 'crashing';
-  return rolledBack.includes(error) ? 'rolled back' : 'refused';
+  return rollbackErrors.includes(error) ? 'rolled back' : 'refused';
+}
+
+function kindOf(fault: FaultReason): ErrorKind {
+  if (faults[fault].at === 'sync') return 'sync';
+  if (fault === 'crashing') return 'crashing';
+  return rollbacks.includes(fault) ? 'rolled back' : 'refused';
 }
 
 export interface AskedAndReported {
@@ -63,9 +76,16 @@ export interface AskedAndReported {
   status?: NodeConfigStatus | undefined;
   /** Nothing is asked of it: it goes on with what it has. */
   undecided?: boolean;
+  /** ConfigOK, from the same status. */
+  condition?: { reason: string } | undefined;
 }
 
-export function configState({ configSource, status = {}, undecided = false }: AskedAndReported): ConfigState {
+export function configState({
+  configSource,
+  status = {},
+  undecided = false,
+  condition,
+}: AskedAndReported): ConfigState {
   const [wanted, assigned, active, good] = [
     sourceName(undecided ? status.assigned : configSource),
     sourceName(status.assigned),
@@ -73,7 +93,7 @@ export function configState({ configSource, status = {}, undecided = false }: As
     sourceName(status.lastKnownGood),
   ];
   if (!sameReference(wanted, assigned)) return 'waiting';
-  const kind = status.error ? errorKind(status.error) : undefined;
+  const kind = status.error ? errorKind(status.error, condition?.reason) : undefined;
   // A node that cannot follow its reference goes on with what it has; the error stands beside.
   if (kind === 'refused' || kind === 'rolled back') return kind;
   if (kind === 'crashing' || !sameExactSource(assigned, active)) return 'waiting';

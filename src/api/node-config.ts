@@ -83,6 +83,8 @@ export interface NodeConfigCondition {
   reason: string;
   message: string;
   lastTransitionTime: string;
+  /** Of the NodeConfig, when this was decided. */
+  observedGeneration?: number;
 }
 
 /** Written by the node itself. Granted and Guarded, in the same list, are the controller's. */
@@ -94,7 +96,7 @@ export function isUndecided({ metadata, spec }: NodeConfig): boolean {
   return spec?.configSource === undefined && untouched && metadata.annotations?.[undecidedAnnotation] !== undefined;
 }
 
-/** The conditions with these laid over; a condition that only stays as it is keeps its time. */
+/** The conditions with these laid over. The time of a condition changes only with its status, not with its reason. */
 export function withConditions(
   present: readonly NodeConfigCondition[] | undefined,
   wanted: readonly Omit<NodeConfigCondition, 'lastTransitionTime'>[],
@@ -104,8 +106,7 @@ export function withConditions(
   for (const condition of wanted) {
     const index = next.findIndex(({ type }) => type === condition.type);
     const before = next[index];
-    const same = before?.status === condition.status && before.reason === condition.reason;
-    const lastTransitionTime = same ? before.lastTransitionTime : now;
+    const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : now;
     if (index < 0) next.push({ ...condition, lastTransitionTime });
     else next[index] = { ...condition, lastTransitionTime };
   }

@@ -1,5 +1,6 @@
 /** What a node says about its config, in every dialect: status.config (beta) and the condition ConfigOK (alpha). Pure. */
 
+import { faultReasons, okReasons } from '../../api/condition-reasons.js';
 import { alphaReason, betaError, type Fault } from '../../api/faults.js';
 import type { HeldState, TrialState } from '../../api/node-config.js';
 import type { NodeConfigStatus } from '../../api/node-config-source.js';
@@ -82,6 +83,14 @@ export function configOk(report: Report): ConditionText {
   if (active !== undefined) return { status: 'True', reason: 'passing all checks', message };
   const init = report.initConfig ? 'an init config was provided' : 'no init config was provided';
   return { status: 'True', reason: `current is set to the local default, and ${init}`, message };
+}
+
+/** ConfigOK of a NodeConfig: the same answer, as the conventions of Kubernetes want it. */
+export function configCondition({ assigned, active, fault, syncFault }: Report): ConditionText {
+  const error = syncFault ?? fault;
+  if (error !== undefined) return { status: 'False', ...faultReasons[error.reason] };
+  const state = !sameSource(assigned, active) ? 'pending' : active === undefined ? 'local' : 'active';
+  return { status: 'True', ...okReasons[state] };
 }
 
 /** `(UID: "…")`, `(init)` or `(default)`. */

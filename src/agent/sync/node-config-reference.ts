@@ -1,5 +1,6 @@
 /** The reference where API servers keep none in Nodes: NodeConfig.spec.configSource, reported in NodeConfig.status. */
 import { isDeepStrictEqual } from 'node:util';
+import { trialReasons } from '../../api/condition-reasons.js';
 import { Fault } from '../../api/faults.js';
 import {
   type ConfigChange,
@@ -17,7 +18,7 @@ import type { KubeClient } from '../../kube/client.js';
 import { follow } from '../../kube/follow.js';
 import { nodeConfigs } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
-import { boundedHeld, configOk, type Report, statusCause, statusConfig } from '../report/report.js';
+import { boundedHeld, configCondition, type Report, statusCause, statusConfig } from '../report/report.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
 import { targetOf } from './resolve.js';
 
@@ -144,22 +145,16 @@ export function nextStatus(
 }
 
 function conditions(report: Report): Omit<NodeConfigCondition, 'lastTransitionTime'>[] {
-  const { trial } = report;
-  const onTrial =
-    trial === undefined
-      ? {
-          status: 'False' as const,
-          reason: 'NothingToProve',
-          message: 'what runs has nothing, or nothing more, to prove',
-        }
-      : {
-          status: 'True' as const,
-          reason: 'Proving',
-          message: 'goes back to the last known good if the kubelet is not well',
-        };
+  const { observedGeneration, trial } = report;
+  const about = observedGeneration === undefined ? {} : { observedGeneration };
   return [
-    { type: nodeConditions[0], ...configOk(report) },
-    { type: nodeConditions[1], ...onTrial },
+    { type: nodeConditions[0], ...configCondition(report), ...about },
+    {
+      type: nodeConditions[1],
+      status: trial === undefined ? 'False' : 'True',
+      ...(trial === undefined ? trialReasons.none : trialReasons.running),
+      ...about,
+    },
   ];
 }
 

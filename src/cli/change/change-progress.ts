@@ -38,7 +38,7 @@ export function changeProgress(node: ConfiguredNode, { to, written }: Wish): Cha
   const { assigned, active, lastKnownGood, error } = node.status;
   const isAbout = aboutWritten(node, written);
   if (isAbout === 'no') return { kind: 'asked', ...(error && { error }) };
-  const kind = error === undefined ? undefined : errorKind(error);
+  const kind = error === undefined ? undefined : errorKind(error, node.condition?.reason);
   if (kind === 'sync')
     return { kind: 'cannot follow', error: error!, ...(isAbout === 'unknown' && { doubtful: true }) };
   if (!sameReference(wanted, sourceName(assigned))) return { kind: 'asked', ...(error && { error }) };

@@ -1,6 +1,6 @@
 /** What `relet doctor` looks at on nodes: who reports, in which state, what they may read, pinned fields, clocks. */
 import { isDeepStrictEqual } from 'node:util';
-import { type ConfigState, configState, sourceName } from '../../api/config-state.js';
+import { type ConfigState, configState, errorKind, sourceName } from '../../api/config-state.js';
 import type { KubeObject } from '../../api/object.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { leases } from '../../kube/resource-type.js';
@@ -66,7 +66,9 @@ export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
       what: `held, and follow no new assignment: ${someOf(held)}`,
       remedy: `'relet describe NODE' shows since when and why; ${releaseHint}`,
     });
-  const cannot = nodes.filter(({ status }) => status.error?.startsWith('failed to sync: '));
+  const cannot = nodes.filter(
+    ({ status, condition }) => status.error && errorKind(status.error, condition?.reason) === 'sync',
+  );
   for (const { name, status } of cannot.slice(0, 5))
     found.push({
       level: 'error',

@@ -23,7 +23,7 @@ function sentence(node: ConfiguredNode): string {
   const { name, status } = node;
   const wanted = sourceText(sourceName(node.configSource));
   const runs = sourceText(sourceName(status.active));
-  const sync = status.error !== undefined && errorKind(status.error) === 'sync';
+  const sync = status.error !== undefined && errorKind(status.error, node.condition?.reason) === 'sync';
   const following = sync
     ? ` It cannot follow its reference, though (${status.error}); it tries again by itself. 'relet doctor ${name}' looks for the reason.`
     : '';
