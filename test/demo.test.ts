@@ -1,4 +1,4 @@
-/** `relet demo` tells the story and notices when it does not go as told. */
+/** `relet demo` shows what relet does, and notices when a step fails. */
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,27 +15,30 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 /** With its temporary directory in ours, so that what it leaves behind is seen. */
 function demo(): Promise<{ status: number | null; said: string }> {
-  const env = { PATH: `${join(dir, 'bin')}:${process.env.PATH}`, HOME: dir, TMPDIR: dir };
+  const env = { PATH: `${join(dir, 'bin')}:${process.env.PATH}`, HOME: dir, TMPDIR: dir, RELET_COLUMNS: '80' };
   const child = spawn(process.execPath, [executable, 'demo', '--fast'], { env });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
   return new Promise((resolve) => child.on('close', (status) => resolve({ status, said })));
 }
 
-test('the story goes as told, and nothing is left of it', async () => {
+test('the demo works as described, and nothing is left of it', async () => {
   const { status, said } = await demo();
-  expect(said).toContain('All of it went as told');
+  expect(said).toContain('Everything worked as described');
   expect(status).toBe(0);
   expect(said).toContain('$ relet set node-1 maxPods=150 --yes\n');
   expect(said).toMatch(/node-1: rolled back/);
+  // What a command prints fits the screen; only commands themselves and paths may be longer.
+  const printed = said.split('\n').filter((line) => !line.startsWith('$ '));
+  expect(printed.filter((line) => line.length > 80 && line.trim().includes(' '))).toEqual([]);
   expect(readdirSync(dir)).toEqual(['bin']);
 }, 120_000);
 
-test('a step that does not go as told ends it with 1, and nothing is left of it', async () => {
+test('a step that fails ends the demo with exit code 1, and nothing is left of it', async () => {
   writeFileSync(join(dir, 'bin', 'kubectl'), '#!/bin/sh\necho out of order; exit 1\n');
   chmodSync(join(dir, 'bin', 'kubectl'), 0o755);
   const { status, said } = await demo();
-  expect(said).toContain('This did not go as told: it ended with 1, not with 0');
+  expect(said).toContain('This step did not work as described: it exited with 1, not with 0');
   expect(status).toBe(1);
   expect(readdirSync(dir)).toEqual(['bin']);
 }, 120_000);

@@ -1,6 +1,6 @@
 /** What a verb prints to: width and colours of the terminal, if it is one, and text broken to fit. */
 import { createPaint, type Paint } from './own-control.js';
-import { isTerminal, writeDocument, writeOut } from './write-out.js';
+import { isTerminal, passedColumns, writeDocument, writeOut } from './write-out.js';
 
 export type { Paint };
 
@@ -19,9 +19,10 @@ export interface Terminal {
 export function openTerminal(): Terminal {
   const { env } = process;
   const seen = isTerminal();
+  const width = seen ? process.stdout.columns || 80 : passedColumns();
   return {
-    width: seen ? process.stdout.columns || 80 : undefined,
-    columns: seen ? Math.min(Math.max(process.stdout.columns || 80, 40), 100) : 80,
+    width,
+    columns: Math.min(Math.max(width ?? 80, 40), 100),
     paint: createPaint(seen && !env.NO_COLOR && env.TERM !== 'dumb'),
     print: (text) => writeOut(ended(text)),
     printDocument: (text) => (seen ? writeOut(ended(text.replaceAll('\r\n', '\n'))) : writeDocument(ended(text))),

@@ -16,7 +16,8 @@ const forbidden = /[^\P{Cc}\t\n\r\u0085]/gu;
 
 /** A line for people on standard error, broken at spaces where a person reads it and whole for a program. */
 export function printError(text: string): void {
-  const columns = process.stderr.isTTY === true ? Math.min(process.stderr.columns || 80, 100) : undefined;
+  const seen = process.stderr.isTTY === true ? process.stderr.columns || 80 : passedColumns();
+  const columns = seen && Math.min(seen, 100);
   write(2, render(`${columns === undefined ? text : wrapLines(text, columns)}\n`));
 }
 
@@ -36,6 +37,11 @@ function write(descriptor: 1 | 2, text: string): void {
     }
   }
 }
+
+export const columnsVariable = 'RELET_COLUMNS';
+
+/** The width of the terminal behind the pipe, where a parent such as `relet demo` passes it on. */
+export const passedColumns = (): number | undefined => Number(process.env[columnsVariable]) || undefined;
 
 /** Whether a person is looking. /dev/null and its kin (major number 1) are character devices as terminals are. */
 export function isTerminal(): boolean {

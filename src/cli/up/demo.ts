@@ -1,27 +1,36 @@
-/** `relet demo`: the whole story in a minute, in a system of its own that is gone afterwards. */
+/** `relet demo`: the whole story in a minute or two, in a cluster of its own that is deleted afterwards. */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { systemClock } from '../../clock.js';
 import { runVerb, verb } from '../command-line.js';
 import { reletExecutable } from '../node/kubelet-command.js';
 import { openTerminal, type Terminal } from '../terminal.js';
 import { wrap } from '../wrap.js';
-import { isTerminal, writeOut } from '../write-out.js';
+import { columnsVariable, isTerminal } from '../write-out.js';
 import { type Scene, story } from './demo-story.js';
+import { forScreen } from './narrator.js';
+import { ownName } from './own-name.js';
 
 export async function run(args: string[]): Promise<void> {
-  const command = verb('relet demo', 'Watch a config become active, a broken one refused, a deadly one rolled back.')
+  const command = verb(
+    'relet demo',
+    'Watch a config become active, an invalid one refused, a crashing one rolled back.',
+  )
     .option('--fast', 'at full speed, without pauses for reading')
-    .addHelpText('after', '\nUses a directory of its own and cleans up. Ends with 1 if anything did not go as\ntold.')
+    .addHelpText(
+      'after',
+      '\nUses a directory of its own and deletes it. Exits with 1 if a step did not work as\ndescribed.',
+    )
     .action(({ fast }: { fast?: boolean }) => demo(!fast && isTerminal()));
   await runVerb(command, args);
 }
 
 async function demo(isPaced: boolean): Promise<void> {
   const terminal = openTerminal();
-  const stage = openStage();
+  const stage = openStage(terminal);
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
   const startedMs = systemClock.monotonic();
@@ -31,11 +40,13 @@ async function demo(isPaced: boolean): Promise<void> {
       const complaint = await play(scene, stage.env, terminal, isPaced ? stop.signal : undefined);
       if (stop.signal.aborted) return end(130);
       if (complaint === undefined) continue;
-      terminal.print(`\n${terminal.paint.red(`This did not go as told: ${complaint}`)}`);
+      terminal.print(
+        `\n${terminal.paint.red(wrap(`This step did not work as described: ${complaint}`, terminal.columns))}`,
+      );
       return end(1);
     }
     const seconds = Math.round((systemClock.monotonic() - startedMs) / 1000);
-    terminal.print(`\nAll of it went as told, in ${seconds} s. Your turn: relet up`);
+    terminal.print(`\nEverything worked as described (${seconds} s). Now try it yourself:\n  ${ownName()} up`);
   } finally {
     stage.close();
   }
@@ -51,7 +62,7 @@ interface Stage {
 }
 
 /** A home of its own, with `relet` on the path even where it is not installed. */
-function openStage(): Stage {
+function openStage({ width }: Terminal): Stage {
   const home = mkdtempSync(join(tmpdir(), 'relet-demo-'));
   const bin = join(home, 'bin');
   mkdirSync(bin);
@@ -64,6 +75,8 @@ function openStage(): Stage {
     PATH: `${bin}${delimiter}${process.env.PATH}`,
     KUBECONFIG: join(home, '.relet', 'admin.kubeconfig'),
     NO_COLOR: '1',
+    // Its commands write into pipes, and would take the screen to be of any width.
+    ...(width !== undefined && { [columnsVariable]: String(width) }),
   };
   return {
     env,
@@ -81,11 +94,11 @@ const readMs = (text: string) => 1000 + text.length * 18;
 const keyMs = 20;
 const lookMs = 1800;
 
-/** Plays one scene; a signal means that somebody reads along. Resolves with what was not as told. */
+/** Plays one scene; with a signal there are pauses for reading. Resolves with what was not as described. */
 async function play(
   { tell, command, status = 0, shows }: Scene,
   env: NodeJS.ProcessEnv,
-  { print, paint, columns }: Terminal,
+  { print, paint, columns, width }: Terminal,
   reader: AbortSignal | undefined,
 ): Promise<string | undefined> {
   const pause = (ms: number) => (reader ? systemClock.sleep(ms, reader).catch(() => {}) : undefined);
@@ -93,21 +106,20 @@ async function play(
   await pause(readMs(tell));
   print(`$ ${paint.bold(command.replaceAll('\n', '\n$ '))}`);
   await pause(Math.min(command.length, 80) * keyMs);
-  const ended = await perform(command, env);
+  const ended = await perform(command, env, (line) => print(forScreen(line, width)));
   await pause(lookMs);
-  if (ended.status !== status) return `it ended with ${ended.status}, not with ${status}`;
-  return shows.test(ended.output) ? undefined : `what it printed does not show ${shows}`;
+  if (ended.status !== status) return `it exited with ${ended.status}, not with ${status}`;
+  // Lines are broken to the width of the screen.
+  return shows.test(ended.output.replace(/\s+/g, ' ')) ? undefined : `its output does not match ${shows}`;
 }
 
-function perform(command: string, env: NodeJS.ProcessEnv): Promise<{ status: number | null; output: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn('sh', ['-c', `exec 2>&1\n${command}`], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    let output = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-      writeOut(text);
-    });
-    child.once('error', reject);
-    child.once('close', (status) => resolve({ status, output }));
-  });
+async function perform(command: string, env: NodeJS.ProcessEnv, show: (line: string) => void) {
+  const child = spawn('sh', ['-c', `exec 2>&1\n${command}`], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
+  const lines: string[] = [];
+  for await (const line of createInterface(child.stdout)) {
+    lines.push(line);
+    show(`${line}\n`);
+  }
+  return { status: await ended, output: lines.join('\n') };
 }

@@ -1,33 +1,33 @@
-/** `relet up --detach`: starts the system in the background, shows how it comes up, and leaves it running. */
+/** `relet up --detach`: starts the cluster in the background, shows its progress, and leaves it running. */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { CannotRun } from '../cannot-run.js';
 import { reletExecutable } from '../node/kubelet-command.js';
 import { openTerminal } from '../terminal.js';
 import { openSystemDirectory, turnLog } from './directory.js';
-import type { Message } from './narrator.js';
+import { forScreen, type Message } from './narrator.js';
 
-/** Ends with 1 when a node is not Ready in time; the system runs on. */
+/** Exits with 1 when a node is not Ready in time; the cluster keeps running. */
 export async function startInBackground(args: string[], dataDir: string): Promise<void> {
-  const { print } = openTerminal();
+  const { print, width } = openTerminal();
   const { log } = openSystemDirectory(dataDir);
   turnLog(log);
   const out = openSync(log, 'a', 0o600);
   const command = [reletExecutable(), 'up', ...withoutDetach(args)];
-  // The channel is the fourth stream; when we are gone the child only has nobody to tell.
+  // The channel is the fourth stream; when we are gone, the child has no one to report to and continues.
   const child = spawn(process.execPath, command, { stdio: ['ignore', out, out, 'ipc'], detached: true });
   closeSync(out);
-  // Ctrl-C while it starts: it is not in our group, so it has to be told.
+  // Ctrl-C while it starts: it is not in our process group, so the signal is passed on.
   const giveUp = () => child.kill('SIGTERM');
   process.once('SIGINT', giveUp).once('SIGTERM', giveUp);
   const late = await new Promise<number>((resolve, reject) => {
     child.on('message', (message: Message) => {
-      if (message.kind === 'line') print(message.text);
+      if (message.kind === 'line') print(forScreen(message.text, width));
       else if (message.kind === 'failed') reject(new CannotRun(message.why));
       else resolve(message.late);
     });
     child.once('error', reject);
-    child.once('exit', (code, signal) => reject(new CannotRun(`it ended (${signal ?? code}); its log: ${log}`)));
+    child.once('exit', (code, signal) => reject(new CannotRun(`it exited (${signal ?? code}); its log: ${log}`)));
   });
   child.disconnect();
   child.unref();

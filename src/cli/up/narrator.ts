@@ -1,11 +1,10 @@
-/** What `relet up` says while it works: to the terminal, and to whoever started it in the background. */
-import { existsSync } from 'node:fs';
-import { delimiter, join, relative } from 'node:path';
+/** What `relet up` prints while it works: to the terminal, and to the process that started it in the background. */
 import pkg from '../../../package.json' with { type: 'json' };
 import { systemClock } from '../../clock.js';
-import { reletExecutable } from '../node/kubelet-command.js';
 import { openTerminal } from '../terminal.js';
+import { wrapLines } from '../wrap.js';
 import { dataDirFlag, type SystemDirectory } from './directory.js';
+import { ownName } from './own-name.js';
 import type { System } from './settings.js';
 import type { SystemListener } from './system.js';
 
@@ -24,13 +23,13 @@ export interface Narrator extends SystemListener {
 }
 
 export function createNarrator(): Narrator {
-  const { print, paint } = openTerminal();
+  const { print, paint, width } = openTerminal();
   const startedMs = systemClock.monotonic();
   const seconds = () => `${((systemClock.monotonic() - startedMs) / 1000).toFixed(1)} s`;
   const inBackground = process.send !== undefined;
   const tell = (message: Message) => void (process.connected && process.send?.(message, () => {}));
   const say = (text: string) => {
-    print(inBackground ? `${new Date().toISOString()} ${text}` : text);
+    print(inBackground ? `${new Date().toISOString()} ${text}` : forScreen(text, width));
     tell({ kind: 'line', text });
   };
   let where: SystemDirectory;
@@ -50,10 +49,10 @@ export function createNarrator(): Narrator {
     onNode: (name) => say(`  ${name.padEnd(10)}  ${paint.green('Ready')} after ${seconds()}`),
     onTrouble: (text) => say(text),
     onDeath(name, { why, words }) {
-      say(`  ${name.padEnd(10)}  ${paint.red('its kubelet died')} (${why}) and is started again; its last words:`);
+      say(`  ${name.padEnd(10)}  ${paint.red('its kubelet crashed')} (${why}) and is started again; its last lines:`);
       for (const line of words) say(`    ${line}`);
       const { config, log } = where.node(name);
-      say(`    mend its config, ${config}, or give it flags after '--'; its log: ${log}`);
+      say(`    correct its config, ${config}, or give it flags after '--'; its log: ${log}`);
     },
     onStarted(late) {
       for (const name of late) say(`  ${name.padEnd(10)}  not Ready yet; its log: ${where.node(name).log}`);
@@ -65,6 +64,10 @@ export function createNarrator(): Narrator {
     failed: (why) => tell({ kind: 'failed', why }),
   };
 }
+
+/** Broken at spaces where a person reads it. */
+export const forScreen = (text: string, width: number | undefined): string =>
+  width === undefined ? text : wrapLines(text, width);
 
 function nextSteps(directory: SystemDirectory, inBackground: boolean): string {
   const elsewhere = inBackground ? '' : ', in another terminal';
@@ -80,14 +83,4 @@ Try next${elsewhere}; kubectl works too:
 
 ${inBackground ? `'${relet} down${which}'` : 'Ctrl-C'} stops it.
 '${relet} up${which}' resumes it; with --fresh it starts over.`;
-}
-
-/** How to start relet again: by its name where it is installed, else as it was started. */
-function ownName(): string {
-  const installed = (process.env.PATH ?? '')
-    .split(delimiter)
-    .some((dir) => dir !== '' && existsSync(join(dir, 'relet')));
-  if (installed) return 'relet';
-  const near = relative(process.cwd(), reletExecutable());
-  return `node ${near.startsWith('..') ? reletExecutable() : near}`;
 }
