@@ -1,4 +1,4 @@
-/** What upstream did not test, or did wrong: X1–X15 and the promises around them, each as relet repairs it. */
+/** What Kubernetes did not test in Dynamic Kubelet Configuration, or did wrong (docs/weaknesses.md): X1–X15, each as relet does it. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -31,10 +31,10 @@ const plainKubelet = '[Service]\nExecStart=/bin/true\n';
 const dropIn = read('deploy/systemd/20-relet.conf');
 const unit = read('deploy/systemd/kubelet.service');
 
-describe.skipIf(systemd.isMissing)(`systemd itself${systemd.note}`, () => {
-  test('takes every line of the unit', () => expect(verify(unit)).toBe(''));
-  test('takes every line of the drop-in', () => expect(verify(plainKubelet, dropIn)).toBe(''));
-  test('would say so of a line it does not take', () =>
+describe.skipIf(systemd.isMissing)(`deploy/systemd${systemd.note}`, () => {
+  test('systemd accepts every line of the unit', () => expect(verify(unit)).toBe(''));
+  test('systemd accepts every line of the drop-in', () => expect(verify(plainKubelet, dropIn)).toBe(''));
+  test('systemd reports a line that it does not accept', () =>
     expect(verify(plainKubelet, dropIn.replace('KillMode=', 'KilMode='))).toContain('KilMode'));
 });
 
