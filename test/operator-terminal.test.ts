@@ -116,7 +116,10 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
 
   test('get fits 80 columns', async () => {
     await cluster.relet(['reset', 'slow-1', '--yes', '--no-wait']);
-    const { screen } = await cluster.terminal(['get', 'b-1', 'b-3', 'alpha', 'slow-2']);
+    const nodes = ['b-1', 'b-3', 'alpha', 'slow-2'];
+    const { screen } = await cluster.terminal(['get', ...nodes], { env: { NO_COLOR: '1' } });
+    expect(screen).not.toContain('\x1b');
+    expect((await cluster.terminal(['get', ...nodes])).screen).toContain('\x1b[31mrefused\x1b[39m');
     for (const line of screen.trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
@@ -188,6 +191,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
 
   test('get -w prints changes and ends at Ctrl-C', async () => {
     const watching = cluster.terminal(['get', 'alpha', '-w'], {
+      env: { NO_COLOR: '1' },
       keys: [
         ['alpha', ''],
         ['waiting', ''],

@@ -4,6 +4,7 @@ import { historyLength, parseSourceText, readHistory, sourceText, undoTarget, wi
 
 const a = { namespace: 'kube-system', name: 'a', key: 'kubelet' };
 const entry = (from: string, to: string) => ({ at: '2026-01-01T00:00:00Z', by: 'ann', verb: 'assign', from, to });
+const numbered = (revision: number, from: string, to: string) => ({ revision, ...entry(from, to) });
 
 describe('the history', () => {
   test('keeps the last ten changes, newest first', () => {
@@ -12,6 +13,31 @@ describe('the history', () => {
     const entries = readHistory(text);
     expect(entries).toHaveLength(historyLength);
     expect(entries.map(({ to }) => to)).toEqual(Array.from({ length: 10 }, (_, i) => `n/c-${15 - i}/k`));
+  });
+
+  test('numbers changes upwards, also when old ones have left', () => {
+    let text: string | undefined;
+    for (let i = 1; i <= 15; i++) text = withEntry(text, entry('local', `n/c-${i}/k`));
+    expect(readHistory(text).map(({ revision, to }) => `${revision} ${to}`)).toEqual(
+      Array.from({ length: 10 }, (_, i) => `${15 - i} n/c-${15 - i}/k`),
+    );
+  });
+
+  test('of an older relet is numbered from its oldest change, and goes on from there', () => {
+    const old = JSON.stringify([entry('n/a/k', 'n/b/k'), entry('local', 'n/a/k')]);
+    expect(readHistory(old).map(({ revision }) => revision)).toEqual([2, 1]);
+    const next = withEntry(old, entry('n/b/k', 'local'));
+    expect(readHistory(next).map(({ revision }) => revision)).toEqual([3, 2, 1]);
+  });
+
+  test('keeps its numbers when an older relet adds a change, or somebody wrote nonsense there', () => {
+    const mixed = [
+      entry('a', 'b'),
+      numbered(12, 'b', 'c'),
+      { ...entry('c', 'd'), revision: 'x' },
+      numbered(7, 'd', 'e'),
+    ];
+    expect(readHistory(JSON.stringify(mixed)).map(({ revision }) => revision)).toEqual([13, 12, 8, 7]);
   });
 
   test('cuts a long reason, so that the annotation stays small', () => {
@@ -23,7 +49,7 @@ describe('the history', () => {
     'what is no history counts as none: %s',
     (text) => {
       expect(readHistory(text)).toEqual([]);
-      expect(readHistory(withEntry(text, entry('local', 'n/a/k')))).toEqual([entry('local', 'n/a/k')]);
+      expect(readHistory(withEntry(text, entry('local', 'n/a/k')))).toEqual([numbered(1, 'local', 'n/a/k')]);
     },
   );
 
@@ -36,17 +62,20 @@ describe('the history', () => {
 
 describe('undo', () => {
   test('goes back before the newest change', () => {
-    expect(undoTarget([entry('local', sourceText(a))], a)).toEqual({ to: 'local', changedPastRelet: false });
+    expect(undoTarget([numbered(1, 'local', sourceText(a))], a)).toEqual({ to: 'local', changedPastRelet: false });
   });
 
   test('twice is where it was', () => {
-    const undone = [entry(sourceText(a), 'local'), entry('local', sourceText(a))];
+    const undone = [numbered(2, sourceText(a), 'local'), numbered(1, 'local', sourceText(a))];
     expect(undoTarget(undone, undefined)?.to).toBe(sourceText(a));
   });
 
   test('of a change made past relet goes back to the last one it knows', () => {
     const now = { ...a, name: 'by-hand' };
-    expect(undoTarget([entry('local', sourceText(a))], now)).toEqual({ to: sourceText(a), changedPastRelet: true });
+    expect(undoTarget([numbered(1, 'local', sourceText(a))], now)).toEqual({
+      to: sourceText(a),
+      changedPastRelet: true,
+    });
   });
 
   test('of nothing is nothing', () => {

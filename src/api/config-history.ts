@@ -8,6 +8,8 @@ export const historyAnnotation = 'relet.dev/history';
 export const historyLength = 10;
 
 export interface HistoryEntry {
+  /** Counts up with each change of the node, and is never used again: old entries leave, their numbers with them. */
+  revision: number;
   /** RFC 3339. */
   at: string;
   by: string;
@@ -30,7 +32,7 @@ export function parseSourceText(text: string): SourceName | undefined {
   return text === 'local' || !namespace || !name || !key ? undefined : { namespace, name, key };
 }
 
-/** Newest first. What somebody else wrote there and is no history counts as none. */
+/** Newest first. What somebody else wrote there and is no history counts as none. Entries without a revision, of older relets, get the next one. */
 export function readHistory(annotation: string | undefined): HistoryEntry[] {
   let value: unknown;
   try {
@@ -38,14 +40,26 @@ export function readHistory(annotation: string | undefined): HistoryEntry[] {
   } catch {
     return [];
   }
-  return Array.isArray(value) ? value.filter(isEntry).slice(0, historyLength) : [];
+  return Array.isArray(value) ? numbered(value.filter(isEntry).slice(0, historyLength)) : [];
 }
 
-export function withEntry(annotation: string | undefined, entry: HistoryEntry): string {
+function numbered(entries: Omit<HistoryEntry, 'revision'>[]): HistoryEntry[] {
+  const oldestFirst: HistoryEntry[] = [];
+  for (const entry of entries.reverse()) {
+    const next = (oldestFirst.at(-1)?.revision ?? 0) + 1;
+    const { revision } = entry as Partial<HistoryEntry>;
+    const isKept = Number.isSafeInteger(revision) && revision! >= next;
+    oldestFirst.push({ ...entry, revision: isKept ? revision! : next });
+  }
+  return oldestFirst.reverse();
+}
+
+export function withEntry(annotation: string | undefined, entry: Omit<HistoryEntry, 'revision'>): string {
+  const before = readHistory(annotation);
   const { why, ...rest } = entry;
   const short = why === undefined || why.length <= longestWhy ? why : `${why.slice(0, longestWhy - 1)}…`;
-  const added: HistoryEntry = { ...rest, ...(short && { why: short }) };
-  return JSON.stringify([added, ...readHistory(annotation)].slice(0, historyLength));
+  const added: HistoryEntry = { revision: (before[0]?.revision ?? 0) + 1, ...rest, ...(short && { why: short }) };
+  return JSON.stringify([added, ...before].slice(0, historyLength));
 }
 
 /**
@@ -62,7 +76,7 @@ export function undoTarget(
   return { to: changedPastRelet ? newest.to : newest.from, changedPastRelet };
 }
 
-function isEntry(value: unknown): value is HistoryEntry {
+function isEntry(value: unknown): value is Omit<HistoryEntry, 'revision'> {
   if (typeof value !== 'object' || value === null) return false;
   const entry = value as Record<string, unknown>;
   const texts = ['at', 'by', 'verb', 'from', 'to'].every((field) => typeof entry[field] === 'string');

@@ -1,53 +1,87 @@
 /** Columns as kubectl prints them: three spaces between, no lines. On a terminal long cells give way so that a row is a line. */
-
 import { oneLine } from '../visible-text.js';
 
 export interface Column<T> {
   title: string;
   cell(row: T): string;
-  /** May be cut to fit a terminal, at the end or in the middle where the end tells more (hashes). */
-  gives?: 'end' | 'middle';
+  /** May be cut to fit a terminal: at its end, in its middle, or at its start where the end tells them apart (hashes). */
+  gives?: 'end' | 'middle' | 'start';
+  /** Left out where a terminal has no room for it. */
+  optional?: boolean;
+  /** Room to keep in a table that grows row by row, for what may come. */
+  reserve?: number;
+  /** Colours the cell. */
+  paint?(text: string): string;
+}
+
+export interface TableOptions {
+  headers?: boolean;
+  /** Widths of what was printed before, by title; kept up to date, so that later rows stand below earlier ones. */
+  widths?: Map<string, number>;
 }
 
 const gap = 3;
-/** No column is cut shorter than this. */
+/** No column is cut shorter than this; a name with a hash keeps the hash as long as anything else can give. */
 const shortest = 8;
+const hashLength = 12;
 
 /** `width` undefined: nothing is cut. */
 export function tableLines<T>(
   columns: readonly Column<T>[],
   rows: readonly T[],
   width: number | undefined,
-  { headers = true } = {},
+  { headers = true, widths: before }: TableOptions = {},
 ): string[] {
   const cells = rows.map((row) => columns.map(({ cell }) => oneLine(cell(row)) || '<none>'));
-  const all = headers ? [columns.map(({ title }) => title), ...cells] : cells;
-  const natural = columns.map((_, at) => Math.max(0, ...all.map((row) => row[at]!.length)));
-  const widths = width === undefined ? natural : shrink(natural, columns, width);
-  return all.map((row, line) =>
-    row
-      .map((text, at) => cut(text, widths[at]!, headers && line === 0 ? 'end' : columns[at]!.gives).padEnd(widths[at]!))
-      .join(' '.repeat(gap))
-      .trimEnd(),
+  const natural = columns.map(({ title, reserve = 0 }, at) =>
+    Math.max(
+      headers ? title.length : 0,
+      ...cells.map((row) => row[at]!.length),
+      ...(before === undefined ? [] : [title.length, reserve, before.get(title) ?? 0]),
+    ),
   );
+  for (const [at, { title }] of columns.entries()) before?.set(title, natural[at]!);
+  const widths = width === undefined ? natural : widthsWithin(natural, columns, width);
+  const line = (texts: readonly string[], row?: T) =>
+    texts
+      .flatMap((text, at) => {
+        const room = widths[at]!;
+        if (room === 0) return [];
+        const { gives, paint } = columns[at]!;
+        const short = cut(text, room, row === undefined ? 'end' : gives);
+        const painted = row !== undefined && paint !== undefined ? paint(short) : short;
+        return [painted + ' '.repeat(room - short.length)];
+      })
+      .join(' '.repeat(gap))
+      .trimEnd();
+  const lines = cells.map((texts, at) => line(texts, rows[at]!));
+  return headers ? [line(columns.map(({ title }) => title)), ...lines] : lines;
 }
 
-/** Takes from the widest column that gives until it fits, or nothing gives any more. */
-function shrink<T>(natural: readonly number[], columns: readonly Column<T>[], width: number): number[] {
+/** 0 for a column that is left out. */
+function widthsWithin<T>(natural: readonly number[], columns: readonly Column<T>[], width: number): number[] {
   const widths = [...natural];
-  const total = () => widths.reduce((sum, one) => sum + one, 0) + gap * (widths.length - 1);
-  while (total() > width) {
-    let widest = -1;
-    for (const [at, { gives }] of columns.entries())
-      if (gives !== undefined && widths[at]! > shortest && (widest < 0 || widths[at]! > widths[widest]!)) widest = at;
-    if (widest < 0) break;
-    widths[widest]!--;
-  }
+  const total = () => widths.reduce((sum, one) => sum + (one > 0 ? one + gap : 0), -gap);
+  /** Takes from the widest of those that may give. */
+  const shrink = (may: (column: Column<T>) => boolean, least: number) => {
+    while (total() > width) {
+      let widest = -1;
+      for (const [at, column] of columns.entries())
+        if (may(column) && widths[at]! > least && (widest < 0 || widths[at]! > widths[widest]!)) widest = at;
+      if (widest < 0) return;
+      widths[widest]!--;
+    }
+  };
+  for (const [at, { optional }] of columns.entries()) if (optional && total() > width) widths[at] = 0;
+  shrink(({ gives }) => gives === 'start', hashLength);
+  shrink(({ gives }) => gives === 'end' || gives === 'middle', shortest);
+  shrink(({ gives }) => gives !== undefined, shortest);
   return widths;
 }
 
-function cut(text: string, width: number, gives: 'end' | 'middle' | undefined): string {
+function cut(text: string, width: number, gives: Column<unknown>['gives']): string {
   if (text.length <= width) return text;
+  if (gives === 'start') return `…${text.slice(1 - width)}`;
   if (gives !== 'middle') return `${text.slice(0, width - 1)}…`;
   const tail = Math.ceil((width - 1) * 0.6);
   return `${text.slice(0, width - 1 - tail)}…${text.slice(-tail)}`;

@@ -13,7 +13,7 @@ import { type ChangeVerbOptions, decline, isDryRun, refuseErrors } from './chang
 import { confirm } from './confirm.js';
 
 export interface UndoOptions extends ChangeVerbOptions {
-  /** Number of a line of `relet history`. */
+  /** A revision of `relet history`. */
   to?: number;
 }
 
@@ -34,9 +34,11 @@ export const undo = (name: string, options: UndoOptions): Promise<void> =>
 function chooseTarget({ terminal }: Session, node: ConfiguredNode, number: number | undefined): string {
   const history = readHistory(node.history);
   if (number !== undefined) {
-    const entry = history[number - 1];
+    const entry = history.find(({ revision }) => revision === number);
     if (entry !== undefined) return entry.to;
-    throw new CannotRun(`${node.name} has no change ${number} in its history; 'relet history ${node.name}' lists them`);
+    throw new CannotRun(
+      `${node.name} has no revision ${number} in its history; 'relet history ${node.name}' lists them`,
+    );
   }
   const target = undoTarget(history, sourceName(node.configSource));
   if (target === undefined)

@@ -81,12 +81,12 @@ export const changeCommands: Record<string, () => Command> = {
       changing(
         verb('relet undo', 'Take the last change of a node back.')
           .argument('<NODE>', 'node')
-          .option('--to <NUMBER>', "go to what this line of 'relet history' set", parseCount),
+          .option('--to <NUMBER>', "go to what this revision of 'relet history' set", parseCount),
         [],
       ).action(async (name, options) => (await import('./undo.js')).undo(name, options)),
       [
         ['relet undo node-1', 'twice takes the undoing back'],
-        ['relet undo node-1 --to 3', "to the third line of 'relet history node-1'"],
+        ['relet undo node-1 --to 3', "to what revision 3 of 'relet history node-1' set"],
       ],
     ),
 

@@ -1,6 +1,6 @@
 /** `relet describe NODE`: everything about one node's config, in sentences, with the next step to take. */
 import { readHistory, sourceText } from '../../api/config-history.js';
-import { configState, sourceName } from '../../api/config-state.js';
+import { sourceName } from '../../api/config-state.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { oneLine } from '../../visible-text.js';
 import { ageOf } from '../age.js';
@@ -11,7 +11,7 @@ import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import type { Terminal } from '../terminal.js';
 import { wrap } from '../wrap.js';
-import { stateText } from './node-row.js';
+import { paintState, stateText } from './node-row.js';
 import { type PinnedField, pinnedNow } from './pinned-fields.js';
 import { heldText, stateSentence } from './state-sentence.js';
 
@@ -50,7 +50,7 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
     ['Assigned', exact('assigned')],
     ['Active', exact('active')],
     ['Last known good', exact('lastKnownGood')],
-    ['State', paintState(terminal, node, stateText(node, nowMs))],
+    ['State', paintState(stateText(node, nowMs), terminal.paint)],
     ['Held', node.held && heldText(node.held)],
     ['Error', status.error],
     ['Cause', known.cause],
@@ -96,10 +96,4 @@ function section(title: string, lines: string[], { columns, paint }: Terminal): 
     paint.bold(`${title}:`),
     ...lines.map((line) => wrap(oneLine(line), columns, '    ').replace(/^ {4}/, '  - ')),
   ].join('\n');
-}
-
-function paintState({ paint }: Terminal, node: ConfiguredNode, text: string): string {
-  const state = configState(node);
-  if (state === 'refused' || state === 'rolled back') return paint.red(text);
-  return state === 'waiting' || state === 'trial' ? paint.yellow(text) : paint.green(text);
 }

@@ -7,6 +7,7 @@ import { type ObjectFormat, parseFormat, sortByPath, writeObjects } from '../obj
 import { checkSelector, nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { tableLines } from '../table.js';
+import type { Terminal } from '../terminal.js';
 import { printError, writeOut } from '../write-out.js';
 import { type NodeObject, type NodeRow, nodeObject, nodeRow, rowColumns } from './node-row.js';
 
@@ -33,7 +34,7 @@ export const get = (words: string[], options: GetOptions): Promise<void> => {
 /** Sort keys with a short name. */
 const shortPaths: Record<string, string> = {
   name: '.metadata.name',
-  age: '.metadata.creationTimestamp',
+  age: '.status.configuredAt',
   state: '.status.state',
   version: '.status.kubeletVersion',
   assigned: '.spec.configSource.configMap.name',
@@ -55,7 +56,7 @@ async function show(session: Session, names: string[], format: ObjectFormat | un
   const rows: NodeRow[] = [];
   const objects: NodeObject[] = [];
   const missing = await collect(session, names, options, (node) => {
-    if (format === undefined) rows.push(rowOf(node, options));
+    if (format === undefined) rows.push(rowOf(node, session.terminal, options));
     if (format !== undefined || path !== undefined) objects.push(nodeObject(node));
   });
   const sorted = path === undefined ? objects : sortByPath(objects, path);
@@ -76,12 +77,17 @@ async function show(session: Session, names: string[], format: ObjectFormat | un
   if (format === undefined && rows.length === 0) printError('relet: no nodes found');
 }
 
-const rowOf = (node: ConfiguredNode, { output, showLabels = false }: GetOptions): NodeRow =>
-  nodeRow(node, Date.now(), { wide: output === 'wide', labels: showLabels });
+function rowOf(node: ConfiguredNode, { width }: Terminal, { output, showLabels = false }: GetOptions): NodeRow {
+  const wide = output === 'wide';
+  return nodeRow(node, Date.now(), { wide, labels: showLabels, short: width !== undefined && !wide });
+}
+
+const columnsOf = ({ paint }: Terminal, { output, showLabels = false }: GetOptions) =>
+  rowColumns({ wide: output === 'wide', labels: showLabels, paint });
 
 function printRows({ terminal }: Session, rows: NodeRow[], options: GetOptions): void {
   if (rows.length === 0) return;
-  const columns = rowColumns({ wide: options.output === 'wide', labels: options.showLabels === true });
+  const columns = columnsOf(terminal, options);
   const width = options.output === 'wide' ? undefined : terminal.width;
   terminal.print(tableLines(columns, rows, width, { headers: options.headers }).join('\n'));
 }
@@ -118,11 +124,12 @@ async function watch(session: Session, names: string[], format: ObjectFormat | u
   const { terminal, references, signal } = session;
   if (format !== undefined && format.kind !== 'json' && format.kind !== 'name')
     throw new CannotRun(`--watch goes with a table, -o wide, -o name and -o json, not with -o ${format.kind}`);
-  const columns = rowColumns({ wide: options.output === 'wide', labels: options.showLabels === true });
+  const columns = columnsOf(terminal, options);
+  const widths = new Map<string, number>();
   const last = new Map<string, string>();
   let headers = options.headers;
   const tell = (nodes: ConfiguredNode[]) => {
-    const rows = nodes.filter(isWanted).map((node) => ({ node, row: rowOf(node, options) }));
+    const rows = nodes.filter(isWanted).map((node) => ({ node, row: rowOf(node, terminal, options) }));
     const news = rows.filter(({ row: { age: _, ...rest } }) => {
       const text = JSON.stringify(rest);
       const isNew = last.get(rest.name) !== text;
@@ -138,7 +145,7 @@ async function watch(session: Session, names: string[], format: ObjectFormat | u
         columns,
         news.map(({ row }) => row),
         width,
-        { headers },
+        { headers, widths },
       );
       headers = false;
       terminal.print(lines.join('\n'));

@@ -1,5 +1,5 @@
 /** `relet history NODE`: who changed the node's reference, when, to what and why. */
-import { type HistoryEntry, readHistory, sourceText } from '../../api/config-history.js';
+import { type HistoryEntry, parseSourceText, readHistory, sourceText } from '../../api/config-history.js';
 import { sourceName } from '../../api/config-state.js';
 import { ageOf } from '../age.js';
 import type { ConnectionOptions } from '../connection-flags.js';
@@ -21,20 +21,30 @@ export const history = (name: string, options: HistoryOptions): Promise<void> =>
       const hint = now === 'local' ? 'it is on its local config' : `it was assigned ${now} without relet`;
       return terminal.print(`No change of ${node.name} is recorded; ${hint}.`);
     }
-    const rows = entries.map((entry, at) => ({ ...entry, number: at + 1 }));
-    terminal.print(tableLines(columns(Date.now()), rows, terminal.width).join('\n'));
+    const short = shortSources(entries);
+    terminal.print(tableLines(columns(Date.now(), short), entries, terminal.width).join('\n'));
     if (entries[0]!.to !== now)
       terminal.print(`\n${node.name} was changed without relet since: it is now assigned ${now}.`);
   });
 
-type Row = HistoryEntry & { number: number };
+/** Namespace and key only where they differ from one config to another. */
+export function shortSources(entries: readonly HistoryEntry[]): (text: string) => string {
+  const sources = entries.flatMap(({ from, to }) => [from, to]).map(parseSourceText);
+  const differ = (part: 'namespace' | 'key') => new Set(sources.flatMap((source) => source?.[part] ?? [])).size > 1;
+  const [withNamespace, withKey] = [differ('namespace'), differ('key')];
+  return (text) => {
+    const source = parseSourceText(text);
+    if (source === undefined) return text;
+    return `${withNamespace ? `${source.namespace}/` : ''}${source.name}${withKey ? `/${source.key}` : ''}`;
+  };
+}
 
-const columns = (nowMs: number): Column<Row>[] => [
-  { title: '#', cell: ({ number }) => String(number) },
+const columns = (nowMs: number, short: (source: string) => string): Column<HistoryEntry>[] => [
+  { title: 'REV', cell: ({ revision }) => String(revision) },
   { title: 'AGE', cell: ({ at }) => ageOf(at, nowMs) },
   { title: 'BY', cell: ({ by }) => by, gives: 'end' },
   { title: 'VERB', cell: ({ verb }) => verb },
-  { title: 'FROM', cell: ({ from }) => from, gives: 'middle' },
-  { title: 'TO', cell: ({ to }) => to, gives: 'middle' },
+  { title: 'FROM', cell: ({ from }) => short(from), gives: 'start' },
+  { title: 'TO', cell: ({ to }) => short(to), gives: 'start' },
   { title: 'WHY', cell: ({ why = '' }) => why, gives: 'end' },
 ];

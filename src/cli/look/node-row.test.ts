@@ -1,6 +1,6 @@
 /** The fleet as `relet get` shows it, on a terminal of 80 columns and in a pipe. */
 import { describe, expect, test } from 'vitest';
-import { configuredNode as node } from '../../../test/configured-node.js';
+import { configuredNode } from '../../../test/configured-node.js';
 import type { NodeConfigSource } from '../../api/node-config-source.js';
 import { tableLines } from '../table.js';
 import { nodeObject, nodeRow, rowColumns, stateText } from './node-row.js';
@@ -9,6 +9,8 @@ const now = Date.parse('2026-03-01T12:00:00Z');
 const source = (name: string): NodeConfigSource => ({
   configMap: { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet', uid: `uid-${name}`, resourceVersion: '7' },
 });
+const condition = { status: 'True', reason: '', message: '', since: '2026-02-27T12:00:00Z' };
+const node: typeof configuredNode = (name, change) => configuredNode(name, { condition, ...change });
 const [a, b] = [source('kubelet-config-5t8b9kd2m4'), source('kubelet-config-t8gb2h7c9d')];
 
 const fleet = [
@@ -34,13 +36,13 @@ const rows = (options = {}) => fleet.map((one) => nodeRow(one, now, options));
 
 describe('the fleet', () => {
   test('on a terminal of 80 columns', () => {
-    expect(tableLines(rowColumns(), rows(), 80).join('\n')).toMatchInlineSnapshot(`
-      "NODE     STATE              ASSIGNED    ACTIVE      LAST-KNO…   AGE   ERROR
-      node-1   local              local       local       local       2d    <none>
-      node-2   active             kub…kd2m4   kub…kd2m4   kub…kd2m4   2d    <none>
-      node-3   trial 4m12s left   kub…kd2m4   kub…kd2m4   kub…h7c9d   2d    <none>
-      node-4   rolled back        kub…kd2m4   kub…h7c9d   kub…h7c9d   2d    rolled ba…
-      node-5   waiting            kub…kd2m4   local       local       2d    <none>"
+    expect(tableLines(rowColumns(), rows({ short: true }), 80).join('\n')).toMatchInlineSnapshot(`
+      "NODE     STATE         ASSIGNED       ACTIVE         AGE   ERROR
+      node-1   local         local          local          2d    <none>
+      node-2   active        …-5t8b9kd2m4   …-5t8b9kd2m4   2d    <none>
+      node-3   trial 4m12s   …-5t8b9kd2m4   …-5t8b9kd2m4   2d    <none>
+      node-4   rolled back   …-5t8b9kd2m4   …-t8gb2h7c9d   2d    the kubelet kept dyi…
+      node-5   waiting       …-5t8b9kd2m4   local          2d    <none>"
     `);
     for (const line of tableLines(rowColumns(), rows(), 80)) expect(line.length).toBeLessThanOrEqual(80);
   });
@@ -81,5 +83,47 @@ describe('the state in words', () => {
   test('as an object has the end of the trial as a time', () => {
     expect(nodeObject(fleet[2]!).status).toMatchObject({ state: 'trial', trialEndsAt: '2026-03-01T12:04:12Z' });
     expect(nodeObject(fleet[0]!)).toMatchObject({ spec: {}, status: { state: 'local' } });
+  });
+});
+
+describe('the age', () => {
+  const ageOf = (one: Parameters<typeof nodeRow>[0]) => nodeRow(one, now).age;
+  const history = (to: string) =>
+    JSON.stringify([{ at: '2026-03-01T11:00:00Z', by: 'ann', verb: 'set', from: 'local', to }]);
+
+  test('is that of the config, not of the Node', () => {
+    expect(
+      ageOf(node('n', { configSource: a!, history: history('kube-system/kubelet-config-5t8b9kd2m4/kubelet') })),
+    ).toBe('60m');
+    expect(ageOf(node('n', { history: history('local') }))).toBe('60m');
+  });
+
+  test('of a config that nobody ever changed is that of the Node', () => {
+    expect(ageOf(node('n'))).toBe('2d');
+  });
+
+  test('of a change made without relet is what the node reports, else unknown', () => {
+    expect(ageOf(node('n', { configSource: b!, history: history('local') }))).toBe('2d');
+    expect(ageOf(node('n', { configSource: b!, condition: undefined }))).toBe('<unknown>');
+  });
+});
+
+describe('rows that arrive one by one', () => {
+  test('stand below each other, and within 80 columns', () => {
+    const widths = new Map<string, number>();
+    const lines = fleet.flatMap((one, at) =>
+      tableLines(rowColumns(), [nodeRow(one, now, { short: true })], 80, { headers: at === 0, widths }),
+    );
+    expect(lines.join('\n')).toMatchInlineSnapshot(`
+      "NODE     STATE              ASSIGNED       ACTIVE         AGE     ERROR
+      node-1   local              local          local          2d      <none>
+      node-2   active             …-5t8b9kd2m4   …-5t8b9kd2m4   2d      <none>
+      node-3   trial 4m12s        …-5t8b9kd2m4   …-5t8b9kd2m4   2d      <none>
+      node-4   rolled back        …-5t8b9kd2m4   …-t8gb2h7c9d   2d      the kubelet k…
+      node-5   waiting            …-5t8b9kd2m4   local          2d      <none>"
+    `);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+    const title = lines[0]!.indexOf('ACTIVE');
+    for (const line of lines) expect(line.slice(title - 3, title), line).toBe('   ');
   });
 });

@@ -1,10 +1,11 @@
 /** One node in the fleet as `relet get` shows it: as a row, and as an object for `-o json` and its kin. Pure. */
 
-import { sourceText } from '../../api/config-history.js';
+import { readHistory, sourceText } from '../../api/config-history.js';
 import { configState, type SourceName, sourceName } from '../../api/config-state.js';
 import { shortDuration } from '../../api/short-duration.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { ageOf } from '../age.js';
+import { createPaint, type Paint } from '../own-control.js';
 import type { Column } from '../table.js';
 
 /** The object that templates and sorting see. Its shape is told in docs/cli.md. */
@@ -17,6 +18,8 @@ export interface NodeObject {
     state: string;
     cause?: string;
     held?: ConfiguredNode['held'];
+    /** When the reference was changed last, as far as it is known. */
+    configuredAt?: string;
     trialEndsAt?: string;
     ready: string;
     kubeletVersion: string;
@@ -37,6 +40,7 @@ export function nodeObject(node: ConfiguredNode): NodeObject {
       ...node.status,
       ...(node.cause !== undefined && { cause: node.cause }),
       ...(node.held !== undefined && { held: node.held }),
+      ...optional('configuredAt', configuredAt(node)),
       ...(state === 'trial' && trialEndsAt && { trialEndsAt }),
       ready: node.ready,
       kubeletVersion: node.kubeletVersion,
@@ -54,6 +58,16 @@ export function stateText(node: ConfiguredNode, nowMs: number): string {
   return ends > nowMs ? `trial ${shortDuration(ends - nowMs)} left` : 'trial ending';
 }
 
+const optional = (key: 'configuredAt', value: string | undefined) => (value === undefined ? {} : { [key]: value });
+
+/** How old the config is: since relet changed the reference, else since the node took it, else as old as a node on its local config. */
+function configuredAt({ history, configSource, condition, createdAt }: ConfiguredNode): string | undefined {
+  const [newest] = readHistory(history);
+  const now = sourceText(sourceName(configSource));
+  if (newest?.to === now) return newest.at;
+  return now === 'local' && newest === undefined ? createdAt : condition?.since;
+}
+
 /** Only what tells nodes apart; thousands of these are held at once. */
 export interface NodeRow {
   name: string;
@@ -61,7 +75,6 @@ export interface NodeRow {
   assigned: string;
   active: string;
   lastKnownGood: string;
-  createdAt: string;
   age: string;
   error: string;
   ready: string;
@@ -69,19 +82,24 @@ export interface NodeRow {
   labels: string;
 }
 
-export function nodeRow(node: ConfiguredNode, nowMs: number, { wide = false, labels = false } = {}): NodeRow {
+export function nodeRow(
+  node: ConfiguredNode,
+  nowMs: number,
+  { wide = false, labels = false, short = false } = {},
+): NodeRow {
   const { configSource, status } = node;
   const name = (source: SourceName | undefined) =>
     source === undefined ? 'local' : wide ? sourceText(source) : source.name;
+  const error = (status.error ?? '').replace(/, see Kubelet log for details$/, '');
   return {
     name: node.name,
-    state: stateText(node, nowMs),
+    state: short ? stateText(node, nowMs).replace(/ left$/, '') : stateText(node, nowMs),
     assigned: name(sourceName(configSource)),
     active: name(sourceName(status.active)),
     lastKnownGood: name(sourceName(status.lastKnownGood)),
-    createdAt: node.createdAt,
-    age: ageOf(node.createdAt, nowMs),
-    error: (status.error ?? '').replace(/, see Kubelet log for details$/, ''),
+    age: ageOf(configuredAt(node), nowMs),
+    // Where room is scarce: the state is in a column of its own.
+    error: short ? error.replace(/^(rolled back|refused)( a config (under which|with which|that))?:? /, '') : error,
     ready: node.ready,
     version: node.kubeletVersion,
     labels: labels
@@ -92,21 +110,39 @@ export function nodeRow(node: ConfiguredNode, nowMs: number, { wide = false, lab
   };
 }
 
-export function rowColumns({ wide = false, labels = false } = {}): Column<NodeRow>[] {
+/** Red where the node does not do what was asked of it, yellow where it has not yet. */
+export function paintState(text: string, paint: Paint): string {
+  if (/^(refused|rolled back)/.test(text)) return paint.red(text);
+  return /^(waiting|trial|held)/.test(text) ? paint.yellow(text) : paint.green(text);
+}
+
+/** Hashes tell configs apart, so a name keeps its end; the last known good is in the state already. */
+export function rowColumns({ wide = false, labels = false, paint = createPaint(false) } = {}): Column<NodeRow>[] {
   return [
     { title: 'NODE', cell: ({ name }) => name, gives: 'middle' },
-    { title: 'STATE', cell: ({ state }) => state },
-    { title: 'ASSIGNED', cell: ({ assigned }) => assigned, gives: 'middle' },
-    { title: 'ACTIVE', cell: ({ active }) => active, gives: 'middle' },
-    { title: 'LAST-KNOWN-GOOD', cell: ({ lastKnownGood }) => lastKnownGood, gives: 'middle' },
+    {
+      title: 'STATE',
+      cell: ({ state }) => state,
+      reserve: 16,
+      paint: (text) => paintState(text, paint),
+    },
+    { title: 'ASSIGNED', cell: ({ assigned }) => assigned, gives: 'start', reserve: 25 },
+    { title: 'ACTIVE', cell: ({ active }) => active, gives: 'start', reserve: 25 },
+    {
+      title: 'LAST-KNOWN-GOOD',
+      cell: ({ lastKnownGood }) => lastKnownGood,
+      gives: 'start',
+      reserve: 25,
+      optional: true,
+    },
     ...(wide
       ? [
           { title: 'READY', cell: ({ ready }: NodeRow) => ready },
           { title: 'VERSION', cell: ({ version }: NodeRow) => version || '<unknown>' },
         ]
       : []),
-    { title: 'AGE', cell: ({ age }) => age },
-    { title: 'ERROR', cell: ({ error }) => error, gives: 'end' },
+    { title: 'AGE', cell: ({ age }) => age, reserve: 5 },
+    { title: 'ERROR', cell: ({ error }) => error, gives: 'end', reserve: 40 },
     ...(labels ? [{ title: 'LABELS', cell: ({ labels: text }: NodeRow) => text }] : []),
   ];
 }

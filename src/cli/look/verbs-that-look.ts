@@ -69,7 +69,7 @@ export const lookCommands: Record<string, () => Command> = {
         .argument('<NODE>', 'node')
         .addOption(oneOf('-o, --output <FORMAT>', 'how it is written', ['text', 'json']))
         .action(async (name, options) => (await import('./history.js')).history(name, options)),
-      [['relet history node-1', "'relet undo node-1 --to 3' goes to the third line"]],
+      [['relet history node-1', "'relet undo node-1 --to 3' goes to revision 3"]],
     ),
 
   wait: () =>
