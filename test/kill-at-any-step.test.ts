@@ -63,7 +63,7 @@ async function assign(rig: ClusterRig, place: Place, name: string, maxPods: numb
 
 describe('kill -9 of relet', () => {
   test.each([
-    ['before the kubelet is first started', 'connected'],
+    ['before the kubelet is first started', 'kubeconfig loaded'],
     ['when a config was assigned', 'config assigned'],
     ['while the kubelet is stopped', 'kubelet restarts'],
     ['between two kubelets', 'kubelet ended'],
@@ -72,7 +72,7 @@ describe('kill -9 of relet', () => {
   ])('%s', { timeout: 60_000 }, async (_when, line) => {
     const { rig, place, kubelets, mostAtOnce, start } = await createNode();
     const first = start();
-    if (line !== 'connected') await rig.until('first status', () => rig.config !== undefined);
+    if (line !== 'kubeconfig loaded') await rig.until('first status', () => rig.config !== undefined);
     const uid = await assign(rig, place, 'good', 33);
     await until(line, () => new RegExp(line).test(first.output()), first.output);
     first.process.kill('SIGKILL');

@@ -25,7 +25,9 @@ export interface HostStatus {
   held: Hold | undefined;
   /** Configs that are not tried again. */
   failures: { error: string; cause: string; at: string }[];
-  /** When the rest was last reported. */
+  /** When the rest was last found out. */
+  changedAt: string | undefined;
+  /** When the API last took a report; it has the rest if that was not before `changedAt`. */
   reportedAt: string | undefined;
 }
 
@@ -60,7 +62,8 @@ export function readHostStatus(dir: string, memory: Memory, host: Host, files: F
         ? [{ error: betaError(new Fault(verdict.reason, undefined)), cause: verdict.cause, at: verdict.at }]
         : [],
     ),
-    reportedAt: report?.at,
+    changedAt: report?.at,
+    reportedAt: report?.reportedAt,
   };
 }
 

@@ -179,21 +179,27 @@ describe('a busy server', () => {
     expect(server.asked).toHaveLength(3);
   });
 
-  test('that always says later runs into the deadline', async () => {
-    const clock = new ManualClock();
-    const { client } = await setUp(
-      (_asked, response) => {
-        response.setHeader('retry-after', '3600');
-        answerStatus(response, 503, 'ServiceUnavailable', 'later');
-      },
-      { clock },
-    );
-    const answer = client.get(nodes, { name: 'a' }).catch((error: unknown) => error);
-    await clock.untilSleeping((ms) => ms === 3_600_000);
-    await clock.advance(30_000);
-    expect(await answer).toMatchObject({ name: 'TimeoutError', message: 'GET /api/v1/nodes/a: no answer in 30000 ms' });
-    expect(clock.sleeping).toEqual([]);
-  });
+  test.each(['3600', '99999999', '9'.repeat(400)])(
+    'that always says later (%s) runs into the deadline',
+    async (later) => {
+      const clock = new ManualClock();
+      const { client } = await setUp(
+        (_asked, response) => {
+          response.setHeader('retry-after', later);
+          answerStatus(response, 503, 'ServiceUnavailable', 'later');
+        },
+        { clock },
+      );
+      const answer = client.get(nodes, { name: 'a' }).catch((error: unknown) => error);
+      await clock.untilSleeping((ms) => ms === 3_600_000);
+      await clock.advance(30_000);
+      expect(await answer).toMatchObject({
+        name: 'TimeoutError',
+        message: 'GET /api/v1/nodes/a: no answer in 30000 ms',
+      });
+      expect(clock.sleeping).toEqual([]);
+    },
+  );
 
   test('a refusal without a time is the answer', async () => {
     const { client, server } = await setUp((_asked, response) =>

@@ -59,6 +59,8 @@ export interface Requester {
 // As often as client-go obeys Retry-After.
 const maxRetries = 10;
 const defaultTimeoutMs = 30_000;
+/** A timer of more than 24.8 days fires at once. */
+const longestRetryAfterMs = 3_600_000;
 
 export function createRequester(options: RequesterOptions): Requester {
   const { source, clock, maxResponseBytes = 64 * 1024 * 1024 } = options;
@@ -153,7 +155,7 @@ function contentHeaders({ body, contentType, accept }: RawRequest, userAgent: st
 function retryAfterMs({ statusCode = 0, headers }: IncomingMessage): number | undefined {
   if (statusCode !== 429 && statusCode < 500) return undefined;
   const text = headers['retry-after'];
-  return text !== undefined && /^\d+$/.test(text) ? Number(text) * 1000 : undefined;
+  return text !== undefined && /^\d+$/.test(text) ? Math.min(Number(text) * 1000, longestRetryAfterMs) : undefined;
 }
 
 async function readBody(body: IncomingMessage, maxBytes: number, what: string, signal: AbortSignal): Promise<Buffer> {

@@ -184,7 +184,8 @@ class Controller {
     // A Node that is gone takes its NodeConfig with it: the garbage collector sees to that.
     if (node === undefined) return;
     if (object === undefined) {
-      await this.#writer.create(nodeConfigs, undefined, nodeConfigFor(node));
+      // The watch may not have brought it yet: then it is there, and was counted.
+      if (!(await this.#writer.create(nodeConfigs, undefined, nodeConfigFor(node)))) return;
       counters.nodeConfigsMade++;
       return log.info('NodeConfig made', { node: name });
     }
@@ -297,7 +298,7 @@ class Controller {
 
   async #letAllNodesWrite(may: boolean): Promise<void> {
     const { client } = this.#options;
-    if (may) return this.#writer.create(clusterRoleBindings, undefined, nodeStatusBinding());
+    if (may) return void (await this.#writer.create(clusterRoleBindings, undefined, nodeStatusBinding()));
     try {
       await client.delete(clusterRoleBindings, { name: nodeStatusRole }, { signal: this.#signal });
     } catch (error) {

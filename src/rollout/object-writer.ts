@@ -26,8 +26,7 @@ export class ObjectWriter {
     { present, wanted, fields }: { present: T | undefined; wanted: T; fields: (keyof T)[] },
   ): Promise<boolean> {
     if (present === undefined) {
-      await this.create(type, place.namespace, wanted);
-      return true;
+      return this.create(type, place.namespace, wanted);
     }
     const { ownerReferences } = wanted.metadata;
     const isSame =
@@ -39,13 +38,15 @@ export class ObjectWriter {
     return true;
   }
 
-  /** One that is there already is as good. */
-  async create(type: ResourceType, namespace: string | undefined, object: object): Promise<void> {
+  /** One that is there already is as good: then it is false. */
+  async create(type: ResourceType, namespace: string | undefined, object: object): Promise<boolean> {
     const place = namespace === undefined ? {} : { namespace };
     try {
       await this.client.create(type, place, object, { signal: this.signal });
+      return true;
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
+      return false;
     }
   }
 

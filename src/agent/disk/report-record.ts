@@ -6,6 +6,8 @@ export interface ReportRecord extends NodeConfigStatus {
   node: string;
   kubeletVersion: string;
   at: string;
+  /** When the API last took a report; it has this one if that was not before `at`. */
+  reportedAt?: string;
   /** The private cause behind `error`. */
   cause?: string;
   warnings: string[];

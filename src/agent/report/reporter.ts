@@ -23,6 +23,8 @@ export class Reporter {
   #said = new Map<'fault' | 'syncFault', string>();
   #saidCondition = '';
   readonly #listeners = new Set<() => void>();
+  /** When the report last changed. */
+  #at = '';
   /** For the copy on disk. */
   node = '';
   kubeletVersion = '';
@@ -97,21 +99,32 @@ export class Reporter {
     this.#saidCondition = words;
   }
 
+  /** The API has this report. */
+  delivered(report: Report): void {
+    if (report === this.#report) this.#save({ reportedAt: new Date(this.#options.clock.now()).toISOString() });
+  }
+
   #publish(): void {
-    const { memory, clock, log } = this.#options;
+    this.#at = new Date(this.#options.clock.now()).toISOString();
+    this.#save({});
+    for (const listener of this.#listeners) listener();
+  }
+
+  #save({ reportedAt = this.#options.memory.report.read()?.reportedAt }: { reportedAt?: string }): void {
+    const { memory, log } = this.#options;
     const error = this.#report.syncFault ?? this.#report.fault;
     try {
       memory.report.write({
         ...statusConfig(this.#report),
         node: this.node,
         kubeletVersion: this.kubeletVersion,
-        at: new Date(clock.now()).toISOString(),
+        at: this.#at,
+        ...(reportedAt && { reportedAt }),
         ...(error && { cause: causeOf(error) }),
         warnings: this.#report.warnings,
       });
     } catch (cause) {
       log.warn('report not saved', { cause });
     }
-    for (const listener of this.#listeners) listener();
   }
 }

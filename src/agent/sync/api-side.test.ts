@@ -21,7 +21,7 @@ test('a pass that failed during an outage runs again as soon as the API server a
   const reference: Reference = {
     follow: (_listener, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
     read: async () => ({ kind: 'local' }),
-    write: async () => {},
+    write: async () => true,
   };
   let passed: () => void;
   const done = new Promise<void>((resolve) => {

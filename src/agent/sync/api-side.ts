@@ -182,16 +182,23 @@ export class ApiSide {
   }
 
   async #work(key: 'sync' | 'status' | 'events'): Promise<Ending> {
-    const { reference, reporter, signal } = this.#options;
+    const { signal } = this.#options;
     switch (key) {
       case 'sync':
         return this.#sync();
       case 'status':
-        if (reporter.report) await reference.write(reporter.report, signal);
-        return { kind: 'done' };
+        return this.#writeStatus(signal);
       case 'events':
         return this.#sendEvents(signal);
     }
+  }
+
+  async #writeStatus(signal: AbortSignal): Promise<Ending> {
+    const { reference, reporter } = this.#options;
+    const { report } = reporter;
+    if (report === undefined) return { kind: 'done' };
+    if (await reference.write(report, signal)) reporter.delivered(report);
+    return { kind: 'done' };
   }
 
   async #sync(): Promise<Ending> {

@@ -76,8 +76,8 @@ export class ChosenReference implements Reference {
     return this.#remembering(kind, instruction);
   }
 
-  async write(report: Report, signal: AbortSignal): Promise<void> {
-    await this.#options.references[this.#kind ?? (await this.#ask(signal))].write(report, signal);
+  async write(report: Report, signal: AbortSignal): Promise<boolean> {
+    return this.#options.references[this.#kind ?? (await this.#ask(signal))].write(report, signal);
   }
 
   #remembering(kind: ReferenceKind, instruction: Instruction): Instruction {

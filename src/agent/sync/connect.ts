@@ -48,16 +48,22 @@ export class NodeConnection {
     const source = await waitForKubeconfig({ paths: [kubeconfig], readYaml: readPlain, env, clock, log, signal });
     this.#source = source;
     const nodeName = nodeNameFrom((await this.#certificate())?.subject, hostnameOverride, hostname);
+    const { server } = source().connection;
+    log.info('kubeconfig loaded', { node: nodeName, server });
+    let hasAnswered = false;
     const client = createClient({
       source,
       clock,
       userAgent,
       env,
       maxResponseBytes,
+      onAnswer: () => {
+        if (!hasAnswered) log.info('connected', { node: nodeName, server });
+        hasAnswered = true;
+      },
       onWarning: (warning) => log.debug('the API server warns', { warning }),
     });
     signal.addEventListener('abort', () => client.close(), { once: true });
-    log.info('connected', { node: nodeName, server: source().connection.server });
     const onNode = ({ spec }: KubeObject) => {
       this.providerID = (spec as { providerID?: string } | undefined)?.providerID;
     };

@@ -85,18 +85,19 @@ export class NodeConfigReference implements Reference {
     }
   }
 
-  async write(report: Report, signal: AbortSignal): Promise<void> {
+  async write(report: Report, signal: AbortSignal): Promise<boolean> {
     const { client, name, clock, version } = this.#options;
     const object = await client.get<NodeConfig>(nodeConfigs, { name }, { signal }).catch((error) => {
       // Not made yet, or gone: when it appears, whoever follows it is told.
       if (isNotFound(error)) return undefined;
       throw error;
     });
-    if (object === undefined) return;
+    if (object === undefined) return false;
     const status = nextStatus(object.status, report, { now: new Date(clock.now()), version });
-    if (isDeepStrictEqual(status, object.status)) return;
+    if (isDeepStrictEqual(status, object.status)) return true;
     // With its resourceVersion: the controller's conditions stand in the same status and must not be lost.
     await client.update(nodeConfigs, { name, subresource: 'status' }, { ...object, status }, { signal });
+    return true;
   }
 }
 

@@ -84,17 +84,18 @@ export class NodeReference implements Reference {
     }
   }
 
-  async write(report: Report, signal: AbortSignal): Promise<void> {
+  async write(report: Report, signal: AbortSignal): Promise<boolean> {
     const { client, name, clock, version } = this.#options;
     const node = await client.get<Node>(nodes, { name }, { signal }).catch((error) => {
       // Not registered yet, or gone: when it appears, whoever follows it is told.
       if (isNotFound(error)) return undefined;
       throw error;
     });
-    if (node === undefined) return;
+    if (node === undefined) return false;
     const patch = statusPatch(node, report, { now: new Date(clock.now()), version });
     if (patch !== undefined)
       await client.patch(nodes, { name, subresource: 'status' }, patch, { as: 'strategic', signal });
+    return true;
   }
 }
 

@@ -82,11 +82,17 @@ function asText(status: HostStatus): string {
     ...status.warnings.map((warning): [string, string] => ['warning', warning]),
     ...status.failures.map(({ at, error, cause }): [string, string] => ['failed', `${at}: ${error}: ${cause}`]),
     ['held', held && `since ${held.since}${held.who ? ` by ${held.who}` : ''}: ${held.why}`],
-    ['reported', status.reportedAt],
+    ['reported', reportedText(status)],
   ];
   return lines
     .map(([name, value]) => (value === undefined ? '' : `${`${name}:`.padEnd(17)}${oneLine(value)}\n`))
     .join('');
+}
+
+function reportedText({ changedAt, reportedAt }: HostStatus): string | undefined {
+  if (changedAt === undefined) return undefined;
+  if (reportedAt === undefined) return `never; the API does not have what changed at ${changedAt}`;
+  return reportedAt >= changedAt ? reportedAt : `${reportedAt}; the API does not have what changed at ${changedAt}`;
 }
 
 function view(command: Command): void {
