@@ -19,7 +19,7 @@ import { type Ending, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import { type ClusterView, followCluster } from './cluster-view.js';
 import { boundNodes, grantBinding, grantedConfigMap, grantName, grantRole } from './grant-objects.js';
-import { configMapKey, type GrantFacts, grantedCondition, namedBy, nodesToGrant } from './grants.js';
+import { configMapKey, type GrantFacts, grantedCondition, namedBy, nodeGraceMs, nodesToGrant } from './grants.js';
 import {
   decideGuards,
   type GuardChoice,
@@ -93,6 +93,8 @@ class Controller {
   readonly #writer: ObjectWriter;
   /** What each NodeConfig named when it was last looked at: what it names no longer may be taken away. */
   readonly #named = new Map<string, Set<string>>();
+  /** NodeConfigs without a Node, and since when as far as we know. */
+  readonly #goneSinceMs = new Map<string, number>();
   #guards: GuardState | undefined;
   #wholeSinceMs: number | undefined;
   #checkedMs = Number.NEGATIVE_INFINITY;
@@ -119,7 +121,7 @@ class Controller {
     this.#view = followCluster({
       ...options,
       signal,
-      onNode: (name) => this.#add(`node/${name}`),
+      onNode: (name) => this.#nodeChanged(name),
       onNodeConfig: (name) => this.#nodeConfigChanged(name),
       onConfigMap: (key) => this.#configMapChanged(key),
       onGuard: () => this.#add('guards'),
@@ -131,7 +133,7 @@ class Controller {
     await Promise.race([this.#view.synced, aborted]);
     this.#isReady = true;
     this.#add('guards');
-    for (const { metadata } of this.#view.nodes.values()) this.#add(`node/${metadata.name}`);
+    for (const { metadata } of this.#view.nodes.values()) this.#nodeChanged(metadata.name);
     for (const { metadata } of this.#view.nodeConfigs.values()) this.#nodeConfigChanged(metadata.name);
     for (const mirror of this.#view.configMaps.values())
       for (const { metadata } of mirror.values()) this.#add(`grant/${metadata.namespace}/${metadata.name}`);
@@ -149,13 +151,25 @@ class Controller {
     if (this.#isReady) this.#queue.add(key);
   }
 
+  #nodeChanged(name: string): void {
+    if (!this.#isReady) return;
+    this.#add(`node/${name}`);
+    const object = this.#view.nodeConfigs.get(name);
+    const isGone = object !== undefined && this.#view.nodes.get(name) === undefined;
+    if (isGone === this.#goneSinceMs.has(name)) return;
+    if (isGone) this.#goneSinceMs.set(name, this.#options.clock.monotonic());
+    else this.#goneSinceMs.delete(name);
+    if (object !== undefined) for (const key of namedBy(object)) this.#add(`grant/${key}`);
+  }
+
   #nodeConfigChanged(name: string): void {
     if (!this.#isReady) return;
+    this.#nodeChanged(name);
     const before = this.#named.get(name) ?? new Set();
     const object = this.#view.nodeConfigs.get(name);
     const now = object === undefined ? new Set<string>() : namedBy(object);
-    this.#named.set(name, now);
-    this.#add(`node/${name}`);
+    if (now.size > 0) this.#named.set(name, now);
+    else this.#named.delete(name);
     for (const key of new Set([...before, ...now])) this.#add(`grant/${key}`);
   }
 
@@ -170,8 +184,8 @@ class Controller {
     this.#options.counters.passes++;
     const [kind, ...rest] = key.split('/');
     if (kind === 'guards') return this.#guard();
-    if (kind === 'node') await this.#node(rest.join('/'));
-    if (kind === 'grant') await this.#grant(rest.join('/'));
+    if (kind === 'grant') return this.#grant(rest.join('/'));
+    await this.#node(rest.join('/'));
     return { kind: 'done' };
   }
 
@@ -181,15 +195,15 @@ class Controller {
     const { client, counters, log } = this.#options;
     const node = this.#view.nodes.get(name);
     const object = this.#view.nodeConfigs.get(name);
-    // A Node that is gone takes its NodeConfig with it: the garbage collector sees to that.
-    if (node === undefined) return;
+    // A NodeConfig that we made goes with its Node: the garbage collector sees to that. One that somebody made stays.
+    if (node === undefined && object === undefined) return;
     if (object === undefined) {
       // The watch may not have brought it yet: then it is there, and was counted.
-      if (!(await this.#writer.create(nodeConfigs, undefined, nodeConfigFor(node)))) return;
+      if (!(await this.#writer.create(nodeConfigs, undefined, nodeConfigFor(node!)))) return;
       counters.nodeConfigsMade++;
       return log.info('NodeConfig made', { node: name });
     }
-    if (this.#guards?.inForce === 'roles') await this.#ensureNodeRole(node.metadata);
+    if (this.#guards?.inForce === 'roles' && node) await this.#ensureNodeRole(node.metadata);
     const status = this.#conditions(object);
     if (isDeepStrictEqual(status.conditions, object.status?.conditions)) return;
     await client.update(nodeConfigs, { name, subresource: 'status' }, { ...object, status }, { signal: this.#signal });
@@ -220,16 +234,26 @@ class Controller {
       namespaces,
       isLabelled: (key) => this.#inNamespace(this.#view.configMaps, key) !== undefined,
       granted: (key) => boundNodes(this.#bindingOf(key)),
+      nodeGoneMs: (name) => {
+        const sinceMs = this.#goneSinceMs.get(name);
+        return sinceMs === undefined ? undefined : this.#options.clock.monotonic() - sinceMs;
+      },
     };
   }
 
-  async #grant(key: string): Promise<void> {
+  async #grant(key: string): Promise<Ending> {
+    const wanted = nodesToGrant(key, this.#view.nodeConfigs.values(), this.#facts);
+    await this.#bind(key, wanted);
+    const goneMs = wanted.map((node) => this.#facts.nodeGoneMs(node)).filter((ms) => ms !== undefined);
+    return goneMs.length === 0 ? { kind: 'done' } : { kind: 'again', afterMs: nodeGraceMs - Math.max(...goneMs) };
+  }
+
+  async #bind(key: string, wanted: string[]): Promise<void> {
     const { namespaces, counters, log } = this.#options;
     const [namespace = '', name = ''] = key.split('/');
     if (!namespaces.includes(namespace)) return;
     const configMap = this.#inNamespace(this.#view.configMaps, key);
     const binding = this.#bindingOf(key);
-    const wanted = nodesToGrant(key, this.#view.nodeConfigs.values(), this.#facts);
     const place = { namespace, name: grantName(name) };
     if (configMap === undefined || wanted.length === 0) {
       if (binding === undefined || (binding.subjects ?? []).length === 0) return;

@@ -3,7 +3,8 @@
  *
  * A node is granted a ConfigMap when its NodeConfig's spec refers to it. It keeps the grant while it still names the
  * ConfigMap in its status, as a config to fall back to. A status alone grants nothing: nodes write it, and a node must not
- * open a ConfigMap for itself by naming it.
+ * open a ConfigMap for itself by naming it. A NodeConfig may be written for a name that no Node has: it is granted nothing
+ * until the Node registers. A Node that goes keeps its grants for a while, since it may be about to register again.
  */
 import type { NodeConfig } from '../api/node-config.js';
 import type { NodeConfigSource } from '../api/node-config-source.js';
@@ -14,7 +15,12 @@ export interface GrantFacts {
   isLabelled(key: string): boolean;
   /** Nodes that are granted it now. */
   granted(key: string): ReadonlySet<string>;
+  /** How long there has been no Node of this name; undefined while there is one. */
+  nodeGoneMs(name: string): number | undefined;
 }
+
+/** How long a grant outlives its Node. */
+export const nodeGraceMs = 3_600_000;
 
 /** The ConfigMap that a source means, as `namespace/name`. */
 export function configMapKey(source: NodeConfigSource | undefined): string | undefined {
@@ -40,8 +46,11 @@ export function nodesToGrant(
   const nodes: string[] = [];
   for (const object of nodeConfigs) {
     const { name } = object.metadata;
+    const isGranted = granted.has(name);
+    const goneMs = facts.nodeGoneMs(name);
+    if (goneMs !== undefined && !(isGranted && goneMs < nodeGraceMs)) continue;
     const assigned = configMapKey(object.spec?.configSource) === key;
-    if (assigned || (granted.has(name) && namedBy(object).has(key))) nodes.push(name);
+    if (assigned || (isGranted && namedBy(object).has(key))) nodes.push(name);
   }
   return nodes.sort();
 }
@@ -80,6 +89,10 @@ export function grantedCondition({ metadata, spec }: NodeConfig, facts: GrantFac
     return { type: 'Granted', status: 'True', reason: 'NothingAssigned', message: 'no ConfigMap is assigned' };
   const refused = refusal(key, facts);
   if (refused !== undefined) return { type: 'Granted', status: 'False', ...refused };
+  if (facts.nodeGoneMs(metadata.name) !== undefined && !facts.granted(key).has(metadata.name)) {
+    const message = `ConfigMap ${key} is not granted: there is no Node ${metadata.name}`;
+    return { type: 'Granted', status: 'False', reason: 'NoNode', message };
+  }
   return facts.granted(key).has(metadata.name)
     ? { type: 'Granted', status: 'True', reason: 'RoleBinding', message: `the node may read ConfigMap ${key}` }
     : { type: 'Granted', status: 'False', reason: 'Pending', message: `ConfigMap ${key} is about to be granted` };

@@ -2,7 +2,15 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../src/api/object.js';
 import { isForbidden } from '../../src/kube/api-error.js';
-import { clusterRoleBindings, clusterRoles, configMaps, nodeConfigs } from '../../src/kube/resource-type.js';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  configMaps,
+  events,
+  nodeConfigs,
+  nodes,
+  roleBindings,
+} from '../../src/kube/resource-type.js';
 import { clientFor } from '../cluster-rig.js';
 import { configMapObject, point, write } from './cluster-node.js';
 import { controllerKubeconfig } from './controller.js';
@@ -13,6 +21,49 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
   describe('parties who want more than they may', () => {
     const nodeA = () => scene.cluster.client('system:node:node-a');
     const refused = (promise: Promise<unknown>) => expect(promise).rejects.toSatisfy(isForbidden);
+
+    test('an operator and a viewer read events where those of Nodes are, and nowhere else', async () => {
+      const { admin, cluster } = scene;
+      const rbac = 'rbac.authorization.k8s.io';
+      const roleRef = { apiGroup: rbac, kind: 'Role', name: 'relet:node-events' };
+      const subjects = ['operator', 'viewer'].map((name) => ({ kind: 'User', apiGroup: rbac, name }));
+      const binding = {
+        apiVersion: `${rbac}/v1`,
+        kind: 'RoleBinding',
+        metadata: { name: 'readers' },
+        roleRef,
+        subjects,
+      };
+      await admin.create(roleBindings, { namespace: 'default' }, binding);
+      for (const name of ['operator', 'viewer'] as const) {
+        const client = cluster.client(name);
+        const readsEvents = () => client.list(events, { namespace: 'default' }).then(Boolean, () => false);
+        await until('bound', readsEvents);
+        await refused(client.list(events, { namespace: 'relet-system' }));
+        await refused(client.list(events));
+      }
+    });
+
+    test('a NodeConfig for a name without a Node is granted nothing until the Node registers', async () => {
+      const { admin, granted, newConfig, operator } = scene;
+      await newConfig('for-ghost', 'maxPods: 50');
+      const configMap = { namespace: 'relet-system', name: 'for-ghost', kubeletConfigKey: 'kubelet' };
+      const metadata = { name: 'ghost' };
+      const ghost = {
+        apiVersion: 'relet.dev/v1alpha1',
+        kind: 'NodeConfig',
+        metadata,
+        spec: { configSource: { configMap } },
+      };
+      await operator.create(nodeConfigs, {}, ghost);
+      await until('refused', async () => (await condition(admin, 'ghost', 'Granted'))?.reason === 'NoNode');
+      expect(await granted('for-ghost')).toEqual([]);
+      await admin.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata });
+      await until('granted', async () => (await granted('for-ghost')).includes('ghost'));
+      await admin.delete(nodes, metadata);
+      await operator.delete(nodeConfigs, metadata);
+      await until('taken back', async () => (await granted('for-ghost')).length === 0);
+    });
 
     test("a node reads its own ConfigMap and no other node's", async () => {
       const { admin, freshNode, granted, newConfig, operator } = scene;
