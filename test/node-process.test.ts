@@ -123,7 +123,7 @@ describe('relet kubelet', () => {
     const place = await newPlace();
     const plain = start(place);
     await until('started', () => plain.starts().length === 1, plain.output);
-    expect(plain.starts()[0]!.args).toEqual([`--healthz-port=${place.port}`, '--port=1']);
+    expect(plain.starts()[0]!.args).toEqual([`--healthz-port=${place.port}`, '--enable-server=false']);
     plain.process.kill('SIGTERM');
     expect(await plain.exit).toEqual({ code: 0, signal: null });
     const local = join(place.dir, '..', 'local.yaml');

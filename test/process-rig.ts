@@ -43,8 +43,8 @@ export function start({ dir, port, env = {}, kubelet = fakeKubelet }: Place, ...
   const args = [
     'kubelet',
     `--kubelet-binary=${kubelet}`,
-    // A real one has it in its config, where a test may change it. A fake one serves nowhere, least of all on port 1.
-    ...(kubelet === fakeKubelet ? [`--healthz-port=${port}`, '--port=1'] : []),
+    // A real one has it in its config, where a test may change it. A fake one serves nowhere.
+    ...(kubelet === fakeKubelet ? [`--healthz-port=${port}`, '--enable-server=false'] : []),
     '--metrics-bind-address=0',
     ...more,
   ];

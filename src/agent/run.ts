@@ -16,6 +16,7 @@ import { explain } from './trial/death.js';
 import { look, type NodeView } from './trial/health.js';
 import { lookAgainMs } from './trial/look-again.js';
 import type { Before } from './trial/look-back.js';
+import { ownsPorts } from './trial/ports.js';
 import { watchRejectedPods } from './trial/rejected-pods.js';
 import {
   afterDeath,
@@ -70,8 +71,10 @@ export class Run {
   readonly #needsTrial: boolean;
   readonly #rebooted: boolean;
   #startedMs = 0;
-  /** Undefined until it answered once. What it has, it keeps. */
-  #ports: 'its own' | { taken: NonNullable<Health['taken']>; askAgainMs: number } | undefined;
+  /** When it, or somebody in its place, first answered. */
+  #answeredMs: number | undefined;
+  #taken: Health['taken'];
+  #portsAgainMs = 0;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -176,7 +179,7 @@ export class Run {
       countedMs: undefined as number | undefined,
     };
     for (;;) {
-      const health = await this.#look(signal);
+      const health = await this.#look(listener, signal);
       if (signal.aborted) return;
       const now = clock.monotonic();
       const before = this.trial?.before ?? nothingBefore;
@@ -186,7 +189,7 @@ export class Run {
       if (isWell && !this.healthy) void this.#watchPods(listener, signal);
       // Where nothing else could run, what runs is active in the end, also if it never answers.
       const isOverdue = this.trial === undefined && now - this.#startedMs >= options.trial.healthDeadlineMs;
-      this.#becomes(listener, health.alive || isOverdue, isWell);
+      this.#becomes(listener, { alive: health.alive || isOverdue, healthy: isWell });
       if (this.trial === undefined && this.healthy) return;
       if (this.trial !== undefined) {
         const mayCount = counts(health, before);
@@ -235,32 +238,28 @@ export class Run {
     return this.#needsTrial ? trial : { ...trial, durationMs: Math.min(trial.durationMs, trial.healthDeadlineMs) };
   }
 
-  async #look(signal: AbortSignal): Promise<Health> {
+  async #look(listener: RunListener, signal: AbortSignal): Promise<Health> {
     const { healthz } = this.choice.accepted;
     // The API is asked where its answer counts: in a trial, and where a Lease is the only sign of life.
     const view = this.onTrial || healthz === undefined ? this.#options.view() : undefined;
-    const health = await look({ healthz, startedAt: this.#startedAt(), view, signal });
-    if (!health.alive || this.#ports === 'its own') return health;
-    const now = this.#options.parts.clock.monotonic();
-    if (this.#ports === undefined || now >= this.#ports.askAgainMs) {
-      const taken = this.#taken();
-      if (taken && this.#ports === undefined)
-        this.#options.parts.log.warn('another process has a port of the kubelet', { ...taken });
-      this.#ports = taken ? { taken, askAgainMs: now + portsEveryMs } : 'its own';
-    }
-    return this.#ports === 'its own' ? health : { ...health, alive: false, taken: this.#ports.taken };
+    const isKubelets = () => this.#isAlive(listener);
+    const health = await look({ healthz, startedAt: this.#startedAt(), view, signal, isKubelets });
+    return health.alive || this.#taken === undefined ? health : { ...health, taken: this.#taken };
   }
 
-  /** Somebody else may answer in its place: an older kubelet, or whoever wants to be taken for one. */
-  #taken(): Health['taken'] {
-    const { host, kubelet } = this.#options.parts;
-    const child = kubelet.process;
-    const { healthz, serves } = this.choice.accepted;
-    for (const port of [healthz, serves]) {
-      const pid = port && child && host.holderOf(port, child);
-      if (pid !== undefined) return { port: port!.port, pid };
+  /** A sign of life is the kubelet's if its process lives and has its ports. It is reported before the API is asked. */
+  #isAlive(listener: RunListener): boolean {
+    const { clock, log } = this.#options.parts;
+    const now = clock.monotonic();
+    this.#answeredMs ??= now;
+    if (!this.alive && now >= this.#portsAgainMs) {
+      const { isAlive, taken } = ownsPorts(this.#options.parts, this.choice.accepted, now - this.#answeredMs);
+      if (taken && this.#taken === undefined) log.warn('another process has a port of the kubelet', { ...taken });
+      if (taken) this.#portsAgainMs = now + portsEveryMs;
+      this.#taken = taken;
+      if (isAlive) this.#becomes(listener, { alive: true, healthy: false });
     }
-    return undefined;
+    return this.alive;
   }
 
   /** Counted back from now: the wall clock may have jumped since the start. */
@@ -288,7 +287,7 @@ export class Run {
     }
   }
 
-  #becomes(listener: RunListener, alive: boolean, healthy: boolean): void {
+  #becomes(listener: RunListener, { alive, healthy }: { alive: boolean; healthy: boolean }): void {
     if (alive && !this.alive) {
       this.alive = true;
       listener.onAlive();

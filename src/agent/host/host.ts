@@ -8,7 +8,7 @@ import { constants } from 'node:os';
 import type { Clock } from '../../clock.js';
 import { sha256 } from '../disk/checkpoints.js';
 import { childTokenVariable, type ProcessIdentity } from '../disk/child-record.js';
-import { holderOf, type Port } from './listeners.js';
+import { ownerOf, type Port, type PortOwner } from './listeners.js';
 import { identify, pids, quietly } from './proc.js';
 
 export interface Exit {
@@ -50,8 +50,8 @@ export interface Host {
   contentOf(path: string): string;
   /** Whether a directory has anything in it. */
   hasEntries(path: string): boolean;
-  /** The process that has a port of the child's instead of it; undefined when there is none, or none can be seen. */
-  holderOf(port: Port, child: ProcessIdentity): number | undefined;
+  /** Who listens on a port that the child should have. */
+  ownerOf(port: Port, child: ProcessIdentity): PortOwner;
 }
 
 /** As a shell would say it: 128 and the signal's number when it was killed, 127 when it could not be started. */
@@ -101,7 +101,7 @@ export function createHost(env: Environment): Host {
     },
     contentOf,
     hasEntries: (path) => (quietly(() => readdirSync(path).length) ?? 0) > 0,
-    holderOf,
+    ownerOf,
   };
 }
 

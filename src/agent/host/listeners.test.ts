@@ -3,15 +3,16 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { addressOf, holderOf } from './listeners.js';
-import { identify } from './proc.js';
+import { eventually } from '../../../test/eventually.js';
+import { addressOf, ownerOf } from './listeners.js';
+import { identify, quietly } from './proc.js';
 
 /** A process that listens on a port of its own choice, through another one in front of it where there are words. */
 async function listener(host: string, ...inFront: string[]) {
   const script = `const server = require('net').createServer().listen(0, '${host}', () => console.log(server.address().port))`;
   const [program, ...args] = [...inFront, process.execPath, '-e', script];
   const child = spawn(program!, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
-  onTestFinished(() => void process.kill(-child.pid!, 'SIGKILL'));
+  onTestFinished(() => void quietly(() => process.kill(-child.pid!, 'SIGKILL')));
   const [line] = await once(child.stdout, 'data');
   return { identity: identify(child.pid!)!, port: Number(line) };
 }
@@ -28,36 +29,43 @@ async function listenHere(host: string): Promise<number> {
 describe('a port of the kubelet', () => {
   test('that it listens on itself is its own', async () => {
     const { identity, port } = await listener('127.0.0.1');
-    expect(holderOf({ host: '127.0.0.1', port }, identity)).toBeUndefined();
+    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe('child');
   });
 
   test('that a process of its own listens on is its own: there may be a script in front of it', async () => {
     const { identity, port } = await listener('127.0.0.1', 'sh', '-c', '"$@" & wait', 'sh');
-    expect(holderOf({ host: '127.0.0.1', port }, identity)).toBeUndefined();
+    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe('child');
   });
 
   test.each(['127.0.0.1', '0.0.0.0', '::'])('that an older process has on %s is not', async (address) => {
     const port = await listenHere(address);
     const { identity } = await listener('127.0.0.1');
-    expect(holderOf({ host: '127.0.0.1', port }, identity)).toBe(process.pid);
-    expect(holderOf({ host: '0.0.0.0', port }, identity)).toBe(process.pid);
+    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe(process.pid);
+    expect(ownerOf({ host: '0.0.0.0', port }, identity)).toBe(process.pid);
   });
 
   test('that another has on another address does not concern it', async () => {
     const port = await listenHere('127.0.0.2');
     const { identity } = await listener('127.0.0.1');
-    expect(holderOf({ host: '127.0.0.1', port }, identity)).toBeUndefined();
+    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe('nobody');
   });
 
   test('that a younger process of the same user has may be the kubelet in a container: it is believed', async () => {
     const { identity } = await listener('127.0.0.1');
     const { port } = await listener('127.0.0.1');
-    expect(holderOf({ host: '127.0.0.1', port }, identity)).toBeUndefined();
+    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe('child');
+  });
+
+  test('that it had is nobody’s once it has ended', async () => {
+    const { identity, port } = await listener('127.0.0.1');
+    process.kill(identity.pid, 'SIGKILL');
+    await eventually('ended', () => identify(identity.pid) === undefined);
+    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe('nobody');
   });
 
   test('that nobody has is nobody’s', async () => {
     const { identity } = await listener('127.0.0.1');
-    expect(holderOf({ host: '127.0.0.1', port: 1 }, identity)).toBeUndefined();
+    expect(ownerOf({ host: '127.0.0.1', port: 1 }, identity)).toBe('nobody');
   });
 });
 

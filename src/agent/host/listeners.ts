@@ -5,7 +5,7 @@
 import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
 import { SocketAddress } from 'node:net';
 import type { ProcessIdentity } from '../disk/child-record.js';
-import { pids, quietly, statOf } from './proc.js';
+import { type ProcessStat, pids, quietly, statOf } from './proc.js';
 
 export interface Port {
   /** What the kubelet binds: an address, or 0.0.0.0 and :: for all. */
@@ -13,14 +13,20 @@ export interface Port {
   port: number;
 }
 
-/** The process that has a port of the child's instead of it; undefined when there is none, or none can be seen. */
-export function holderOf({ host, port }: Port, child: ProcessIdentity): number | undefined {
+/** The child with the processes it started; the pid of another process; or nobody, as far as can be seen. */
+export type PortOwner = 'child' | 'nobody' | number;
+
+export function ownerOf({ host, port }: Port, child: ProcessIdentity): PortOwner {
   const inodes = listening(child.pid)
     .filter((row) => row.port === port && overlaps(row.host, host))
     .map(({ inode }) => inode);
-  if (inodes.length === 0 || hasSocket(child.pid, inodes)) return undefined;
-  const holder = pids().find((pid) => hasSocket(pid, inodes));
-  return holder === undefined || belongsTo(holder, child) ? undefined : holder;
+  if (inodes.length === 0) return 'nobody';
+  if (hasSocket(child.pid, inodes)) return 'child';
+  const owner = pids().find((pid) => hasSocket(pid, inodes));
+  const stat = owner === undefined ? undefined : statOf(owner);
+  // It cannot be seen, or is gone already: no evidence for anybody.
+  if (owner === undefined || stat === undefined) return 'nobody';
+  return belongsTo(owner, stat, child) ? 'child' : owner;
 }
 
 interface Row {
@@ -86,12 +92,9 @@ function hasSocket(pid: number, inodes: string[]): boolean {
 }
 
 /** Started by the child, as by a script in front of the kubelet; or for it, as a container is: as the same user, and later. */
-function belongsTo(pid: number, child: ProcessIdentity): boolean {
-  const holder = statOf(pid);
-  // It is gone already: no evidence against anybody.
-  if (holder === undefined) return true;
-  for (let parent = holder.parent; parent > 1; parent = statOf(parent)?.parent ?? 0)
+function belongsTo(pid: number, stat: ProcessStat, child: ProcessIdentity): boolean {
+  for (let parent = stat.parent; parent > 1; parent = statOf(parent)?.parent ?? 0)
     if (parent === child.pid) return true;
   const userOf = (pid: number) => quietly(() => statSync(`/proc/${pid}`).uid);
-  return userOf(pid) === userOf(child.pid) && Number(holder.startTime) >= Number(child.startTime);
+  return userOf(pid) === userOf(child.pid) && Number(stat.startTime) >= Number(child.startTime);
 }

@@ -15,6 +15,8 @@ export interface NodeView {
 
 export interface HealthQuestion {
   healthz: Accepted['healthz'];
+  /** Asked right after a sign of life: whether it came from the kubelet. */
+  isKubelets(): boolean;
   /** Wall clock; the node's signs of life carry wall-clock times of this same machine. */
   startedAt: number;
   /** Undefined until there is a kubeconfig. */
@@ -34,13 +36,14 @@ export async function look(question: HealthQuestion): Promise<Health> {
   }
 }
 
-async function lookUntil(limit: AbortSignal, { healthz, startedAt, view }: HealthQuestion): Promise<Health> {
-  const answered = healthz && (await healthzAnswers(healthz, limit));
+async function lookUntil(limit: AbortSignal, question: HealthQuestion): Promise<Health> {
+  const { healthz, startedAt, view, isKubelets } = question;
+  const answered = healthz && (await healthzAnswers(healthz, limit)) && isKubelets();
   // The API is not troubled about a kubelet that is not up yet.
   if (answered === false) return { alive: false, apiAnswers: true, readyAgain: false };
   const asSeen = await askApi(view, startedAt, limit);
   // Without a healthz port the Lease is the sign of life, and without the API the living process has to do.
-  const alive = answered ?? (asSeen.apiAnswers ? asSeen.renewed : true);
+  const alive = answered ?? ((asSeen.apiAnswers ? asSeen.renewed : true) && isKubelets());
   return { alive, apiAnswers: asSeen.apiAnswers, readyAgain: asSeen.readyAgain };
 }
 
