@@ -4,6 +4,7 @@ import type { Judge } from '../src/agent/judge/judging.js';
 import { causeAnnotation, readCause } from '../src/api/node-annotations.js';
 import type { NodeConfigObjectStatus } from '../src/api/node-config.js';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';
+import { eventually } from './eventually.js';
 
 const cause = ({ seen, config }: ClusterRig): string | undefined =>
   seen?.kind === 'NodeConfig'
@@ -50,9 +51,11 @@ test('a config that is refused at the start of relet has its cause in the status
   await rig.until('refused', () => rig.config?.error !== undefined);
   expect(cause(rig)).toBe('unrecognized feature gate: X');
   const refusals = async () => (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigRefused');
-  await expect
-    .poll(async () => (await refusals()).map(({ message }) => message), { timeout: 20_000 })
-    .toEqual([expect.stringContaining('unrecognized feature gate: X')]);
+  await eventually('one event', async () =>
+    expect((await refusals()).map(({ message }) => message)).toEqual([
+      expect.stringContaining('unrecognized feature gate: X'),
+    ]),
+  );
 });
 
 test('a cause of any length fits into the status', async () => {

@@ -32,7 +32,7 @@ test('the demo works as described, and nothing is left of it', async () => {
   const printed = said.split('\n').filter((line) => !line.startsWith('$ '));
   expect(printed.filter((line) => line.length > 80 && line.trim().includes(' '))).toEqual([]);
   expect(readdirSync(dir)).toEqual(['bin']);
-}, 120_000);
+});
 
 test('a step that fails ends the demo with exit code 1, and nothing is left of it', async () => {
   writeFileSync(join(dir, 'bin', 'kubectl'), '#!/bin/sh\necho out of order; exit 1\n');
@@ -41,4 +41,4 @@ test('a step that fails ends the demo with exit code 1, and nothing is left of i
   expect(said).toContain('This step did not work as described: it exited with 1, not with 0');
   expect(status).toBe(1);
   expect(readdirSync(dir)).toEqual(['bin']);
-}, 120_000);
+});

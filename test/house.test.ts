@@ -60,7 +60,7 @@ function complaint(file: string, target: string, typeOnly: boolean): string | un
 /** Ways to wait for a fixed time, or until a hand-written limit, and to measure. A call of a manual clock is none. */
 const timeKept = (text: string): string[] =>
   text.match(
-    /\bset(Timeout|Interval)\(|timers\/promises|\bperformance\.now\(|\bvi\.wait\w+\(|\bexpect\.poll\(|\bsystemClock\.sleep\(|await (sleep|delay)\(/g,
+    /\bset(Timeout|Interval)\(|timers\/promises|\bperformance\.now\(|\bvi\.wait\w+\(|\bexpect\s*\.poll\(|\bsystemClock\.sleep\(|await (sleep|delay)\(/g,
   ) ?? [];
 
 const isTest = (file: string) => /\.test\.ts$/.test(file);
@@ -119,6 +119,18 @@ describe('the house', () => {
       .flatMap((file) => timeKept(readFileSync(join(root, file), 'utf8')).map((words) => `${file}: ${words}`));
     expect(found).toEqual([]);
     expect(timeKept("await sleep(5); setTimeout(next, 700); import 'timers/promises'")).toHaveLength(3);
+  });
+
+  test('no test has a limit that is shorter than the common one, which a busy machine could pass', () => {
+    const own = /(?:\}, |['`], \{ timeout: )(\d+)_000\b[ })]*(?:\);$|, (?:async )?\()/gm;
+    const found = [...files.filter(isTest), ...sources('test').filter((file) => file !== 'test/house.test.ts')].flatMap(
+      (file) =>
+        [...readFileSync(join(root, file), 'utf8').matchAll(own)]
+          .filter(([, seconds]) => Number(seconds) <= 180)
+          .map(([text]) => `${file}: ${text}`),
+    );
+    expect(found).toEqual([]);
+    expect("test('x', { timeout: 60_000 }, async () => {}, 90_000);".match(own)).toHaveLength(2);
   });
 
   test('only the cli reads argv and env, or exits', () => {

@@ -18,7 +18,7 @@ interface Audited {
 test.each([
   ['NodeConfig', `watch /apis/relet.dev/v1alpha1/nodeconfigs?metadata.name=${nodeName}`],
   ['Node', `watch /api/v1/nodes?metadata.name=${nodeName}`],
-] as const)('through a %s', { timeout: 60_000 }, async (through, reference) => {
+] as const)('through a %s', async (through, reference) => {
   const auditLogPath = join((await newPlace()).dir, '..', 'audit.log');
   const rig = await createClusterRig({ through, server: { auditLogPath } });
   await rig.createConfigMap('at-rest', { kubelet: rig.node.config('maxPods: 77') });

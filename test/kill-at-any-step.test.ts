@@ -69,7 +69,7 @@ describe('kill -9 of relet', () => {
     ['between two kubelets', 'kubelet ended'],
     ['right after a start', 'kubelet started .*checkpoints'],
     ['at the end of the trial', 'config graduated config="/api'],
-  ])('%s', { timeout: 60_000 }, async (_when, line) => {
+  ])('%s', async (_when, line) => {
     const { rig, place, kubelets, mostAtOnce, start } = await createNode();
     const first = start();
     if (line !== 'kubeconfig loaded') await rig.until('first status', () => rig.config !== undefined);

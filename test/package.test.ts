@@ -75,7 +75,7 @@ test('installed as npm does, behind a symlink, it starts a cluster, changes a no
   expect(set).toMatchObject({ status: 0, stderr: '' });
   expect(set.stdout).toMatch(/^node-1: active: /m);
   expect(relet('down').stdout).toBe(`stopped the cluster in ${join(home, '.relet')}\n`);
-}, 60_000);
+});
 
 test('an installation without its manifests is reported as such, not as a missing file', () => {
   renameSync(join(unpacked, 'deploy'), join(dir, 'deploy'));
@@ -83,4 +83,4 @@ test('an installation without its manifests is reported as such, not as a missin
   renameSync(join(dir, 'deploy'), join(unpacked, 'deploy'));
   expect(up.status).toBe(2);
   expect(up.stderr).toMatch(/^relet: relet is not installed completely: .*install the whole package\n$/);
-}, 60_000);
+});

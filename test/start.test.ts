@@ -35,4 +35,4 @@ test('npm start builds and brings the system up; Ctrl-C ends it', async () => {
   await ended;
   expect(said).toContain("stopped; 'relet up' resumes it");
   expect(existsSync(join(dir, '.relet', 'lock'))).toBe(false);
-}, 120_000);
+});

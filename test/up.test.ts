@@ -218,7 +218,7 @@ test('relet up runs like Kubernetes 1.26 and later: the reference is a NodeConfi
   expect(await as('undo', 'node-1', '--yes')).toMatchObject({ status: 0 });
   expect((await as('get')).stdout).toMatch(/node-1 .*local/);
   admin.close();
-}, 90_000);
+});
 
 test('relet up --dynamic-kubelet-config: the reference is in the Node; it is recorded, and --node-config moves the reference on', async () => {
   expect(await relet(['up', '--detach', '--nodes', '1', '--port', '0', '--dynamic-kubelet-config'])).toMatchObject({
@@ -246,7 +246,7 @@ test('relet up --dynamic-kubelet-config: the reference is in the Node; it is rec
   const back = await relet(['up', '--detach', '--dynamic-kubelet-config']);
   expect(back).toMatchObject({ status: 2, stderr: expect.stringContaining('this directory uses NodeConfigs') });
   admin.close();
-}, 90_000);
+});
 
 describe('relet up refuses', () => {
   test('a port that is taken', async () => {

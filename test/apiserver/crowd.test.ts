@@ -43,7 +43,7 @@ describe('crowds', () => {
     await client.close();
   });
 
-  test('watchers that never read take no memory beyond what the sockets hold', { timeout: 120_000 }, async () => {
+  test('watchers that never read take no memory beyond what the sockets hold', async () => {
     server = await startApiServer({ history: { keepBytes: 8 << 20 } });
     const { port, pki } = server;
     const agent = new Agent({ ca: pki.ca, ...pki.admin });

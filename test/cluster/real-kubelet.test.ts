@@ -67,14 +67,14 @@ describe.skipIf(!canRun || address === undefined)(`relet in front of ${version |
       return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
     };
     await until('Ready', isReady, () => kubeletExit(logOf('node')));
-  }, 180_000);
+  });
   afterAll(async () => {
     for (const child of children.reverse()) await endProcess(child);
     await cluster?.close();
     // The kubelet mounts its directory upon itself.
     spawnSync('umount', ['-l', join(dir, 'root')]);
     rmSync(dir, { recursive: true, force: true });
-  }, 90_000);
+  });
 
   function launch(name: string, command: string, args: string[]): ChildProcess {
     const log = openSync(join(dir, `${name}.log`), 'a');
@@ -168,7 +168,7 @@ ${more}`;
     await untilActive('good');
     expect(await maxPods()).toBe(50);
     await until('good', async () => (await status()).lastKnownGood?.configMap?.name === 'good');
-  }, 120_000);
+  });
 
   test('what the kubelet refuses is never started', async () => {
     const log = () => readFileSync(join(dir, 'node.log'), 'utf8').split('kubelet started').length;
@@ -179,7 +179,7 @@ ${more}`;
     expect((await status()).active?.configMap?.name).toBe('good');
     expect(await maxPods()).toBe(50);
     expect(log()).toBe(starts);
-  }, 120_000);
+  });
 
   test('a config that kills the kubelet is rolled back', async () => {
     // relet foresees this one; told not to, it has to find out.
@@ -190,7 +190,7 @@ ${more}`;
     await until('rolled back', async () => (await status()).error?.startsWith('rolled back a config') === true);
     expect((await status()).active?.configMap?.name).toBe('good');
     await until('serves again', async () => (await maxPods().catch(() => 0)) === 50);
-  }, 120_000);
+  });
 
   test('the API server away and back, and relet killed and started again, change nothing', async () => {
     await assign('good');
@@ -214,7 +214,7 @@ ${more}`;
     await assign(undefined);
     await untilActive(undefined);
     expect(await maxPods()).toBe(110);
-  }, 120_000);
+  });
 });
 
 function stateOf(pid: string): string {

@@ -75,7 +75,7 @@ export function referenceStates(scene: Scene, { hasRules }: { hasRules: boolean 
       const { metadata } = await admin.get(configMaps, { namespace: 'relet-system', name: 'state-good' });
       const recreated = await check('state-good', 'other', metadata.resourceVersion);
       expect(recreated.config?.assigned?.configMap?.uid).toBe(metadata.uid);
-    }, 90_000);
+    });
 
     test('a reference to kube-system, where relet stored configs before, is granted and followed', async () => {
       const { admin, freshNode, operator } = scene;
@@ -113,7 +113,7 @@ export function referenceStates(scene: Scene, { hasRules }: { hasRules: boolean 
       await write(author, configMapObject('keys', '', { data }));
       await node.until('back', ({ config }) => config?.error === undefined);
       expect(node.rig.starts()).toHaveLength(starts);
-    }, 90_000);
+    });
 
     test('a pinned sha256 holds', async () => {
       const { freshNode, newConfig, operator } = scene;

@@ -51,11 +51,11 @@ export function clusterSuite({ start, kustomization, guards, hasRules }: SuiteOp
     await install();
     await bindPeople(scene.admin);
     controller = await startController(scene.cluster, { identity: 'first', guards });
-  }, 180_000);
+  });
   afterAll(async () => {
     await controller?.stop();
     await scene.cluster?.close();
-  }, 60_000);
+  });
 
   const install = () => scene.cluster.kubectl('apply', '-k', join(deploy, '..', kustomization));
 
@@ -121,7 +121,7 @@ export function clusterSuite({ start, kustomization, guards, hasRules }: SuiteOp
     await until('taken back', async () => (await granted('walk')).length === 0);
     await point(operator, 'node-a', undefined);
     await node.active();
-  }, 60_000);
+  });
 
   referenceStates(scene, { hasRules });
   greedyParties(scene, { hasPolicies });
@@ -139,7 +139,7 @@ export function clusterSuite({ start, kustomization, guards, hasRules }: SuiteOp
     expect(await granted('outlived')).toEqual(['node-b']);
     controller = await startController(cluster, { identity: 'next', guards });
     await until('taken back', async () => (await granted('outlived')).length === 0);
-  }, 60_000);
+  });
 
   test('a restart of the API server loses nothing', async () => {
     const { cluster, freshNode, newConfig, operator } = scene;
@@ -154,7 +154,7 @@ export function clusterSuite({ start, kustomization, guards, hasRules }: SuiteOp
     await point(operator, 'node-a', 'after');
     await node.active('after');
     expect(node.rig.starts()).toHaveLength(3);
-  }, 180_000);
+  });
 
   test('a controller that dies is followed by the next', async () => {
     const { admin, cluster, freshNode, newConfig, operator } = scene;
@@ -178,7 +178,7 @@ export function clusterSuite({ start, kustomization, guards, hasRules }: SuiteOp
     await second.stop();
     await until('given back', async () => (await holder()) === '');
     controller = await startController(cluster, { identity: 'first', guards });
-  }, 60_000);
+  });
 
   test.runIf(hasPolicies)(
     'guards that are deleted or weakened are noticed, and nothing gets weaker meanwhile',
@@ -246,7 +246,7 @@ export function clusterSuite({ start, kustomization, guards, hasRules }: SuiteOp
     await newConfig('stays', node.rig.config('maxPods: 130'));
     await point(operator, 'node-a', 'stays');
     await until('decided', async () => (await granted('stays')).includes('node-a'));
-  }, 120_000);
+  });
 }
 
 /** The namespace is gone. A lone kube-apiserver has no namespace controller: there its finalizer is taken away by hand. */
