@@ -136,6 +136,18 @@ describe('relet set', () => {
     });
   });
 
+  test('a rollback says to what, and which change on trial is lost with it', async () => {
+    const unlucky = await cluster.node('unlucky');
+    await cluster.relet(['set', 'unlucky', 'maxPods=150', '--yes']);
+    const onTrial = await sourceOf('unlucky');
+    unlucky.does = 'roll back';
+    const { status, stdout } = await cluster.relet(['set', 'unlucky', 'port=10269', '--yes']);
+    expect(status).toBe(1);
+    expect(stdout.replace(/\s+/g, ' ')).toContain(
+      `It rolls back to its local config. relet-system/${onTrial}/kubelet, which was active before, had not passed its trial and is lost with it.`,
+    );
+  });
+
   describe('on a node that runs something else than it is assigned', () => {
     test('to set what runs is a change: the config that failed is replaced', async () => {
       const failing = await cluster.node('failing', { does: 'roll back' });
@@ -187,11 +199,12 @@ describe('relet set', () => {
     ],
     ['a selector that is none', ['set', '-l', 'a b', 'maxPods=1', '--yes'], /--selector 'a b'/],
     ['no field', ['set', 'alpha', '--yes'], /nothing to set: write FIELD=VALUE/],
+    ['a value without its sign', ['set', 'alpha', 'maxPods', '100', '--yes'], /did you mean maxPods=100\?/],
     ['no node', ['set', 'maxPods=1', '--yes'], /name the nodes that are meant/],
     [
       'nobody to ask',
       ['set', 'alpha', 'maxPods=152'],
-      /there is no terminal to ask on, so nothing was changed; say --yes/,
+      /cannot ask for confirmation without a terminal; nothing was changed, use --yes/,
     ],
     [
       'many at once by mistake',
@@ -226,8 +239,9 @@ describe('a change that a node does not take', () => {
     node['b-2']!.does = 'prove';
     expect(status).toBe(1);
     expect(stdout).toMatch(/^b-2: refused a config that would stop the kubelet.*\n {4}port 10250 is taken$/m);
-    expect(stdout).toMatch(/^Done \(1\): b-1\nNot done \(1\): b-2\nNot touched \(1\): b-3$/m);
-    expect(stderr).toContain("'relet undo b-2' takes it back");
+    expect(stdout).toMatch(/^Done \(1\): b-1\nFailed \(1\): b-2\nNot changed \(1\): b-3$/m);
+    expect(stderr).toContain("'relet undo b-2' takes the change back");
+    expect(stderr).toContain('to continue with the nodes that are not done, run the same command again');
     expect(await sourceOf('b-3')).toBe(before);
   });
 
@@ -344,6 +358,53 @@ describe('relet push and assign', () => {
     ]);
   });
 
+  test('assign and undo show the difference first; a reset says that it cannot be shown', async () => {
+    await cluster.node('local-dns', { config: { clusterDNS: ['10.96.0.10'], maxPods: 250 }, does: 'prove' });
+    const name = (await cluster.relet(['push', 'push.yaml', '-o', 'name'])).stdout.trim();
+    const { stdout } = await cluster.relet(['assign', name, 'local-dns', '--yes']);
+    expect(stdout).toMatch(/^clusterDNS {2}drain\n {4}- \["10.96.0.10"\]\n {4}\+ not set$/m);
+    expect(stdout).toMatch(/^maxPods {2}restart\n {4}- 250\n {4}\+ 77$/m);
+    const local = /local config is a file on the host, so the difference cannot be shown/;
+    expect((await cluster.relet(['reset', 'local-dns', '--yes'])).stdout).toMatch(local);
+    const undo = await cluster.relet(['undo', 'local-dns', '--yes']);
+    expect(undo.stdout).toMatch(/^maxPods {2}restart\n {4}- 250\n {4}\+ 77$/m);
+    expect((await cluster.relet(['undo', 'local-dns', '--yes'])).stdout).toMatch(local);
+  });
+
+  test('-o json gives one object with the result of each node, and nothing else on standard output', async () => {
+    await cluster.node('json-1', { does: 'prove' });
+    await cluster.node('json-2', { does: 'refuse' });
+    await cluster.node('json-3');
+    const args = ['set', 'json-1', 'json-2', 'json-3', 'maxPods=66', '--yes', '-o', 'json'];
+    const { status, stdout, stderr } = await cluster.relet(args);
+    const source = `relet-system/${await sourceOf('json-1')}/kubelet`;
+    const change = { from: 'local', to: source };
+    expect(JSON.parse(stdout)).toEqual({
+      apiVersion: 'cli.relet.dev/v1',
+      kind: 'ChangeResult',
+      verb: 'set',
+      dryRun: false,
+      nodes: [
+        { node: 'json-1', ...change, state: 'active', reason: 'Active' },
+        {
+          node: 'json-2',
+          ...change,
+          state: 'refused',
+          reason: 'Refused',
+          message: expect.stringContaining('port 10250'),
+        },
+        { node: 'json-3', ...change, state: 'local', reason: 'NotChanged' },
+      ],
+    });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^json-1: active: /m);
+    const again = await cluster.relet(['assign', source.split('/')[1]!, 'json-1', '--yes', '-o', 'json']);
+    expect(JSON.parse(again.stdout).nodes).toEqual([
+      { node: 'json-1', from: source, to: source, state: 'active', reason: 'AlreadyAssigned' },
+    ]);
+    expect((await cluster.relet(['reset', 'json-1', '--yes', '-o', 'name'])).stdout).toBe('node/json-1\n');
+  });
+
   test('what a kubelet of that version would not take is not assigned', async () => {
     const name = (
       await cluster.relet(['push', file('new.yaml', `${header}memorySwap: {swapBehavior: NoSwap}\n`), '-o', 'name'])
@@ -413,7 +474,7 @@ describe('relet edit', () => {
       env: editor('sed -i "s/^maxPods: .*/maxPods: -1/" "$1"'),
     });
     expect(status).toBe(2);
-    expect(stderr).toMatch(/still has errors and was saved unchanged/);
+    expect(stderr).toMatch(/the text still has the same errors; nothing was changed/);
     const kept = /your text is kept in (\S+)/.exec(stderr)![1]!;
     expect(readFileSync(kept, 'utf8')).toMatch(/^maxPods: -1$/m);
     expect((await payloadOf('b-1')).text).toMatch(/^maxPods: 125$/m);
@@ -439,7 +500,7 @@ describe('relet gc', () => {
 
   test('asks first, leaves what is used, removes the rest', async () => {
     const before = await cluster.configMapNames();
-    expect((await gc()).stderr).toContain('say --yes');
+    expect((await gc()).stderr).toContain('use --yes');
     expect((await gc('--dry-run')).stdout).toMatch(/would be removed \(dry run\)/);
     expect(await cluster.configMapNames()).toEqual(before);
     expect((await gc('--yes')).status).toBe(0);

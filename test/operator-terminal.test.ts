@@ -108,8 +108,8 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
       keys: [['waiting for the node', '\x03']],
     });
     expect(status).toBe(130);
-    expect(screen).toContain('goes on by itself');
-    expect(screen).toMatch(/Not touched \(1\): slow-2/);
+    expect(screen).toContain('it will finish on its own');
+    expect(screen).toMatch(/Not changed \(1\): slow-2/);
     expect(await sourceOf('slow-1')).toMatch(/^kubelet-config-/);
     expect(await sourceOf('slow-2')).toBeUndefined();
   });

@@ -15,7 +15,7 @@ export interface Progress {
 }
 
 export function showProgress(terminal: Terminal, now: () => number): Progress {
-  if (!isTerminal()) return plainLines(terminal);
+  if (terminal.width === undefined || !isTerminal()) return plainLines(terminal);
   return liveLines(terminal, { now, rows: () => process.stdout.rows || 24, write: writeOut });
 }
 

@@ -33,7 +33,11 @@ export interface Session {
 }
 
 /** Runs a verb's work; errors of the API come out as words for people. */
-export async function withSession<T>(options: ConnectionOptions, work: (session: Session) => Promise<T>): Promise<T> {
+export async function withSession<T>(
+  options: ConnectionOptions,
+  work: (session: Session) => Promise<T>,
+  terminal: Terminal = openTerminal(),
+): Promise<T> {
   const interrupt = new AbortController();
   let isOurs = true;
   const onSignal = (name: NodeJS.Signals) => {
@@ -52,7 +56,7 @@ export async function withSession<T>(options: ConnectionOptions, work: (session:
       references: readableNodes(await configReferences(client, { signal: interrupt.signal })),
       namespace: options.namespace ?? configNamespace,
       namespaceGiven: options.namespace !== undefined,
-      terminal: openTerminal(),
+      terminal,
       signal: interrupt.signal,
       async leavingKeyboardAlone(inner) {
         isOurs = false;

@@ -1,6 +1,6 @@
 /** What a verb prints to: width and colours of the terminal, if it is one, and text broken to fit. */
 import { createPaint, type Paint } from './own-control.js';
-import { isTerminal, passedColumns, writeDocument, writeOut } from './write-out.js';
+import { isTerminal, passedColumns, printError, writeDocument, writeOut } from './write-out.js';
 
 export type { Paint };
 
@@ -26,6 +26,17 @@ export function openTerminal(): Terminal {
     paint: createPaint(seen && !env.NO_COLOR && env.TERM !== 'dumb'),
     print: (text) => writeOut(ended(text)),
     printDocument: (text) => (seen ? writeOut(ended(text.replaceAll('\r\n', '\n'))) : writeDocument(ended(text))),
+  };
+}
+
+/** For a verb whose result is read by a program: the result is the document on standard output, all else goes to standard error. */
+export function openResultTerminal(): Terminal {
+  return {
+    width: undefined,
+    columns: 80,
+    paint: createPaint(false),
+    print: (text) => printError(text.replace(/\n$/, '')),
+    printDocument: (text) => writeDocument(ended(text)),
   };
 }
 

@@ -9,8 +9,9 @@ import { minorOf } from '../effective-config.js';
 import { selectNodes } from '../select-nodes.js';
 import { withSession } from '../session.js';
 import { makeChanges } from './change.js';
-import { type ChangeVerbOptions, decline, isDryRun, refuseErrors } from './change-to.js';
+import { type ChangeVerbOptions, decline, isDryRun, refuseErrors, terminalFor } from './change-to.js';
 import { confirm } from './confirm.js';
+import { showDifferencesTo } from './preview.js';
 
 export interface AssignVerbOptions extends ChangeVerbOptions {
   selector?: string;
@@ -19,37 +20,47 @@ export interface AssignVerbOptions extends ChangeVerbOptions {
 }
 
 export const assign = (word: string, names: string[], options: AssignVerbOptions): Promise<void> =>
-  withSession(options, async (session) => {
-    const { terminal } = session;
-    const { text, configMap, source } = await findConfigMap(
-      session,
-      word.replace(/^(configmap|cm)s?\//, ''),
-      options.key,
-    );
-    const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-    const to = sourceOf(configMap, source.key);
-    const checked = new Set<number>();
-    for (const node of nodes) {
-      if (options.validate === false || checked.has(minorOf(node))) continue;
-      refuseErrors(node, text);
-      checked.add(minorOf(node));
-    }
-    const isThere = (node: (typeof nodes)[number]) => sameReference(sourceName(node.configSource), sourceName(to));
-    for (const node of nodes.filter(isThere))
-      terminal.print(`${node.name}: is assigned ${sourceText(source)} already (${configState(node)})`);
-    const changes = nodes.filter((node) => !isThere(node)).map((node) => ({ node, to }));
-    if (changes.length === 0) return;
-    for (const { node } of changes)
-      terminal.print(`${node.name}: ${sourceText(sourceName(node.configSource))} -> ${sourceText(source)}`);
-    if (configMap.immutable !== true)
-      terminal.print(
-        'Note: this ConfigMap is not immutable: an edit of it restarts the kubelet of every node that uses it.',
+  withSession(
+    options,
+    async (session) => {
+      const { terminal } = session;
+      const { text, configMap, source } = await findConfigMap(
+        session,
+        word.replace(/^(configmap|cm)s?\//, ''),
+        options.key,
       );
-    if (session.references.kind === 'NodeConfig' && configMap.metadata.labels?.[configLabel] !== 'true')
-      throw new CannotRun(
-        `ConfigMap ${word} lacks the label ${configLabel}=true, and nodes refuse it; 'relet push' makes ConfigMaps that have it`,
+      const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
+      const to = sourceOf(configMap, source.key);
+      const checked = new Set<number>();
+      for (const node of nodes) {
+        if (options.validate === false || checked.has(minorOf(node))) continue;
+        refuseErrors(node, text);
+        checked.add(minorOf(node));
+      }
+      const isThere = (node: (typeof nodes)[number]) => sameReference(sourceName(node.configSource), sourceName(to));
+      const unchanged = nodes.filter(isThere);
+      for (const node of unchanged)
+        terminal.print(`${node.name}: is assigned ${sourceText(source)} already (${configState(node)})`);
+      const changes = nodes.filter((node) => !isThere(node)).map((node) => ({ node, to }));
+      if (changes.length === 0) return makeChanges(session, 'assign', [], options, unchanged);
+      for (const { node } of changes)
+        terminal.print(`${node.name}: ${sourceText(sourceName(node.configSource))} -> ${sourceText(source)}`);
+      if (configMap.immutable !== true)
+        terminal.print(
+          'Note: this ConfigMap is not immutable: an edit of it restarts the kubelet of every node that uses it.',
+        );
+      if (session.references.kind === 'NodeConfig' && configMap.metadata.labels?.[configLabel] !== 'true')
+        throw new CannotRun(
+          `ConfigMap ${word} lacks the label ${configLabel}=true, and nodes refuse it; 'relet push' makes ConfigMaps that have it`,
+        );
+      await showDifferencesTo(
+        session,
+        changes.map(({ node }) => node),
+        text,
       );
-    const who = changes.length === 1 ? changes[0]!.node.name : `${changes.length} nodes`;
-    if (!isDryRun(options) && !(await confirm(session, `Assign it to ${who}?`, options.yes))) return decline(session);
-    await makeChanges(session, 'assign', changes, options);
-  });
+      const who = changes.length === 1 ? changes[0]!.node.name : `${changes.length} nodes`;
+      if (!isDryRun(options) && !(await confirm(session, `Assign it to ${who}?`, options.yes))) return decline(session);
+      await makeChanges(session, 'assign', changes, options, unchanged);
+    },
+    terminalFor(options),
+  );

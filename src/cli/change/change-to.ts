@@ -8,33 +8,21 @@ import { type Finding, getField, type KubeletConfig } from '../../config/model.j
 import { withSetting } from '../../config/set-field.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
-import { type Difference, differencesAsText } from '../change-text.js';
 import { asConfigText, readWritten } from '../config-text.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { askRunning, minorOf } from '../effective-config.js';
-import { isWithin, pinnedFields, pinnedNow } from '../look/pinned-fields.js';
+import { pinnedFields } from '../look/pinned-fields.js';
 import type { Session } from '../session.js';
-import type { Terminal } from '../terminal.js';
-import { wrap } from '../wrap.js';
+import { openResultTerminal, openTerminal, type Terminal } from '../terminal.js';
 import { type ChangeOptions, makeChanges } from './change.js';
 import { configMapsFor } from './config-maps-for.js';
 import { confirm } from './confirm.js';
+import { type NewText, note, showDifferences } from './preview.js';
 
 export interface ChangeVerbOptions extends ConnectionOptions, ChangeOptions {
   yes?: boolean;
   name?: string;
   key?: string;
-}
-
-export interface NewText {
-  node: ConfiguredNode;
-  text: string;
-  differences: Difference[];
-  /** What runs now, where the kubelet could be asked. */
-  running: KubeletConfig | undefined;
-  /** What is assigned and does not run; the new text replaces it, also where that changes nothing that runs. */
-  failed: { source: string; state: string } | undefined;
-  notes: string[];
 }
 
 export async function changeTo(
@@ -45,18 +33,22 @@ export async function changeTo(
 ): Promise<void> {
   const { terminal, namespace } = session;
   const isChange = ({ differences, failed }: NewText) => differences.length > 0 || failed !== undefined;
-  for (const { node } of texts.filter((text) => !isChange(text)))
-    terminal.print(`${node.name}: has that already, nothing to change`);
+  const unchanged = texts.filter((text) => !isChange(text)).map(({ node }) => node);
+  for (const { name } of unchanged) terminal.print(`${name}: has that already, nothing to change`);
   const wanted = texts.filter(isChange);
-  if (wanted.length === 0) return;
+  if (wanted.length === 0) return makeChanges(session, verb, [], options, unchanged);
   for (const { node, text, running } of wanted) refuseErrors(node, text, running);
   const changes = configMapsFor(wanted, { name: options.name, key: options.key, namespace });
-  for (const group of alike(wanted)) terminal.print(await groupText(session, group));
+  await showDifferences(session, wanted);
   const who = wanted.length === 1 ? wanted[0]!.node.name : `${wanted.length} nodes`;
   if (!isDryRun(options) && !(await confirm(session, `Change ${who}?`, options.yes))) return decline(session);
-  await makeChanges(session, verb, changes, options);
+  await makeChanges(session, verb, changes, options, unchanged);
   if (!isDryRun(options) && options.wait) await tellPinned(session, wanted);
 }
+
+/** What a verb that changes nodes prints to. */
+export const terminalFor = ({ output }: Pick<ChangeOptions, 'output'>): Terminal =>
+  output === undefined ? openTerminal() : openResultTerminal();
 
 export const isDryRun = ({ dryRun }: ChangeOptions): boolean => dryRun !== undefined && dryRun !== 'none';
 
@@ -95,47 +87,6 @@ export function refuseErrors(node: ConfiguredNode, text: string, running?: Kubel
   );
 }
 
-/** Nodes with the same changes are shown once. */
-function alike(texts: NewText[]): NewText[][] {
-  const groups = new Map<string, NewText[]>();
-  for (const text of texts) {
-    const key = differencesAsText(text.differences, plain);
-    groups.set(key, [...(groups.get(key) ?? []), text]);
-  }
-  return [...groups.values()];
-}
-
-const plain = { columns: 80, paint: new Proxy({}, { get: () => String }) } as unknown as Terminal;
-
-async function groupText(session: Session, group: NewText[]): Promise<string> {
-  const { terminal } = session;
-  const names = group.map(({ node }) => node.name).join(', ');
-  const lines = [terminal.paint.bold(wrap(`${names}:`, terminal.columns))];
-  lines.push(differencesAsText(group[0]!.differences, terminal));
-  const notes = new Map<string, string[]>();
-  for (const text of group)
-    for (const words of await notesOn(session, text)) notes.set(words, [...(notes.get(words) ?? []), text.node.name]);
-  for (const [words, about] of notes) lines.push(note(terminal, `${about.join(', ')}: ${words}`));
-  return `${lines.join('\n')}\n`;
-}
-
-/** What a person should know before saying yes, as far as the node shows it. */
-async function notesOn(
-  session: Session,
-  { node, differences, running, failed, notes: more }: NewText,
-): Promise<string[]> {
-  const notes = failed === undefined ? [] : [`this replaces ${failed.source}, which was ${failed.state}.`];
-  const pinned = running === undefined ? [] : await pinnedNow(session, node, running);
-  const inVain = differences
-    .map(({ path }) => path)
-    .filter((path) => pinned.some((field) => isWithin(path, field.path)));
-  if (inVain.length > 0)
-    notes.push(`a flag of the kubelet pins ${inVain.join(', ')}; this change will have no effect.`);
-  notes.push(...more);
-  if (!node.reports) notes.push("nothing there has reported about its config yet: is 'relet kubelet' running on it?");
-  return notes;
-}
-
 /** After the change: what was asked for and does not run, since a flag of the kubelet wins. */
 async function tellPinned(session: Session, texts: NewText[]): Promise<void> {
   if (process.exitCode) return;
@@ -151,5 +102,3 @@ async function tellPinned(session: Session, texts: NewText[]): Promise<void> {
     }
   }
 }
-
-const note = ({ paint, columns }: Terminal, text: string): string => paint.yellow(wrap(`Note: ${text}`, columns));

@@ -1,6 +1,7 @@
 /** What a change says while it is made, and at its end. */
 import { sourceText } from '../../api/config-history.js';
-import { sourceName } from '../../api/config-state.js';
+import { configState, sameReference, sourceName } from '../../api/config-state.js';
+import type { ConfiguredNode } from '../../kube/config-reference.js';
 import type { ConfigMap } from '../config-maps.js';
 import { heldText, releaseHint } from '../look/state-sentence.js';
 import type { Session } from '../session.js';
@@ -9,65 +10,73 @@ import type { NodeChange } from './change.js';
 import type { ChangeEnd } from './follow-change.js';
 
 /** What has happened to a node of the change. */
-export type Outcome = ChangeEnd | { kind: 'assigned' };
+export type Outcome =
+  | ((ChangeEnd | { kind: 'assigned' }) & { cause?: string | undefined })
+  /** Assigned, and then relet failed: nobody knows how it ended. */
+  | { kind: 'not followed' };
 
 export function endText(
   { terminal }: Session,
-  node: string,
-  target: string,
+  { node, to }: NodeChange,
   end: ChangeEnd,
   cause: string | undefined,
 ): string {
   const { paint, columns } = terminal;
+  const { name } = node;
+  const target = sourceText(sourceName(to));
   const details = cause === undefined ? '' : `\n${wrap(cause, columns, '    ')}`;
   switch (end.kind) {
     case 'active':
       return end.proven
         ? paint.green(target === 'local' ? 'active: its local config' : `active: ${target}`)
-        : `${paint.green(`active: ${target}`)}; on trial, 'relet wait ${node} --for=lastKnownGood' waits for its end`;
+        : `${paint.green(`active: ${target}`)}; on trial, wait for its end with 'relet wait ${name} --for=lastKnownGood'`;
     case 'refused':
-    case 'rolled back':
       return `${paint.red(withState(end.kind, end.error))}${details}`;
+    case 'rolled back':
+      return `${paint.red(withState(end.kind, end.error))}${details}\n${wrap(rollbackText(node, end.reported), columns, '    ')}`;
     case 'cannot follow':
       return `${paint.red('not active')}: ${end.error}${details}`;
     case 'held':
       return `${paint.yellow('not active')}: the node is ${heldText(end.held)}; ${releaseHint}`;
     case 'changed':
-      return `${paint.yellow('changed again')} by somebody else meanwhile; 'relet history ${node}' shows by whom`;
+      return `${paint.yellow('changed again')} by somebody else meanwhile; 'relet history ${name}' shows by whom`;
     case 'gone':
       return `${paint.yellow('gone')}: the Node was deleted meanwhile`;
     case 'timed out':
-      return `${paint.yellow('not active in time')}; 'relet describe ${node}' tells more`;
+      return `${paint.yellow('not active in time')}; see 'relet describe ${name}'`;
     case 'interrupted':
-      return 'assigned; it goes on by itself, nobody waits for it any more';
+      return 'assigned; it will finish on its own, relet stopped waiting';
   }
+}
+
+/** To what the node rolls back, and which change is lost with it: one that had not passed its trial is no last known good. */
+function rollbackText(before: ConfiguredNode, reported: ConfiguredNode): string {
+  const good = sourceName(reported.status.lastKnownGood);
+  const to = good === undefined ? 'its local config' : `${sourceText(good)}, its last known good`;
+  const active = sourceName(before.status.active);
+  if (configState(before) !== 'trial' || sameReference(active, good)) return `It rolls back to ${to}.`;
+  return `It rolls back to ${to}. ${sourceText(active)}, which was active before, had not passed its trial and is lost with it.`;
 }
 
 /** Most errors begin with the state that they bring about; it is not said twice. */
 export const withState = (state: string, error: string): string =>
   error.startsWith(`${state} `) ? error : `${state}: ${error}`;
 
-/** With several nodes: who has it, and who was not touched. */
+/** With several nodes: where each of them is. */
 export function tellRest({ terminal }: Session, changes: NodeChange[], outcomes: Map<string, Outcome>): void {
-  if (changes.length === 1) return;
-  const names = (want: (kind: string | undefined) => boolean) =>
-    changes.map(({ node }) => node.name).filter((name) => want(outcomes.get(name)?.kind));
-  const list = (title: string, found: string[]) => {
+  if (changes.length <= 1) return;
+  for (const [title, kinds] of lists) {
+    const found = changes.map(({ node }) => node.name).filter((name) => kinds.includes(outcomes.get(name)?.kind));
     if (found.length > 0) terminal.print(wrap(`${title} (${found.length}): ${found.join(', ')}`, terminal.columns));
-  };
-  list(
-    'Done',
-    names((kind) => kind === 'active' || kind === 'assigned'),
-  );
-  list(
-    'Not done',
-    names((kind) => kind !== undefined && kind !== 'active' && kind !== 'assigned'),
-  );
-  list(
-    'Not touched',
-    names((kind) => kind === undefined),
-  );
+  }
 }
+
+const lists: [title: string, kinds: (Outcome['kind'] | undefined)[]][] = [
+  ['Done', ['active', 'assigned']],
+  ['Failed', ['refused', 'rolled back', 'cannot follow', 'held', 'changed', 'gone']],
+  ['Assigned, not active yet', ['timed out', 'interrupted', 'not followed']],
+  ['Not changed', [undefined]],
+];
 
 export function tellPlan({ terminal }: Session, changes: NodeChange[], how: string): void {
   for (const { metadata } of newConfigMaps(changes))

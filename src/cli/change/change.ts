@@ -17,6 +17,7 @@ import { heldText, releaseHint } from '../look/state-sentence.js';
 import { type Progress, showProgress } from '../progress.js';
 import type { Session } from '../session.js';
 import { printError } from '../write-out.js';
+import { changeResult, type ResultFormat, resultText } from './change-result.js';
 import { endText, newConfigMaps, type Outcome, tellPlan, tellRest } from './change-words.js';
 import { causeOfError, followChange } from './follow-change.js';
 import { whoAmI } from './who.js';
@@ -36,12 +37,34 @@ export interface ChangeOptions {
   timeout: number;
   maxUnavailable: number;
   why?: string;
+  /** The result goes to standard output for a program, everything else to standard error. */
+  output?: ResultFormat;
 }
 
+/** `unchanged`: nodes that had it already, for the result. */
 export async function makeChanges(
   session: Session,
   verb: string,
   changes: NodeChange[],
+  options: ChangeOptions,
+  unchanged: ConfiguredNode[] = [],
+): Promise<void> {
+  const outcomes = new Map<string, Outcome>();
+  const dryRun = options.dryRun === 'client' || options.dryRun === 'server';
+  try {
+    if (changes.length > 0) await change(session, verb, changes, outcomes, options);
+  } finally {
+    const { output } = options;
+    if (output !== undefined)
+      session.terminal.printDocument(resultText(changeResult({ verb, changes, outcomes, unchanged, dryRun }), output));
+  }
+}
+
+async function change(
+  session: Session,
+  verb: string,
+  changes: NodeChange[],
+  outcomes: Map<string, Outcome>,
   options: ChangeOptions,
 ): Promise<void> {
   if (options.dryRun === 'client') return tellPlan(session, changes, 'dry run');
@@ -52,7 +75,6 @@ export async function makeChanges(
   }
   const by = await whoAmI(session);
   const made: ConfigMap[] = [];
-  const outcomes = new Map<string, Outcome>();
   try {
     for (const configMap of newConfigMaps(changes)) {
       session.signal.throwIfAborted();
@@ -72,7 +94,7 @@ export async function makeChanges(
 async function preflight(session: Session, verb: string, changes: NodeChange[], options: ChangeOptions): Promise<void> {
   if (!options.wait && changes.length > options.maxUnavailable)
     throw new CannotRun(
-      `--no-wait would change ${changes.length} nodes at once; say --max-unavailable ${changes.length} if that is meant`,
+      `--no-wait would change ${changes.length} nodes at once; use --max-unavailable ${changes.length} to allow that`,
     );
   // With --no-wait the reference is only written, and followed whenever the node is released.
   const held = changes.find(({ node }) => node.held !== undefined)?.node;
@@ -98,7 +120,7 @@ async function nodeByNode(
       if (session.signal.aborted) return;
       try {
         const outcome = await changeOne(session, next, progress, options, () =>
-          outcomes.set(next!.node.name, { kind: 'assigned' }),
+          outcomes.set(next!.node.name, { kind: 'not followed' }),
         );
         outcomes.set(next.node.name, outcome);
         stopped ||= outcome.kind !== 'active' && outcome.kind !== 'assigned';
@@ -138,7 +160,7 @@ async function changeOne(
   onAssigned();
   const target = sourceText(sourceName(to));
   if (!options.wait) {
-    progress.end(name, `assigned ${target}; 'relet wait ${name} --for=active' waits for it`);
+    progress.end(name, `assigned ${target}; wait for it with 'relet wait ${name} --for=active'`);
     return { kind: 'assigned' };
   }
   const end = await followChange(session, {
@@ -148,8 +170,8 @@ async function changeOne(
     onProgress: (text) => progress.at(name, text),
   });
   const cause = 'error' in end ? await causeOfError(session, end.reported) : undefined;
-  progress.end(name, endText(session, name, target, end, cause));
-  return end;
+  progress.end(name, endText(session, change, end, cause));
+  return { ...end, cause };
 }
 
 async function removeUnused(
@@ -162,22 +184,21 @@ async function removeUnused(
   for (const configMap of made) {
     if (used.has(configMap.metadata.name)) continue;
     await removeConfigMap(session, configMap);
-    session.terminal.print(`configmap/${configMap.metadata.name} removed again: no node was given it`);
+    session.terminal.print(`configmap/${configMap.metadata.name} deleted: not used by any node`);
   }
 }
 
-/** Says how it ended, and sets the exit code: 0 all active, 1 a node said no, 3 out of time. */
+/** Prints how it ended, and sets the exit code: 0 all active, 1 a node failed, 3 out of time. */
 async function conclude(session: Session, changes: NodeChange[], outcomes: Map<string, Outcome>): Promise<void> {
-  const ends = [...outcomes.values()].map(({ kind }) => kind);
   tellRest(session, changes, outcomes);
   session.signal.throwIfAborted();
-  if (ends.every((kind) => kind === 'active' || kind === 'assigned')) return;
+  const isDone = ({ node }: NodeChange) => ['active', 'assigned'].includes(outcomes.get(node.name)?.kind ?? '');
+  const ends = [...outcomes.values()].map(({ kind }) => kind);
+  if (changes.every(isDone)) return;
   process.exitCode = ends.every((kind) => ['active', 'assigned', 'timed out'].includes(kind)) ? 3 : 1;
-  const failed = changes.find(
-    ({ node }) => !['active', 'assigned'].includes(outcomes.get(node.name)?.kind ?? 'active'),
-  );
+  const failed = changes.find((one) => outcomes.has(one.node.name) && !isDone(one));
   if (failed === undefined) return;
   const { name } = failed.node;
-  const next = `relet: next: 'relet describe ${name}' tells what happened, 'relet undo ${name}' takes it back`;
-  printError(next);
+  printError(`relet: next: see 'relet describe ${name}'; 'relet undo ${name}' takes the change back`);
+  if (changes.length > 1) printError('relet: to continue with the nodes that are not done, run the same command again');
 }

@@ -8,8 +8,8 @@ import { isTerminal } from '../write-out.js';
 /** Throws where nobody can be asked. */
 export async function confirm(session: Session, question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
-  if (process.stdin.isTTY !== true || !isTerminal())
-    throw new CannotRun('there is no terminal to ask on, so nothing was changed; say --yes to go on without asking');
+  if (process.stdin.isTTY !== true || session.terminal.width === undefined || !isTerminal())
+    throw new CannotRun('cannot ask for confirmation without a terminal; nothing was changed, use --yes');
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   // In raw mode the terminal sends no SIGINT: readline hears the key and says so.
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));

@@ -79,10 +79,10 @@ function progressText(progress: ChangeProgress): string {
   switch (progress.kind) {
     case 'asked':
       return progress.error === undefined
-        ? 'waiting for the node to take it'
-        : `waiting for the node to take it (it reports: ${progress.error})`;
+        ? 'waiting for the node to accept it'
+        : `waiting for the node to accept it (it reports: ${progress.error})`;
     case 'taken':
-      return 'taken, the kubelet restarts with it';
+      return 'accepted, restarting the kubelet';
     default:
       return 'active, waiting for the Node to be Ready again';
   }

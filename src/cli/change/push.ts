@@ -32,14 +32,14 @@ export const push = (file: string, options: PushOptions): Promise<void> =>
 function read(file: string, { validate, kubeletVersion }: PushOptions): Uint8Array {
   const bytes = readBytes(file);
   if (!validate) return bytes;
-  if (!isUtf8(bytes)) throw new CannotRun(`${file} is no text: a kubelet reads only UTF-8`);
+  if (!isUtf8(bytes)) throw new CannotRun(`${file} is not valid UTF-8, and a kubelet reads nothing else`);
   const { minor } = kubeletVersion;
   const { findings } = check(bytes.toString('utf8'), { minor, file });
   const errors = findings.filter(({ severity }) => severity === 'error');
   if (errors.length === 0) return bytes;
   const lines = errors.map(({ path, message }) => `  ${path === '' ? '' : `${path}: `}${message}`).join('\n');
   throw new CannotRun(
-    `kubelet 1.${minor} would not run with ${file}, so nothing was pushed:\n${lines}\nMean another version with --kubelet-version, or push it as it is with --no-validate`,
+    `kubelet 1.${minor} would not run with ${file}, so nothing was pushed:\n${lines}\nUse --kubelet-version to check against another version, or --no-validate to push it anyway`,
   );
 }
 

@@ -5,21 +5,28 @@ import { selectNodes } from '../select-nodes.js';
 import { withSession } from '../session.js';
 import type { AssignVerbOptions } from './assign.js';
 import { makeChanges } from './change.js';
-import { decline, isDryRun } from './change-to.js';
+import { decline, isDryRun, terminalFor } from './change-to.js';
 import { confirm } from './confirm.js';
+import { noDifferenceToLocal } from './preview.js';
 
 export const reset = (names: string[], options: AssignVerbOptions): Promise<void> =>
-  withSession(options, async (session) => {
-    const { terminal } = session;
-    const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-    // One that nobody decided yet may run anything: local is then a decision.
-    const isLocal = ({ configSource, undecided }: (typeof nodes)[number]) => configSource === undefined && !undecided;
-    for (const node of nodes.filter(isLocal)) terminal.print(`${node.name}: is on its local config already`);
-    const changes = nodes.filter((node) => !isLocal(node)).map((node) => ({ node, to: undefined }));
-    if (changes.length === 0) return;
-    for (const { node } of changes)
-      terminal.print(`${node.name}: ${sourceText(sourceName(node.configSource))} -> local`);
-    const who = changes.length === 1 ? changes[0]!.node.name : `${changes.length} nodes`;
-    if (!isDryRun(options) && !(await confirm(session, `Reset ${who}?`, options.yes))) return decline(session);
-    await makeChanges(session, 'reset', changes, options);
-  });
+  withSession(
+    options,
+    async (session) => {
+      const { terminal } = session;
+      const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
+      // One that nobody decided yet may run anything: local is then a decision.
+      const isLocal = ({ configSource, undecided }: (typeof nodes)[number]) => configSource === undefined && !undecided;
+      const unchanged = nodes.filter(isLocal);
+      for (const { name } of unchanged) terminal.print(`${name}: is on its local config already`);
+      const changes = nodes.filter((node) => !isLocal(node)).map((node) => ({ node, to: undefined }));
+      if (changes.length === 0) return makeChanges(session, 'reset', [], options, unchanged);
+      for (const { node } of changes)
+        terminal.print(`${node.name}: ${sourceText(sourceName(node.configSource))} -> local`);
+      terminal.print(noDifferenceToLocal(terminal));
+      const who = changes.length === 1 ? changes[0]!.node.name : `${changes.length} nodes`;
+      if (!isDryRun(options) && !(await confirm(session, `Reset ${who}?`, options.yes))) return decline(session);
+      await makeChanges(session, 'reset', changes, options, unchanged);
+    },
+    terminalFor(options),
+  );

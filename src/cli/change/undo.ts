@@ -9,8 +9,9 @@ import { readPayload } from '../config-maps.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { makeChanges } from './change.js';
-import { type ChangeVerbOptions, decline, isDryRun, refuseErrors } from './change-to.js';
+import { type ChangeVerbOptions, decline, isDryRun, refuseErrors, terminalFor } from './change-to.js';
 import { confirm } from './confirm.js';
+import { noDifferenceToLocal, showDifferencesTo } from './preview.js';
 
 export interface UndoOptions extends ChangeVerbOptions {
   /** A revision of `relet history`. */
@@ -18,18 +19,24 @@ export interface UndoOptions extends ChangeVerbOptions {
 }
 
 export const undo = (name: string, options: UndoOptions): Promise<void> =>
-  withSession(options, async (session) => {
-    const node = await session.references.get(nodeName(name), { signal: session.signal });
-    const target = chooseTarget(session, node, options.to);
-    const now = sourceText(sourceName(node.configSource));
-    if (target === now)
-      return session.terminal.print(`${node.name}: is assigned ${target} already, nothing to take back`);
-    const to = await sourceFor(session, node, target);
-    session.terminal.print(`${node.name}: ${now} -> ${target}`);
-    if (!isDryRun(options) && !(await confirm(session, `Change ${node.name} back?`, options.yes)))
-      return decline(session);
-    await makeChanges(session, 'undo', [{ node, to }], options);
-  });
+  withSession(
+    options,
+    async (session) => {
+      const node = await session.references.get(nodeName(name), { signal: session.signal });
+      const target = chooseTarget(session, node, options.to);
+      const now = sourceText(sourceName(node.configSource));
+      if (target === now) session.terminal.print(`${node.name}: is assigned ${target} already, nothing to take back`);
+      if (target === now) return makeChanges(session, 'undo', [], options, [node]);
+      const { to, text } = await sourceFor(session, node, target);
+      session.terminal.print(`${node.name}: ${now} -> ${target}`);
+      if (text === undefined) session.terminal.print(noDifferenceToLocal(session.terminal));
+      else await showDifferencesTo(session, [node], text);
+      if (!isDryRun(options) && !(await confirm(session, `Change ${node.name} back?`, options.yes)))
+        return decline(session);
+      await makeChanges(session, 'undo', [{ node, to }], options);
+    },
+    terminalFor(options),
+  );
 
 function chooseTarget({ terminal }: Session, node: ConfiguredNode, number: number | undefined): string {
   const history = readHistory(node.history);
@@ -55,18 +62,18 @@ async function sourceFor(
   session: Session,
   node: ConfiguredNode,
   target: string,
-): Promise<NodeConfigSource | undefined> {
+): Promise<{ to: NodeConfigSource | undefined; text?: string }> {
   const source = parseSourceText(target);
-  if (source === undefined) return undefined;
+  if (source === undefined) return { to: undefined };
+  const { namespace, name, key: kubeletConfigKey } = source;
   try {
     const { text } = await readPayload(session, source);
     refuseErrors(node, text);
+    return { to: { configMap: { namespace, name, kubeletConfigKey } }, text };
   } catch (error) {
     if (!isNotFound(error)) throw error;
     throw new CannotRun(
       `ConfigMap ${source.namespace}/${source.name} is gone from the API; 'relet history ${node.name}' shows other ways back, 'relet reset ${node.name}' the local one. If the node had it last, 'relet node view last-known-good' on the host prints it`,
     );
   }
-  const { namespace, name, key: kubeletConfigKey } = source;
-  return { configMap: { namespace, name, kubeletConfigKey } };
 }

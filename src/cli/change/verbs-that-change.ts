@@ -59,7 +59,7 @@ export const changeCommands: Record<string, () => Command> = {
         verb('relet assign', 'Point nodes at a config that is stored already.')
           .argument('<CONFIGMAP>', 'NAME or NAMESPACE/NAME')
           .argument('[NODE...]', 'nodes')
-          .option('--no-validate', 'let the node judge it alone'),
+          .option('--no-validate', 'leave validation to the node'),
         ['many', 'key'],
       ).action(async (configMap, names, options) => (await import('./assign.js')).assign(configMap, names, options)),
       [
@@ -107,7 +107,7 @@ export const changeCommands: Record<string, () => Command> = {
 
 /** `--dry-run` alone means the client's, as with kubectl. */
 const dryRunOption = (): Option =>
-  new Option('--dry-run [HOW]', 'change nothing: client tells, server also asks the server')
+  new Option('--dry-run [HOW]', "preview only; 'server' also validates on the API server")
     .choices(['none', 'client', 'server'])
     .preset('client');
 
@@ -119,6 +119,12 @@ function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command
     .addOption(dryRunOption())
     .option('-m, --why <TEXT>', 'a reason, kept in the history')
     .option('--no-wait', 'do not wait until it is active')
+    .addOption(
+      new Option('-o, --output <FORMAT>', 'json: the result of each node; name: the nodes that are done').choices([
+        'json',
+        'name',
+      ]),
+    )
     .addOption(new Option('--timeout <TIME>', 'longest wait for a node').argParser(parseTime).default(300_000, '5m'));
   if (parts.includes('many')) command.option('--max-unavailable <N>', 'nodes changed at the same time', parseCount, 1);
   else command.addOption(new Option('--max-unavailable <N>').argParser(parseCount).default(1).hideHelp());
@@ -127,7 +133,7 @@ function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command
   if (parts.includes('key')) command.option('--key <KEY>', 'key in the ConfigMap');
   return command.addHelpText(
     'after',
-    '\nEnds with 0 when done, 1 when a node refused it or you said no, 2 when it could\nnot be done, 3 when a node took too long.',
+    '\nExit codes: 0 done, 1 refused, rolled back or declined, 2 could not run,\n3 timed out.',
   );
 }
 

@@ -4,7 +4,7 @@ import { DecodeError } from '../../config/decode.js';
 import { isNotFound } from '../../kube/api-error.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
-import { differencesOf } from '../change/set.js';
+import { differencesOf } from '../change/preview.js';
 import { differencesAsJson, differencesAsText } from '../change-text.js';
 import { readConfigDocument } from '../config/documents.js';
 import { findConfigMap } from '../config-maps.js';

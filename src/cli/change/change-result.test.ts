@@ -1,0 +1,65 @@
+/** The result of a change as programs read it. */
+import { expect, test } from 'vitest';
+import { configuredNode } from '../../../test/configured-node.js';
+import type { NodeConfigSource } from '../../api/node-config-source.js';
+import { changeResult, type Reason, resultText } from './change-result.js';
+import type { Outcome } from './change-words.js';
+
+const to: NodeConfigSource = { configMap: { namespace: 'relet-system', name: 'b', kubeletConfigKey: 'kubelet' } };
+const node = configuredNode('n');
+const resultOf = (outcome: Outcome | undefined) =>
+  changeResult({
+    verb: 'set',
+    changes: [{ node, to }],
+    outcomes: new Map(outcome === undefined ? [] : [['n', outcome]]),
+    dryRun: false,
+  }).nodes[0]!;
+
+test.each<[Outcome | undefined, string, Reason, string | undefined]>([
+  [{ kind: 'active', proven: true }, 'active', 'Active', undefined],
+  [{ kind: 'active', proven: false }, 'trial', 'OnTrial', undefined],
+  [{ kind: 'assigned' }, 'waiting', 'Assigned', undefined],
+  [{ kind: 'refused', error: 'no', reported: node, cause: 'port' }, 'refused', 'Refused', 'no: port'],
+  [{ kind: 'rolled back', error: 'no', reported: node }, 'rolled back', 'RolledBack', 'no'],
+  [{ kind: 'cannot follow', error: 'gone', reported: node }, 'waiting', 'CannotFollow', 'gone'],
+  [{ kind: 'timed out' }, 'waiting', 'TimedOut', undefined],
+  [{ kind: 'interrupted' }, 'waiting', 'Interrupted', undefined],
+  [{ kind: 'not followed' }, 'waiting', 'NotFollowed', undefined],
+  [undefined, 'local', 'NotChanged', undefined],
+])('%j', (outcome, state, reason, message) => {
+  expect(resultOf(outcome)).toEqual({
+    node: 'n',
+    from: 'local',
+    to: 'relet-system/b/kubelet',
+    state,
+    reason,
+    ...(message !== undefined && { message }),
+  });
+});
+
+test('a reset that is done is local', () => {
+  const changes = [{ node, to: undefined }];
+  const outcomes = new Map<string, Outcome>([['n', { kind: 'active', proven: true }]]);
+  expect(changeResult({ verb: 'reset', changes, outcomes, dryRun: false }).nodes[0]).toMatchObject({
+    to: 'local',
+    state: 'local',
+    reason: 'Active',
+  });
+});
+
+test('names are those of the nodes that are done, and of those that had it already', () => {
+  const changes = ['b', 'c'].map((name) => ({ node: configuredNode(name), to }));
+  const outcomes = new Map<string, Outcome>([
+    ['b', { kind: 'active', proven: false }],
+    ['c', { kind: 'timed out' }],
+  ]);
+  const unchanged = [configuredNode('a', { configSource: to })];
+  const result = changeResult({ verb: 'assign', changes, outcomes, unchanged, dryRun: false });
+  expect(result.nodes.map(({ node, reason }) => [node, reason])).toEqual([
+    ['a', 'AlreadyAssigned'],
+    ['b', 'OnTrial'],
+    ['c', 'TimedOut'],
+  ]);
+  expect(resultText(result, 'name')).toBe('node/a\nnode/b');
+  expect(JSON.parse(resultText(result, 'json'))).toEqual(result);
+});
