@@ -31,8 +31,7 @@ function select(info: RequestInfo, resource: Resource, labelText: string, fieldT
   const fields = parseFieldSelector(fieldText);
   for (const { field } of fields) checkField(resource, field);
 
-  const name =
-    exactValue(fields, 'metadata.name') ?? (info.verb === 'watch' && info.name !== '' ? info.name : undefined);
+  const name = requestedName(info.name, fields);
   const wanted = exactValue(fields, 'metadata.namespace');
   const namespace = resource.namespaced ? info.namespace || wanted : '';
   const scope: Scope = {
@@ -52,6 +51,15 @@ function select(info: RequestInfo, resource: Resource, labelText: string, fieldT
     matches: tests.length === 0 ? undefined : (object) => tests.every((test) => test(object)),
     isSelective: labels.length > 0 || fields.length > 0,
   };
+}
+
+/** The request was authorized for the name in its path: no selector may widen or replace it. */
+function requestedName(authorized: string, fields: FieldTerm[]): string | undefined {
+  const selected = exactValue(fields, 'metadata.name');
+  if (authorized === '') return selected;
+  if (fields.length > 0 && selected !== authorized)
+    throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  return authorized;
 }
 
 function isInScope({ field, operator, value }: FieldTerm, scope: Scope): boolean {
