@@ -187,6 +187,58 @@ describe('sizes', () => {
   });
 });
 
+describe('patches that let an object grow', () => {
+  const node = (name: string) => `/api/v1/nodes/${name}`;
+  const patch = (path: string, type: string, body: unknown) =>
+    client.call({ method: 'PATCH', path, body, headers: { 'content-type': `application/${type}+json` } });
+  const createNode = (name: string) =>
+    client.call({
+      method: 'POST',
+      path: '/api/v1/nodes',
+      body: { apiVersion: 'v1', kind: 'Node', metadata: { name } },
+    });
+
+  test('a JSON patch that copies a parent into its child is refused with 413', async () => {
+    await createNode('copied');
+    const bomb = Array.from({ length: 18 }, (_, at) => ({
+      op: 'copy',
+      from: '/metadata',
+      path: `/metadata/k${at}`,
+    }));
+    const { code, json } = await patch(node('copied'), 'json-patch', bomb);
+    expect([code, json.reason]).toEqual([413, 'RequestEntityTooLarge']);
+    expect(json.message).toContain('the copy operations of a JSON patch may copy 3145728 bytes');
+    await expectWell();
+  });
+
+  test('many patches cannot make an object larger than the limit', async () => {
+    await createNode('grown');
+    const message = 'x'.repeat(1_000_000);
+    const codes: number[] = [];
+    for (let at = 0; at < 9; at++) {
+      const status = { conditions: [{ type: `Type${at}`, status: 'True', message }] };
+      codes.push((await patch(`${node('grown')}/status`, 'strategic-merge-patch', { status })).code);
+    }
+    expect(codes).toEqual([...Array(8).fill(200), 413]);
+  });
+
+  test('a JSON patch that nests deeper than any body may is refused, not fatal', async () => {
+    await createNode('deep');
+    const levels = 900;
+    const chunk = JSON.parse(`${'{"a":'.repeat(levels)}{}${'}'.repeat(levels)}`);
+    const inner = '/a'.repeat(levels);
+    const operations: unknown[] = [{ op: 'add', path: '/x', value: chunk }];
+    for (let at = 0; at < 250; at++) {
+      operations.push({ op: 'add', path: '/y', value: chunk });
+      operations.push({ op: 'move', from: '/x', path: `/y${inner}/a` }, { op: 'move', from: '/y', path: '/x' });
+    }
+    operations.push({ op: 'move', from: '/x', path: '/spec/podCIDR' });
+    const { code } = await patch(node('deep'), 'json-patch', operations);
+    expect(code).toBeGreaterThanOrEqual(400);
+    await expectWell();
+  });
+});
+
 describe('clients that keep the server waiting', () => {
   test('a connection without a request is closed', async () => {
     await untilClosed(await socket());

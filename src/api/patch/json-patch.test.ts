@@ -2,7 +2,13 @@
 import fc from 'fast-check';
 import { createPatch, applyPatch as oracleApply } from 'rfc6902';
 import { describe, expect, test } from 'vitest';
-import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from './json-patch.js';
+import {
+  applyJsonPatch,
+  JsonPatchCopyError,
+  JsonPatchError,
+  type JsonPatchOperation,
+  maxCopiedBytes,
+} from './json-patch.js';
 
 const json = fc.jsonValue({ maxDepth: 3 });
 const patch = (document: unknown, ...operations: JsonPatchOperation[]) => applyJsonPatch(document, operations);
@@ -93,6 +99,37 @@ describe('JSON patch', () => {
     [{ op: 'remove', path: '' }],
   ] as unknown as [JsonPatchOperation][])('%j is refused', (operation) => {
     expect(() => patch({ a: 1, list: [] }, operation)).toThrow(JsonPatchError);
+  });
+
+  test('a patch that doubles the document again and again is refused before it has grown', () => {
+    const bomb = Array.from(
+      { length: 40 },
+      (_, at): JsonPatchOperation => ({
+        op: 'copy',
+        from: '/data',
+        path: `/data/k${at}`,
+      }),
+    );
+    expect(() => applyJsonPatch({ data: { k: 'x'.repeat(100) } }, bomb)).toThrow(JsonPatchCopyError);
+  });
+
+  test('what may be copied in one patch is added up, to the byte', () => {
+    const half = 'x'.repeat(maxCopiedBytes / 2 - 2);
+    const copy = (to: string): JsonPatchOperation => ({ op: 'copy', from: '/a', path: to });
+    expect(Object.keys(patch({ a: half }, copy('/b'), copy('/c')) as object)).toEqual(['a', 'b', 'c']);
+    expect(() => patch({ a: `${half}x` }, copy('/b'), copy('/c'))).toThrow(JsonPatchCopyError);
+    expect(() => patch({ a: half, n: null }, copy('/b'), copy('/c'), { op: 'copy', from: '/n', path: '/d' })).toThrow(
+      JsonPatchCopyError,
+    );
+  });
+
+  test('a copy is apart from what was copied', () => {
+    const copied = patch(
+      { a: { k: 1 } },
+      { op: 'copy', from: '/a', path: '/b' },
+      { op: 'add', path: '/b/k', value: 2 },
+    );
+    expect(copied).toEqual({ a: { k: 1 }, b: { k: 2 } });
   });
 
   test('hostile keys stay plain keys', () => {

@@ -15,14 +15,36 @@ export interface JsonPatchOperation {
 /** The patch is none, or cannot be applied to this document. */
 export class JsonPatchError extends Error {}
 
+/** Its copy operations copy more than `maxCopiedBytes`. */
+export class JsonPatchCopyError extends JsonPatchError {}
+
+/** As in kube-apiserver. Without it each copy of a parent into its child doubles the document. */
+export const maxCopiedBytes = 3 << 20;
+
 /** The document is not changed; the result may share parts with it. */
 export function applyJsonPatch(document: unknown, operations: JsonPatchOperation[]): unknown {
   let root: unknown = structuredClone(document);
-  for (const operation of operations) root = applyOne(root, operation);
+  const copier = new Copier();
+  for (const operation of operations) root = applyOne(root, operation, copier);
   return root;
 }
 
-function applyOne(root: unknown, given: JsonPatchOperation | null): unknown {
+/** Adds up what the copy operations of one patch copy. */
+class Copier {
+  #copiedBytes = 0;
+
+  copy(value: unknown): unknown {
+    const text = JSON.stringify(value);
+    this.#copiedBytes += Buffer.byteLength(text);
+    if (this.#copiedBytes > maxCopiedBytes)
+      throw new JsonPatchCopyError(
+        `the copy operations of a JSON patch may copy ${maxCopiedBytes} bytes, got ${this.#copiedBytes}`,
+      );
+    return JSON.parse(text);
+  }
+}
+
+function applyOne(root: unknown, given: JsonPatchOperation | null, copier: Copier): unknown {
   const operation = given ?? ({} as JsonPatchOperation);
   const { op } = operation;
   const path = pointer(operation.path, 'path');
@@ -39,7 +61,7 @@ function applyOne(root: unknown, given: JsonPatchOperation | null): unknown {
       return add(remove(root, from), path, moved);
     }
     case 'copy':
-      return add(root, path, structuredClone(findOrNull(root, pointer(operation.from, 'from'))));
+      return add(root, path, copier.copy(findOrNull(root, pointer(operation.from, 'from'))));
     case 'test':
       test(root, path, operation);
       return root;

@@ -1,5 +1,6 @@
 /** Objects as bytes: JSON in the stored version, kind and apiVersion first, so that lists can leave them out unparsed. */
 import type { KubeObject } from '../../api/object.js';
+import { requestEntityTooLarge } from '../../api/status-error.js';
 import type { Resource } from '../resource.js';
 import type { Collection, Key, Stored } from '../store/store.js';
 
@@ -29,6 +30,20 @@ export function apiVersionOf({ group, version }: { group: string; version: strin
 export function decodeStored(resource: Resource, bytes: Buffer): KubeObject {
   const object = JSON.parse(bytes.toString('utf8')) as KubeObject;
   return resource.stored === undefined ? object : resource.stored.fromStored(object);
+}
+
+/**
+ * No write may leave a larger object behind: patches could let it grow without end. etcd takes 1.5 MiB of protobuf; this is more
+ * than that as JSON, so nothing is refused that a real server accepts.
+ */
+const maxObjectBytes = 8 << 20;
+
+/** As it is stored, refused where that is too large. */
+export function encodeWithinLimit(resource: Resource, object: KubeObject, revision: number): Buffer {
+  const bytes = encodeObject(resource, object, revision);
+  if (bytes.length > maxObjectBytes)
+    throw requestEntityTooLarge(`an object may have ${maxObjectBytes} bytes, this would have ${bytes.length}`);
+  return bytes;
 }
 
 /** As it is stored, given its revision. The object is not changed. */

@@ -5,7 +5,7 @@ import { goQuote } from '../../api/go-quote.js';
 import type { KubeObject } from '../../api/object.js';
 import { badRequest, conflict, invalid, notFound, plainInternal } from '../../api/status-error.js';
 import { trackUpdate } from '../apply/tracking.js';
-import { decodeStored, encodeObject, keyOf, storedKind, withRevision } from '../http/codec.js';
+import { decodeStored, encodeWithinLimit, keyOf, storedKind, withRevision } from '../http/codec.js';
 import { validateChangedMeta } from '../object-meta.js';
 import type { WriteOptions } from '../options.js';
 import type { Resource } from '../resource.js';
@@ -172,7 +172,7 @@ async function write(
 ): Promise<Changed> {
   const { key } = current;
   const isLast = isReadyToGo(object, resource);
-  const bytes = encodeObject(resource, object, current.revision);
+  const bytes = encodeWithinLimit(resource, object, current.revision);
   if (!isLast && isUnchanged(bytes, current.bytes)) {
     // What was read may still be on its way to disk; an answer must not come before it.
     if (store.get(key)?.revision !== current.revision) await store.settled();

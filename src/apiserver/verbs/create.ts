@@ -3,7 +3,7 @@ import type { KubeObject } from '../../api/object.js';
 import { alreadyExists, badRequest, generateNameConflict, invalid, plainInternal } from '../../api/status-error.js';
 import { trackUpdate } from '../apply/tracking.js';
 import { readObject } from '../http/body.js';
-import { encodeObject, keyOf, storedKind } from '../http/codec.js';
+import { encodeWithinLimit, keyOf, storedKind } from '../http/codec.js';
 import { respondObject, respondStored } from '../http/respond.js';
 import { fillSystemFields, generateName, validateNewMeta } from '../object-meta.js';
 import { type WriteOptions, writeOptions } from '../options.js';
@@ -95,7 +95,7 @@ async function store({ resource, parts }: VerbRequest, object: KubeObject, optio
     if (current !== undefined) throw new RevisionConflict(key, current);
     return { object };
   }
-  const encode = (revision: number) => encodeObject(resource, object, revision);
+  const encode = (revision: number) => encodeWithinLimit(resource, object, revision);
   return { object, stored: await parts.store.write({ key, expected: 0, delete: false, encode }) };
 }
 

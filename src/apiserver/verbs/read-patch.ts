@@ -2,7 +2,12 @@
 import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../../api/go-json.js';
 import { goPrint } from '../../api/go-print.js';
 import type { KubeObject } from '../../api/object.js';
-import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from '../../api/patch/json-patch.js';
+import {
+  applyJsonPatch,
+  JsonPatchCopyError,
+  JsonPatchError,
+  type JsonPatchOperation,
+} from '../../api/patch/json-patch.js';
 import { applyMergePatch } from '../../api/patch/merge-patch.js';
 import { type JsonObject, StrategicMergeError } from '../../api/patch/strategic-directives.js';
 import { applyStrategicMergePatch, type PatchSchema } from '../../api/patch/strategic-merge-patch.js';
@@ -92,6 +97,7 @@ function readOperations(body: Buffer, fieldValidation: FieldValidation, shape: s
       try {
         return applyJsonPatch(current, operations);
       } catch (error) {
+        if (error instanceof JsonPatchCopyError) throw requestEntityTooLarge(error.message);
         if (!(error instanceof JsonPatchError)) throw error;
         const message = 'the server rejected our request due to an error in our request';
         throw new ApiError(422, 'Invalid', message, {}, error);
