@@ -164,7 +164,8 @@ function immutableField(field: string, value: string): FieldError {
 function validateChange(metadata: ObjectMeta, old: ObjectMeta): FieldError[] {
   const errors: FieldError[] = [];
   if (old.deletionTimestamp !== undefined) {
-    const added = (metadata.finalizers ?? []).filter((name) => !(old.finalizers ?? []).includes(name)).sort();
+    const known = new Set(old.finalizers);
+    const added = (metadata.finalizers ?? []).filter((name) => !known.has(name)).sort();
     if (added.length > 0) {
       const list = `[]string{${added.map(goQuote).join(', ')}}`;
       const why = `no new finalizers can be added if the object is being deleted, found new finalizers ${list}`;

@@ -33,25 +33,30 @@ function mergeElements(
   mergeKey: string,
   mergeElement: MergeElement,
 ): JsonObject[] {
-  let merged = [...original];
   let isReplaced = false;
   const plain: JsonObject[] = [];
+  const deleted = new Set<unknown>();
   for (const element of patch) {
     if (!Object.hasOwn(element, '$patch')) plain.push(element);
     else if (element.$patch === 'replace') isReplaced = true;
     else if (element.$patch === 'delete') {
       if (!Object.hasOwn(element, mergeKey)) throw noMergeKey(element, mergeKey);
-      merged = merged.filter((item) => item[mergeKey] !== element[mergeKey]);
+      deleted.add(element[mergeKey]);
     } else if (element.$patch === 'merge')
       throw new StrategicMergeError('merging lists cannot yet be specified in the patch');
     else throw new StrategicMergeError(`unknown patch type: ${goPrint(element.$patch)} in map: ${goPrint(element)}`);
   }
   if (isReplaced) return plain;
+  const idOf = (item: unknown) => (item as JsonObject)[mergeKey];
+  const merged = original.filter((item) => !deleted.has(idOf(item)));
+  const place = places(merged, idOf);
   for (const element of plain) {
     if (!Object.hasOwn(element, mergeKey)) throw noMergeKey(element, mergeKey);
-    const at = merged.findIndex((item) => item[mergeKey] === element[mergeKey]);
-    if (at === -1) merged.push(withoutDirectives(element) as JsonObject);
-    else merged[at] = mergeElement(merged[at]!, element);
+    const at = place.get(idOf(element));
+    if (at === undefined) {
+      place.set(idOf(element), merged.length);
+      merged.push(withoutDirectives(element) as JsonObject);
+    } else merged[at] = mergeElement(merged[at]!, element);
   }
   return merged;
 }
@@ -81,17 +86,18 @@ export function orderList(
   const serverOnly = merged.filter((item) => !patchPlace.has(idOf(item))).sort(byPlace(serverPlace));
 
   const ordered: unknown[] = [];
-  while (fromPatch.length > 0 && serverOnly.length > 0) {
-    const left = serverPlace.get(idOf(serverOnly[0]));
-    const right = serverPlace.get(idOf(fromPatch[0]));
+  let [nextServer, nextPatch] = [0, 0];
+  while (nextPatch < fromPatch.length && nextServer < serverOnly.length) {
+    const left = serverPlace.get(idOf(serverOnly[nextServer]));
+    const right = serverPlace.get(idOf(fromPatch[nextPatch]));
     const serverFirst = left !== undefined && right !== undefined && left < right;
-    ordered.push(serverFirst ? serverOnly.shift() : fromPatch.shift());
+    ordered.push(serverFirst ? serverOnly[nextServer++] : fromPatch[nextPatch++]);
   }
-  return [...ordered, ...serverOnly, ...fromPatch];
+  return [...ordered, ...serverOnly.slice(nextServer), ...fromPatch.slice(nextPatch)];
 }
 
 /** The first place of each element. */
-function places(list: unknown[], idOf: (item: unknown) => unknown): Map<unknown, number> {
+export function places(list: unknown[], idOf: (item: unknown) => unknown): Map<unknown, number> {
   const found = new Map<unknown, number>();
   list.forEach((item, at) => {
     const id = idOf(item);

@@ -20,7 +20,7 @@ import {
   StrategicMergeError,
   withoutDirectives,
 } from './strategic-directives.js';
-import { mergeList, orderList } from './strategic-list.js';
+import { mergeList, orderList, places } from './strategic-list.js';
 
 /** As much of an OpenAPI schema as merging needs; references are already followed. */
 export interface PatchSchema {
@@ -82,21 +82,23 @@ function mergeListField(current: unknown[], patch: unknown[], field: PatchSchema
 }
 
 function without(list: unknown[], removed: unknown[]): unknown[] {
-  return list.filter((item) => !removed.includes(item));
+  const gone = new Set(removed);
+  return list.filter((item) => !gone.has(item));
 }
 
 /** Keys that are not to be kept go; the patch may only set keys that are. */
 function retain(merged: Map<string, unknown>, changes: Map<string, unknown>): void {
   if (!changes.has(retainKeys)) return;
-  const kept = changes.get(retainKeys);
+  const listed = changes.get(retainKeys);
   changes.delete(retainKeys);
-  if (!Array.isArray(kept)) throw badType(kept, 'slice');
+  if (!Array.isArray(listed)) throw badType(listed, 'slice');
+  const kept = new Set<unknown>(listed);
   for (const [key, value] of changes) {
-    if (value !== null && !key.startsWith('$') && !kept.includes(key)) {
+    if (value !== null && !key.startsWith('$') && !kept.has(key)) {
       throw new StrategicMergeError('invalid patch format of retainKeys');
     }
   }
-  for (const key of [...merged.keys()]) if (!kept.includes(key)) merged.delete(key);
+  for (const key of [...merged.keys()]) if (!kept.has(key)) merged.delete(key);
 }
 
 /** Lists with an order directive are merged here, whether or not the patch also changes their elements. */
@@ -134,8 +136,9 @@ function listAt(fields: Map<string, unknown>, key: string): unknown[] | undefine
 function checkOrder(patch: unknown[], order: unknown[], mergeKey: string): void {
   const idOf = (item: unknown) => (mergeKey !== '' && isObject(item) ? item[mergeKey] : item);
   const wanted = patch.filter((item) => !isObject(item) || item[directive] === undefined).map(idOf);
-  const places = wanted.map((id) => order.findIndex((entry) => idOf(entry) === id));
-  const inOrder = places.every((place, at) => place >= 0 && (at === 0 || place > places[at - 1]!));
+  const place = places(order, idOf);
+  const found = wanted.map((id) => place.get(id) ?? -1);
+  const inOrder = found.every((at, index) => at >= 0 && (index === 0 || at > found[index - 1]!));
   if (!inOrder) {
     throw new StrategicMergeError(
       `The order in patch list:\n${goPrint(patch)}\n doesn't match $setElementOrder list:\n${goPrint(order)}\n`,

@@ -1,7 +1,7 @@
 /** ClusterRoles that are put together from others: which rules such a role should have now. Pure; upkeep.ts stores them. */
-import { isDeepStrictEqual } from 'node:util';
 import { type LabelSelector, selectsLabels } from '../../api/match-labels.js';
 import type { KubeObject } from '../../api/object.js';
+import { identityOf } from '../resources/equal.js';
 import { type PolicyRule, rulesOf } from './policy-rule.js';
 
 /** Whether a role is put together from others, or gives its rules to one of these that are. */
@@ -21,13 +21,15 @@ export function aggregatedRules(role: KubeObject, all: KubeObject[]): PolicyRule
   const rule = role.aggregationRule as { clusterRoleSelectors?: LabelSelector[] } | undefined;
   if (rule === undefined) return undefined;
   const byName = [...all].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  const rules: PolicyRule[] = [];
+  const rules = new Map<string, PolicyRule>();
   for (const selector of rule.clusterRoleSelectors ?? [])
     for (const source of byName) {
       // Not itself: its rules are what we are about to say.
       if (source.metadata.name === role.metadata.name || !selectsLabels(selector, source.metadata.labels)) continue;
-      for (const found of rulesOf(source))
-        if (!rules.some((known) => isDeepStrictEqual(known, found))) rules.push(found);
+      for (const found of rulesOf(source)) {
+        const text = identityOf(found);
+        if (!rules.has(text)) rules.set(text, found);
+      }
     }
-  return rules;
+  return [...rules.values()];
 }

@@ -7,7 +7,7 @@
  *
  * Nothing here changes what it is given; what stays the same is shared, so `result === set` tells that nothing happened.
  */
-import { compareElements } from './path-element.js';
+import { sortElements } from './path-element.js';
 
 export interface FieldSet {
   readonly [element: string]: FieldSet;
@@ -123,25 +123,28 @@ export function fromPaths(...paths: string[][]): FieldSet {
   return result;
 }
 
-/** Adds a path to a set that is being built, in place. Containers on the way are not added themselves. */
+/**
+ * Adds a path to a set that is being built here, in place. Containers on the way are not added themselves. A member without children is
+ * always `leaf` here, so nobody need ask a large container whether it is empty.
+ */
 export function insert(set: FieldSet, path: readonly string[]): void {
+  if (path.length === 0) return;
   let at = set as Tree;
-  for (const [index, element] of path.entries()) {
-    const isLast = index === path.length - 1;
-    let tree = at[element] as Tree | undefined;
-    if (tree === undefined) {
-      tree = {};
-      at[element] = tree;
-    } else if (isLast ? hasChildren(tree) : isEmpty(tree)) tree[self] = leaf;
-    at = tree;
+  for (const element of path.slice(0, -1)) {
+    const tree = at[element];
+    if (tree === undefined) at[element] = {};
+    else if (tree === leaf) at[element] = { [self]: leaf };
+    at = at[element] as Tree;
   }
+  const last = path.at(-1)!;
+  const tree = at[last] as Tree | undefined;
+  if (tree === undefined) at[last] = leaf;
+  else if (tree !== leaf) tree[self] = leaf;
 }
 
 /** Every path that is in the set: at each level first what is in it, then what lies below. */
 export function* paths(set: FieldSet, prefix: string[] = []): Generator<string[]> {
-  const elements = Object.keys(set)
-    .filter((element) => element !== self)
-    .sort(compareElements);
+  const elements = sortElements(Object.keys(set).filter((element) => element !== self));
   for (const element of elements) if (isMember(set[element]!)) yield [...prefix, element];
   for (const element of elements) yield* paths(set[element]!, [...prefix, element]);
 }
@@ -149,10 +152,10 @@ export function* paths(set: FieldSet, prefix: string[] = []): Generator<string[]
 /** In the order in which Kubernetes writes it, all the way down. */
 export function sortedDeep(set: FieldSet): FieldSet {
   const result: Tree = {};
-  for (const element of Object.keys(set).sort(compareElements)) result[element] = sortedDeep(set[element]!);
+  for (const element of sortElements(Object.keys(set))) result[element] = sortedDeep(set[element]!);
   return result;
 }
 
 function sorted(tree: Tree): FieldSet {
-  return Object.fromEntries(Object.entries(tree).sort(([a], [b]) => compareElements(a, b)));
+  return Object.fromEntries(sortElements(Object.keys(tree)).map((element) => [element, tree[element]!]));
 }

@@ -42,11 +42,16 @@ function mapFields(map: JsonMap, schema: MergeSchema): FieldSet {
 
 function listFields(list: unknown[], schema: MergeSchema): FieldSet {
   const keys = listKeys(schema)!;
-  const elements = list.map((item) => itemElement(item, keys, schema));
+  const items = new Map<string, unknown>();
+  const repeated = new Set<string>();
+  for (const item of list) {
+    const element = itemElement(item, keys, schema);
+    if (items.has(element)) repeated.add(element);
+    else items.set(element, item);
+  }
   const result: Record<string, FieldSet> = {};
-  for (const [index, element] of elements.entries()) {
-    const isRepeated = elements.indexOf(element) !== index || elements.lastIndexOf(element) !== index;
-    const children = isRepeated ? undefined : fieldsBelow(list[index], itemSchema(schema));
+  for (const [element, item] of items) {
+    const children = repeated.has(element) ? undefined : fieldsBelow(item, itemSchema(schema));
     if (children === undefined) result[element] = leaf;
     else Object.assign(result, addElement({}, element, children));
   }
@@ -55,14 +60,14 @@ function listFields(list: unknown[], schema: MergeSchema): FieldSet {
 
 /** With every named field that leads to a member: to take those away as wholes. */
 export function withNamedFields(set: FieldSet, schema: MergeSchema): FieldSet {
-  let result = set;
+  const changed: Record<string, FieldSet> = {};
   for (const [element, children] of Object.entries(set)) {
     if (element === '.' || isEmpty(children)) continue;
     const isField = element.startsWith('f:');
     const name = element.slice(2);
     const below = withNamedFields(children, isField ? fieldSchema(schema, name) : itemSchema(schema));
-    if (isField && isNamed(schema, name)) result = addElement(result, element, below);
-    else if (below !== children) result = { ...result, [element]: below };
+    if (isField && isNamed(schema, name)) Object.assign(changed, addElement({}, element, below));
+    else if (below !== children) changed[element] = below;
   }
-  return result;
+  return isEmpty(changed) ? set : { ...set, ...changed };
 }

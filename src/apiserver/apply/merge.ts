@@ -47,10 +47,11 @@ function mergeLists(live: unknown[], applied: unknown[], schema: MergeSchema): u
   const shared = theirs.elements.filter((element) => mine.items.has(element));
   const merged: unknown[] = [];
   const done = new Set<string>();
+  let nextShared = 0;
   const mergeItem = (element: string) => {
     done.add(element);
     merged.push(merge(mine.items.get(element), theirs.items.get(element), itemSchema(schema)));
-    if (shared[0] === element) shared.shift();
+    if (shared[nextShared] === element) nextShared++;
   };
   let [left, right] = [0, 0];
   while (left < live.length || right < applied.length) {
@@ -61,7 +62,7 @@ function mergeLists(live: unknown[], applied: unknown[], schema: MergeSchema): u
       mergeItem(ours);
       left++;
       right++;
-    } else if (isShared && next !== undefined && shared.length > 0 && shared[0] !== ours) left++;
+    } else if (isShared && next !== undefined && nextShared < shared.length && shared[nextShared] !== ours) left++;
     else if (ours !== undefined && !isShared) merged.push(live[left++]);
     else {
       if (isShared && done.has(ours)) left++;

@@ -50,14 +50,27 @@ export function readElement(text: string): string | undefined {
 
 const order = '.fkvi';
 
-/** Fields first, then keys, values and places; numbers by size. */
-export function compareElements(a: string, b: string): number {
+/** Fields first, then keys, values and places; numbers by size. Sorts in place. */
+export function sortElements(elements: string[]): string[] {
+  // Read once each: comparing reads them again and again.
+  let read = noneRead;
+  for (const element of elements) {
+    if (element[0] !== 'k' && element[0] !== 'v') continue;
+    if (read === noneRead) read = new Map();
+    read.set(element, JSON.parse(element.slice(2)));
+  }
+  return elements.sort((a, b) => compareElements(a, b, read));
+}
+
+const noneRead = new Map<string, unknown>();
+
+function compareElements(a: string, b: string, read: ReadonlyMap<string, unknown>): number {
   if (a[0] !== b[0]) return order.indexOf(a[0]!) - order.indexOf(b[0]!);
   switch (a[0]) {
     case 'k':
-      return compareKeys(a, b);
+      return compareKeys(read.get(a) as object, read.get(b) as object);
     case 'v':
-      return compareValues(JSON.parse(a.slice(2)), JSON.parse(b.slice(2)));
+      return compareValues(read.get(a), read.get(b));
     case 'i':
       return Number(a.slice(2)) - Number(b.slice(2));
     default:
@@ -65,15 +78,15 @@ export function compareElements(a: string, b: string): number {
   }
 }
 
-function compareKeys(a: string, b: string): number {
-  const [mine, theirs] = [a, b].map((text) => Object.entries(JSON.parse(text.slice(2)) as object));
-  for (const [index, [name, value]] of mine!.entries()) {
-    const other = theirs![index];
+function compareKeys(a: object, b: object): number {
+  const [mine, theirs] = [Object.entries(a), Object.entries(b)];
+  for (const [index, [name, value]] of mine.entries()) {
+    const other = theirs[index];
     if (other === undefined) return 1;
     const found = compareText(name, other[0]) || compareValues(value, other[1]);
     if (found !== 0) return found;
   }
-  return mine!.length - theirs!.length;
+  return mine.length - theirs.length;
 }
 
 function compareValues(a: unknown, b: unknown): number {

@@ -5,7 +5,8 @@ import { type FieldError, forbiddenField, requiredField } from '../../api/field-
 import { goQuote } from '../../api/go-quote.js';
 import { Meter } from '../cel/meter.js';
 import { RunError } from '../cel/program.js';
-import { isMap, type ValidationRule } from './json-schema.js';
+import { identityOf } from '../resources/equal.js';
+import { isMap, type JsonMap, type ValidationRule } from './json-schema.js';
 import type { Rule, RuleNode } from './rules.js';
 
 /** What a messageExpression may come to. */
@@ -84,17 +85,20 @@ function checkItems(pass: Pass, node: RuleNode, place: Place, value: unknown[]):
   const { items, schema } = node;
   if (items === undefined) return;
   const isMapList = schema['x-kubernetes-list-type'] === 'map';
-  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
+  const keyText = keysText(schema['x-kubernetes-list-map-keys'] ?? []);
+  const before = new Map<string, unknown>();
+  // The first of several with the same keys counts.
+  if (isMapList && Array.isArray(place.old))
+    for (const item of [...place.old].reverse()) if (isMap(item)) before.set(keyText(item), item);
   for (const [index, item] of value.entries()) {
-    const old =
-      isMapList && Array.isArray(place.old) ? place.old.find((other) => sameKeys(item, other, keys)) : undefined;
+    const old = isMap(item) ? before.get(keyText(item)) : undefined;
     const isUnchanged = isMapList ? () => old !== undefined && isDeepStrictEqual(item, old) : place.isUnchanged;
     checkNode(pass, items, { path: `${place.path}[${index}]`, value: item, old, isUnchanged });
   }
 }
 
-function sameKeys(a: unknown, b: unknown, keys: string[]): boolean {
-  return isMap(a) && isMap(b) && keys.every((key) => isDeepStrictEqual(a[key], b[key]));
+function keysText(keys: string[]): (item: JsonMap) => string {
+  return (item) => identityOf(keys.map((key) => item[key]));
 }
 
 function checkRules(pass: Pass, node: RuleNode, place: Place): void {

@@ -1,6 +1,6 @@
 /** Lists that are sets hold every value once, lists that are maps every key: finds what is there again, wherever it stands. */
 import { duplicateField, type FieldError } from '../../api/field-error.js';
-import { isEqual } from '../resources/equal.js';
+import { identityOf } from '../resources/equal.js';
 import { additionalOf, isMap, type JsonSchema, propertyOf } from './json-schema.js';
 
 export function repetitions(value: unknown, schema: JsonSchema, path: string): FieldError[] {
@@ -26,10 +26,13 @@ function repeatedItems(list: unknown[], schema: JsonSchema, path: string): Field
   const kind = schema['x-kubernetes-list-type'];
   if (kind !== 'set' && kind !== 'map') return [];
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
-  const identities = list.map((item) => (kind === 'set' ? item : keysOf(item, keys)));
-  return identities.flatMap((identity, index) => {
-    const before = identities.slice(0, index).filter((other) => isEqual(other, identity)).length;
-    return before === 1 ? [duplicateField(`${path}[${index}]`, identity)] : [];
+  const counts = new Map<string, number>();
+  return list.flatMap((item, index) => {
+    const identity = kind === 'set' ? item : keysOf(item, keys);
+    const text = identityOf(identity);
+    const count = (counts.get(text) ?? 0) + 1;
+    counts.set(text, count);
+    return count === 2 ? [duplicateField(`${path}[${index}]`, identity)] : [];
   });
 }
 

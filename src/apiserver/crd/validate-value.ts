@@ -9,7 +9,7 @@ import {
 } from '../../api/field-error.js';
 import { goQuote } from '../../api/go-quote.js';
 import { compilePattern } from '../go-regex.js';
-import { isEqual } from '../resources/equal.js';
+import { identityOf, isEqual } from '../resources/equal.js';
 import { isOfFormat } from './formats.js';
 import { additionalOf, isMap, type JsonMap, type JsonSchema, propertyOf } from './json-schema.js';
 import { repetitions } from './repetitions.js';
@@ -121,7 +121,7 @@ function listErrors(value: unknown[], schema: JsonSchema, place: Place): FieldEr
 }
 
 function hasDuplicate(value: unknown[]): boolean {
-  return value.some((item, index) => value.slice(0, index).some((other) => isEqual(item, other)));
+  return new Set(value.map(identityOf)).size < value.length;
 }
 
 function mapErrors(value: JsonMap, schema: JsonSchema, place: Place): FieldError[] {

@@ -229,7 +229,8 @@ function isSame(a: Key, b: Key): boolean {
 
 function withoutOwners(object: KubeObject, uids: string[]): KubeObject | undefined {
   const { ownerReferences = [] } = object.metadata;
-  const left = ownerReferences.filter(({ uid }) => !uids.includes(uid));
+  const gone = new Set(uids);
+  const left = ownerReferences.filter(({ uid }) => !gone.has(uid));
   if (left.length === ownerReferences.length) return undefined;
   if (left.length > 0) object.metadata.ownerReferences = left;
   else delete object.metadata.ownerReferences;

@@ -50,7 +50,7 @@ class InMemoryExchange implements Exchange {
   readonly #began: (response: InMemoryResponse) => void;
   readonly #closeListeners: (() => void)[] = [];
   readonly #watchers: (() => void)[] = [];
-  #warnings: string[] = [];
+  readonly #warnings = new Set<string>();
   #text = '';
   #hasBegun = false;
 
@@ -118,7 +118,7 @@ class InMemoryExchange implements Exchange {
   }
 
   warn(text: string): void {
-    if (!this.#warnings.includes(text)) this.#warnings.push(text);
+    this.#warnings.add(text);
   }
 
   onClose(listener: () => void): void {
@@ -132,7 +132,7 @@ class InMemoryExchange implements Exchange {
     this.#began({
       code,
       headers,
-      warnings: this.#warnings,
+      warnings: [...this.#warnings],
       text: () => this.#text,
       ended: new Promise((resolve) => this.onClose(resolve)),
       until: (isEnough) => this.#until(isEnough),

@@ -18,6 +18,8 @@ export function goYaml(value: unknown): string {
 
 /** Text that must be quoted for its form; what would be read as a number or a word of YAML gets double quotes. */
 function wantsSingleQuotes(text: string): boolean {
+  // Most texts: found out without writing them twice.
+  if (/^(f:)?[\w./-]+$/.test(text)) return false;
   if (text === '' || /[\n\t\u0000-\u001f\u007f-\uffff]/.test(text)) return false;
   const written = new Document(text, goStyle).toString(goForm).trimEnd();
   if (!written.startsWith('"')) return false;

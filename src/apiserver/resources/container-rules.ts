@@ -8,6 +8,7 @@ import {
 } from '../../api/field-error.js';
 import { checkDnsLabel, checkQualifiedName } from '../../api/names.js';
 import { compareQuantities, parseQuantity } from '../../api/quantity.js';
+import { repeats } from './equal.js';
 import type { Container, Probe } from './pod-parts.js';
 
 const pullPolicies = ['Always', 'IfNotPresent', 'Never'];
@@ -78,9 +79,10 @@ type Port = NonNullable<Container['ports']>[number];
 function validatePorts(ports: Port[], path: string): FieldError[] {
   const inRange = 'must be between 1 and 65535, inclusive';
   const isPort = (port: number) => port > 0 && port <= maxPort;
+  const isRepeat = repeats<string>();
   return ports.flatMap(({ name = '', containerPort: port, hostPort = 0, protocol = '' }, index) => {
     const at = `${path}[${index}]`;
-    const isRepeated = name !== '' && ports.findIndex((other) => other.name === name) < index;
+    const isRepeated = name !== '' && isRepeat(name);
     const wrongName = name === '' ? [] : checkPortName(name);
     return [
       ...wrongName.map((why) => invalidField(`${at}.name`, name, why)),
@@ -125,9 +127,10 @@ function validateMounts(
   path: string,
   volumes: ReadonlySet<string>,
 ): FieldError[] {
+  const isRepeat = repeats<string>();
   return mounts.flatMap(({ name = '', mountPath = '' }, index) => {
     const at = `${path}[${index}]`;
-    const isRepeated = mounts.findIndex((other) => other.mountPath === mountPath) < index;
+    const isRepeated = isRepeat(mountPath);
     return [
       ...(name === '' ? [requiredField(`${at}.name`)] : []),
       ...(volumes.has(name) ? [] : [{ ...invalidField(`${at}.name`, name, ''), type: 'NotFound' as const }]),

@@ -59,12 +59,13 @@ function isSidecar(container: Container | undefined): boolean {
 function initSummary(pod: KubeObject): { reason?: string; ready: number; sidecars: ContainerStatus[] } {
   const declared = podSpec(pod).initContainers ?? [];
   const statuses = podStatus(pod).initContainerStatuses ?? [];
-  const sidecars = statuses.filter(({ name }) => isSidecar(declared.find((container) => container.name === name)));
+  const sidecarNames = new Set(declared.filter(isSidecar).map(({ name }) => name));
+  const sidecars = statuses.filter(({ name }) => sidecarNames.has(name));
   let ready = 0;
   for (const [index, status] of statuses.entries()) {
     const { terminated, waiting } = status.state ?? {};
     if (terminated !== undefined && (terminated.exitCode ?? 0) === 0) continue;
-    if (sidecars.includes(status) && status.started) {
+    if (sidecarNames.has(status.name) && status.started) {
       if (status.ready) ready++;
       continue;
     }

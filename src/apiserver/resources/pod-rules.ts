@@ -10,6 +10,7 @@ import {
 import { checkDnsLabel, checkDnsSubdomain, checkLabelValue, checkQualifiedName } from '../../api/names.js';
 import type { KubeObject } from '../../api/object.js';
 import { validateContainers } from './container-rules.js';
+import { repeats } from './equal.js';
 import { type PodSpec, podSpec } from './pod-parts.js';
 
 const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
@@ -85,11 +86,12 @@ function validateNodeSelector(selector: Record<string, string>): FieldError[] {
 }
 
 function validateVolumes(volumes: Record<string, unknown>[]): FieldError[] {
+  const isRepeat = repeats<unknown>();
   return volumes.flatMap((volume, index) => {
     const at = `spec.volumes[${index}]`;
     const name = `${volume.name ?? ''}`;
     const [, ...others] = Object.keys(volume).filter((key) => key !== 'name');
-    const isRepeated = volumes.findIndex((other) => other.name === volume.name) < index;
+    const isRepeated = isRepeat(volume.name);
     return [
       ...others.map((source) => forbiddenField(`${at}.${source}`, 'may not specify more than 1 volume type')),
       ...validateSources(volume, at),

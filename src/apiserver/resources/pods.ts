@@ -2,7 +2,7 @@
 import { type FieldError, forbiddenField, invalidField } from '../../api/field-error.js';
 import type { KubeObject } from '../../api/object.js';
 import { builtIn, keepOtherPart } from './define.js';
-import { isEqual } from './equal.js';
+import { identityOf, isEqual } from './equal.js';
 import { podColumns } from './pod-columns.js';
 import { setPodDefaults } from './pod-defaults.js';
 import { type Container, type PodSpec, podSpec, podStatus, qosClass } from './pod-parts.js';
@@ -113,8 +113,8 @@ function validateDeadlineUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
 function validateTolerationsUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
   const timeless = (tolerations: Record<string, unknown>[] = []) =>
     tolerations.map(({ tolerationSeconds: _, ...toleration }) => toleration);
-  const now = timeless(spec.tolerations);
-  const isKept = timeless(old.tolerations).every((toleration) => now.some((entry) => isEqual(entry, toleration)));
+  const now = new Set(timeless(spec.tolerations).map(identityOf));
+  const isKept = timeless(old.tolerations).every((toleration) => now.has(identityOf(toleration)));
   return isKept
     ? []
     : [forbiddenField('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds')];
