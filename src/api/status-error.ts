@@ -156,6 +156,11 @@ export function requestEntityTooLarge(why: string): ApiError {
   return new ApiError(413, 'RequestEntityTooLarge', `Request entity too large: ${why}`);
 }
 
+/** No reason of Kubernetes fits. */
+export function insufficientStorage(message: string, cause: unknown): ApiError {
+  return new ApiError(507, '', message, {}, cause);
+}
+
 export function internal(cause: unknown): ApiError {
   const message = cause instanceof Error ? cause.message : String(cause);
   return new ApiError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] }, cause);

@@ -12,7 +12,6 @@ import {
   ApiError,
   badRequest,
   forbidden,
-  internal,
   methodNotAllowed,
   noSuchResource,
   notFound,
@@ -30,7 +29,7 @@ import type { Exchange } from './http/exchange.js';
 import { negotiateOutput } from './http/negotiate.js';
 import type { Presenter } from './http/presenter.js';
 import { type RequestInfo, requestInfo } from './http/request-info.js';
-import { respondError } from './http/respond.js';
+import { apiError, respondError } from './http/respond.js';
 import type { Registry } from './registry.js';
 import type { Resource } from './resource.js';
 import type { Store } from './store/store.js';
@@ -110,7 +109,7 @@ export function createHandler(parts: Parts): Handle {
       const info = await identify(exchange, parts, trace);
       await dispatch(exchange, info, parts, routes, trace);
     } catch (error) {
-      trace.error = error instanceof ApiError ? error : internal(error);
+      trace.error = apiError(error);
       fail(exchange, trace.info, error, parts.log);
     } finally {
       parts.observe?.(exchange, trace.info, parts.clock.monotonic() - started);

@@ -1,8 +1,8 @@
 /** Answers: stored bytes as they are wherever possible; Table, YAML and pretty forms only where asked for. */
 import type { KubeObject } from '../../api/object.js';
-import { ApiError, internal, type Status } from '../../api/status-error.js';
+import { ApiError, insufficientStorage, internal, type Status } from '../../api/status-error.js';
 import type { Resource } from '../resource.js';
-import type { Stored } from '../store/store.js';
+import { type Stored, StoreFull } from '../store/store.js';
 import type { VerbRequest } from '../verbs/verb.js';
 import { apiVersionOf, decodeStored, servedBytes, servedEncoding, typePrefixLength } from './codec.js';
 import { respondCompact, streamCompact } from './compression.js';
@@ -114,9 +114,14 @@ export function respondStatus(exchange: Exchange, status: Status): void {
   exchange.respond(status.code ?? 200, headers, isYaml ? goYaml(status) : JSON.stringify(status));
 }
 
-/** Anything that is not an ApiError is our own failure. */
 export function respondError(exchange: Exchange, error: unknown): void {
-  respondStatus(exchange, (error instanceof ApiError ? error : internal(error)).status);
+  respondStatus(exchange, apiError(error).status);
+}
+
+/** Anything that is not an ApiError is our own failure. */
+export function apiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return error instanceof StoreFull ? insufficientStorage(error.message, error) : internal(error);
 }
 
 function isPlain(output: Output): boolean {

@@ -2,7 +2,7 @@
  * One process per directory. The lock file names its holder by pid, start time and boot, so that a lock left by kill -9 is
  * recognised and taken over, and a pid used again by another process is not mistaken for the holder.
  */
-import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A living process holds the lock. Known by its name: each bundle has a copy of its own. */
@@ -19,15 +19,15 @@ export function lockDirectory(directory: string): () => void {
   const file = join(directory, 'lock');
   const own = `${process.pid} ${startTime(process.pid)} ${bootId()}\n`;
   const draft = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}`;
-  writeFileSync(draft, own, { mode: 0o600 });
   try {
+    writeFileSync(draft, own, { mode: 0o600 });
     for (let attempt = 0; attempt < 5; attempt++) {
       if (tryLink(draft, file)) return () => release(file, own);
       removeIfStale(file, draft);
     }
     throw new Error(`lock ${file} could not be taken: others take it all the time`);
   } finally {
-    unlinkSync(draft);
+    rmSync(draft, { force: true });
   }
 }
 
@@ -62,7 +62,7 @@ function removeIfStale(file: string, draft: string): void {
 
 function isHeld(holder: string, pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;
-  if (holder !== `${pid} ${startTime(pid)} ${bootId()}\n`) return false;
+  if (holder !== `${pid} ${startTime(pid)} ${bootId()}\n` || hasEnded(pid)) return false;
   try {
     process.kill(pid, 0);
     return true;
@@ -85,9 +85,20 @@ function read(file: string): string | undefined {
 
 /** In clock ticks since boot; '-' where there is no /proc. */
 function startTime(pid: number): string {
+  return statFields(pid)?.[19] ?? '-';
+}
+
+/** A zombie still has its pid until its parent reaps it, which PID 1 of a container may never do. */
+function hasEnded(pid: number): boolean {
+  const state = statFields(pid)?.[0];
+  return state === 'Z' || state === 'X';
+}
+
+/** From the process state on; undefined where there is no /proc. */
+function statFields(pid: number): string[] | undefined {
   const stat = read(`/proc/${pid}/stat`);
   // The command name may hold spaces and parentheses; fields count from behind it.
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '-';
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 function bootId(): string {

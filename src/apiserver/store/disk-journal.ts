@@ -5,14 +5,14 @@
  *
  *     append ──► log, synced ──► acknowledged ──► (soon) LMDB, synced ──► the log may go
  */
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
 import { lockDirectory } from './directory-lock.js';
 import type { Journal, JournalRecord, RecordHead } from './journal.js';
 import { checkPages } from './page-check.js';
 import { decodeRecord, encodeRecord, headOf, recordBytes } from './record-format.js';
-import { RecordForgotten } from './store.js';
+import { RecordForgotten, StoreFull } from './store.js';
 import { type LoggedRecord, removeLogs, replayLogs, WriteAheadLog } from './write-ahead-log.js';
 
 /** Raised when records change their meaning; a store of another number is refused. */
@@ -20,6 +20,8 @@ const formatVersion = 1;
 
 /** LMDB is brought up to date so long after a write. */
 const transferAfterMs = 100;
+/** Less room than this and the store is not opened: LMDB and the lock could not be written. */
+const minFreeBytes = 1 << 20;
 /** A log this long is followed by a new one. */
 const maxLogBytes = 8 << 20;
 
@@ -33,14 +35,17 @@ interface Meta {
 /** `directory` is made when missing. One process at a time. */
 export async function openDiskJournal(directory: string): Promise<Journal> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
+  refuseFullDisk(directory);
   const unlock = lockDirectory(directory);
   let root: RootDatabase | undefined;
   try {
     checkFile(directory);
     // Loaded only here: a server in memory needs no native code.
     const { open } = await import('lmdb');
-    // Without overlapping syncs a put's promise means: on disk.
-    root = open({ path: directory, overlappingSync: false, maxDbs: 4, encoding: 'json' });
+    // Without overlapping syncs a commit's promise means: on disk. Turns of the event loop are no batches: LMDB would make promises
+    // for them that nobody can catch when a commit fails.
+    const options = { overlappingSync: false, eventTurnBatching: false, maxDbs: 4, encoding: 'json' } as const;
+    root = open({ path: directory, ...options });
     const meta = root.openDB<Meta, string>('meta', { encoding: 'json' });
     const records = root.openDB<Buffer, number>('records', { encoding: 'binary' });
     const found = meta.get('store');
@@ -48,13 +53,27 @@ export async function openDiskJournal(directory: string): Promise<Journal> {
     const state = { format: formatVersion, compacted: 0, transferred: 0, ...found };
     // Everything is looked at before anything is written: damage must stay as it was found.
     const { heads, logged } = readAll(directory, state, records);
-    await recover(directory, state, logged, meta, records);
+    await recover(directory, state, logged, root, meta, records);
     return new DiskJournal({ directory, root, meta, records, unlock, state }, heads);
   } catch (error) {
     await root?.close();
     unlock();
     throw error;
   }
+}
+
+function refuseFullDisk(directory: string): void {
+  const free = freeBytes(directory);
+  if (free >= minFreeBytes) return;
+  throw new Error(
+    `store ${directory} cannot be opened: its disk has ${free} bytes left, ${minFreeBytes} are needed; nothing in it is lost: make room and start again`,
+  );
+}
+
+/** Infinity where the file system does not say. */
+function freeBytes(directory: string): number {
+  const { blocks, bavail, bsize } = statfsSync(directory);
+  return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
 }
 
 function checkFile(directory: string): void {
@@ -103,14 +122,28 @@ async function recover(
   directory: string,
   state: Meta,
   logged: LoggedRecord[],
+  root: RootDatabase,
   meta: Database<Meta, string>,
   records: Database<Buffer, number>,
 ): Promise<void> {
   // In order of revisions, here and in every batch.
   state.transferred = Math.max(state.transferred, logged.at(-1)?.revision ?? 0);
-  const puts = logged.map(({ revision, bytes }) => records.put(revision, bytes));
-  await Promise.all([...puts, meta.put('store', state)]);
+  await commit(root, () => {
+    for (const { revision, bytes } of logged) void records.put(revision, bytes);
+    void meta.put('store', state);
+  });
   removeLogs(directory);
+}
+
+/** All that `write` does, in one transaction and one sync. Throws StoreFull where LMDB cannot write it. */
+async function commit(root: RootDatabase, write: () => void): Promise<void> {
+  try {
+    await root.batch(write);
+  } catch (error) {
+    // LMDB keeps the reason in a promise that would end the process if nobody caught it.
+    (error as { commitError?: Promise<never> }).commitError?.catch(() => {});
+    throw new StoreFull(new Error('LMDB cannot write to it', { cause: error }));
+  }
 }
 
 interface Opened {
@@ -147,9 +180,11 @@ class DiskJournal implements Journal {
 
   async append(added: JournalRecord[]): Promise<void> {
     // A disk that LMDB cannot use is no disk to acknowledge writes on.
-    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#failure !== undefined) await this.#tryAgain();
     const logged = added.map((record) => ({ revision: record.revision, bytes: encodeRecord(record) }));
-    await this.#log.append(logged);
+    await this.#log.append(logged).catch((error: unknown) => {
+      throw isFull(error) ? new StoreFull(error) : error;
+    });
     for (const { revision, bytes } of logged) this.#pending.set(revision, bytes);
     this.#transferring ??= this.#transferSoon();
   }
@@ -165,11 +200,11 @@ class DiskJournal implements Journal {
     await this.#settle();
     if (this.#failure !== undefined) throw this.#failure;
     const { root, records, meta, state } = this.#opened;
-    await root.transaction(() => {
+    await commit(root, () => {
       for (const revision of revisions) void records.remove(revision);
-      state.compacted = upTo;
-      void meta.put('store', state);
+      void meta.put('store', { ...state, compacted: upTo });
     });
+    state.compacted = upTo;
   }
 
   async close(): Promise<void> {
@@ -186,6 +221,17 @@ class DiskJournal implements Journal {
       this.#hurry();
       await this.#transferring;
     }
+  }
+
+  /** Once there is room for what LMDB could not take. */
+  async #tryAgain(): Promise<void> {
+    let needed = minFreeBytes;
+    for (const bytes of this.#pending.values()) needed += bytes.length;
+    if (freeBytes(this.#opened.directory) < needed) throw this.#failure;
+    this.#failure = undefined;
+    this.#transferring ??= this.#transferSoon();
+    await this.#settle();
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
   async #transferSoon(): Promise<void> {
@@ -205,15 +251,21 @@ class DiskJournal implements Journal {
   }
 
   async #transfer(): Promise<void> {
-    const { records, meta, state } = this.#opened;
+    const { root, records, meta, state } = this.#opened;
     const batch = [...this.#pending];
     const removeOldLogs = this.#log.size > maxLogBytes ? this.#log.rotate() : undefined;
     const transferred = Math.max(state.transferred, batch.at(-1)?.[0] ?? 0);
-    // All puts of one turn share one transaction and one sync.
-    const puts = batch.map(([revision, bytes]) => records.put(revision, bytes));
-    await Promise.all([...puts, meta.put('store', { ...state, transferred })]);
+    await commit(root, () => {
+      for (const [revision, bytes] of batch) void records.put(revision, bytes);
+      void meta.put('store', { ...state, transferred });
+    });
     state.transferred = transferred;
     for (const [revision] of batch) this.#pending.delete(revision);
     removeOldLogs?.();
   }
+}
+
+function isFull(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
 }

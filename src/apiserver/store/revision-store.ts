@@ -15,6 +15,7 @@ import {
   type Store,
   type Stored,
   type StoreEvent,
+  StoreFull,
 } from './store.js';
 import { Subscriptions } from './subscriptions.js';
 
@@ -46,7 +47,8 @@ export class RevisionStore implements Store {
   /** The newest writes that are not durable yet, by key text; deleted objects are marked by their record. */
   readonly #pending = new Map<string, JournalRecord>();
   #queue: Pending[] = [];
-  #flushing: Promise<void> | undefined;
+  /** Ends with the error that ended it, if any. */
+  #flushing: Promise<Error | undefined> | undefined;
   /** The last revision given out; ahead of `revision` while writes are under way. */
   #last = 1;
   #compacting: Promise<void> = Promise.resolve();
@@ -129,7 +131,10 @@ export class RevisionStore implements Store {
   }
 
   async settled(): Promise<void> {
-    while (this.#flushing !== undefined) await this.#flushing;
+    while (this.#flushing !== undefined) {
+      const error = await this.#flushing;
+      if (error !== undefined) throw error;
+    }
     if (this.failure !== undefined) throw this.failure;
   }
 
@@ -151,7 +156,7 @@ export class RevisionStore implements Store {
       if (record.type === 'deleted') forgotten.push(record.revision);
     }
     this.compacted = upTo;
-    this.#compacting = this.#compacting.then(() => this.#journal.forget(forgotten, upTo));
+    this.#compacting = this.#compacting.catch(() => {}).then(() => this.#journal.forget(forgotten, upTo));
     await this.#compacting;
   }
 
@@ -162,14 +167,15 @@ export class RevisionStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await this.settled().catch(() => {});
+    while (this.#flushing !== undefined) await this.#flushing;
     this.failure ??= new Error('the store is closed');
     await this.#compacting.catch(() => {});
     await this.#journal.close();
   }
 
   /** Writes what is queued until nothing is; what arrives meanwhile shares the next sync. */
-  async #flush(): Promise<void> {
+  async #flush(): Promise<Error | undefined> {
+    let failed: Error | undefined;
     // Requests that arrived together are read in one turn of the loop: they share the first sync, too.
     await new Promise(setImmediate);
     while (this.#queue.length > 0) {
@@ -178,13 +184,14 @@ export class RevisionStore implements Store {
       try {
         await this.#journal.append(batch.map(({ record }) => record));
       } catch (error) {
-        this.#fail(batch, error);
+        failed = this.#fail(batch, error);
         break;
       }
       for (const { record, resolve } of batch) resolve(this.#publish(record));
     }
     this.#flushing = undefined;
     this.#compactExcess();
+    return failed;
   }
 
   /** Readers and watchers learn of a write here, and only here. */
@@ -204,15 +211,17 @@ export class RevisionStore implements Store {
     else this.#index.set({ key: record.key, revision: record.revision });
   }
 
-  /** Nothing after a failed write may succeed: it was based on what is not there. */
-  #fail(batch: Pending[], cause: unknown): void {
-    this.failure = new Error(
-      'write to the store failed; nothing more is accepted until the server is started again: is the disk full?',
-      { cause },
-    );
-    for (const { reject } of [...batch, ...this.#queue]) reject(this.failure);
+  /**
+   * What was queued behind a failed write was based on what is not there: it fails too. A full disk is left as it was, so the next
+   * write may be tried; after any other error nobody knows what is on the disk.
+   */
+  #fail(batch: Pending[], cause: unknown): Error {
+    const error = cause instanceof StoreFull ? cause : brokenStore(cause);
+    if (error !== cause) this.failure = error;
+    for (const { reject } of [...batch, ...this.#queue]) reject(error);
     this.#queue = [];
     this.#pending.clear();
+    return error;
   }
 
   #compactExcess(): void {
@@ -249,6 +258,10 @@ export class RevisionStore implements Store {
   #stored(entry: Entry): Stored {
     return new LazyStored(entry.key, entry.revision, this.#journal);
   }
+}
+
+function brokenStore(cause: unknown): Error {
+  return new Error('write to the store failed; nothing more is accepted until the server is started again', { cause });
 }
 
 /** Reads its bytes when they are asked for. */

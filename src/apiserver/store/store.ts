@@ -133,6 +133,20 @@ export class RevisionCompacted extends Error {
   }
 }
 
+/** The disk takes no more: nothing of this write was kept. Reading is not affected, and the next write is tried again. */
+export class StoreFull extends Error {
+  constructor(cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(
+      `the store cannot be written: ${why}; objects can still be read, and writes work again when its disk has room`,
+      {
+        cause,
+      },
+    );
+    this.name = 'StoreFull';
+  }
+}
+
 /** A state that was superseded and compacted since it was listed. */
 export class RecordForgotten extends Error {
   constructor(revision: number) {

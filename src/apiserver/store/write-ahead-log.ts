@@ -11,6 +11,7 @@ import {
   closeSync,
   constants,
   fsyncSync,
+  ftruncateSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -41,25 +42,41 @@ export class WriteAheadLog {
   constructor(directory: string) {
     this.#directory = directory;
     this.#number = (logFiles(directory).at(-1)?.number ?? 0) + 1;
-    this.#fd = this.#create();
+    this.#fd = createLog(directory, this.#number);
   }
 
   /** Resolves when all of them are on disk. */
   async append(records: LoggedRecord[]): Promise<void> {
     const bytes = Buffer.concat(records.map(frame));
-    for (let at = 0; at < bytes.length; ) {
-      const { bytesWritten } = await write(this.#fd, bytes, at, bytes.length - at, null);
-      at += bytesWritten;
+    try {
+      for (let at = 0; at < bytes.length; ) {
+        const { bytesWritten } = await write(this.#fd, bytes, at, bytes.length - at, null);
+        at += bytesWritten;
+      }
+    } catch (error) {
+      this.#takeBack(error);
+      throw error;
     }
     this.size += bytes.length;
+  }
+
+  /** A frame that was cut short in the middle of a log would be damage, and a whole one a write that nobody was promised. */
+  #takeBack(cause: unknown): void {
+    try {
+      ftruncateSync(this.#fd, this.size);
+      fsyncSync(this.#fd);
+    } catch {
+      throw new Error('a failed write cannot be taken back from the log', { cause });
+    }
   }
 
   /** Goes on in a new file; returns what removes the ones before, to be called when LMDB has all that is in them. */
   rotate(): () => void {
     const before = logFiles(this.#directory);
+    const next = createLog(this.#directory, this.#number + 1);
     closeSync(this.#fd);
     this.#number++;
-    this.#fd = this.#create();
+    this.#fd = next;
     this.size = 0;
     return () => {
       for (const { path } of before) unlinkSync(path);
@@ -75,18 +92,18 @@ export class WriteAheadLog {
   close(): void {
     closeSync(this.#fd);
   }
+}
 
-  /** With O_DSYNC a write returns when it is on disk: one step instead of write and sync. */
-  #create(): number {
-    const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND, O_DSYNC } = constants;
-    const path = join(this.#directory, `wal-${this.#number}.log`);
-    const fd = openSync(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_DSYNC, 0o600);
-    // The file itself must be there after a power cut, too.
-    const directory = openSync(this.#directory, 'r');
-    fsyncSync(directory);
-    closeSync(directory);
-    return fd;
-  }
+/** With O_DSYNC a write returns when it is on disk: one step instead of write and sync. */
+function createLog(directory: string, number: number): number {
+  const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND, O_DSYNC } = constants;
+  const path = join(directory, `wal-${number}.log`);
+  const fd = openSync(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_DSYNC, 0o600);
+  // The file itself must be there after a power cut, too.
+  const parent = openSync(directory, 'r');
+  fsyncSync(parent);
+  closeSync(parent);
+  return fd;
 }
 
 /** Every acknowledged record of the logs in a directory, oldest first. Throws when a log is damaged. */
