@@ -163,6 +163,8 @@ class DiskJournal implements Journal {
   /** In the log, not yet in LMDB: read from here. */
   readonly #pending = new Map<number, Buffer>();
   #transferring: Promise<void> | undefined;
+  /** Of logs that a new one followed, until LMDB has what they hold. */
+  #removeOldLogs: (() => void) | undefined;
   #hurry: () => void = () => {};
   #failure: unknown;
 
@@ -182,9 +184,12 @@ class DiskJournal implements Journal {
     // A disk that LMDB cannot use is no disk to acknowledge writes on.
     if (this.#failure !== undefined) await this.#tryAgain();
     const logged = added.map((record) => ({ revision: record.revision, bytes: encodeRecord(record) }));
-    await this.#log.append(logged).catch((error: unknown) => {
-      throw isFull(error) ? new StoreFull(error) : error;
-    });
+    try {
+      this.#rotate();
+      await this.#log.append(logged);
+    } catch (error) {
+      throw asStoreFull(error);
+    }
     for (const { revision, bytes } of logged) this.#pending.set(revision, bytes);
     this.#transferring ??= this.#transferSoon();
   }
@@ -223,6 +228,11 @@ class DiskJournal implements Journal {
     }
   }
 
+  /** Only between two appends: then LMDB or `#pending` has all that the old logs hold, and the next transfer covers them. */
+  #rotate(): void {
+    if (this.#log.size > maxLogBytes && this.#removeOldLogs === undefined) this.#removeOldLogs = this.#log.rotate();
+  }
+
   /** Once there is room for what LMDB could not take. */
   async #tryAgain(): Promise<void> {
     let needed = minFreeBytes;
@@ -245,7 +255,7 @@ class DiskJournal implements Journal {
     try {
       await this.#transfer();
     } catch (error) {
-      this.#failure = error;
+      this.#failure = asStoreFull(error);
     }
     this.#transferring = this.#pending.size > 0 && this.#failure === undefined ? this.#transferSoon() : undefined;
   }
@@ -253,7 +263,7 @@ class DiskJournal implements Journal {
   async #transfer(): Promise<void> {
     const { root, records, meta, state } = this.#opened;
     const batch = [...this.#pending];
-    const removeOldLogs = this.#log.size > maxLogBytes ? this.#log.rotate() : undefined;
+    const removeOldLogs = this.#removeOldLogs;
     const transferred = Math.max(state.transferred, batch.at(-1)?.[0] ?? 0);
     await commit(root, () => {
       for (const [revision, bytes] of batch) void records.put(revision, bytes);
@@ -262,10 +272,12 @@ class DiskJournal implements Journal {
     state.transferred = transferred;
     for (const [revision] of batch) this.#pending.delete(revision);
     removeOldLogs?.();
+    if (removeOldLogs === this.#removeOldLogs) this.#removeOldLogs = undefined;
   }
 }
 
-function isFull(error: unknown): boolean {
+/** What the file system says of a full disk; any other error stays what it is. */
+function asStoreFull(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT';
+  return code === 'ENOSPC' || code === 'EDQUOT' ? new StoreFull(error) : error;
 }

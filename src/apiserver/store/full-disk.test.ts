@@ -12,7 +12,7 @@ import { openStore } from './open-store.js';
 import { type Store, StoreFull } from './store.js';
 
 const disk = mkdtempSync(join(tmpdir(), 'relet-full-'));
-const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=20m', 'tmpfs', disk]).status === 0;
+const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=40m', 'tmpfs', disk]).status === 0;
 const key = (name: string) => ({ group: '', resource: 'configmaps', namespace: 'default', name });
 const large = 'x'.repeat(400_000);
 
@@ -59,7 +59,7 @@ describe.skipIf(!isMounted)('a store on a full disk (skipped where no tmpfs can 
   });
 
   test('can be read, refuses writes until there is room, and loses nothing that was acknowledged', async () => {
-    writeFileSync(ballast, Buffer.alloc(10 << 20));
+    writeFileSync(ballast, Buffer.alloc(28 << 20));
     let store = await openStore(directory, systemClock);
     const first = await fill(store, 'a');
     expect(first.length).toBeGreaterThan(3);
@@ -79,7 +79,7 @@ describe.skipIf(!isMounted)('a store on a full disk (skipped where no tmpfs can 
     expect(readdirSync(directory).sort()).toEqual(before);
 
     rmSync(ballast);
-    spawnSync('mount', ['-o', 'remount,size=40m', disk]);
+    spawnSync('mount', ['-o', 'remount,size=100m', disk]);
     store = await openStore(directory, systemClock);
     expect(names(store).sort()).toEqual(all);
     await put(store, 'after');

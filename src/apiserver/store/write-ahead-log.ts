@@ -99,11 +99,24 @@ function createLog(directory: string, number: number): number {
   const { O_CREAT, O_EXCL, O_WRONLY, O_APPEND, O_DSYNC } = constants;
   const path = join(directory, `wal-${number}.log`);
   const fd = openSync(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_DSYNC, 0o600);
-  // The file itself must be there after a power cut, too.
-  const parent = openSync(directory, 'r');
-  fsyncSync(parent);
-  closeSync(parent);
-  return fd;
+  try {
+    syncDirectory(directory);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    unlinkSync(path);
+    throw error;
+  }
+}
+
+/** The file itself must be there after a power cut, too. */
+function syncDirectory(directory: string): void {
+  const fd = openSync(directory, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Every acknowledged record of the logs in a directory, oldest first. Throws when a log is damaged. */
