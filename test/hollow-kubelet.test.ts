@@ -324,6 +324,34 @@ describe('a hollow kubelet that cannot or must not live', () => {
     expect(hollow.log()).not.toContain('Started kubelet');
   });
 
+  test('writes all of its output before it exits, also more than a pipe holds', async () => {
+    const unknown = Object.fromEntries(Array.from({ length: 1_500 }, (_, at) => [`unknown${at}`, 1]));
+    const hollow = await startHollow('talkative', unknown, ['--lock-file=/dev/null/relet-asks/lock']);
+    expect((await hollow.ended).code).toBe(1);
+    expect(hollow.log().length).toBeGreaterThan(100_000);
+    expect(hollow.log()).toContain('unable to acquire file lock');
+  });
+
+  test('crashes when the CPU manager policy differs from its state file, as a kubelet does', async () => {
+    const root = `--root-dir=${join(dir, 'managed-root')}`;
+    const first = await startHollow('managed', {}, [root]);
+    await first.said('Started kubelet');
+    first.child.kill('SIGTERM');
+    await first.ended;
+    const config = { cpuManagerPolicy: 'static', kubeReserved: { cpu: '500m' } };
+    const changed = await startHollow('managed', config, [root]);
+    expect((await changed.ended).code).toBe(1);
+    expect(changed.log()).toContain('differs from state checkpoint policy');
+    expect(changed.log()).not.toContain('Started kubelet');
+  });
+
+  test('serves nothing on its port when the server is not enabled', async () => {
+    const hollow = await startHollow('silent', { enableServer: false });
+    await hollow.said('Started kubelet');
+    expect(await healthz(hollow.port)).toBe('ECONNREFUSED');
+    expect(await healthz(hollow.healthzPort)).toBe(200);
+  });
+
   test('exits at start only under the config that is the killer', async () => {
     const flags = ['--hollow-fail-if=maxPods=66:exit-at-start'];
     const killed = await startHollow('killed', { maxPods: 66 }, flags);

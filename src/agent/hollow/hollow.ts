@@ -16,6 +16,7 @@ import { ownAddress, readMachine } from './machine.js';
 import type { NodeFacts } from './node-object.js';
 import type { HollowOptions } from './options.js';
 import { servingCertificate } from './serving-certificate.js';
+import { recordPolicies } from './state-files.js';
 import { type Check, reachVerdict } from './verdict.js';
 
 export interface HollowSurroundings {
@@ -41,6 +42,7 @@ export async function runHollowKubelet(options: HollowOptions, around: HollowSur
     announce(options, around);
     takeLock(options, log, giveUp);
     if (fatal !== undefined) throw giveUp('Failed to run kubelet', `failed to run Kubelet: ${fatal}`);
+    keepState(options, config, giveUp);
     return await live(options, { facts, security, clock, log, giveUp, env, signal });
   } catch (error) {
     if (error instanceof Exit) return error.code;
@@ -95,6 +97,15 @@ function announce({ version }: HollowOptions, { log, reletVersion }: HollowSurro
   const what =
     'This is the hollow kubelet of relet: a stand-in that serves and registers like a kubelet and runs no pods';
   log.info(what, { reletVersion });
+}
+
+function keepState({ stateDir, version }: HollowOptions, config: KubeletConfig, giveUp: GiveUp): void {
+  const refusal = stateDir === undefined ? undefined : recordPolicies(stateDir, config);
+  if (refusal === undefined) return;
+  throw giveUp(
+    'Failed to start ContainerManager',
+    isBefore124(version) ? refusal : `failed to run Kubelet: ${refusal}`,
+  );
 }
 
 /** Only that the file can be opened is checked: Node cannot flock. */

@@ -57,7 +57,7 @@ export async function startKubeletServers(options: KubeletServerOptions): Promis
     closing.push(server);
   };
   try {
-    await open(tls as unknown as Server, address, Number(config.port));
+    if (config.enableServer !== false) await open(tls as unknown as Server, address, Number(config.port));
     if (Number(config.readOnlyPort) > 0) await open(createServer(serve), address, Number(config.readOnlyPort));
   } catch (error) {
     await closeAll(closing);

@@ -18,6 +18,8 @@ export interface HollowOptions {
   nodeLabels: Record<string, string>;
   registerNode: boolean | undefined;
   rootDir: string;
+  /** --root-dir where it was given: only there does the hollow kubelet keep state, never in a real kubelet's directory. */
+  stateDir: string | undefined;
   certDir: string;
   lockFile: string | undefined;
   verbosity: number;
@@ -54,6 +56,7 @@ export function readHollowOptions(args: readonly string[], defaultVersion: strin
     nodeIp: last('node-ip')?.split(',')[0] || undefined,
     nodeLabels: labels(values.get('node-labels') ?? []),
     registerNode: registerNode === undefined ? undefined : registerNode !== 'false',
+    stateDir: last('root-dir') || undefined,
     rootDir: last('root-dir') || '/var/lib/kubelet',
     certDir: last('cert-dir') || '/var/lib/kubelet/pki',
     lockFile: last('lock-file') || undefined,

@@ -10,7 +10,11 @@ export interface NodeFacts {
 }
 
 export function cutOffs(candidate: KubeletConfig, local: KubeletConfig, facts: NodeFacts): Objection[] {
-  return [...staticPods(candidate, local, facts), ...foreignProvider(candidate, local, facts)];
+  return [
+    ...staticPods(candidate, local, facts),
+    ...foreignProvider(candidate, local, facts),
+    ...noServer(candidate, local),
+  ];
 }
 
 function staticPods(candidate: KubeletConfig, local: KubeletConfig, { hasStaticPods }: NodeFacts): Objection[] {
@@ -33,6 +37,17 @@ function foreignProvider(candidate: KubeletConfig, local: KubeletConfig, { provi
     {
       field: 'providerID',
       message: `providerID: ${JSON.stringify(wanted)} is not this machine's (${own === '' ? 'none is known' : own}); two nodes with one providerID are taken for one`,
+    },
+  ];
+}
+
+function noServer(candidate: KubeletConfig, local: KubeletConfig): Objection[] {
+  if (getField(candidate, 'enableServer') !== false || getField(local, 'enableServer') === false) return [];
+  return [
+    {
+      field: 'enableServer',
+      message:
+        'enableServer: false would close the kubelet API: kubectl logs, exec and port-forward and the metrics of this node would stop working',
     },
   ];
 }

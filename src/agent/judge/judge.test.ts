@@ -188,6 +188,18 @@ describe('guards', () => {
   });
 });
 
+test('a config that closes the kubelet API is refused, unless the ConfigMap or the local config says so', async () => {
+  const config = `${header}enableServer: false\n`;
+  expect(await judge({ config })).toMatchObject({
+    kind: 'refused',
+    reason: 'guard',
+    cause: { message: expect.stringContaining('enableServer: false would close the kubelet API') },
+  });
+  const annotations = { [allowFieldsAnnotation]: 'enableServer' };
+  expect(await judge({ config, annotations })).toMatchObject({ kind: 'accepted' });
+  expect(await judge({ config, local: 'enableServer: false\n' })).toMatchObject({ kind: 'accepted' });
+});
+
 describe('the field policy', () => {
   test.each([
     ['authentication: {anonymous: {enabled: true}}', 'authentication.anonymous.enabled'],

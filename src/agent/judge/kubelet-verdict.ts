@@ -45,6 +45,8 @@ export function readVerdict(output: string, code: number | null): KubeletVerdict
   return { kind: 'refused', message, output };
 }
 
+/** An information or a warning says nothing about why a kubelet exited. */
+const notice = /^[IW]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] /;
 const klog = /^[EF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] (.*)$/;
 
 /** The last error line: klog (`E1115 … server.go:206] "…" err="…"`), a cobra `Error: …`, or a panic. */
@@ -53,7 +55,7 @@ function lastComplaint(output: string): string | undefined {
   const complaint = lines.findLast(
     (line) => klog.test(line) || line.startsWith('Error: ') || line.startsWith('panic: '),
   );
-  if (complaint === undefined) return lines.findLast((line) => line !== '');
+  if (complaint === undefined) return lines.findLast((line) => line !== '' && !notice.test(line));
   const text = klog.exec(complaint)?.[1] ?? complaint.replace(/^Error: /, '');
   const quoted = /err="((?:[^"\\]|\\.)*)"/.exec(text)?.[1];
   return quoted === undefined ? text : quoted.replace(/\\(["\\n])/g, (_, char) => (char === 'n' ? '\n' : char));

@@ -38,10 +38,17 @@ async function main(): Promise<number> {
   });
 }
 
-void main().then(
-  (code) => process.exit(code),
-  (error) => {
-    process.stderr.write(`relet hollow-kubelet: ${error instanceof Error ? error.stack : error}\n`);
-    process.exit(1);
-  },
-);
+/** A reader that never reads must not keep it from exiting. */
+const maxDrainMs = 5_000;
+
+/** A pipe holds 64 KB; what is written beyond that is lost with the process unless it waits for its reader. */
+function exitWhenWritten(code: number): void {
+  const exit = () => process.exit(code);
+  setTimeout(exit, maxDrainMs);
+  process.stderr.write('', exit);
+}
+
+void main().then(exitWhenWritten, (error) => {
+  process.stderr.write(`relet hollow-kubelet: ${error instanceof Error ? error.stack : error}\n`);
+  exitWhenWritten(1);
+});

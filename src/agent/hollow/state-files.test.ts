@@ -1,0 +1,38 @@
+/** The state files of the CPU and memory managers: recorded once, and another policy than the recorded one does not start. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { recordPolicies } from './state-files.js';
+
+let dir: string;
+let root: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'relet-state-'));
+  root = join(dir, 'root');
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+test('the first start records the policies, the next with the same ones passes', () => {
+  expect(recordPolicies(root, { cpuManagerPolicy: 'none' })).toBeUndefined();
+  expect(readdirSync(root).sort()).toEqual(['cpu_manager_state', 'memory_manager_state']);
+  expect(recordPolicies(root, {})).toBeUndefined();
+});
+
+test('another CPU manager policy is refused until the file is removed', () => {
+  recordPolicies(root, {});
+  expect(recordPolicies(root, { cpuManagerPolicy: 'static' })).toBe(
+    `start cpu manager error: could not restore state from checkpoint: configured policy "static" differs from state checkpoint policy "none", please drain this node and delete the CPU manager checkpoint file "${root}/cpu_manager_state" before restarting Kubelet`,
+  );
+  expect(recordPolicies(root, {})).toBeUndefined();
+  rmSync(join(root, 'cpu_manager_state'));
+  expect(recordPolicies(root, { cpuManagerPolicy: 'static' })).toBeUndefined();
+  expect(recordPolicies(root, {})).toContain('configured policy "none" differs from state checkpoint policy "static"');
+});
+
+test('another memory manager policy is refused, and so is a file that cannot be read as one', () => {
+  recordPolicies(root, {});
+  expect(recordPolicies(root, { memoryManagerPolicy: 'Static' })).toContain('memory_manager_state');
+  writeFileSync(join(root, 'cpu_manager_state'), 'nonsense');
+  expect(recordPolicies(root, {})).toContain('differs from state checkpoint policy ""');
+});
