@@ -181,7 +181,7 @@ describe('permission by hand', () => {
     );
     await rig.admin.raw({ method: 'DELETE', path });
     rig.node.clock.advance(75_000);
-    await rig.node.until('refused', () => rig.node.log().includes('will be tried again what=sync'));
+    await rig.node.until('refused', () => rig.node.log().includes('waiting for permission'));
     rig.node.clock.advance(60_000);
     await condition(rig, { status: 'False', message: `using current (UID: "${good.metadata.uid}")` });
     expect(rig.node.starts()).toHaveLength(starts);

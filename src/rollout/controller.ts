@@ -196,10 +196,10 @@ class Controller {
     const node = this.#view.nodes.get(name);
     const object = this.#view.nodeConfigs.get(name);
     // A NodeConfig that we made goes with its Node: the garbage collector sees to that. One that somebody made stays.
-    if (node === undefined && object === undefined) return;
     if (object === undefined) {
+      if (node === undefined) return;
       // The watch may not have brought it yet: then it is there, and was counted.
-      if (!(await this.#writer.create(nodeConfigs, undefined, nodeConfigFor(node!)))) return;
+      if (!(await this.#writer.create(nodeConfigs, undefined, nodeConfigFor(node)))) return;
       counters.nodeConfigsMade++;
       return log.info('NodeConfig made', { node: name });
     }

@@ -1,51 +1,60 @@
-/** The agent's own retries over an outage of the API server, on a manual clock. */
-import { onTestFinished, test } from 'vitest';
+/** The agent's own retries, over an outage of the API server and until a grant is there, on a manual clock. */
+import type { ServerResponse } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '../../../test/manual-clock.js';
 import { answerJson, startScriptedServer } from '../../../test/scripted-server.js';
-import { createClient } from '../../kube/client.js';
+import { Fault } from '../../api/faults.js';
+import { ApiError } from '../../kube/api-error.js';
+import { createClient, type KubeClient } from '../../kube/client.js';
 import { connectionSource } from '../../kube/identity-source.js';
 import { nodes } from '../../kube/resource-type.js';
-import { silentLog } from '../../log.js';
+import type { Ending } from '../../kube/work-queue.js';
+import { createLog } from '../../log.js';
 import type { Reporter } from '../report/reporter.js';
 import { ApiSide } from './api-side.js';
 import type { Reference } from './reference.js';
 
-test('a pass that failed during an outage runs again as soon as the API server answers', async () => {
+/** An ApiSide on a manual clock whose passes the test decides. */
+function setUp(server: string, pass: (client: KubeClient) => Promise<Ending>) {
   const clock = new ManualClock();
-  const answer = (_asked: unknown, response: Parameters<typeof answerJson>[0]) => answerJson(response, {});
-  const away = await startScriptedServer(answer);
-  await away.close();
-  const connection = { server: away.url, cluster: {}, user: {}, userName: '', namespace: '', contextName: '' };
+  const connection = { server, cluster: {}, user: {}, userName: '', namespace: '', contextName: '' };
   const client = createClient({ source: connectionSource({ connection, clock }), clock, userAgent: 'test' });
   const stop = new AbortController();
   const reference: Reference = {
     follow: (_listener, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
     read: async () => ({ kind: 'local' }),
-    write: async () => true,
+    write: async () => false,
   };
-  let passed: () => void;
-  const done = new Promise<void>((resolve) => {
-    passed = resolve;
-  });
-  const api = new ApiSide({
-    client,
-    nodeName: 'n',
-    reference,
-    reporter: { listen: () => () => {}, update: () => {}, report: undefined } as unknown as Reporter,
-    clock,
-    log: silentLog,
-    signal: stop.signal,
-    pass: async () => {
-      await client.get(nodes, { name: 'n' });
-      passed();
-      return { kind: 'done' };
-    },
-  });
-  const running = api.run();
+  const lines: string[] = [];
+  const reported: object[] = [];
+  const reporter = {
+    listen: () => () => {},
+    update: (change: object) => void reported.push(change),
+    report: undefined,
+  } as unknown as Reporter;
+  const log = createLog({ format: 'text', write: (line) => void lines.push(line) });
+  const pieces = { client, nodeName: 'n', reference, reporter, clock, log, signal: stop.signal };
+  const running = new ApiSide({ ...pieces, pass: () => pass(client) }).run();
   onTestFinished(async () => {
     stop.abort();
     await running;
     client.close();
+  });
+  return { clock, lines, reported };
+}
+
+test('a pass that failed during an outage runs again as soon as the API server answers', async () => {
+  const answer = (_asked: unknown, response: ServerResponse) => answerJson(response, {});
+  const away = await startScriptedServer(answer);
+  await away.close();
+  let passed: () => void;
+  const done = new Promise<void>((resolve) => {
+    passed = resolve;
+  });
+  const { clock } = setUp(away.url, async (client) => {
+    await client.get(nodes, { name: 'n' });
+    passed();
+    return { kind: 'done' };
   });
   // Far longer than any backoff: retries by time alone would by now wait for a minute.
   for (let outageMs = 0; outageMs < 120_000; outageMs += 5000) {
@@ -57,4 +66,35 @@ test('a pass that failed during an outage runs again as soon as the API server a
   onTestFinished(() => back.close());
   await clock.advance(5000);
   await done;
+});
+
+describe('an assignment that is not granted yet', () => {
+  const denied = () => new Fault('download', new ApiError(403, 'Forbidden', 'configmaps "a" is forbidden'));
+
+  test('is waited for with short retries, and is no error', async () => {
+    let passes = 0;
+    const { clock, lines, reported } = setUp('http://127.0.0.1:1', async () => {
+      if (++passes < 4) throw denied();
+      return { kind: 'done' };
+    });
+    await clock.advance(120);
+    expect(passes).toBe(4);
+    expect(lines.join('')).toMatch(/^\S+ INFO {2}waiting for permission .*\n$/);
+    expect(reported).toEqual([{ syncFault: undefined, observedGeneration: undefined }]);
+  });
+
+  test('is an error after some seconds, and is still retried', async () => {
+    let passes = 0;
+    const { clock, reported } = setUp('http://127.0.0.1:1', async () => {
+      passes++;
+      throw denied();
+    });
+    await clock.advance(4900);
+    expect(reported).toEqual([]);
+    await clock.advance(2000);
+    expect(reported[0]).toMatchObject({ syncFault: { reason: 'download' } });
+    const before = passes;
+    await clock.advance(60_000);
+    expect(passes).toBeGreaterThan(before);
+  });
 });

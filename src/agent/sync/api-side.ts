@@ -37,13 +37,14 @@ export interface ApiSideOptions extends Connected {
   signal: AbortSignal;
 }
 
-/** Permission for a fresh assignment takes a server up to 20 ms, so the first wait is short. */
 const backoff = { initialMs: 50, maxMs: 60_000 };
 const connectBackoff = { initialMs: 1000, maxMs: 60_000 };
 const mostWaitingEvents = 100;
 const flushMs = 2000;
 /** How long a fresh assignment may be forbidden before that is an error. */
 const permissionPatienceMs = 5000;
+/** The controller needs two writes for a grant, some 50 to 100 ms: a retry soon after is worth more than few requests. */
+const permissionRetryMs = (waitedMs: number) => Math.max(40, waitedMs / 4) * (0.5 + 0.5 * Math.random());
 
 export class ApiSide {
   readonly configMaps: ConfigMapWatch;
@@ -202,7 +203,7 @@ export class ApiSide {
   }
 
   async #sync(): Promise<Ending> {
-    const { pass, reporter, clock } = this.#options;
+    const { pass, reporter, clock, log } = this.#options;
     try {
       const ending = await pass(this);
       this.#forbiddenSinceMs = undefined;
@@ -213,10 +214,12 @@ export class ApiSide {
       });
       return ending;
     } catch (error) {
-      if (!isForbidden((error as Error).cause)) this.#forbiddenSinceMs = undefined;
-      else this.#forbiddenSinceMs ??= clock.monotonic();
+      const isDenied = isForbidden((error as Error).cause);
+      if (isDenied && this.#forbiddenSinceMs === undefined) log.info('waiting for permission', { error });
+      this.#forbiddenSinceMs = isDenied ? (this.#forbiddenSinceMs ?? clock.monotonic()) : undefined;
       const waitedMs = clock.monotonic() - (this.#forbiddenSinceMs ?? Number.NEGATIVE_INFINITY);
-      if (error instanceof Fault && waitedMs >= permissionPatienceMs && !isSilence(error))
+      if (waitedMs < permissionPatienceMs) return { kind: 'again', afterMs: permissionRetryMs(waitedMs) };
+      if (error instanceof Fault && !isSilence(error))
         reporter.update({ syncFault: error, observedGeneration: this.#generation });
       return { kind: 'retry', error };
     }
