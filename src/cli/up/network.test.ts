@@ -1,7 +1,15 @@
 /** Addresses and ports of a system on one machine. */
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { decideNetwork, firstAddressFor, isFree, nodeAddress } from './network.js';
+import {
+  ApiPortTaken,
+  decideNetwork,
+  firstAddressFor,
+  isFree,
+  type Network,
+  nodeAddress,
+  runOnFreePort,
+} from './network.js';
 
 const question = { dir: '/home/ann/.relet', nodes: 3, askedPort: undefined, remembered: undefined };
 const free = async () => true;
@@ -70,4 +78,18 @@ test('what another program listens on is seen to be taken', async () => {
   expect(await isFree('127.0.0.1', port)).toBe(false);
   await new Promise((resolve) => server.close(resolve));
   expect(await isFree('127.0.0.1', port)).toBe(true);
+});
+
+test('a port that another program takes before the API server starts is replaced, once, unless it was asked for', async () => {
+  const tried: number[] = [];
+  const takenOnce = async ({ apiPort }: Network) => {
+    tried.push(apiPort);
+    if (tried.length === 1) throw new ApiPortTaken('taken meanwhile');
+  };
+  await runOnFreePort({ ...question, isFree: free }, takenOnce);
+  expect(tried).toHaveLength(2);
+  expect(tried[1]).not.toBe(tried[0]);
+  tried.length = 0;
+  await expect(runOnFreePort({ ...question, askedPort: 7000, isFree: free }, takenOnce)).rejects.toThrow('taken');
+  expect(tried).toEqual([7000]);
 });

@@ -59,6 +59,21 @@ export async function decideNetwork(question: NetworkQuestion): Promise<Network>
   return { ...remembered, apiPort };
 }
 
+/** Another program took the port of the API server between our choice and the server's start. */
+export class ApiPortTaken extends CannotRun {}
+
+/** Runs, and once more on another port when the first one was taken meanwhile and nobody had asked for it. */
+export async function runOnFreePort<T>(question: NetworkQuestion, run: (network: Network) => Promise<T>): Promise<T> {
+  const network = await decideNetwork(question);
+  try {
+    return await run(network);
+  } catch (error) {
+    const isAsked = question.askedPort !== undefined || question.remembered !== undefined;
+    if (isAsked || !(error instanceof ApiPortTaken)) throw error;
+    return run({ ...network, apiPort: await anyFreePort() });
+  }
+}
+
 async function decideApiPort(asked: number | undefined, remembered: Network | undefined, free: typeof isFree) {
   const wanted = asked ?? remembered?.apiPort ?? usualApiPort;
   if (wanted === 0) return anyFreePort();

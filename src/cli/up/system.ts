@@ -22,6 +22,7 @@ import { applyDeploy, controllerCommand, prepareController } from './controller.
 import { type Deaths, deathsSince, sizeOf } from './deaths.js';
 import type { SystemDirectory } from './directory.js';
 import { systemVariable } from './leftovers.js';
+import { ApiPortTaken, isFree } from './network.js';
 import { type NodePlan, nodeCommand, prepareNode } from './node.js';
 import { followReadiness, type Readiness } from './ready.js';
 import { nodeNames, type System } from './settings.js';
@@ -71,7 +72,7 @@ export async function runSystem(options: SystemOptions): Promise<void> {
   try {
     const since = clock.now();
     server.start();
-    await untilServing(client, directory, signal, early.signal);
+    await untilServing(client, options, signal, early.signal);
     if (signal.aborted) return;
     listener.onServer(url);
     const { nodeConfig } = system.settings;
@@ -171,7 +172,12 @@ function adminClient(kubeconfig: string): KubeClient {
 }
 
 /** Throws CannotRun with the end of the server's log when it does not come up, or ends at once. */
-async function untilServing(client: KubeClient, { at }: SystemDirectory, signal: AbortSignal, ended: AbortSignal) {
+async function untilServing(
+  client: KubeClient,
+  { directory: { at }, system }: SystemOptions,
+  signal: AbortSignal,
+  ended: AbortSignal,
+) {
   const until = AbortSignal.any([signal, ended]);
   const deadlineMs = clock.monotonic() + patienceMs;
   while (!until.aborted && clock.monotonic() < deadlineMs) {
@@ -183,10 +189,10 @@ async function untilServing(client: KubeClient, { at }: SystemDirectory, signal:
     }
   }
   const why = ended.aborted ? ended.reason : `it did not answer within ${patienceMs / 1000} s`;
-  if (!signal.aborted)
-    throw new CannotRun(
-      `the API server does not start (${why}); the end of ${at('apiserver.log')}:\n${tail(at('apiserver.log'))}`,
-    );
+  if (signal.aborted) return;
+  const message = `the API server does not start (${why}); the end of ${at('apiserver.log')}:\n${tail(at('apiserver.log'))}`;
+  const isTaken = ended.aborted && !(await isFree(host, system.network.apiPort));
+  throw isTaken ? new ApiPortTaken(message) : new CannotRun(message);
 }
 
 const tail = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n').slice(-5).join('\n');

@@ -14,7 +14,7 @@ import { dataDirFlag, defaultDataDir, openSystemDirectory, type SystemDirectory 
 import { stopLeftovers } from './leftovers.js';
 import { unmountBelow } from './mounts.js';
 import { createNarrator, type Narrator } from './narrator.js';
-import { decideNetwork, mostNodes } from './network.js';
+import { mostNodes, runOnFreePort } from './network.js';
 import {
   checkSettings,
   decideSettings,
@@ -125,20 +125,22 @@ async function start(
     if (unmounted > 0) narrator.say(`unmounted ${unmounted} places that a kubelet had left`);
     directory.clear();
   }
-  const network = await decideNetwork({
+  signal.addEventListener('abort', () => narrator.stopping(), { once: true });
+  const relet = [process.execPath, reletExecutable()];
+  const question = {
     dir: directory.dir,
     nodes: settings.nodes,
     isReal: settings.kubeletBinary !== 'hollow',
     askedPort: port,
     remembered: before?.network,
+  };
+  await runOnFreePort(question, async (network) => {
+    const system = { settings, network };
+    writeSystem(directory.settings, system);
+    narrator.begin(directory, system, before !== undefined);
+    for (const note of notesOn(said, settings, before?.settings)) narrator.say(note);
+    await runSystem({ directory, system, relet, env: process.env, signal, listener: narrator });
   });
-  const system = { settings, network };
-  writeSystem(directory.settings, system);
-  narrator.begin(directory, system, before !== undefined);
-  for (const note of notesOn(said, settings, before?.settings)) narrator.say(note);
-  signal.addEventListener('abort', () => narrator.stopping(), { once: true });
-  const relet = [process.execPath, reletExecutable()];
-  await runSystem({ directory, system, relet, env: process.env, signal, listener: narrator });
 }
 
 function lockOrExplain({ dir, lock: path }: SystemDirectory) {
