@@ -55,7 +55,7 @@ describe('every figure in the prose of the README', () => {
     },
     // Facts of the past, which no script can print.
     'the removal': { sentence: /removed it in (1\.24)/, is: () => ['1.24'] },
-    'the page': { sentence: /its page of\s+Kubernetes (1\.11)/, is: () => ['1.11'] },
+    'the page': { sentence: /its\s+page\s+of\s+Kubernetes (1\.11)/, is: () => ['1.11'] },
     licence: { sentence: /Apache-(2\.0)/, is: () => [manifest.license.replace('Apache-', '')] },
     'kill -9': { sentence: /kill -(9)/, is: () => ['9'] },
   };
