@@ -1,0 +1,165 @@
+/** What a trial decides from each health check and each crash: pure functions, without a kubelet. */
+import { describe, expect, test } from 'vitest';
+import { Fault } from '../../api/faults.js';
+import { silentLog } from '../../log.js';
+import type { Verdicts } from '../disk/verdicts.js';
+import { explain } from './death.js';
+import { Doubt } from './doubt.js';
+import {
+  afterDeath,
+  afterLook,
+  beginOrResume,
+  counts,
+  defaultTrialLimits,
+  type Health,
+  type Look,
+  type Trial,
+  unhealthyBefore,
+} from './trial.js';
+
+const before = { nodeReady: true, apiAnswered: true, staticPods: false };
+const trial: Trial = { key: 'k', deaths: 0, healthyMs: 0, before, bootId: 'b' };
+const well: Health = { alive: true, apiAnswers: true, readyAgain: true };
+const seen = (change: Partial<Look> = {}): Look => ({
+  trial,
+  health: well,
+  unhealthyMs: 0,
+  apiSilentMs: 0,
+  rebooted: false,
+  ...change,
+});
+
+describe('a trial', () => {
+  test.each<[string, Partial<Look>, string]>([
+    ['goes on while time is left', {}, 'go-on'],
+    ['ends well after its duration', { trial: { ...trial, healthyMs: 600_000 } }, 'graduate'],
+    [
+      'does not end well while the kubelet is not healthy',
+      { trial: { ...trial, healthyMs: 600_000 }, health: { ...well, alive: false } },
+      'go-on',
+    ],
+    [
+      'fails when healthz is silent for the deadline',
+      { health: { ...well, alive: false }, unhealthyMs: 60_000 },
+      'unhealthy',
+    ],
+    [
+      'fails when the Node is not Ready again',
+      { health: { ...well, readyAgain: false }, unhealthyMs: 60_000 },
+      'unhealthy',
+    ],
+    [
+      'does not ask for a Ready that was not there before',
+      {
+        trial: { ...trial, before: { ...before, nodeReady: false } },
+        health: { ...well, readyAgain: false },
+        unhealthyMs: 60_000,
+      },
+      'go-on',
+    ],
+    [
+      'an API outage is not blamed',
+      { health: { alive: true, apiAnswers: false, readyAgain: false }, apiSilentMs: 600_000 },
+      'go-on',
+    ],
+    [
+      'an API that is gone with the switch lets nothing graduate',
+      { trial: { ...trial, healthyMs: 600_000 }, health: { alive: true, apiAnswers: false, readyAgain: false } },
+      'go-on',
+    ],
+    [
+      'an API that was never there is not waited for',
+      {
+        trial: { ...trial, healthyMs: 600_000, before: { ...before, apiAnswered: false } },
+        health: { alive: true, apiAnswers: false, readyAgain: false },
+      },
+      'graduate',
+    ],
+    [
+      'with static pods a lost API is a failure',
+      {
+        trial: { ...trial, before: { ...before, staticPods: true } },
+        health: { alive: true, apiAnswers: false, readyAgain: false },
+        apiSilentMs: 60_000,
+      },
+      'no-api',
+    ],
+    [
+      'but not after a reboot, when it may only be slow',
+      {
+        trial: { ...trial, before: { ...before, staticPods: true } },
+        health: { alive: true, apiAnswers: false, readyAgain: false },
+        apiSilentMs: 60_000,
+        rebooted: true,
+      },
+      'go-on',
+    ],
+    [
+      'after a reboot a Node may take its time',
+      { health: { ...well, readyAgain: false }, unhealthyMs: 60_000, rebooted: true },
+      'go-on',
+    ],
+  ])('%s', (_name, change, expected) => {
+    const step = afterLook(seen(change), defaultTrialLimits);
+    expect(step.kind === 'failed' ? step.reason : step.kind).toBe(expected);
+  });
+
+  test('a death sets healthy time to zero, and the third one ends it', () => {
+    let now: Trial = { ...trial, healthyMs: 599_000 };
+    for (const expected of ['go-on', 'go-on', 'failed']) {
+      const after = afterDeath(now, 'exit code 1', defaultTrialLimits);
+      expect(after.step.kind).toBe(expected);
+      expect(after.trial.healthyMs).toBe(0);
+      now = after.trial;
+    }
+  });
+
+  test('the same bytes, version and flags go on; anything else begins anew', () => {
+    const going = { ...trial, deaths: 2, healthyMs: 5 };
+    expect(beginOrResume(going, { key: 'k', before, bootId: 'later' })).toEqual(going);
+    expect(beginOrResume(going, { key: 'other', before, bootId: 'b' })).toEqual({ ...trial, key: 'other' });
+  });
+
+  test('time without the API that was there before does not count', () => {
+    expect(counts(well, before)).toBe(true);
+    expect(counts({ ...well, apiAnswers: false }, before)).toBe(false);
+    expect(counts({ ...well, apiAnswers: false }, { ...before, apiAnswered: false })).toBe(true);
+  });
+});
+
+test('time without health goes on over a restart of relet, and begins anew with the machine', () => {
+  const before = { nodeReady: true, apiAnswered: true, staticPods: false };
+  const trial = { key: 'k', deaths: 0, healthyMs: 0, before, bootId: 'a', unhealthy: { ms: 25_000, bootId: 'b' } };
+  expect(unhealthyBefore(trial, 'b')).toBe(25_000);
+  expect(unhealthyBefore(trial, 'c')).toBe(0);
+  expect(unhealthyBefore(undefined, 'b')).toBe(0);
+});
+
+describe('who is to blame for a death', () => {
+  const calm = { told: false, stopping: false, certificateExpired: false };
+  test.each([
+    ['an exit code of its own', { code: 1, signal: null }, calm, 'config'],
+    ['a panic', { code: 2, signal: null }, calm, 'config'],
+    ['a segmentation fault', { code: null, signal: 'SIGSEGV' as const }, calm, 'config'],
+    ['a kill from outside', { code: null, signal: 'SIGKILL' as const }, calm, 'none'],
+    ['a polite stop from outside', { code: 0, signal: null }, calm, 'none'],
+    ['an expired certificate', { code: 1, signal: null }, { ...calm, certificateExpired: true }, 'none'],
+    ['a machine going down', { code: 1, signal: null }, { ...calm, stopping: true }, 'none'],
+    ['relet itself', { code: 143, signal: null }, { ...calm, told: true }, 'none'],
+    ['a missing binary', { code: null, signal: null, error: new Error('ENOENT') }, calm, 'none'],
+  ])('%s', (_name, exit, circumstances, blame) => expect(explain(exit, circumstances).blame).toBe(blame));
+
+  test('where the fallback dies too, the config was not to blame, and its verdict is lifted', () => {
+    const doubt = new Doubt(3);
+    const fault = new Fault('crash-loop', '');
+    const lifts = (healthy: boolean) => {
+      const verdicts: Verdicts[] = [{ key: { kind: 'failed', reason: 'crash-loop', cause: '', at: '' } }];
+      const memory = {
+        verdicts: { read: () => verdicts[0], write: (value: Verdicts) => void verdicts.unshift(value) },
+      };
+      const run = { choice: { fault }, healthy, onTrial: false };
+      return doubt.lifts(run as never, memory as never, silentLog) && Object.keys(verdicts[0]!).length === 0;
+    };
+    expect([false, false, true, false, false, false].map(lifts)).toEqual([false, false, false, false, false, true]);
+  });
+});
