@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
+  fstatSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -23,7 +24,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 
 export interface Files {
-  /** The bytes of a regular file; throws ENOENT when there is none. Never follows a symbolic link. */
+  /** The bytes of a regular file of root or of this user; throws ENOENT when there is none. Never follows a symbolic link. */
   read(path: string): Buffer;
   /** Names in a directory, sorted; empty when there is no such directory. */
   list(path: string): string[];
@@ -41,8 +42,13 @@ export interface Files {
 
 export const realFiles: Files = {
   read(path) {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    // Not waiting: a FIFO has nothing to read until somebody writes into it.
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
+      const found = fstatSync(fd);
+      if (!found.isFile()) throw new NotAFile(`${path} is not a regular file`);
+      if (!isTrustedUser(found.uid))
+        throw new Error(`${path} belongs to user ${found.uid}, who could have put anything there`);
       return readFileSync(fd);
     } finally {
       closeSync(fd);
@@ -79,6 +85,12 @@ export const realFiles: Files = {
   remove: (path) => (lstatSync(path).isDirectory() ? rmdirSync(path) : unlinkSync(path)),
 };
 
+/** There is something else than a file: a directory, a device, a FIFO. */
+export class NotAFile extends Error {}
+
+/** Root, or the user that this process runs as. */
+export const isTrustedUser = (uid: number): boolean => uid === 0 || uid === process.getuid?.();
+
 /** Temporary neighbours begin with this; whatever a crash left of them can be removed. */
 export const temporaryPrefix = 'tmp_';
 
@@ -110,10 +122,9 @@ export function createDir(path: string, content: Map<string, Uint8Array>, files:
   const temporary = temporaryFor(path);
   try {
     files.makeDir(temporary, 0o700);
-    for (const [name, data] of content) {
-      files.create(join(temporary, name), data, 0o600);
-      files.sync(join(temporary, name));
-    }
+    // First all, then one sync after the other: the first one makes a journalling file system write most of the rest.
+    for (const [name, data] of content) files.create(join(temporary, name), data, 0o600);
+    for (const name of content.keys()) files.sync(join(temporary, name));
     files.sync(temporary);
     files.rename(temporary, path);
   } catch (error) {

@@ -1,4 +1,6 @@
 /** Log lines: a constant message and fields, one line per fact, as text for people or JSON for machines. */
+
+import { shorten } from './shorten.js';
 import { oneLine } from './visible-text.js';
 
 export type Fields = Record<string, unknown>;
@@ -39,10 +41,18 @@ export function createLog({ format, level = 'info', write, now = () => new Date(
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Errors become their message with all causes, outermost first. */
+/** A cause may quote a value of any length, and a journal cuts lines where it likes. */
+const longestField = 4000;
+
 function plain(value: unknown): unknown {
-  if (!(value instanceof Error)) return value;
-  return value.cause === undefined ? value.message : `${value.message}: ${plain(value.cause)}`;
+  const text = value instanceof Error ? messages(value) : value;
+  return typeof text === 'string' ? shorten(text, longestField) : text;
+}
+
+/** Of an error and all its causes, outermost first. */
+function messages({ message, cause }: Error): string {
+  if (cause === undefined) return message;
+  return `${message}: ${cause instanceof Error ? messages(cause) : String(cause)}`;
 }
 
 function asText(fields: Fields): string {

@@ -75,6 +75,21 @@ describe('the reference', () => {
 
   test('U3.3 its uid is told', () => expect(describeSource(source)).toContain('UID: u, ResourceVersion: 1'));
 
+  test.each([
+    ['a value that is not a text', { data: { kubelet: 'a', other: 7 } }, 'the value of "other" is not a text'],
+    [
+      'more keys than a kubelet config needs',
+      { data: Object.fromEntries(Array.from({ length: 513 }, (_, key) => [`k${key}`, ''])) },
+      '513 keys are more than 512: put the kubelet config into a ConfigMap of its own',
+    ],
+  ])('a ConfigMap with %s is reported', async (_what, change, why) => {
+    const found = resolve(targetOf({ configMap: source }), async () => configMap(change as object));
+    await expect(found).rejects.toMatchObject({
+      reason: 'bad-object',
+      cause: { message: expect.stringContaining(why) },
+    });
+  });
+
   test('U3.4 its API path', () => expect(apiPath(source)).toBe('/api/v1/namespaces/ns/configmaps/n'));
 
   test.each(['U3.5', 'U3.10'])('%s what the server does not have is not found', async () => {

@@ -33,6 +33,7 @@ export class MalformedEventError extends Error {
 // A server sends bookmarks about once a minute. Where some came and then nothing for three, the peer is gone.
 const bookmarkSilenceMs = 180_000;
 const graceMs = 15_000;
+const mostInARow = 50;
 
 export async function* watch<T = KubeObject>(
   client: KubeClient,
@@ -61,7 +62,11 @@ export async function* watch<T = KubeObject>(
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     silence.allow(timeoutSeconds * 1000 + graceMs);
+    let inARow = 0;
     for await (const line of lines(response, options.maxLineBytes ?? 16 * 1024 * 1024, what)) {
+      // Events that are there already would be read to the end before anything else happens, such as a signal to stop.
+      if (++inARow % mostInARow === 0) await new Promise((resolve) => setImmediate(resolve));
+      signal?.throwIfAborted();
       const event = parseEvent<T>(line, what);
       if (event.type === 'BOOKMARK') silence.allow(Math.min(bookmarkSilenceMs, timeoutSeconds * 1000 + graceMs));
       else silence.heard();
@@ -80,24 +85,33 @@ export async function* watch<T = KubeObject>(
   signal?.throwIfAborted();
 }
 
-/** Cuts a response that says nothing for longer than it may. */
+/** Cuts a response that says nothing for longer than it may. What is heard only notes the time: a flood must cost little. */
 function createSilence({ clock }: KubeClient, response: IncomingMessage) {
   let allowedMs = 0;
+  let heardMs = 0;
   let timer = new AbortController();
-  const restart = () => {
+  const wait = (ms: number) => {
     timer.abort();
     timer = new AbortController();
-    clock.sleep(allowedMs, timer.signal).then(
-      () => response.destroy(Object.assign(new Error(`nothing heard for ${allowedMs} ms`), { code: 'ETIMEDOUT' })),
+    clock.sleep(ms, timer.signal).then(
+      () => {
+        const leftMs = heardMs + allowedMs - clock.monotonic();
+        if (leftMs > 0) return wait(leftMs);
+        response.destroy(Object.assign(new Error(`nothing heard for ${allowedMs} ms`), { code: 'ETIMEDOUT' }));
+      },
       () => {},
     );
+  };
+  const heard = () => {
+    heardMs = clock.monotonic();
   };
   return {
     allow(ms: number) {
       allowedMs = ms;
-      restart();
+      heard();
+      wait(ms);
     },
-    heard: restart,
+    heard,
     stop: () => timer.abort(),
   };
 }

@@ -3,7 +3,7 @@
  * power cut, holds nothing. Two that start at the same moment may both find it free; the last to write it has it, and the
  * other finds that out before it starts a kubelet.
  */
-import { type Files, isDiskTrouble, isMissing, replaceFile } from '../../atomic-file.js';
+import { type Files, isDiskTrouble, isMissing, NotAFile, replaceFile } from '../../atomic-file.js';
 import type { Host } from '../host/host.js';
 import { isProcessIdentity, type ProcessIdentity } from './child-record.js';
 import { isObject } from './json-record.js';
@@ -69,7 +69,8 @@ export function lockHolder({ path, host, files }: LockOptions): ProcessIdentity 
     record = JSON.parse(files.read(path).toString('utf8'));
   } catch (error) {
     // What cannot be read says nothing, and a node must start.
-    if (isMissing(error) || isDiskTrouble(error) || error instanceof SyntaxError) return undefined;
+    if (isMissing(error) || isDiskTrouble(error) || error instanceof SyntaxError || error instanceof NotAFile)
+      return undefined;
     throw error;
   }
   if (!isLockRecord(record) || record.bootId !== host.bootId()) return undefined;

@@ -62,6 +62,7 @@ export async function resolve(target: Target, getConfigMap: (target: Target) => 
     throw new Fault('download', cause, { name, namespace });
   }
   const { uid, resourceVersion } = identityOf(configMap);
+  checkData(configMap);
   checkMark(target, configMap);
   if (target.uid !== undefined && target.uid !== uid)
     throw new Fault('other-uid', new Error(`ConfigMap ${namespace}/${name} was created anew`), {
@@ -69,6 +70,20 @@ export async function resolve(target: Target, getConfigMap: (target: Target) => 
       found: uid,
     });
   return { source: { namespace, name, uid, resourceVersion, kubeletConfigKey }, payload: payloadOf(configMap) };
+}
+
+/** Each key becomes a file that must be on the disk for sure before the config is used; a kubelet config needs a few. */
+const mostKeys = 512;
+
+/** A server checks most of this; one that is broken, or something between it and the node, may not. */
+function checkData({ metadata, data = {}, binaryData = {} }: ConfigMap): void {
+  const refuse = (why: string) =>
+    new Fault('bad-object', new Error(`ConfigMap ${metadata.namespace}/${metadata.name}: ${why}`));
+  const keys = Object.keys(data).length + Object.keys(binaryData).length;
+  if (keys > mostKeys)
+    throw refuse(`${keys} keys are more than ${mostKeys}: put the kubelet config into a ConfigMap of its own`);
+  for (const [key, value] of Object.entries(data))
+    if (typeof value !== 'string') throw refuse(`the value of ${JSON.stringify(key)} is not a text`);
 }
 
 function checkMark(target: Target, { metadata, data }: ConfigMap): void {
