@@ -48,6 +48,7 @@ describe('relet set', () => {
     const { stdout } = await cluster.relet(['history', 'alpha', '-o', 'json']);
     expect(JSON.parse(stdout)).toEqual([
       {
+        revision: 1,
         at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
         by: 'kubernetes-admin',
         verb: 'set',
@@ -526,8 +527,26 @@ describe('relet gc', () => {
   });
 
   test('leaves young ones, and what undo could want', async () => {
-    await cluster.relet(['push', 'push.yaml']);
-    expect((await cluster.relet(['gc', '--yes'])).stdout).toContain('too young to tell');
+    await cluster.relet(['push', file('young.yaml', `${header}maxPods: 78\n`), '--name', 'young']);
+    const { stdout } = await cluster.relet(['gc', '--yes']);
+    expect(stdout).toMatch(/^relet-system\/young-\w+ {3}kept: younger than --min-age$/m);
+    expect(stdout).toMatch(/^relet-system\/kubelet-config-\w+ {3}kept: in use by /m);
+    expect(stdout).toMatch(/^Kept: .*1 younger than 60m \(--min-age\)\.$/m);
+  });
+
+  test('-o json says why each is kept or removed', async () => {
+    const { stdout } = await cluster.relet(['gc', '--min-age', '0s', '--dry-run', '-o', 'json']);
+    const { kind, configMaps: found } = JSON.parse(stdout);
+    expect(kind).toBe('GcResult');
+    expect(found).toContainEqual({
+      configMap: `relet-system/${await sourceOf('alpha')}`,
+      reason: 'InUse',
+      nodes: expect.arrayContaining(['alpha']),
+      removed: false,
+    });
+    expect(found).toContainEqual(
+      expect.objectContaining({ configMap: expect.stringContaining('/young-'), reason: 'Unused' }),
+    );
   });
 });
 

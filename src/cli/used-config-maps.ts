@@ -1,6 +1,6 @@
 /** Which ConfigMaps the nodes of a cluster use, may fall back to, or could go back to. */
 import { parseSourceText, readHistory } from '../api/config-history.js';
-import { sourceName } from '../api/config-state.js';
+import { type SourceName, sourceName } from '../api/config-state.js';
 import { configLabel } from '../api/node-config.js';
 import type { ConfiguredNode } from '../kube/config-reference.js';
 import { configMaps } from '../kube/resource-type.js';
@@ -11,12 +11,12 @@ import type { Session } from './session.js';
 export interface Uses {
   /** Assigned, active or last known good. */
   now: Map<string, Set<string>>;
-  /** Named in a history, so that `relet undo` may want it. */
-  history: Set<string>;
+  /** Named in the history of these nodes, so that `relet undo` may want it. */
+  history: Map<string, Set<string>>;
 }
 
 export async function findUses({ references, signal }: Session): Promise<Uses> {
-  const uses: Uses = { now: new Map(), history: new Set() };
+  const uses: Uses = { now: new Map(), history: new Map() };
   for await (const page of references.pages({ signal })) for (const node of page) addUses(uses, node);
   return uses;
 }
@@ -25,12 +25,16 @@ export function addUses(uses: Uses, node: ConfiguredNode): void {
   const { assigned, active, lastKnownGood } = node.status;
   for (const source of [node.configSource, assigned, active, lastKnownGood].map(sourceName)) {
     if (source === undefined) continue;
-    const key = `${source.namespace}/${source.name}`;
-    uses.now.set(key, (uses.now.get(key) ?? new Set()).add(node.name));
+    add(uses.now, source, node);
   }
   for (const { from, to } of readHistory(node.history))
     for (const source of [parseSourceText(from), parseSourceText(to)])
-      if (source !== undefined) uses.history.add(`${source.namespace}/${source.name}`);
+      if (source !== undefined) add(uses.history, source, node);
+}
+
+function add(users: Map<string, Set<string>>, { namespace, name }: SourceName, node: ConfiguredNode): void {
+  const key = `${namespace}/${name}`;
+  users.set(key, (users.get(key) ?? new Set()).add(node.name));
 }
 
 /** Those that relet made, or that were labelled as its own. */

@@ -1,4 +1,6 @@
 /** `relet gc`: removes ConfigMaps of relet's that no node uses, falls back to, or could go back to. Asks first. */
+
+import { shortDuration } from '../../api/short-duration.js';
 import { isConflict, isNotFound } from '../../kube/api-error.js';
 import { configMaps } from '../../kube/resource-type.js';
 import { ageOf } from '../age.js';
@@ -6,6 +8,7 @@ import type { ConfigMap } from '../config-maps.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { type Session, withSession } from '../session.js';
 import { findUses, keyOf, labelledConfigMaps, type Uses } from '../used-config-maps.js';
+import { terminalFor } from './change-to.js';
 import { confirm } from './confirm.js';
 
 export interface GcOptions extends ConnectionOptions {
@@ -15,15 +18,20 @@ export interface GcOptions extends ConnectionOptions {
   history?: boolean;
   dryRun?: 'none' | 'client' | 'server';
   yes?: boolean;
+  output?: 'json';
 }
 
 export const gc = (options: GcOptions): Promise<void> =>
-  withSession(options, async (session) => {
-    const { terminal } = session;
-    const unused = await findUnused(session, options);
-    if (unused.length === 0) return terminal.print('Every ConfigMap that relet made is in use, or too young to tell.');
-    const nowMs = Date.now();
-    for (const one of unused) terminal.print(`${keyOf(one)}   ${ageOf(one.metadata.creationTimestamp, nowMs)} old`);
+  withSession(options, (session) => collect(session, options), terminalFor(options));
+
+async function collect(session: Session, options: GcOptions): Promise<void> {
+  const { terminal } = session;
+  const verdicts = await look(session, options);
+  const unused = verdicts.filter(({ why }) => why === 'unused');
+  const removed = new Set<Verdict>();
+  try {
+    for (const line of gcLines(verdicts, options, Date.now())) terminal.print(line);
+    if (unused.length === 0) return;
     if (options.dryRun === 'client') return terminal.print(`${count(unused.length)} would be removed (dry run)`);
     const dryRun = options.dryRun === 'server';
     if (!dryRun && !(await confirm(session, `Remove ${count(unused.length)}?`, options.yes))) {
@@ -31,33 +39,97 @@ export const gc = (options: GcOptions): Promise<void> =>
       return terminal.print('Nothing was removed.');
     }
     // While a person thought about it, somebody may have assigned one.
-    const still = new Set((await findUnused(session, options)).map(keyOf));
-    let removed = 0;
+    const still = new Set((await look(session, options)).filter(({ why }) => why === 'unused').map(({ key }) => key));
     for (const one of unused) {
       session.signal.throwIfAborted();
-      if (!still.has(keyOf(one))) terminal.print(`${keyOf(one)} is in use by now, kept`);
-      else if (await remove(session, one, dryRun)) removed++;
+      if (!still.has(one.key)) terminal.print(`${one.key} is in use by now, kept`);
+      else if (await remove(session, one.configMap, dryRun)) removed.add(one);
     }
-    terminal.print(`${count(removed)} removed${dryRun ? ' (server dry run)' : ''}`);
-  });
-
-async function findUnused(session: Session, options: GcOptions): Promise<ConfigMap[]> {
-  // ConfigMaps first: one that is made in between is not in the list, one that is assigned in between is seen as used.
-  const all = await labelledConfigMaps(session);
-  return unusedOf(all, await findUses(session), options, Date.now());
+    terminal.print(`${count(removed.size)} removed${dryRun ? ' (server dry run)' : ''}`);
+  } finally {
+    if (options.output === 'json') terminal.printDocument(asJson(verdicts, removed, options));
+  }
 }
 
-export function unusedOf(
+async function look(session: Session, options: GcOptions): Promise<Verdict[]> {
+  // ConfigMaps first: one that is made in between is not in the list, one that is assigned in between is seen as used.
+  const all = await labelledConfigMaps(session);
+  return verdictsOn(all, await findUses(session), options, Date.now());
+}
+
+export interface Verdict {
+  /** `namespace/name`. */
+  key: string;
+  configMap: ConfigMap;
+  why: 'unused' | 'in use' | 'in the history' | 'young';
+  /** Those that use it, or have it in their history. */
+  nodes: string[];
+}
+
+export function verdictsOn(
   all: ConfigMap[],
   uses: Uses,
   { minAge, history = false }: Pick<GcOptions, 'minAge' | 'history'>,
   nowMs: number,
-): ConfigMap[] {
-  return all.filter((one) => {
-    const isOld = nowMs - Date.parse(one.metadata.creationTimestamp ?? '') >= minAge;
-    const isKept = uses.now.has(keyOf(one)) || (!history && uses.history.has(keyOf(one)));
-    return isOld && !isKept;
+): Verdict[] {
+  return all.map((configMap) => {
+    const key = keyOf(configMap);
+    const [now, before] = [uses.now.get(key), history ? undefined : uses.history.get(key)];
+    // A clock that is behind the server's makes a ConfigMap younger than nothing.
+    const isYoung = minAge > 0 && nowMs - Date.parse(configMap.metadata.creationTimestamp ?? '') < minAge;
+    const why = now ? 'in use' : before ? 'in the history' : isYoung ? 'young' : 'unused';
+    return { key, configMap, why, nodes: [...(now ?? before ?? [])] };
   });
+}
+
+export const unusedOf = (...args: Parameters<typeof verdictsOn>): ConfigMap[] =>
+  verdictsOn(...args)
+    .filter(({ why }) => why === 'unused')
+    .map(({ configMap }) => configMap);
+
+/** More are only counted. */
+const mostListed = 20;
+
+export function gcLines(verdicts: Verdict[], { minAge }: Pick<GcOptions, 'minAge'>, nowMs: number): string[] {
+  const kept = verdicts.filter(({ why }) => why !== 'unused');
+  const unused = verdicts.filter(({ why }) => why === 'unused');
+  const shown = unused.slice(0, mostListed).map(({ key, configMap }) => {
+    return `${key}   ${ageOf(configMap.metadata.creationTimestamp, nowMs)} old, unused`;
+  });
+  if (unused.length > mostListed) shown.push(`… and ${unused.length - mostListed} more, unused`);
+  const counted = (why: Verdict['why'], words: string) => {
+    const n = kept.filter((one) => one.why === why).length;
+    return n === 0 ? [] : [`${n} ${words}`];
+  };
+  const reasons = [
+    ...counted('in use', 'in use'),
+    ...counted('in the history', "only in the history of nodes, for 'relet undo' (--history removes these)"),
+    ...counted('young', `younger than ${shortDuration(minAge)} (--min-age)`),
+  ];
+  const single = kept.length <= mostListed ? kept.map((one) => `${one.key}   kept: ${reasonOf(one)}`) : [];
+  if (kept.length > 0) shown.push(...single, `Kept: ${reasons.join('; ')}.`);
+  if (unused.length === 0) shown.push('Nothing to remove.');
+  return shown;
+}
+
+function reasonOf({ why, nodes }: Verdict): string {
+  const who = nodes.length <= 3 ? nodes.join(', ') : `${nodes.length} nodes`;
+  if (why === 'young') return 'younger than --min-age';
+  return why === 'in use' ? `in use by ${who}` : `in the history of ${who}`;
+}
+
+function asJson(verdicts: Verdict[], removed: ReadonlySet<Verdict>, { dryRun = 'none' }: GcOptions): string {
+  const configMaps = verdicts.map((one) => ({
+    configMap: one.key,
+    reason: { unused: 'Unused', 'in use': 'InUse', 'in the history': 'InHistory', young: 'Young' }[one.why],
+    nodes: one.nodes,
+    removed: removed.has(one),
+  }));
+  return JSON.stringify(
+    { apiVersion: 'cli.relet.dev/v1', kind: 'GcResult', dryRun: dryRun !== 'none', configMaps },
+    null,
+    2,
+  );
 }
 
 async function remove({ client, terminal }: Session, { metadata }: ConfigMap, dryRun: boolean): Promise<boolean> {

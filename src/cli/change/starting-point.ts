@@ -63,7 +63,8 @@ async function whatRuns(session: Session, node: ConfiguredNode, configz: Running
       ...(unsayable.length > 0
         ? [`flags set these to what no config can say, so they stay: ${unsayable.join(', ')}.`]
         : []),
-      ...(assumed.length > 0
+      // relet on the node knows its local config, and warns when that names them.
+      ...(assumed.length > 0 && node.agentVersion === undefined
         ? [
             `${assumed.join(' and ')} are left out: by their names the kubelet made these files itself. If its local config names them, set them too.`,
           ]

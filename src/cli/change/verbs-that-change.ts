@@ -92,14 +92,15 @@ export const changeCommands: Record<string, () => Command> = {
 
   gc: () =>
     withExamples(
-      verb('relet gc', 'Remove ConfigMaps of relet that no node uses or could go back to. Asks first.')
-        .option('--min-age <TIME>', 'leave younger ones alone', parseTime, 3_600_000)
-        .option('--history', "remove also those that only 'relet undo' could want")
+      verb('relet gc', 'Remove ConfigMaps of relet that no node uses or has in its history. Asks first.')
+        .addOption(new Option('--min-age <TIME>', 'keep younger ones').argParser(parseTime).default(3_600_000, '1h'))
+        .option('--history', "also remove those that only the history of nodes names, for 'relet undo'")
+        .addOption(new Option('-o, --output <FORMAT>', 'json: why each is kept or removed').choices(['json']))
         .addOption(dryRunOption())
         .option('-y, --yes', 'do not ask')
         .action(async (options) => (await import('./gc.js')).gc(options)),
       [
-        ['relet gc --dry-run', 'only tell'],
+        ['relet gc --dry-run', 'preview only'],
         ['relet gc -n relet-system --yes', 'in one namespace, from a script'],
       ],
     ),
