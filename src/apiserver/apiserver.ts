@@ -2,11 +2,13 @@
  * The embedded control plane, put together: store, kinds, access, and the handler that every request goes through. With a
  * socket (startApiServer) or without one (createControlPlane), for tests and for what runs in the same process.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
 import { type Log, silentLog } from '../log.js';
+import { makeDirectory } from '../make-directory.js';
 import { type Access, type AccessOptions, createAccess } from './access/access.js';
 import { inTurn } from './admission.js';
 import { openAuditLog } from './audit/audit-log.js';
@@ -192,7 +194,7 @@ export interface ApiServer extends ControlPlane {
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const { bindAddress = '127.0.0.1', log = silentLog } = options;
   const directory = options.dataDir ?? mkdtempSync(join(tmpdir(), 'relet-apiserver-'));
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   finishRestore(directory);
   const isOnDisk = options.dataDir !== undefined && options.storage !== 'memory';
   const pki = await openPki({ dir: join(directory, 'pki'), bindAddress, log });

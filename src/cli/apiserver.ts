@@ -115,6 +115,11 @@ function whyNot(error: NodeJS.ErrnoException, { dataDir, bindAddress, port }: Fl
     case 'EEXIST mkdir':
     case 'ENOTDIR mkdir':
       return `--data-dir=${dataDir} is no directory: give another`;
+    case 'ENOENT mkdir':
+    case 'EROFS mkdir':
+    case 'EACCES mkdir':
+    case 'EPERM mkdir':
+      return `--data-dir=${dataDir} cannot be created (${error.message}): give another`;
     default:
       return error;
   }

@@ -125,6 +125,7 @@ describe('relet apiserver', () => {
       '--token-auth-file=/missing: cannot be read: there is no such file',
     ],
     [['--data-dir', '/dev/null'], 1, '--data-dir=/dev/null is no directory: give another'],
+    [['--data-dir', '/proc/relet/x'], 1, '--data-dir=/proc/relet/x cannot be created (ENOENT'],
     [[], 2, "required option '--data-dir <dir>' not specified"],
   ])('%j is refused with %d', (flags, code, message) => {
     const { status, stderr } = runRelet(['apiserver', ...flags], { cwd: home });

@@ -6,8 +6,10 @@
  *              │                       └─ a crash from here on is brought to its end by the next start
  *              └─ a crash before leaves everything as it was
  */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeDirectory } from '../../make-directory.js';
 import { isHeldDirectory, lockDirectory } from '../store/directory-lock.js';
 import { openDiskJournal } from '../store/disk-journal.js';
 import { storeDirectory } from './backup.js';
@@ -25,7 +27,7 @@ export interface RestoreOptions {
 
 /** Answers where the old store is now; undefined where there was none. Throws where a server runs or a store is in the way. */
 export async function restore(backup: Backup, { dataDir, force, now }: RestoreOptions): Promise<string | undefined> {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeDirectory(dataDir);
   finishRestore(dataDir);
   const directory = storeDirectory(dataDir);
   const isThere = existsSync(directory) && readdirSync(directory).some((name) => name !== 'lock');

@@ -10,13 +10,15 @@
  * What is about to expire, or no longer fits, is made anew at start. The authority keeps its key for ever: another one would
  * lock out every node.
  */
+
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isMissing, realFiles, replaceFile } from '../../atomic-file.js';
 import type { Log } from '../../log.js';
+import { makeDirectory } from '../../make-directory.js';
 import { newSigningKey } from '../access/json-web-token.js';
 import { mastersGroup, nodesGroup, nodeUserName } from '../access/well-known.js';
 import { createAuthority, issue, type KeyPair, type Leaf } from './issue.js';
@@ -53,7 +55,7 @@ export interface Pki {
 
 export async function openPki(options: PkiOptions): Promise<Pki> {
   const { dir, bindAddress, now = () => new Date() } = options;
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeDirectory(dir);
   const ca = await openAuthority(options, now());
   const leaf = (name: string, wanted: Leaf) => openLeaf(name, wanted, ca, options, now());
   const fresh = (wanted: Leaf) => issue(ca, wanted, validity(now(), leafDays));

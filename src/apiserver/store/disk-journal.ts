@@ -5,9 +5,11 @@
  *
  *     append ──► log, synced ──► acknowledged ──► (soon) LMDB, synced ──► the log may go
  */
-import { existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
+
+import { existsSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
+import { makeDirectory } from '../../make-directory.js';
 import { lockDirectory } from './directory-lock.js';
 import type { Journal, JournalRecord, RecordHead } from './journal.js';
 import { checkPages } from './page-check.js';
@@ -34,7 +36,7 @@ interface Meta {
 
 /** `directory` is made when missing. One process at a time. */
 export async function openDiskJournal(directory: string): Promise<Journal> {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   refuseFullDisk(directory);
   const unlock = lockDirectory(directory);
   let root: RootDatabase | undefined;

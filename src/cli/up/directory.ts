@@ -8,10 +8,12 @@
  *   DIR/controller.kubeconfig     of the controller; DIR/controller.log and .pid as well
  *   DIR/nodes/NAME/               one node: kubelet.yaml, kubeconfig, dynamic-config, log, pid, root, pki
  */
-import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, statSync } from 'node:fs';
+
+import { existsSync, readdirSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { removeTree, temporaryPrefix } from '../../atomic-file.js';
+import { makeDirectory } from '../../make-directory.js';
 import { CannotRun } from '../cannot-run.js';
 
 export const defaultDataDir = (): string => join(homedir(), '.relet');
@@ -100,7 +102,7 @@ const isOurs = (name: string) => ourNames.includes(name) || name.startsWith(temp
 export function openSystemDirectory(path: string): SystemDirectory {
   const dir = resolve(path);
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeDirectory(dir);
     const stranger = readdirSync(dir).find((name) => !isOurs(name));
     if (stranger !== undefined)
       throw new CannotRun(

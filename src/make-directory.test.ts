@@ -1,0 +1,20 @@
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { makeDirectory } from './make-directory.js';
+
+test('makes a directory with its parents, and is content with one that exists', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'relet-mkdir-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  makeDirectory(join(dir, 'a/b/c'));
+  makeDirectory(join(dir, 'a/b/c'));
+  expect(statSync(join(dir, 'a/b/c')).mode & 0o777).toBe(0o700);
+  writeFileSync(join(dir, 'file'), '');
+  expect(() => makeDirectory(join(dir, 'file'))).toThrow('EEXIST');
+  expect(() => makeDirectory(join(dir, 'file/below'))).toThrow();
+});
+
+test.skipIf(!existsSync('/proc/self'))('fails at once where nothing can be made', () => {
+  expect(() => makeDirectory('/proc/relet/store')).toThrow('ENOENT');
+});
