@@ -134,16 +134,7 @@ async function kubeletFor(name, dir, { url, caFile }, { runtime, nodeIp, minor }
 
 /** Started again whenever it ends, as a service manager would without a pause. */
 function keepRunning(kubelet, args) {
-  let [running, stopping] = [undefined, false];
-  const again = () => {
-    running = rig.start(kubelet, args);
-    void running.exited.then(() => stopping || again());
-  };
-  rig.atEnd(() => {
-    stopping = true;
-    return running.stop();
-  });
-  again();
+  void rig.start(kubelet, args).exited.then(() => rig.isEnding() || keepRunning(kubelet, args));
 }
 
 /** Sends a PATCH and waits until the Node says that this config is active. In ms. */

@@ -21,6 +21,9 @@ export const median = (list) => list.toSorted((a, b) => a - b)[Math.floor(list.l
 const env = { ...process.env, NODE_EXTRA_CA_CERTS: undefined, NODE_OPTIONS: undefined };
 
 const ends = [];
+let ending = false;
+/** Whether what was started is being ended: what ends now is not started again. */
+export const isEnding = () => ending;
 /** For the story that is told when something goes wrong. */
 const running = new Set();
 /** Undone in reverse order when the bench ends, however it ends. */
@@ -29,6 +32,7 @@ export const atEnd = (end) => void ends.push(end);
 /** Runs a bench and cleans up behind it. */
 export async function bench(main) {
   const clean = async () => {
+    ending = true;
     for (let end = ends.pop(); end !== undefined; end = ends.pop()) await end();
   };
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void clean().then(() => process.exit(130)));

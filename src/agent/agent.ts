@@ -194,9 +194,11 @@ export class Agent {
     if (waitMs > 0) return { kind: 'again', afterMs: waitMs };
     this.#arriving = wanted?.source;
     const saved = wanted !== undefined && checkpoint(memory, wanted);
+    // The API answers while the config is judged.
+    const before = isNew ? this.#lookBack() : undefined;
     if (isNew) await this.#assign(wanted?.source, signal);
     this.#arriving = undefined;
-    if ((isNew || saved) && (await this.#settle())) this.#limit.restarted();
+    if ((isNew || saved) && (await this.#settle(before))) this.#limit.restarted();
     else this.#limit.settled();
     return { kind: 'done' };
   }
@@ -233,7 +235,7 @@ export class Agent {
   }
 
   /** Lets run what should run. The same bytes are not restarted: only the records move. True when another config starts. */
-  async #settle(): Promise<boolean> {
+  async #settle(before?: Promise<Before | undefined>): Promise<boolean> {
     const run = this.#run;
     this.#changes++;
     this.#pause.wake();
@@ -241,7 +243,7 @@ export class Agent {
     const next = await choose(this.#parts, new AbortController().signal);
     if (run !== this.#run) return true;
     if (!run.isRunning(next)) {
-      await this.#restart(run, next);
+      await this.#restart(run, next, before);
       return true;
     }
     run.moveTo(next);
@@ -250,15 +252,20 @@ export class Agent {
   }
 
   /** The one place that restarts. The kubelet's end lets #live choose again. */
-  async #restart(run: Run, next: Choice): Promise<void> {
+  async #restart(run: Run, next: Choice, asked = this.#lookBack()): Promise<void> {
     const { host, kubelet, log } = this.#parts;
-    if (await host.isStopping()) return log.info('the machine is going down, the kubelet is not restarted');
+    const [isStopping, before] = await Promise.all([host.isStopping(), asked]);
+    if (isStopping) return log.info('the machine is going down, the kubelet is not restarted');
     run.instead = next;
     announce(this.#parts, run);
-    this.#before = await lookBack(this.#api, host, run.choice);
+    if (before) this.#before = before;
     this.#api?.tell(events.changed(next.source));
     log.info('kubelet restarts', { config: describe(next.source), rank: next.rank });
     await kubelet.stop();
+  }
+
+  async #lookBack(): Promise<Before | undefined> {
+    return this.#run && lookBack(this.#api, this.#parts.host, this.#run.choice);
   }
 
   /** What is assigned, runs, and has proven itself is last known good; and what nothing names any more can go. */

@@ -87,7 +87,6 @@ export class Run {
     const isCounted = this.#needsTrial || options.choice.source !== undefined;
     this.trial = isCounted ? beginOrResume(memory.trial.read(), fresh) : undefined;
     this.#rebooted = this.trial !== undefined && this.trial.bootId !== fresh.bootId;
-    this.#save();
   }
 
   /** A last known good has a record only while something counts against it. */
@@ -110,6 +109,8 @@ export class Run {
       source,
       ...(configFile && { converted: configFile }),
     });
+    // After the start, since the disk takes its time: until the first crash there is nothing to lose.
+    this.#save();
     const watched = this.#watch(listener, over.signal);
     const exit = await ended;
     this.alive = false;

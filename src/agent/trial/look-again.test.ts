@@ -5,7 +5,7 @@ import { lookAgainMs } from './look-again.js';
 describe('look again', () => {
   test.each([
     ['a kubelet just started, at once', { silent: true, isWell: false, sinceStartMs: 0 }, 10],
-    ['one that takes long, at a twentieth of that', { silent: true, isWell: false, sinceStartMs: 2000 }, 100],
+    ['one that takes long, at a fortieth of that', { silent: true, isWell: false, sinceStartMs: 2000 }, 50],
     ['one that does not come up, every second', { silent: true, isWell: false, sinceStartMs: 300_000 }, 1000],
     ['one that answers and is not Ready yet, less often', { silent: false, isWell: false, sinceStartMs: 2000 }, 500],
     ['one that is never Ready, every second', { silent: false, isWell: false, sinceStartMs: 300_000 }, 1000],

@@ -2,7 +2,7 @@
  * How soon to look at a kubelet again. Pure. While it starts, a change is waiting for it: the pause is a part of the time
  * it took so far, so that its first answer is found late by that part at most, however long it takes.
  *
- * Example: a kubelet that answers after 400 ms is found at 420 ms the latest; one that takes a minute is asked once a second.
+ * Example: a kubelet that answers after 400 ms is found at 410 ms the latest; one that takes a minute is asked once a second.
  */
 
 export interface Looked {
@@ -22,7 +22,7 @@ export function lookAgainMs({ silent, isWell, sinceStartMs, trialLeftMs }: Looke
   if (isWell) return between(2 * leastMs, trialLeftMs, healthyMostMs);
   // Loopback costs nothing; the API is shared by all nodes.
   return silent
-    ? between(leastMs, sinceStartMs / 20, unhealthyMostMs)
+    ? between(leastMs, sinceStartMs / 40, unhealthyMostMs)
     : between(5 * leastMs, sinceStartMs / 4, unhealthyMostMs);
 }
 
