@@ -134,7 +134,7 @@ export const ranWith = ({ output }: Started) =>
 /** relet restarts a kubelet that exits. One that exits before it was ever Ready will do so again. */
 export const untilReady = (rig: ClusterRig, started: Started) =>
   eventually('the Node is Ready', () => isReady(rig.seen) && rig.config !== undefined, {
-    hopeless: () => exited(started) || kubeletExit(started.output()),
+    hopeless: () => exited(started) || (!wasHealthy(started) && kubeletExit(started.output())),
     seen: () => started.output().slice(-3000),
   });
 export const untilStatus = (rig: ClusterRig, started: Started, expected: object) =>
@@ -143,6 +143,7 @@ export const untilStatus = (rig: ClusterRig, started: Started, expected: object)
     seen: () => started.output().slice(-3000),
   });
 
+const wasHealthy = ({ output }: Started) => output().includes('kubelet is healthy');
 const exited = ({ process: { exitCode } }: Started) => exitCode !== null && `relet exited with code ${exitCode}`;
 /** The line in which relet logs that a kubelet ended, if there is one. */
 export const kubeletExit = (log: string) => /^.*\bkubelet (?:ended|exited|died|crashed)\b.*$/m.exec(log)?.[0];
