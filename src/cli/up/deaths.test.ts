@@ -1,6 +1,10 @@
 /** What a log tells of a kubelet that does not stay up. */
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { deathsIn } from './deaths.js';
+import { ManualClock } from '../../../test/manual-clock.js';
+import { deathsIn, followDeaths } from './deaths.js';
 
 const started = '2026-11-15T23:33:01.931Z INFO  kubelet started pid=1 command=kubelet';
 const died = (why: string) => `2026-11-15T23:33:02.392Z WARN  kubelet died why=${why} blame=config`;
@@ -29,4 +33,28 @@ describe('deaths', () => {
       words: ['cannot open shared object file'],
     });
   });
+});
+
+test('a kubelet that keeps crashing is reported at once, and again while it continues, not at every crash', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'relet-deaths-'));
+  const log = join(dir, 'log');
+  const clock = new ManualClock();
+  const stop = new AbortController();
+  const counts: number[] = [];
+  const following = followDeaths({
+    log,
+    from: 0,
+    clock,
+    signal: stop.signal,
+    report: ({ count }) => counts.push(count),
+  });
+  for (let second = 0; second < 32; second++) {
+    appendFileSync(log, `${died('"exit code 1"')}\n`);
+    await clock.advance(1000);
+  }
+  stop.abort();
+  await following;
+  rmSync(dir, { recursive: true });
+  expect(counts).toHaveLength(3);
+  expect(counts[2]).toBeGreaterThan(counts[1]!);
 });

@@ -1,11 +1,12 @@
-/** What a node's log tells of a kubelet that does not stay up: relet keeps starting it, and whoever waits should know. */
+/** Crashes of a kubelet, from the log of its node: relet keeps starting it, and a person who waits should know. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import type { Clock } from '../../clock.js';
 
 export interface Deaths {
   count: number;
   /** As relet explains the last one, such as `exit code 1`. */
   why: string;
-  /** The kubelet's last words before it. */
+  /** The kubelet's last lines before it. */
   words: string[];
 }
 
@@ -30,10 +31,36 @@ export function deathsIn(text: string): Deaths | undefined {
   };
 }
 
+export interface FollowOptions {
+  log: string;
+  /** How long the log was before the kubelet was started. */
+  from: number;
+  clock: Clock;
+  signal: AbortSignal;
+  report(deaths: Deaths): void;
+}
+
+const lookEveryMs = 500;
+const reportEveryMs = 15_000;
+
+/** Reports the first crash at once, and later ones from time to time, until the signal fires. */
+export async function followDeaths({ log, from, clock, signal, report }: FollowOptions): Promise<void> {
+  let reported = 0;
+  for (let nextMs = clock.monotonic(); !signal.aborted; ) {
+    const deaths = deathsSince(log, from);
+    if (deaths !== undefined && deaths.count > reported && clock.monotonic() >= nextMs) {
+      report(deaths);
+      reported = deaths.count;
+      nextMs = clock.monotonic() + reportEveryMs;
+    }
+    await clock.sleep(lookEveryMs, signal).catch(() => {});
+  }
+}
+
 export const sizeOf = (path: string): number => withFile(path, (fd) => fstatSync(fd).size) ?? 0;
 
 /** Of what was written since the log was so long. */
-export function deathsSince(path: string, from: number): Deaths | undefined {
+function deathsSince(path: string, from: number): Deaths | undefined {
   return withFile(path, (fd) => {
     const start = Math.max(from, fstatSync(fd).size - mostBytes);
     const bytes = Buffer.alloc(mostBytes);

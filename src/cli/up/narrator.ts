@@ -33,6 +33,7 @@ export function createNarrator(): Narrator {
     tell({ kind: 'line', text });
   };
   let where: SystemDirectory;
+  const crashed = new Set<string>();
   return {
     say,
     begin(directory, { settings, network }, again) {
@@ -48,7 +49,9 @@ export function createNarrator(): Narrator {
     onServer: (url) => say(`  API server  ${url}  ready after ${seconds()}`),
     onNode: (name) => say(`  ${name.padEnd(10)}  ${paint.green('Ready')} after ${seconds()}`),
     onTrouble: (text) => say(text),
-    onDeath(name, { why, words }) {
+    onDeath(name, { count, why, words }) {
+      if (crashed.has(name)) return say(`  ${name.padEnd(10)}  not Ready yet: its kubelet has crashed ${count} times`);
+      crashed.add(name);
       say(`  ${name.padEnd(10)}  ${paint.red('its kubelet crashed')} (${why}) and is started again; its last lines:`);
       for (const line of words) say(`    ${line}`);
       const { config, log } = where.node(name);

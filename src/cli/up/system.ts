@@ -19,7 +19,7 @@ import { silentLog } from '../../log.js';
 import { CannotRun } from '../cannot-run.js';
 import { KeptProcess } from './child.js';
 import { applyDeploy, controllerCommand, prepareController } from './controller.js';
-import { type Deaths, deathsSince, sizeOf } from './deaths.js';
+import { type Deaths, followDeaths, sizeOf } from './deaths.js';
 import type { SystemDirectory } from './directory.js';
 import { systemVariable } from './leftovers.js';
 import { ApiPortTaken, isFree } from './network.js';
@@ -44,7 +44,7 @@ export interface SystemListener {
   onNode(name: string): void;
   /** Something ended by itself and is started again. */
   onTrouble(text: string): void;
-  /** While it is waited for: its kubelet died and is started again. Told once. */
+  /** While it is waited for: its kubelet crashed and is started again. Called again when that continues. */
   onDeath(name: string, deaths: Deaths): void;
   /** Those that were not Ready in time; none: all is well. */
   onStarted(late: string[]): void;
@@ -236,7 +236,8 @@ async function startNodes(
     });
     all.push(ready);
     const waiting = AbortSignal.any([signal, enough.signal, isUp.signal]);
-    void firstDeath(paths.log, from, waiting).then((deaths) => deaths && listener.onDeath(name, deaths));
+    const report = (deaths: Deaths) => listener.onDeath(name, deaths);
+    void followDeaths({ log: paths.log, from, clock, signal: waiting, report });
     const turn: Promise<unknown> = Promise.race([ready, clock.sleep(turnMs, signal).catch(() => {})]).then(() =>
       underWay.delete(turn),
     );
@@ -246,18 +247,6 @@ async function startNodes(
   await Promise.race([Promise.all(all), waited, aborted(signal)]);
   enough.abort();
   return [...late];
-}
-
-const deathsEveryMs = 500;
-
-/** Undefined when the signal comes first. */
-async function firstDeath(log: string, from: number, signal: AbortSignal): Promise<Deaths | undefined> {
-  while (!signal.aborted) {
-    const deaths = deathsSince(log, from);
-    if (deaths !== undefined) return deaths;
-    await clock.sleep(deathsEveryMs, signal).catch(() => {});
-  }
-  return undefined;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
