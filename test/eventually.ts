@@ -21,8 +21,11 @@ export async function eventually<T>(
 ): Promise<T> {
   const answers: T[] = [];
   let lastError: unknown;
+  let wake = () => {};
   const keep = (answer: T | false) => {
-    if (answer !== false) answers.push(answer);
+    if (answer === false) return;
+    answers.push(answer);
+    wake();
   };
   const fail = (error: unknown) => {
     lastError = error;
@@ -43,12 +46,20 @@ export async function eventually<T>(
 
   const stop = changes?.(() => answers.length === 0 && void attempt());
   try {
-    for (const end = Date.now() + limitMs; ; await new Promise((resolve) => setTimeout(resolve, everyMs))) {
+    for (const end = Date.now() + limitMs; ; ) {
       await attempt();
       if (answers.length > 0) return answers[0]!;
       const why = hopeless?.();
       if (why) throw failure(`will never come true: ${what}: ${why}`);
       if (Date.now() > end) throw failure(`never came true: ${what}`);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, everyMs);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      if (answers.length > 0) return answers[0]!;
     }
   } finally {
     stop?.();
