@@ -59,7 +59,7 @@ describe('relet', () => {
 
   test('the beginning of a verb is understood as what was meant, and wrong usage names the help', () => {
     expect(run(['ge']).stderr).toContain("did you mean 'relet get'?");
-    expect(run(['apiserver', '--prot=1']).stderr).toContain("'relet apiserver --help' tells how it is used");
+    expect(run(['apiserver', '--prot=1']).stderr).toContain("See 'relet apiserver --help'.");
   });
 });
 

@@ -24,7 +24,7 @@ describe('relet node', () => {
       relet: { pid: running.process.pid },
       kubelet: { version: 'v1.32.1' },
     });
-    expect(shown.lastKnownGood).toContain('kube-system/configmaps/good');
+    expect(shown.lastKnownGood).toContain('kube-system/good/kubelet (version ');
     expect(node(place, 'use-local').stdout).toContain('use-local: done by relet');
     await rig.until('local', () => status(rig).active === undefined);
     expect(node(place, 'status').stdout).toMatch(/^held: +since .*: use-local/m);
@@ -42,11 +42,11 @@ describe('relet node', () => {
     await rig.until('active', () => status(rig).active !== undefined);
     running.process.kill('SIGTERM');
     await running.exit;
-    expect(node(place, 'use-local').stdout).toContain('it counts from its next start on');
+    expect(node(place, 'use-local').stdout).toContain('it takes effect at its next start');
     expect(readFileSync(join(place.dir, 'meta', 'assigned'), 'utf8')).toBe('');
     expect(node(place, 'status').stdout).toContain('relet:           not running');
     const nowhere = relet(['node', 'status', '--dynamic-config-dir=/nowhere']);
-    expect(nowhere).toMatchObject({ status: 2, stderr: expect.stringContaining('give the node') });
+    expect(nowhere).toMatchObject({ status: 2, stderr: expect.stringContaining('name the node') });
   });
 
   test('hold lets assignments pass by, and release follows the last of them', async () => {
@@ -96,7 +96,9 @@ describe('relet node', () => {
     first.process.kill('SIGTERM');
     await first.exit;
     for (const verb of ['hold', 'clear-verdict', 'release', 'hold'])
-      expect(node(place, verb).stdout).toBe(`${verb}: done; no relet runs here, it counts from its next start on\n`);
+      expect(node(place, verb).stdout).toBe(
+        `${verb}: done; relet is not running here, so it takes effect at its next start\n`,
+      );
     expect(existsSync(join(place.dir, 'meta', 'lock'))).toBe(false);
     const starts = first.starts().length;
     await rig.assign(null);
@@ -104,7 +106,7 @@ describe('relet node', () => {
     // Cleared: it is tried once more. Held: that it is no longer wanted is not followed.
     await until('rolled back again', () => second.output().includes('config rolled back'), second.output);
     expect(second.starts().slice(starts)[0]?.config).toContain('# exit 1');
-    expect(node(place, 'status').stdout).toMatch(/^assigned: +.*configmaps\/bad/m);
+    expect(node(place, 'status').stdout).toMatch(/^assigned: +\S+\/bad\/kubelet \(version \d+\)$/m);
     expect(node(place, 'release').stdout).toContain('release: done by relet');
     await rig.until('local', () => rig.config !== undefined && Object.keys(rig.config).length === 0);
   });

@@ -6,7 +6,6 @@ import { lockHolder } from './disk/lock.js';
 import type { Memory, Recorded } from './disk/memory.js';
 import type { Hold } from './hold.js';
 import type { Host } from './host/host.js';
-import { describe } from './source.js';
 
 export interface HostStatus {
   node: string;
@@ -44,15 +43,13 @@ export function readHostStatus(dir: string, memory: Memory, host: Host, files: F
     node: report?.node ?? '',
     relet: holder && { pid: holder.pid },
     kubelet: lives
-      ? { pid: process.pid, version: memory.kubelet.read()?.version ?? '', config: describe(child?.source) }
+      ? { pid: process.pid, version: memory.kubelet.read()?.version ?? '', config: shown(child?.source) }
       : undefined,
     assigned: recorded(memory.assigned()),
-    active: active
-      ? `${active.namespace}/${active.name}, UID: ${active.uid}, ResourceVersion: ${active.resourceVersion}`
-      : 'local config',
+    active: shown(active),
     lastKnownGood: recorded(memory.lastKnownGood()),
     trial: trial && { healthySeconds: Math.floor(trial.healthyMs / 1000), deaths: trial.deaths },
-    wayBack: wayBack && describe(wayBack),
+    wayBack: wayBack && shown(wayBack),
     error: report?.error,
     cause: report?.cause,
     warnings: report?.warnings ?? [],
@@ -68,5 +65,13 @@ export function readHostStatus(dir: string, memory: Memory, host: Host, files: F
 }
 
 function recorded(record: Recorded): string {
-  return 'source' in record ? describe(record.source) : `unreadable: ${record.broken.message}`;
+  return 'source' in record ? shown(record.source) : `unreadable: ${record.broken.message}`;
 }
+
+/** As `relet describe` shows it. */
+function shown(source: ShownSource | undefined): string {
+  if (source === undefined) return 'local config';
+  return `${source.namespace}/${source.name}/${source.kubeletConfigKey} (version ${source.resourceVersion})`;
+}
+
+type ShownSource = { namespace: string; name: string; kubeletConfigKey: string; resourceVersion?: string };

@@ -11,7 +11,7 @@ export function verb(name: string, description: string): Command {
   return new Command(name)
     .description(description)
     .exitOverride()
-    .showHelpAfterError(`'${name} --help' tells how it is used`)
+    .showHelpAfterError(`See '${name} --help'.`)
     .configureOutput({
       writeOut,
       outputError: (text) => printError(`relet: ${text.replace(/^error: /, '').trimEnd()}`),

@@ -7,7 +7,7 @@ import { printError } from './write-out.js';
 export function complain(error: unknown): number {
   if (!(error instanceof Error)) return report(error);
   // commander has printed its message already; its exit code is 0 when it was asked for help.
-  if (error.name === 'CommanderError') return (error as { exitCode?: number }).exitCode === 0 ? 0 : 2;
+  if (isOfCommander(error)) return error.exitCode === 0 ? 0 : 2;
   if (error.name === 'CannotRun') printError(`relet: ${error.message}`);
   else if (error.name === 'Interrupted') {
     printError(`relet: ${error.message}`);
@@ -17,6 +17,10 @@ export function complain(error: unknown): number {
   else return report(error);
   return 2;
 }
+
+/** By its code: a bundler renames the class, and with it the error. */
+const isOfCommander = (error: Error): error is Error & { exitCode: number } =>
+  String((error as { code?: unknown }).code).startsWith('commander.');
 
 function report(error: unknown): number {
   printError(

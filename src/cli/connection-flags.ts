@@ -32,14 +32,12 @@ export interface ConnectionOptions {
 const rarely: readonly (readonly [flags: string, description: string])[] = [
   ['--cluster <NAME>', 'cluster entry of the kubeconfig'],
   ['--user <NAME>', 'user entry of the kubeconfig'],
-  ['-s, --server <URL>', 'address of the API server'],
   ['--tls-server-name <NAME>', "name in the server's certificate"],
   ['--insecure-skip-tls-verify', "do not check the server's certificate"],
   ['--certificate-authority <FILE>', "authority of the server's certificate"],
   ['--client-certificate <FILE>', 'certificate to show'],
   ['--client-key <FILE>', 'its key'],
   ['--proxy-url <URL>', 'proxy to the server'],
-  ['--token <TOKEN>', 'bearer token'],
   ['--username <NAME>', 'for basic authentication'],
   ['--password <WORD>', 'for basic authentication'],
   ['--as-uid <UID>', 'uid to impersonate'],
@@ -55,6 +53,8 @@ export function addConnectionFlags(
     .option('-n, --namespace <NAME>', namespaceMeans)
     .option('--context <NAME>', 'context of the kubeconfig')
     .option('--kubeconfig <FILE>', 'default $KUBECONFIG, then ~/.kube/config')
+    .option('-s, --server <URL>', 'address of the API server')
+    .option('--token <TOKEN>', 'bearer token for the API server')
     .option('--as <USER>', 'user to impersonate')
     .option('--as-group <GROUP>', 'group to impersonate; may be repeated', collect)
     .addOption(
@@ -63,9 +63,9 @@ export function addConnectionFlags(
         .default(30_000, '30s'),
     )
     .addOption(
-      new Option('-v, --verbose [LEVEL]', 'say what is asked of the server (from 6 on)')
-        .argParser(parseLevel)
-        .preset('6'),
+      new Option('-v, --verbose [LEVEL]', 'print each request to the server; LEVEL 6 when left out').argParser(
+        parseLevel,
+      ),
     );
   for (const [flags, description] of rarely) command.addOption(new Option(flags, description).hideHelp());
 }
@@ -78,7 +78,7 @@ export function parseTime(text: string): number {
 }
 
 function parseLevel(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('A level is a number.');
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Must be a number.');
   return Number(text);
 }
 

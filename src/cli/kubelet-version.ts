@@ -28,6 +28,6 @@ export function parseKubeletVersion(text: string): KubeletVersion {
 }
 
 export const kubeletVersionOption = (): Option =>
-  new Option('--kubelet-version <VERSION>', `kubelet the config is meant for, 1.${oldestMinor} to 1.${newestMinor}`)
+  new Option('--kubelet-version <VERSION>', `kubelet version to check against, 1.${oldestMinor} to 1.${newestMinor}`)
     .argParser(parseKubeletVersion)
     .default(newestKnown, `1.${newestMinor}, the newest known`);

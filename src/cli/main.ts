@@ -18,7 +18,7 @@ const groups: Record<string, readonly Verb[]> = {
   'Without a cluster': [
     { name: 'up', summary: 'Run an API server and nodes on this machine', load: () => import('./up/up.js') },
     { name: 'down', summary: "Stop what 'relet up' runs", load: () => import('./up/down.js') },
-    { name: 'demo', summary: 'Watch the whole story in a minute', load: () => import('./up/demo.js') },
+    { name: 'demo', summary: 'Watch a guided tour of about a minute', load: () => import('./up/demo.js') },
     {
       name: 'config',
       summary: 'Check, explain and compare kubelet configuration',
@@ -26,26 +26,26 @@ const groups: Record<string, readonly Verb[]> = {
     },
   ],
   'Look at nodes': [
-    looking('get', 'The nodes and their configs at a glance'),
-    looking('describe', "Everything about one node's config, and the next step"),
+    looking('get', 'List nodes and their configs'),
+    looking('describe', "Show everything about one node's config, and the next step"),
     looking('view', "Print one of a node's configs"),
     looking('diff', 'Compare what a node runs with a file, a ConfigMap or another node'),
-    looking('history', 'Who changed a node, when, to what and why'),
+    looking('history', 'Show who changed a node, when, to what and why'),
     looking('wait', 'Wait until nodes run what they were assigned'),
-    looking('doctor', 'Look for what operators trip over, and tell the remedy'),
+    looking('doctor', 'Check for common problems and suggest fixes'),
   ],
   'Change nodes': [
     changing('edit', 'Change what a node is assigned, in an editor'),
     changing('set', 'Change fields of what nodes are assigned'),
     changing('push', 'Store a config as an immutable ConfigMap, named by its content'),
-    changing('assign', 'Point nodes at a stored config, one at a time'),
-    changing('reset', 'Let nodes go back to their local config'),
-    changing('undo', 'Take the last change of a node back'),
-    changing('gc', 'Remove ConfigMaps that no node uses'),
+    changing('assign', 'Assign a stored config to nodes, one at a time'),
+    changing('reset', 'Return nodes to their local config'),
+    changing('undo', 'Undo the last change of a node'),
+    changing('gc', 'Delete ConfigMaps that no node uses'),
   ],
   'On a host': [
     { name: 'kubelet', summary: 'Run the kubelet, with --dynamic-config-dir restored' },
-    { name: 'node', summary: 'See and steer this node, also without the API' },
+    { name: 'node', summary: 'Inspect and control this node, also without the API' },
   ],
   Servers: [
     {
@@ -89,19 +89,35 @@ function help(): string {
   const width = Math.max(...verbs.map(({ name }) => name.length));
   const line = ({ name, summary }: Verb) => `  ${name.padEnd(width)}  ${summary}\n`;
   const list = Object.entries(groups).map(([title, some]) => `${title}:\n${some.map(line).join('')}`);
-  return `relet changes kubelet configuration on a live Kubernetes cluster, without ever
-losing a node.
+  return `relet changes kubelet configuration on live Kubernetes nodes, and rolls back a
+config that a node cannot run.
 
 Usage: relet VERB [ARGUMENTS]
 
 ${list.join('\n')}
-'relet VERB --help' tells more about a verb, 'relet --version' the version.
+See 'relet VERB --help' for a verb, 'relet --version' for the version.
 `;
 }
 
+/** Verbs of kubectl and its kin, and where they are here. */
+const known: Record<string, string> = {
+  rollback: 'undo',
+  revert: 'undo',
+  rollout: "history', 'relet undo' or 'relet wait",
+  status: "get' or 'relet describe",
+  list: 'get',
+  ls: 'get',
+  apply: "push' and 'relet assign",
+  delete: 'reset',
+  explain: 'config explain',
+  validate: 'config validate',
+};
+
 function unknownVerb(word: string): void {
   const names = verbs.map(({ name }) => name);
-  const guess = nearest(word, names) ?? names.find((name) => name.startsWith(word));
+  const guess = Object.hasOwn(known, word)
+    ? known[word]
+    : (nearest(word, names) ?? names.find((name) => name.startsWith(word)));
   const hint = guess === undefined ? "'relet --help' lists the verbs" : `did you mean 'relet ${guess}'?`;
   printError(`relet: there is no verb '${word}'; ${hint}`);
   process.exitCode = 2;

@@ -1,6 +1,6 @@
 /** Text broken to fit. */
 import { describe, expect, test } from 'vitest';
-import { wrap, wrapLines } from './wrap.js';
+import { hanging, wrap, wrapLines } from './wrap.js';
 
 describe('wrap', () => {
   test('breaks at spaces so that no line is longer than the columns', () => {
@@ -17,5 +17,14 @@ describe('wrap', () => {
 
   test('each line keeps its own indent', () => {
     expect(wrapLines('a long line\n  and one below', 8)).toBe('a long\nline\n  and\n  one\n  below');
+  });
+
+  test('a line that hangs is broken on a terminal and whole in a pipe', () => {
+    const text = 'node-1: kube-system/a -> kube-system/b';
+    expect(hanging(text, { width: 24, columns: 24 })).toBe('node-1: kube-system/a ->\n    kube-system/b');
+    expect(hanging(text, { width: undefined, columns: 24 })).toBe(text);
+    expect(hanging('cause:  one two three', { width: 14, columns: 14 }, 8)).toBe(
+      'cause:  one\n        two\n        three',
+    );
   });
 });

@@ -23,3 +23,14 @@ export function wrapLines(text: string, columns: number): string {
   const lines = text.split('\n').map((line) => wrap(line.trimStart(), columns, /^ */.exec(line)![0]));
   return lines.join('\n');
 }
+
+/** A line that a program may read, so it is broken only on a terminal; what follows of it stands `indent` spaces further in. */
+export function hanging(
+  text: string,
+  { width, columns }: { width: number | undefined; columns: number },
+  indent = 4,
+): string {
+  if (width === undefined) return text;
+  const lead = text.slice(0, indent);
+  return lead + wrap(text.slice(indent), columns, ' '.repeat(indent)).slice(indent);
+}

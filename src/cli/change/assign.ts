@@ -8,6 +8,7 @@ import { findConfigMap, sourceOf } from '../config-maps.js';
 import { minorOf } from '../effective-config.js';
 import { selectNodes } from '../select-nodes.js';
 import { withSession } from '../session.js';
+import { hanging } from '../wrap.js';
 import { makeChanges } from './change.js';
 import { type ChangeVerbOptions, decline, isDryRun, refuseErrors, terminalFor } from './change-to.js';
 import { confirm } from './confirm.js';
@@ -44,7 +45,9 @@ export const assign = (word: string, names: string[], options: AssignVerbOptions
       const changes = nodes.filter((node) => !isThere(node)).map((node) => ({ node, to }));
       if (changes.length === 0) return makeChanges(session, 'assign', [], options, unchanged);
       for (const { node } of changes)
-        terminal.print(`${node.name}: ${sourceText(sourceName(node.configSource))} -> ${sourceText(source)}`);
+        terminal.print(
+          hanging(`${node.name}: ${sourceText(sourceName(node.configSource))} -> ${sourceText(source)}`, terminal),
+        );
       if (configMap.immutable !== true)
         terminal.print(
           'Note: this ConfigMap is not immutable: an edit of it restarts the kubelet of every node that uses it.',

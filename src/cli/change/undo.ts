@@ -8,6 +8,7 @@ import { CannotRun } from '../cannot-run.js';
 import { readPayload } from '../config-maps.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
+import { hanging } from '../wrap.js';
 import { makeChanges } from './change.js';
 import { type ChangeVerbOptions, decline, isDryRun, refuseErrors, terminalFor } from './change-to.js';
 import { confirm } from './confirm.js';
@@ -28,7 +29,7 @@ export const undo = (name: string, options: UndoOptions): Promise<void> =>
       if (target === now) session.terminal.print(`${node.name}: is assigned ${target} already, nothing to take back`);
       if (target === now) return makeChanges(session, 'undo', [], options, [node]);
       const { to, text } = await sourceFor(session, node, target);
-      session.terminal.print(`${node.name}: ${now} -> ${target}`);
+      session.terminal.print(hanging(`${node.name}: ${now} -> ${target}`, session.terminal));
       if (text === undefined) session.terminal.print(noDifferenceToLocal(session.terminal));
       else await showDifferencesTo(session, [node], text);
       if (!isDryRun(options) && !(await confirm(session, `Change ${node.name} back?`, options.yes)))

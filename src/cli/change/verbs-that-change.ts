@@ -25,14 +25,14 @@ export const changeCommands: Record<string, () => Command> = {
     withExamples(
       changing(
         verb('relet set', 'Change fields of what nodes are assigned.')
-          .argument('<WORD...>', 'nodes, and fields as FIELD=VALUE; FIELD- goes back to the default')
+          .argument('<NODE|FIELD=VALUE...>', 'nodes, and fields to set; FIELD- restores the default')
           .usage('[options] NODE...|--selector LABELS|--all FIELD=VALUE...'),
         ['many', 'name', 'key'],
       ).action(async (words, options) => (await import('./set.js')).set(words, options)),
       [
         ['relet set node-1 maxPods=150 evictionHard.memory.available=200Mi', 'two fields of one node'],
         ["relet set -l pool=blue containerLogMaxSize=50Mi --yes -m 'full disks'", 'many nodes, one at a time'],
-        ['relet set node-1 maxPods- clusterDNS=10.0.0.10,10.0.0.11 --dry-run=server', 'only try it'],
+        ['relet set node-1 maxPods- clusterDNS=10.0.0.10,10.0.0.11 --dry-run=server', 'only preview it'],
       ],
     ),
 
@@ -43,7 +43,7 @@ export const changeCommands: Record<string, () => Command> = {
         .option('--name <NAME>', 'before the hash', 'kubelet-config')
         .option('--key <KEY>', 'key in the ConfigMap', 'kubelet')
         .addOption(kubeletVersionOption())
-        .option('--no-validate', 'store it as it is')
+        .option('--no-validate', 'store it without validating it')
         .addOption(dryRunOption())
         .addOption(new Option('-o, --output <FORMAT>', 'name or json').choices(['name', 'json']))
         .action(async (file, options) => (await import('./push.js')).push(file, options)),
@@ -56,7 +56,7 @@ export const changeCommands: Record<string, () => Command> = {
   assign: () =>
     withExamples(
       changing(
-        verb('relet assign', 'Point nodes at a config that is stored already.')
+        verb('relet assign', 'Assign a stored config to nodes.')
           .argument('<CONFIGMAP>', 'NAME or NAMESPACE/NAME')
           .argument('[NODE...]', 'nodes')
           .option('--no-validate', 'leave validation to the node'),
@@ -70,7 +70,7 @@ export const changeCommands: Record<string, () => Command> = {
 
   reset: () =>
     withExamples(
-      changing(verb('relet reset', 'Let nodes go back to their local config.').argument('[NODE...]', 'nodes'), [
+      changing(verb('relet reset', 'Return nodes to their local config.').argument('[NODE...]', 'nodes'), [
         'many',
       ]).action(async (names, options) => (await import('./reset.js')).reset(names, options)),
       [['relet reset node-1', 'what the kubelet was installed with']],
@@ -79,13 +79,13 @@ export const changeCommands: Record<string, () => Command> = {
   undo: () =>
     withExamples(
       changing(
-        verb('relet undo', 'Take the last change of a node back.')
+        verb('relet undo', 'Undo the last change of a node.')
           .argument('<NODE>', 'node')
           .option('--to <NUMBER>', "go to what this revision of 'relet history' set", parseCount),
         [],
       ).action(async (name, options) => (await import('./undo.js')).undo(name, options)),
       [
-        ['relet undo node-1', 'twice takes the undoing back'],
+        ['relet undo node-1', 'run it twice to return to where you were'],
         ['relet undo node-1 --to 3', "to what revision 3 of 'relet history node-1' set"],
       ],
     ),
@@ -108,9 +108,10 @@ export const changeCommands: Record<string, () => Command> = {
 
 /** `--dry-run` alone means the client's, as with kubectl. */
 const dryRunOption = (): Option =>
-  new Option('--dry-run [HOW]', "preview only; 'server' also validates on the API server")
-    .choices(['none', 'client', 'server'])
-    .preset('client');
+  new Option(
+    '--dry-run [HOW]',
+    "preview only; 'server' also validates on the API server (client when left out)",
+  ).choices(['none', 'client', 'server']);
 
 function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command {
   if (parts.includes('many'))

@@ -31,7 +31,7 @@ const namesByArgument: Record<string, Names[]> = {
   NODE: ['nodes'],
   CONFIGMAP: ['configmaps'],
   OTHER: ['nodes', 'configmaps', 'files'],
-  WORD: ['nodes', 'settings'],
+  'NODE|FIELD=VALUE': ['nodes', 'settings'],
   FIELD: ['fields'],
 };
 

@@ -11,31 +11,31 @@ export function configVerb(): Command {
 
   config
     .command('validate')
-    .description('Check files as the kubelet of a version would, and foresee what would stop it at start')
+    .description('Check files as a given kubelet version would, and predict failures at startup')
     .argument('<FILE...>', "KubeletConfiguration or ConfigMap manifests, YAML or JSON; '-' is standard input")
     .addOption(kubeletVersionOption())
-    .option('--flag <NAME=VALUE>', 'kubelet flag laid over the file, as on the node; may be repeated', collect)
-    .option('--host <FILE>', 'what the host has (cgroup version, CPUs, files …), to settle what depends on it')
-    .option('--lenient', 'forgive unknown and duplicate fields, as the kubelet does')
+    .option('--flag <NAME=VALUE>', 'kubelet flag of the node, which wins over the file; may be repeated', collect)
+    .option('--host <FILE>', 'facts about the host (cgroup version, CPUs, files …) that the result depends on')
+    .option('--lenient', 'ignore unknown and duplicate fields, as the kubelet does')
     .addOption(oneOf('-o, --output <FORMAT>', 'how findings are written', ['text', 'json', 'github']))
-    .addHelpText('after', '\nEnds with 0 without errors, 1 with errors, 2 when it could not check.')
+    .addHelpText('after', '\nExit codes: 0 no errors, 1 errors, 2 could not check.')
     .action(async (files, options) => (await import('./validate.js')).validateFiles(files, options));
 
   config
     .command('explain')
-    .description('Tell what a field is, its default and versions, and what changing it on a live node needs')
+    .description('Show what a field is, its default and versions, and the impact of changing it on a live node')
     .argument('[FIELD]', 'path such as maxPods or logging.format, or part of one; all fields when left out')
     .addOption(kubeletVersionOption())
     .action(async (field, options) => (await import('./explain.js')).explain(field, options));
 
   config
     .command('diff')
-    .description('Compare two configs by meaning, defaults included, and tell what the change needs')
+    .description('Compare two configs by meaning, defaults included, and show the impact of the change')
     .argument('<A>', "file; '-' is standard input")
     .argument('<B>', 'file')
     .addOption(kubeletVersionOption())
     .addOption(oneOf('-o, --output <FORMAT>', 'how the difference is written', ['text', 'json']))
-    .addHelpText('after', '\nEnds with 0 when both mean the same, 1 when they differ, 2 if it cannot tell.')
+    .addHelpText('after', '\nExit codes: 0 no difference, 1 a difference, 2 could not compare.')
     .action(async (a, b, options) => (await import('./diff.js')).diffFiles(a, b, options));
 
   config

@@ -43,7 +43,7 @@ describe('text', () => {
     ],
     [
       { verdict: 'accepted', startup: 'ok' },
-      'a.yaml: kubelet 1.32 would forgive this, relet does only with --lenient, 1 warning',
+      'a.yaml: kubelet 1.32 would ignore this; use --lenient to do the same, 1 warning',
     ],
   ] as const)('%j ends with: %s', (part, last) => {
     expect(

@@ -2,7 +2,7 @@
 import type { Finding } from '../../config/model.js';
 import { oneLine } from '../../visible-text.js';
 import type { Terminal } from '../terminal.js';
-import { wrap } from '../wrap.js';
+import { hanging, wrap } from '../wrap.js';
 
 /** The result for one document, in the form that `-o json` prints. */
 export interface Report {
@@ -22,7 +22,7 @@ export function asText(reports: Report[], terminal: Terminal): string {
   return reports
     .flatMap((report) => [
       ...report.findings.map((finding) => block(report.file, finding, terminal)),
-      summary(report, terminal),
+      hanging(summary(report, terminal), terminal),
     ])
     .join('\n');
 }
@@ -44,7 +44,7 @@ function summary(report: Report, { paint }: Terminal): string {
   if (verdict !== 'accepted') return paint.red(`${file}: ${kubelet} would refuse it (${verdict})${tail}`);
   if (startup === 'fails') return paint.red(`${file}: ${kubelet} would accept it and then fail to start${tail}`);
   if (findings.length > warnings)
-    return paint.red(`${file}: ${kubelet} would forgive this, relet does only with --lenient${tail}`);
+    return paint.red(`${file}: ${kubelet} would ignore this; use --lenient to do the same${tail}`);
   return paint.green(`${file}: fine for ${kubelet}${tail}`);
 }
 

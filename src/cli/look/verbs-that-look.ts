@@ -10,7 +10,7 @@ export const lookCommands: Record<string, () => Command> = {
         .argument('[NODE...]', 'nodes; all when left out')
         .option('-o, --output <FORMAT>', 'wide, json, yaml, name, jsonpath=…, custom-columns=…')
         .option('-l, --selector <LABELS>', 'only nodes with these labels, as in pool=blue')
-        .option('-w, --watch', 'go on, and print what changes')
+        .option('-w, --watch', 'keep watching and print changes')
         .option('--sort-by <WHAT>', 'name, state, age, version, assigned, active, error or a JSONPath')
         .option('--no-headers', 'print no titles')
         .option('--show-labels', 'print labels in the last column')
@@ -39,11 +39,11 @@ export const lookCommands: Record<string, () => Command> = {
         .option('--assigned', 'what it was assigned')
         .option('--active', 'what it runs, without flags')
         .option('--last-known-good', 'what it falls back to')
-        .option('--local', 'its own file; only the host has it, this tells where')
+        .option('--local', 'its own file; only the host has it, so this prints where to look')
         .action(async (name, options) => (await import('./view.js')).view(name, options)),
       [
         ['relet view node-1', 'what its kubelet runs with now'],
-        ['relet view node-1 --last-known-good > good.yaml', 'what it would go back to'],
+        ['relet view node-1 --last-known-good > good.yaml', 'what it would fall back to'],
       ],
     ),
 
@@ -54,7 +54,7 @@ export const lookCommands: Record<string, () => Command> = {
         .argument('[OTHER]', 'file, ConfigMap or other node; what the node was assigned when left out')
         .option('--key <KEY>', 'key of the ConfigMap')
         .addOption(oneOf('-o, --output <FORMAT>', 'how the difference is written', ['text', 'json']))
-        .addHelpText('after', '\nEnds with 0 when both mean the same, 1 when they differ, 2 if it cannot tell.')
+        .addHelpText('after', '\nExit codes: 0 no difference, 1 a difference, 2 could not compare.')
         .action(async (name, other, options) => (await import('./diff.js')).diff(name, other, options)),
       [
         ['relet diff node-1 kubelet.yaml', 'with a file'],
@@ -88,21 +88,21 @@ export const lookCommands: Record<string, () => Command> = {
         .option('--all', 'all nodes')
         .addHelpText(
           'after',
-          '\nEnds with 0 when all have reached it, 1 when one never will as it is (refused,\nrolled back), 2 when it could not look, 3 when the time is over.',
+          '\nExit codes: 0 all nodes got there, 1 a node cannot get there (refused or rolled\nback), 2 could not run, 3 timed out.',
         )
         .action(async (names, options) => (await import('./wait.js')).wait(names, options)),
       [
         ['relet wait node-1 --for=lastKnownGood --timeout=15m', 'until its trial is over'],
-        ['relet wait --all --for=ok', 'until the whole fleet is well'],
+        ['relet wait --all --for=ok', 'until the whole fleet is healthy'],
       ],
     ),
 
   doctor: () =>
     withExamples(
-      verb('relet doctor', 'Look for what operators trip over, and tell the remedy. Changes nothing.')
-        .argument('[NODE]', 'look at this node alone')
+      verb('relet doctor', 'Check for common problems and suggest fixes. Changes nothing.')
+        .argument('[NODE]', 'check only this node')
         .addOption(oneOf('-o, --output <FORMAT>', 'how it is written', ['text', 'json']))
-        .addHelpText('after', '\nExit codes: 0 no errors, 1 errors, 2 no errors but something could not be checked.')
+        .addHelpText('after', '\nExit codes: 0 no errors, 1 errors, 2 could not check everything.')
         .action(async (name, options) => (await import('../doctor/doctor.js')).doctor(name, options)),
       [
         ['relet doctor', 'the cluster and all nodes'],
@@ -125,6 +125,6 @@ export function withExamples(command: Command, examples: readonly (readonly [lin
 }
 
 export function parseCount(text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('A whole number from 1 on is meant.');
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('Must be a whole number of at least 1.');
   return Number(text);
 }

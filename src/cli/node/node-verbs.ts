@@ -13,7 +13,8 @@ import { createLog } from '../../log.js';
 import { oneLine } from '../../visible-text.js';
 import { CannotRun } from '../cannot-run.js';
 import { oneOf, runVerb, verb } from '../command-line.js';
-import { openTerminal } from '../terminal.js';
+import { openTerminal, type Terminal } from '../terminal.js';
+import { hanging } from '../wrap.js';
 import { printError, writeOut } from '../write-out.js';
 
 interface DirOption {
@@ -27,22 +28,22 @@ const defaultDir = '/var/lib/kubelet/dynamic-config';
 const patienceMs = 20_000;
 
 export async function run(args: string[]): Promise<void> {
-  const node = verb('relet node', 'See and steer this node on the host itself; needs no API');
+  const node = verb('relet node', 'Inspect and control this node on the host; needs no API');
   const add = (name: string, description: string) =>
     node
       .command(name)
       .description(description)
-      .option('--dynamic-config-dir <dir>', "the node's directory", defaultDir);
-  add('status', 'What runs here, and why')
-    .addOption(oneOf('-o, --output <format>', 'how to print it', ['text', 'json']))
+      .option('--dynamic-config-dir <DIR>', "the node's directory", defaultDir);
+  add('status', 'Show what runs here, and why')
+    .addOption(oneOf('-o, --output <FORMAT>', 'how to print it', ['text', 'json']))
     .action((options: DirOption & { output: string }) => showStatus(options));
   view(add('view', 'Print a config as the kubelet gets it'));
   const ask = (name: string, description: string, request: Request) =>
     add(name, description).action((options: DirOption) => order(options, request));
-  ask('use-local', 'Go back to the local config and stay there (release lets go)', { verb: 'use-local', ...who() });
-  ask('clear-verdict', 'Forget failed trials: what failed may be tried again', { verb: 'clear-verdict' });
-  add('hold', 'Follow no new assignment; what runs goes on')
-    .option('--why <text>', 'a word to whoever comes next', 'asked for on the host')
+  ask('use-local', "Use the local config until 'release'", { verb: 'use-local', ...who() });
+  ask('clear-verdict', 'Forget failed trials, so that the same config is tried again', { verb: 'clear-verdict' });
+  add('hold', "Ignore new assignments until 'release'; the running config stays")
+    .option('-m, --why <TEXT>', 'a reason, shown in status', 'asked for on the host')
     .action((options: DirOption & { why: string }) => order(options, { verb: 'hold', why: options.why, ...who() }));
   ask('release', 'Follow assignments again', { verb: 'release' });
   await runVerb(node, args);
@@ -56,17 +57,18 @@ function who(): { who?: string } {
 
 function open({ dynamicConfigDir: dir }: DirOption): { dir: string; memory: Memory } {
   if (realFiles.stat(join(dir, 'meta'))?.isDirectory() !== true)
-    throw new CannotRun(`${dir} is no directory of relet's: give the node's with --dynamic-config-dir`);
+    throw new CannotRun(`${dir} is not a dynamic config directory of relet; name the node's with --dynamic-config-dir`);
   return { dir, memory: new Memory(dir, log) };
 }
 
 function showStatus(options: DirOption & { output: string }): void {
   const { dir, memory } = open(options);
   const status = readHostStatus(dir, memory, host, realFiles);
-  writeOut(options.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : asText(status));
+  const terminal = openTerminal();
+  terminal.print(options.output === 'json' ? JSON.stringify(status, null, 2) : asText(status, terminal));
 }
 
-function asText(status: HostStatus): string {
+function asText(status: HostStatus, terminal: Terminal): string {
   const { relet, kubelet, trial, held } = status;
   const lines: [string, string | undefined][] = [
     ['node', status.node || undefined],
@@ -76,7 +78,7 @@ function asText(status: HostStatus): string {
     ['active', status.active],
     ['last known good', status.lastKnownGood],
     ['way back', status.wayBack],
-    ['on trial', trial && `healthy for ${trial.healthySeconds} s, died ${trial.deaths} times`],
+    ['on trial', trial && `healthy for ${trial.healthySeconds} s, ${trial.deaths} crashes`],
     ['error', status.error],
     ['cause', status.cause],
     ...status.warnings.map((warning): [string, string] => ['warning', warning]),
@@ -85,8 +87,10 @@ function asText(status: HostStatus): string {
     ['reported', reportedText(status)],
   ];
   return lines
-    .map(([name, value]) => (value === undefined ? '' : `${`${name}:`.padEnd(17)}${oneLine(value)}\n`))
-    .join('');
+    .flatMap(([name, value]) =>
+      value === undefined ? [] : hanging(`${name}:`.padEnd(17) + oneLine(value), terminal, 17),
+    )
+    .join('\n');
 }
 
 function reportedText({ changedAt, reportedAt }: HostStatus): string | undefined {
@@ -97,7 +101,7 @@ function reportedText({ changedAt, reportedAt }: HostStatus): string | undefined
 
 function view(command: Command): void {
   command
-    .argument('[which]', 'assigned, last-known-good or active', 'active')
+    .argument('[CONFIG]', 'assigned, last-known-good or active', 'active')
     .action((which: string, options: DirOption) => {
       const { memory } = open(options);
       const sources: Record<string, () => ReturnType<typeof sourceOf>> = {
@@ -106,7 +110,7 @@ function view(command: Command): void {
         active: () => memory.child.read()?.source,
       };
       if (!Object.hasOwn(sources, which))
-        throw new CannotRun(`'${which}' is none of ${Object.keys(sources).join(', ')}`);
+        throw new CannotRun(`there is no config '${which}'; choose one of ${Object.keys(sources).join(', ')}`);
       const source = sources[which]!();
       if (source === undefined)
         return printError(`relet: ${which} is the local config: see the kubelet's own --config and flags`);
@@ -127,7 +131,7 @@ async function order(options: DirOption, request: Request): Promise<void> {
     const lock = takeLock({ path, host, files: realFiles });
     obey(memory, request, new Date());
     lock.release();
-    writeOut(`${request.verb}: done; no relet runs here, it counts from its next start on\n`);
+    writeOut(`${request.verb}: done; relet is not running here, so it takes effect at its next start\n`);
     return;
   }
   memory.request.write(request);
@@ -135,9 +139,7 @@ async function order(options: DirOption, request: Request): Promise<void> {
   const deadline = systemClock.monotonic() + patienceMs;
   while (realFiles.stat(join(dir, 'meta', 'request')) !== undefined) {
     if (systemClock.monotonic() > deadline)
-      throw new CannotRun(
-        `relet (pid ${holder.pid}) has not answered within ${patienceMs / 1000} s; its log says what it does`,
-      );
+      throw new CannotRun(`relet (pid ${holder.pid}) has not answered within ${patienceMs / 1000} s; see its log`);
     await systemClock.sleep(50);
   }
   writeOut(`${request.verb}: done by relet (pid ${holder.pid})\n`);

@@ -22,7 +22,7 @@ export async function run(args: string[]): Promise<void> {
     .option('--fast', 'at full speed, without pauses for reading')
     .addHelpText(
       'after',
-      '\nUses a directory of its own and deletes it. Exits with 1 if a step did not work as\ndescribed.',
+      '\nUses a directory of its own and deletes it. Exits with 1 if a step did not\nwork as described.',
     )
     .action(({ fast }: { fast?: boolean }) => demo(!fast && isTerminal()));
   await runVerb(command, args);
