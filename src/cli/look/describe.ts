@@ -51,13 +51,13 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
     ['Active', exact('active')],
     ['Last known good', exact('lastKnownGood')],
     ['State', paintState(stateText(node, nowMs), terminal.paint)],
-    ['Held', node.held && heldText(node.held)],
+    ['Held', node.held && (heldText(node.held).slice('held '.length) || 'yes')],
     ['Error', status.error],
     ['Cause', known.cause],
     [
       'ConfigOK',
       condition &&
-        `${condition.status} for ${ageOf(condition.since, nowMs)}: ${condition.message}; ${condition.reason}`,
+        `${condition.status} for ${ageOf(condition.since, nowMs)}: ${condition.message.replace(/\.$/, '')}; ${condition.reason}`,
     ],
     ['Pinned by flags', known.pinned.map(({ path }) => path).join(', ') || undefined],
   ];
