@@ -1,11 +1,14 @@
 /** What happens while a change is under way: nothing that it needs is taken from it. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Judge } from '../src/agent/judge/judging.js';
 import { simpleJudge } from './agent-rig.js';
 import { createClusterRig } from './cluster-rig.js';
 
 describe('a config that is being judged', () => {
-  test('is not tidied away while the one that runs settles', async () => {
+  /** A node that runs one config, and judges a second until it is told the answer. */
+  const whileJudging = async () => {
     let [onAsked, onAnswer] = [() => {}, () => {}];
     const asked = new Promise<void>((resolve) => (onAsked = resolve));
     const answer = new Promise<void>((resolve) => (onAnswer = resolve));
@@ -28,11 +31,86 @@ describe('a config that is being judged', () => {
     await rig.until('first', () => rig.config?.active?.configMap?.name === 'first');
     await rig.createConfigMap('second', { kubelet: rig.node.config('eventRecordQPS: 2') });
     await rig.point('second');
+    return { rig, asked, answer: onAnswer };
+  };
+
+  test('is not tidied away while the one that runs settles', async () => {
+    const { rig, asked, answer } = await whileJudging();
     await asked;
     // Looks again at what runs, and tidies.
+    await rig.node.ask({ verb: 'clear-verdict' });
+    answer();
+    await rig.until('second', () => rig.config?.active?.configMap?.name === 'second');
+    expect(rig.node.log()).not.toContain('config cannot run');
+  });
+
+  test('keeps the copy that is made for it meanwhile', async () => {
+    const { rig, asked, answer } = await whileJudging();
+    await asked;
+    const copy = join(rig.node.memory.convertedDir, 'copy.json');
+    mkdirSync(rig.node.memory.convertedDir, { recursive: true });
+    writeFileSync(copy, '{}');
+    await rig.node.ask({ verb: 'clear-verdict' });
+    expect(existsSync(copy)).toBe(true);
+    answer();
+    await rig.until('second', () => rig.config?.active?.configMap?.name === 'second');
+    // Nobody uses it.
+    await rig.node.ask({ verb: 'clear-verdict' });
+    expect(existsSync(copy)).toBe(false);
+  });
+
+  test('keeps its checkpoint also before it is judged, while the version of the kubelet is asked', async () => {
+    let [onAsked, onAnswer] = [() => {}, () => {}];
+    const asked = new Promise<void>((resolve) => (onAsked = resolve));
+    const answer = new Promise<void>((resolve) => (onAnswer = resolve));
+    let replaced = false;
+    const rig = await createClusterRig({
+      node: {
+        host: (host) => ({
+          ...host,
+          fingerprint: (path) => `${host.fingerprint(path)}${replaced}`,
+          async ask(command, timeoutMs) {
+            const output = await host.ask(command, timeoutMs);
+            if (!replaced) return output;
+            onAsked();
+            await answer;
+            return output;
+          },
+        }),
+      },
+    });
+    await rig.createConfigMap('first', { kubelet: rig.node.config() });
+    await rig.point('first');
+    await rig.until('first', () => rig.config?.active?.configMap?.name === 'first');
+    replaced = true;
+    await rig.createConfigMap('second', { kubelet: rig.node.config('eventRecordQPS: 2') });
+    await rig.point('second');
+    await asked;
+    replaced = false;
     await rig.node.ask({ verb: 'clear-verdict' });
     onAnswer();
     await rig.until('second', () => rig.config?.active?.configMap?.name === 'second');
     expect(rig.node.log()).not.toContain('config cannot run');
+  });
+});
+
+describe('the config that a reset replaces', () => {
+  test.each([
+    ['is kept as the previous config if it was healthy', '# good', true],
+    ['is not kept if it never was', '# unhealthy', false],
+  ])('%s', async (_name, order, isKept) => {
+    const rig = await createClusterRig();
+    await rig.until('first status', () => rig.config !== undefined);
+    await rig.createConfigMap('it', { kubelet: rig.node.config(order) });
+    await rig.point('it');
+    await rig.node.until('started', () => rig.node.starts().at(-1)?.configFile !== undefined);
+    if (isKept) await rig.until('active', () => rig.config?.active?.configMap?.name === 'it');
+    // Local crashes, so that the previous config is needed.
+    rig.node.breakLocal('# exit 1');
+    await rig.assign(null);
+    await rig.node.until('rolled back', () => rig.node.log().split('blame=config').length > 3);
+    const starts = rig.node.starts().length;
+    await rig.node.until('another start', () => rig.node.starts().length > starts);
+    expect(rig.node.starts().at(-1)?.configFile?.includes('checkpoints')).toBe(isKept);
   });
 });
