@@ -43,7 +43,7 @@ const mostWaitingEvents = 100;
 const flushMs = 2000;
 /** How long a fresh assignment may be forbidden before that is an error. */
 const permissionPatienceMs = 5000;
-/** The controller needs two writes for a grant, some 50 to 100 ms: a retry soon after is worth more than few requests. */
+/** The controller needs two writes for a grant, 100 ms and more: asking often then costs less than asking late. */
 const permissionRetryMs = (waitedMs: number) => Math.max(40, waitedMs / 4) * (0.5 + 0.5 * Math.random());
 
 export class ApiSide {
