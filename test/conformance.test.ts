@@ -342,11 +342,14 @@ describe.each(['Node', 'NodeConfig'] as const)('edits in place, through a %s', (
     const starts = rig.node.starts().length;
     await rig.deleteConfigMap('gone');
     await expectState(rig, { assigned: first, active: first, error: download });
-    expect(rig.condition).toMatchObject({
-      status: 'False',
-      message: `using current (UID: "${first.uid}")`,
-      reason: 'failed to sync, reason: failed to download ConfigMap with name "gone" from namespace "kube-system"',
-    });
+    const reported = {
+      Node: {
+        message: `using current (UID: "${first.uid}")`,
+        reason: 'failed to sync, reason: failed to download ConfigMap with name "gone" from namespace "kube-system"',
+      },
+      NodeConfig: { message: 'The ConfigMap cannot be read from the API server.', reason: 'DownloadFailed' },
+    };
+    expect(rig.condition).toMatchObject({ status: 'False', ...reported[through] });
     const second = exact(await rig.createConfigMap('gone', { kubelet: rig.node.config() }));
     await expectState(rig, { assigned: second, active: second });
     // Repaired: equal bytes under a new uid move the record, not the kubelet.
