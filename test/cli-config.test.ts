@@ -57,6 +57,22 @@ describe('relet', () => {
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
 
+  test.each([
+    ['evictionHard.memory.available', 'evictionHard'],
+    ['--max-pods', 'maxPods'],
+  ])('config explain %s is about %s', (word, field) => {
+    expect(run(['config', 'explain', word]).stdout).toMatch(new RegExp(`^FIELD +${field} `));
+  });
+
+  test('a verb of kubectl is answered with the one of relet', () => {
+    expect(run(['rollback']).stderr).toContain("did you mean 'relet undo'?");
+    expect(run(['status']).stderr).toContain("did you mean 'relet get' or 'relet describe'?");
+  });
+
+  test('relet node TAB offers its verbs', () => {
+    expect(run(['__complete', 'node', 'use']).stdout).toMatch(/^use-local\t.*\n:4\n$/);
+  });
+
   test('the beginning of a verb is understood as what was meant, and wrong usage names the help', () => {
     expect(run(['ge']).stderr).toContain("did you mean 'relet get'?");
     expect(run(['apiserver', '--prot=1']).stderr).toContain("See 'relet apiserver --help'.");

@@ -8,6 +8,7 @@ import { changeCommands } from '../change/verbs-that-change.js';
 import { configVerb } from '../config/config.js';
 import { addConnectionFlags } from '../connection-flags.js';
 import { lookCommands } from '../look/verbs-that-look.js';
+import { nodeVerbs } from '../node/node-verb-names.js';
 import { writeOut } from '../write-out.js';
 import { type Answer, noFiles, noSpace, wanted } from './complete-words.js';
 
@@ -47,6 +48,11 @@ async function answer(words: string[], verbs: readonly KnownVerb[]): Promise<Ans
     return fitting(
       last,
       configVerb().commands.map((sub) => ({ word: sub.name(), what: sub.description() })),
+    );
+  if (first === 'node' && rest.length === 1)
+    return fitting(
+      last,
+      nodeVerbs.map(([word, what]) => ({ word, what })),
     );
   const target = first === 'config' ? configVerb().commands.find((sub) => sub.name() === rest[0]) : command;
   if (target === undefined) return { suggestions: [], directive: 0 };

@@ -24,6 +24,8 @@ export function configVerb(): Command {
   config
     .command('explain')
     .description('Show what a field is, its default and versions, and the impact of changing it on a live node')
+    // A flag of the kubelet is a name of its field.
+    .allowUnknownOption()
     .argument('[FIELD]', 'path such as maxPods or logging.format, or part of one; all fields when left out')
     .addOption(kubeletVersionOption())
     .action(async (field, options) => (await import('./explain.js')).explain(field, options));

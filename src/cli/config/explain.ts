@@ -40,9 +40,14 @@ function find(wanted: string): Field | undefined {
     fieldAt(wanted) ??
     fields.find(({ path }) => path.toLowerCase() === lower) ??
     fields.find(({ flag }) => flag === wanted.replace(/^--/, '')) ??
-    (sameEnd.length === 1 ? sameEnd[0] : undefined)
+    (sameEnd.length === 1 ? sameEnd[0] : undefined) ??
+    mapWith(lower)
   );
 }
+
+/** `evictionHard.memory.available`, as `relet set` takes it, is a key of the map evictionHard. */
+const mapWith = (lower: string): Field | undefined =>
+  fields.find(({ path, goType }) => goType.startsWith('map[') && lower.startsWith(`${path.toLowerCase()}.`));
 
 /** Fields whose path, flag or description holds every word. */
 function search(wanted: string): Field[] {

@@ -16,6 +16,7 @@ import { oneOf, runVerb, verb } from '../command-line.js';
 import { openTerminal, type Terminal } from '../terminal.js';
 import { hanging } from '../wrap.js';
 import { printError, writeOut } from '../write-out.js';
+import { type NodeVerb, nodeVerbs } from './node-verb-names.js';
 
 interface DirOption {
   dynamicConfigDir: string;
@@ -29,23 +30,22 @@ const patienceMs = 20_000;
 
 export async function run(args: string[]): Promise<void> {
   const node = verb('relet node', 'Inspect and control this node on the host; needs no API');
-  const add = (name: string, description: string) =>
+  const add = (name: NodeVerb) =>
     node
       .command(name)
-      .description(description)
+      .description(nodeVerbs.find(([known]) => known === name)![1])
       .option('--dynamic-config-dir <DIR>', "the node's directory", defaultDir);
-  add('status', 'Show what runs here, and why')
+  add('status')
     .addOption(oneOf('-o, --output <FORMAT>', 'how to print it', ['text', 'json']))
     .action((options: DirOption & { output: string }) => showStatus(options));
-  view(add('view', 'Print a config as the kubelet gets it'));
-  const ask = (name: string, description: string, request: Request) =>
-    add(name, description).action((options: DirOption) => order(options, request));
-  ask('use-local', "Use the local config until 'release'", { verb: 'use-local', ...who() });
-  ask('clear-verdict', 'Forget failed trials, so that the same config is tried again', { verb: 'clear-verdict' });
-  add('hold', "Ignore new assignments until 'release'; the running config stays")
+  view(add('view'));
+  const ask = (name: NodeVerb, request: Request) => add(name).action((options: DirOption) => order(options, request));
+  ask('use-local', { verb: 'use-local', ...who() });
+  ask('clear-verdict', { verb: 'clear-verdict' });
+  add('hold')
     .option('-m, --why <TEXT>', 'a reason, shown in status', 'asked for on the host')
     .action((options: DirOption & { why: string }) => order(options, { verb: 'hold', why: options.why, ...who() }));
-  ask('release', 'Follow assignments again', { verb: 'release' });
+  ask('release', { verb: 'release' });
   await runVerb(node, args);
 }
 

@@ -1,0 +1,12 @@
+/** The verbs of `relet node`, apart from their work: completion names them without loading the agent. */
+
+export const nodeVerbs = [
+  ['status', 'Show what runs here, and why'],
+  ['view', 'Print a config as the kubelet gets it'],
+  ['use-local', "Use the local config until 'release'"],
+  ['clear-verdict', 'Forget failed trials, so that the same config is tried again'],
+  ['hold', "Ignore new assignments until 'release'; the running config stays"],
+  ['release', 'Follow assignments again'],
+] as const;
+
+export type NodeVerb = (typeof nodeVerbs)[number][0];
