@@ -55,6 +55,8 @@ describe('relet view and diff', () => {
     for (const which of ['--assigned', '--active', '--last-known-good'])
       expect(await cluster.relet(['view', 'b-1', which])).toEqual({ status: 0, stdout: text, stderr: '' });
     expect((await cluster.relet(['view', 'b-1'])).stdout).toMatch(/^maxPods: 125$/m);
+    const asJson = await cluster.relet(['view', 'b-1', '--assigned', '-o', 'json']);
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ kind: 'KubeletConfiguration', maxPods: 125 });
   });
 
   test('what the API does not have is said, with the way to it', async () => {
@@ -93,6 +95,13 @@ describe('relet view and diff', () => {
 });
 
 describe('relet wait', () => {
+  test('-o json gives one object, and nothing else on standard output', async () => {
+    const { stdout } = await cluster.relet(['wait', 'b-1', 'b-3', '--for=ok', '-o', 'json']);
+    const { nodes: waited, ...rest } = JSON.parse(stdout);
+    expect(rest).toEqual({ apiVersion: 'cli.relet.dev/v1', kind: 'WaitResult', for: 'ok' });
+    expect(waited).toEqual(['b-1', 'b-3'].map((node) => ({ node, state: 'active', reached: true })));
+  });
+
   test('0 when it is so, with the words of kubectl', async () => {
     expect(await cluster.relet(['wait', 'b-1', '--for=lastKnownGood'])).toEqual({
       status: 0,

@@ -14,3 +14,19 @@ describe('the sentence about a node that does not run what it is assigned', () =
     expect(stateSentence(node)).toContain('the restart of its kubelet is delayed until 2026-03-01T12:00:32Z');
   });
 });
+
+describe('a node that does not run yet what it is assigned', () => {
+  const source = { configMap: { namespace: 'relet-system', name: 'b', kubeletConfigKey: 'kubelet' } };
+
+  test('is not said to restart before it has accepted it', () => {
+    const words = stateSentence(configuredNode('n', { configSource: source }));
+    expect(words).toContain('waiting for permission to read the ConfigMap');
+    expect(words).not.toContain('restarting');
+  });
+
+  test('is restarting when it has accepted it', () => {
+    const assigned = { configMap: { ...source.configMap, uid: 'u', resourceVersion: '1' } };
+    const words = stateSentence(configuredNode('n', { configSource: source, status: { assigned } }));
+    expect(words).toContain('its kubelet is restarting');
+  });
+});

@@ -1,7 +1,7 @@
 /** A node's state in a full sentence, and what to do next. Pure. */
 
 import { sourceText } from '../../api/config-history.js';
-import { configState, errorKind, sourceName } from '../../api/config-state.js';
+import { configState, errorKind, sameReference, sourceName } from '../../api/config-state.js';
 import type { HeldState } from '../../api/node-config.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 
@@ -51,5 +51,8 @@ function waiting(node: ConfiguredNode, wanted: string, following: string): strin
   if (node.status.error !== undefined && errorKind(node.status.error) === 'crashing')
     return `Its kubelet crashed and is started again. If it keeps crashing, the node falls back by itself. The kubelet's own lines in the log on the host show the cause.`;
   if (following !== '') return `It is assigned ${wanted} and does not run it yet.${following}`;
-  return `It is assigned ${wanted} and does not run it yet: its kubelet restarts, or the node is cut off from the API. 'relet wait ${node.name} --for=active' waits for it; if it takes long, look at relet's log on the host.`;
+  const wait = `Wait for it with 'relet wait ${node.name} --for=active'`;
+  if (sameReference(sourceName(node.configSource), sourceName(node.status.assigned)))
+    return `It has accepted ${wanted} and does not run it yet: its kubelet is restarting. ${wait}.`;
+  return `It is assigned ${wanted} and has not accepted it yet: it may be fetching or validating it, waiting for permission to read the ConfigMap, or cut off from the API. ${wait}; if it takes long, 'relet doctor ${node.name}' looks for the reason.`;
 }

@@ -40,6 +40,7 @@ export const lookCommands: Record<string, () => Command> = {
         .option('--active', 'what it runs, without flags')
         .option('--last-known-good', 'what it falls back to')
         .option('--local', 'its own file; only the host has it, so this prints where to look')
+        .addOption(new Option('-o, --output <FORMAT>', 'json').choices(['json']))
         .action(async (name, options) => (await import('./view.js')).view(name, options)),
       [
         ['relet view node-1', 'what its kubelet runs with now'],
@@ -86,6 +87,7 @@ export const lookCommands: Record<string, () => Command> = {
         .addOption(new Option('--timeout <TIME>', 'give up after').argParser(parseTime).default(300_000, '5m'))
         .option('-l, --selector <LABELS>', 'nodes with these labels')
         .option('--all', 'all nodes')
+        .addOption(new Option('-o, --output <FORMAT>', 'json: the state of each node').choices(['json']))
         .addHelpText(
           'after',
           '\nExit codes: 0 all nodes got there, 1 a node cannot get there (refused or rolled\nback), 2 could not run, 3 timed out.',

@@ -2,12 +2,14 @@
 
 import { sourceText } from '../../api/config-history.js';
 import { sameExactSource, sourceName } from '../../api/config-state.js';
+import { encode } from '../../config/encode.js';
 import { isNotFound } from '../../kube/api-error.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
 import { readPayload } from '../config-maps.js';
+import { readWritten } from '../config-text.js';
 import type { ConnectionOptions } from '../connection-flags.js';
-import { readEffective } from '../effective-config.js';
+import { minorOf, readEffective } from '../effective-config.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 
@@ -19,6 +21,7 @@ export interface ViewOptions extends ConnectionOptions {
   lastKnownGood?: boolean;
   local?: boolean;
   effective?: boolean;
+  output?: 'json';
 }
 
 export const view = (name: string, options: ViewOptions): Promise<void> =>
@@ -28,7 +31,8 @@ export const view = (name: string, options: ViewOptions): Promise<void> =>
     );
     if (asked.length > 1) throw new CannotRun('one config at a time: keep one of the options');
     const node = await session.references.get(nodeName(name), { signal: session.signal });
-    session.terminal.printDocument(await textOf(session, node, asked[0] ?? 'effective'));
+    const text = await textOf(session, node, asked[0] ?? 'effective');
+    session.terminal.printDocument(options.output === 'json' ? encode(readWritten(text, minorOf(node))) : text);
   });
 
 const onHost: Record<'assigned' | 'active' | 'lastKnownGood', string> = {

@@ -3,6 +3,7 @@ import { configState } from '../../api/config-state.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
 import { type Goal, reaches } from '../change/change-progress.js';
+import { terminalFor } from '../change/change-to.js';
 import { withState } from '../change/change-words.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { checkSelector, nodeName } from '../select-nodes.js';
@@ -16,6 +17,8 @@ export interface WaitOptions extends ConnectionOptions {
   timeout: number;
   selector?: string;
   all?: boolean;
+  /** The result goes to standard output for a program. */
+  output?: 'json';
 }
 
 export const wait = (words: string[], options: WaitOptions): Promise<void> => {
@@ -23,7 +26,7 @@ export const wait = (words: string[], options: WaitOptions): Promise<void> => {
   const ways = [names.length > 0, options.selector !== undefined, options.all === true].filter(Boolean).length;
   if (ways !== 1) throw new CannotRun('name the nodes to wait for, or choose them with --selector or --all');
   if (options.selector !== undefined) checkSelector(options.selector);
-  return withSession(options, (session) => waitFor(session, [...new Set(names)], options));
+  return withSession(options, (session) => waitFor(session, [...new Set(names)], options), terminalFor(options));
 };
 
 /** Why the wait is over; a node is one that never will reach it. */
@@ -48,6 +51,7 @@ async function waitFor(session: Session, names: string[], options: WaitOptions):
     clearTimeout(timer);
     signal.removeEventListener('abort', onInterrupt);
   }
+  if (options.output === 'json') session.terminal.printDocument(JSON.stringify(lookout.result(), null, 2));
   conclude(lookout.signal.reason as End, lookout, options);
 }
 
@@ -55,6 +59,7 @@ async function waitFor(session: Session, names: string[], options: WaitOptions):
 class Lookout {
   readonly waiting = new Map<string, ConfiguredNode>();
   failure: unknown;
+  readonly #seen = new Map<string, ConfiguredNode>();
   readonly #reached = new Set<string>();
   readonly #over = new AbortController();
   #isLate = false;
@@ -97,12 +102,24 @@ class Lookout {
 
   next(node: ConfiguredNode): void {
     if (!this.#isMeant(node)) return;
+    this.#seen.set(node.name, node);
     const answer = reaches(node, this.options.for);
     if (answer === 'never') this.end(node);
     else if (answer === 'not yet') {
       this.waiting.set(node.name, node);
       this.#reached.delete(node.name);
     } else this.#reach(node.name);
+  }
+
+  /** docs/cli.md describes it. */
+  result(): object {
+    const nodes = [...this.#seen.values()].map((node) => ({
+      node: node.name,
+      state: configState(node),
+      reached: this.#reached.has(node.name),
+      ...(node.status.error !== undefined && { message: whyNever(node) }),
+    }));
+    return { apiVersion: 'cli.relet.dev/v1', kind: 'WaitResult', for: this.options.for, nodes };
   }
 
   #reach(name: string): void {
