@@ -1,3 +1,4 @@
+/** Directories that are made on demand, and paths where none can be. */
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
