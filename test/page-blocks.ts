@@ -89,6 +89,7 @@ const volatile: [RegExp, string][] = [
   [/(?<=pid )\d+/, '\\d+'],
   // Nodes become Ready in any order.
   [/node-\d(?= +Ready after)/, 'node-\\d'],
+  [/\b\d+m\d+s\b/, '\\d+m\\d+s'],
   [/\b\d+(?:\.\d+)? ?s\b/, '[\\dm.]+ ?s'],
   [/ {2,}/, ' +'],
 ];
