@@ -66,6 +66,23 @@ describe('relet __complete', () => {
     expect((await complete('set', 'node-1', 'maxPods=1')).words).toEqual([]);
   });
 
+  test('keys of a map and values of a field', async () => {
+    const keys = await complete('set', 'node-1', 'evictionHard.m');
+    expect(keys).toEqual({ words: ['evictionHard.memory.available='], directive: ':6' });
+    const values = await complete('set', 'node-1', 'cpuManagerPolicy=');
+    expect(values).toEqual({ words: ['cpuManagerPolicy=none', 'cpuManagerPolicy=static'], directive: ':4' });
+  });
+
+  test('files beside nodes, for what compares a node with a file', async () => {
+    mkdirSync(join(cluster.dir, 'keep'), { recursive: true });
+    writeFileSync(join(cluster.dir, 'keep', 'other.json'), '{}');
+    writeFileSync(join(cluster.dir, 'keep', 'notes.txt'), '');
+    expect((await complete('diff', 'node-1', 'k')).words).toEqual(['k.yaml', 'keep/']);
+    expect((await complete('diff', 'node-1', 'keep/')).words).toEqual(['keep/other.json']);
+    expect((await complete('diff', 'node-1', '')).words).toEqual(expect.arrayContaining(['node-1', 'k.yaml']));
+    expect(await complete('config', 'diff', '')).toEqual({ words: [], directive: ':0' });
+  });
+
   test('files are left to the shell', async () => {
     expect(await complete('push', '')).toEqual({ words: [], directive: ':0' });
   });
@@ -81,9 +98,13 @@ describe('the scripts', () => {
     const script = `
       source <(relet completion bash)
       try() { COMP_LINE="$1"; COMP_POINT=\${#1}; _relet; echo "\${COMPREPLY[*]}"; }
-      try 'relet descr'; try 'relet describe '; try 'relet wait --for=la'; try 'relet set node-1 maxPo'`;
+      try 'relet descr'; try 'relet describe '; try 'relet wait --for=la'; try 'relet set node-1 maxPo'
+      try 'relet set node-1 cpuManagerPolicy='; try 'relet set node-1 evictionHard.me'`;
     const { stdout, stderr } = spawnSync('bash', ['-c', script], { env: env(), encoding: 'utf8' });
-    expect({ stdout, stderr }).toEqual({ stdout: 'describe\nnode-1 node-2\nlastKnownGood\nmaxPods=\n', stderr: '' });
+    expect({ stdout, stderr }).toEqual({
+      stdout: 'describe\nnode-1 node-2\nlastKnownGood\nmaxPods=\nnone static\nevictionHard.memory.available=\n',
+      stderr: '',
+    });
   });
 
   test.skipIf(needs('zsh').isMissing)(`zsh reads it and completes with it${needs('zsh').note}`, () => {

@@ -1,41 +1,11 @@
 /** A JSON Schema (draft 7) of KubeletConfiguration for one minor, so that editors complete and check the file. */
 import { entryOf } from './catalogue.js';
+import { choicesOf, gateNamesOf } from './choices.js';
 import { defaultOf, fieldAt } from './fields.js';
-import { gateAt, gatesOf } from './gates.js';
 import { childPath, knownMinor, type Minor } from './model.js';
 import { type ScalarType, type Shape, type StructShape, shapeOf } from './shape.js';
 
 export type JsonSchema = { [keyword: string]: unknown };
-
-/** Values that make sense to the kubelet, where it takes only a few; an empty text counts as unset. */
-const choices: Record<string, (minor: Minor) => string[]> = {
-  'authorization.mode': () => ['AlwaysAllow', 'Webhook'],
-  cgroupDriver: () => ['cgroupfs', 'systemd'],
-  configMapAndSecretChangeDetectionStrategy: () => ['Get', 'Cache', 'Watch'],
-  cpuManagerPolicy: () => ['none', 'static'],
-  'enforceNodeAllocatable[]': (minor) => [
-    'none',
-    'pods',
-    'system-reserved',
-    ...(minor >= 32 ? ['system-reserved-compressible'] : []),
-    'kube-reserved',
-    ...(minor >= 32 ? ['kube-reserved-compressible'] : []),
-  ],
-  hairpinMode: () => ['promiscuous-bridge', 'hairpin-veth', 'none'],
-  imagePullCredentialsVerificationPolicy: () => [
-    'NeverVerify',
-    'NeverVerifyPreloadedImages',
-    'NeverVerifyAllowlistedImages',
-    'AlwaysVerify',
-  ],
-  'logging.format': () => ['text', 'json'],
-  memoryManagerPolicy: () => ['None', 'Static'],
-  'memorySwap.swapBehavior': (minor) => (minor < 30 ? ['LimitedSwap', 'UnlimitedSwap'] : ['NoSwap', 'LimitedSwap']),
-  memoryReservationPolicy: () => ['None', 'TieredReservation'],
-  'registerWithTaints[].effect': () => ['NoSchedule', 'PreferNoSchedule', 'NoExecute'],
-  topologyManagerPolicy: () => ['none', 'best-effort', 'restricted', 'single-numa-node'],
-  topologyManagerScope: () => ['container', 'pod'],
-};
 
 export function jsonSchema(minor: Minor): JsonSchema {
   const known = knownMinor(minor);
@@ -79,7 +49,7 @@ function shapeSchema(shape: Shape, path: string, minor: Minor): JsonSchema {
     case 'map':
       return mapSchema(shape.value, path, minor);
     case 'scalar': {
-      const allowed = choices[path]?.(minor);
+      const allowed = choicesOf(path, minor);
       if (allowed !== undefined) return { type: 'string', enum: path.includes('[]') ? allowed : ['', ...allowed] };
       const { type, ...bounds } = scalarSchemas[shape.type];
       return { type: shape.pointer ? [type, 'null'].flat() : type, ...bounds };
@@ -90,8 +60,7 @@ function shapeSchema(shape: Shape, path: string, minor: Minor): JsonSchema {
 function mapSchema(value: Shape, path: string, minor: Minor): JsonSchema {
   if (path !== 'featureGates')
     return { type: ['object', 'null'], additionalProperties: shapeSchema(value, `${path}{}`, minor) };
-  const groups = ['AllAlpha', 'AllBeta'].filter((group) => gateAt(group, minor) !== undefined);
-  const gates = [...groups, ...gatesOf(minor)].map((gate) => [gate, { type: 'boolean' }]);
+  const gates = gateNamesOf(minor).map((gate) => [gate, { type: 'boolean' }]);
   return { type: ['object', 'null'], additionalProperties: false, properties: Object.fromEntries(gates) };
 }
 

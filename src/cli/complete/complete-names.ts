@@ -7,6 +7,8 @@ import { kubeconfigPaths, loadKubeconfig } from '../../kube/kubeconfig.js';
 import { configMaps, namespaces, nodes, type ResourceType } from '../../kube/resource-type.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { withSession } from '../session.js';
+import { configFiles } from './complete-files.js';
+import { settingsFor } from './complete-settings.js';
 import type { Names, Suggestion } from './complete-words.js';
 
 /** A person waits with a finger on the key. */
@@ -33,7 +35,7 @@ async function namesOfKind(kind: Names, typed: string, options: Record<string, s
     case 'fields':
       return fieldsOf(newestMinor).map(({ path, goType }) => ({ word: path, what: goType }));
     case 'settings':
-      return typed.includes('=') ? [] : settings();
+      return settingsFor(typed, newestMinor);
     case 'contexts': {
       const { paths } = kubeconfigPaths({ explicit: options.kubeconfig, env: process.env });
       return [...loadKubeconfig(paths, { readYaml: readPlain }).contexts.keys()].map((word) => ({ word }));
@@ -45,15 +47,8 @@ async function namesOfKind(kind: Names, typed: string, options: Record<string, s
     case 'configmaps':
       return listNames(configMaps, options, `${configLabel}=true`);
     case 'files':
-      return [];
+      return configFiles(typed);
   }
-}
-
-/** What `relet set` can set by one word: all but structs and what stands in lists. */
-function settings(): Suggestion[] {
-  return fieldsOf(newestMinor)
-    .filter(({ path, goType }) => goType !== '{}' && !path.includes('[]'))
-    .map(({ path, goType }) => ({ word: `${path}=`, what: goType }));
 }
 
 interface Metadata {

@@ -68,7 +68,7 @@ async function answer(words: string[], verbs: readonly KnownVerb[]): Promise<Ans
       const { namesOf } = await import('./complete-names.js');
       const found = await namesOf(want.of, want.typed, want.options);
       const { suggestions, directive } = fitting(want.typed, found, want.before);
-      const open = suggestions.some(({ word }) => word.endsWith('='));
+      const open = suggestions.some(({ word }) => /[=./]$/.test(word));
       return { suggestions, directive: (want.of.includes('files') ? 0 : directive) | (open ? noSpace : 0) };
     }
   }

@@ -7,7 +7,7 @@ import { reservation } from './reservations.js';
 
 const giga = 1_000_000_000n;
 
-const cpuOptions: Record<string, Option> = {
+export const cpuOptions: Record<string, Option> = {
   'full-pcpus-only': { stages: [22, 23, 33], kind: 'bool' },
   'distribute-cpus-across-numa': { stages: [23, 33, Infinity], kind: 'bool' },
   'align-by-socket': { stages: [25, Infinity, Infinity], kind: 'bool' },

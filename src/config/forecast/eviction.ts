@@ -18,6 +18,9 @@ const signals: Record<string, Minor> = {
   'containerfs.inodesFree': 29,
 };
 
+export const evictionSignals = (minor: Minor): string[] =>
+  Object.keys(signals).filter((name) => signals[name]! <= minor);
+
 export function foreseeEviction(outlook: Outlook): void {
   const { judged } = outlook;
   for (const map of ['evictionHard', 'evictionSoft'] as const)
@@ -38,9 +41,7 @@ function isSignal(outlook: Outlook, map: string, signal: string): boolean {
       ? `${signal} is an eviction signal only since 1.${since}`
       : `${quote(signal)} is no eviction signal`,
     says: `unsupported eviction signal ${signal}`,
-    remedy: `use one of ${Object.keys(signals)
-      .filter((name) => signals[name]! <= outlook.judged.minor)
-      .join(', ')}`,
+    remedy: `use one of ${evictionSignals(outlook.judged.minor).join(', ')}`,
   });
   return false;
 }

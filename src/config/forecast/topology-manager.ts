@@ -3,7 +3,7 @@ import { quote } from '../rules/go-text.js';
 import { foreseeOptions, type Option } from './manager-options.js';
 import type { Outlook } from './outlook.js';
 
-const topologyOptions: Record<string, Option> = {
+export const topologyOptions: Record<string, Option> = {
   'prefer-closest-numa-nodes': { stages: [26, 28, 32], kind: 'bool' },
   'max-allowable-numa-nodes': { stages: [31, 31, 35], kind: 'numa-count' },
 };
