@@ -278,6 +278,13 @@ describe('relet config diff', () => {
     expect(run(['config', 'diff', good, spelled, '--kubelet-version', '1.32'])).toMatchObject({ status: 0 });
   });
 
+  test('an empty file stands for the defaults of the version', () => {
+    const spelledOut = file('defaults.yaml', `${header}maxPods: 110\n`);
+    expect(run(['config', 'diff', '/dev/null', spelledOut, '--kubelet-version', '1.32'])).toMatchObject({ status: 0 });
+    const { status, stdout } = run(['config', 'diff', '/dev/null', good, '--kubelet-version', '1.32']);
+    expect({ status, stdout }).toMatchObject({ status: 1, stdout: expect.stringContaining('- 110\n    + 60') });
+  });
+
   test('a difference ends with 1 and tells what it needs', () => {
     const other = file('other.yaml', `${header}maxPods: 50\ncpuManagerPolicy: static\nkubeReserved: {cpu: 500m}\n`);
     const { status, stdout } = run(['config', 'diff', good, other, '--kubelet-version', '1.32']);

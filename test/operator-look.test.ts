@@ -94,6 +94,24 @@ describe('relet view and diff', () => {
   });
 });
 
+describe('relet diff of a node whose flags pin a field', () => {
+  test('does not predict a change of that field', async () => {
+    file('flagged.yaml', `${header}maxPods: 99\npodsPerCore: 7\n`);
+    const { status, stdout } = await cluster.relet(['diff', 'pinned', 'flagged.yaml']);
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^podsPerCore {2}restart$/m);
+    expect(stdout).not.toMatch(/^maxPods {2}/m);
+    expect(stdout).toMatch(/pin these fields, so they do not change:\n {4}maxPods: runs with 60, \+\+\+ has 99$/m);
+    const { stdout: json } = await cluster.relet(['diff', 'pinned', 'flagged.yaml', '-o', 'json']);
+    expect(JSON.parse(json)).toContainEqual(expect.objectContaining({ path: 'maxPods', pinnedByFlag: true }));
+  });
+
+  test('ends with 0 where only pinned fields differ from what is assigned', async () => {
+    const { status, stdout } = await cluster.relet(['diff', 'pinned']);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining('runs with 60, +++ has 70') });
+  });
+});
+
 describe('relet wait', () => {
   test('-o json gives one object, and nothing else on standard output', async () => {
     const { stdout } = await cluster.relet(['wait', 'b-1', 'b-3', '--for=ok', '-o', 'json']);

@@ -12,6 +12,8 @@ export interface Difference extends Impact {
   path: string;
   from: unknown;
   to: unknown;
+  /** A flag of the node's kubelet wins over the config, so this will not change. */
+  pinnedByFlag?: true;
 }
 
 export function withImpact({ path, before, after }: Change, minor: Minor): Difference {
@@ -38,7 +40,7 @@ export function differencesAsText(differences: Difference[], { columns, paint }:
   return `${blocks.join('\n')}\n\n${wrap(total, columns)}`;
 }
 
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (value === undefined || value === null) return 'not set';
   return typeof value === 'string' && value !== ''
     ? oneLine(value)

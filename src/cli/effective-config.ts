@@ -15,10 +15,16 @@ export function minorOf({ kubeletVersion }: Pick<ConfiguredNode, 'kubeletVersion
   return parseMinor(kubeletVersion) ?? newestMinor;
 }
 
+interface Effective {
+  text: string;
+  /** Where the kubelet could be asked. */
+  running?: KubeletConfig;
+}
+
 /** Throws when neither way leads there, with the reason and what to do. */
-export async function readEffective(session: Session, node: ConfiguredNode): Promise<{ text: string }> {
+export async function readEffective(session: Session, node: ConfiguredNode): Promise<Effective> {
   const configz = await askConfigz(session, node);
-  if (!(configz instanceof ApiError)) return { text: asYaml(configz.document) };
+  if (!(configz instanceof ApiError)) return { text: asYaml(configz.document), running: configz.document };
   const active = await readActive(session, node);
   if (active === undefined) throw unreadable(node, configz);
   return { text: active.text };

@@ -19,6 +19,22 @@ function findingsOf(text: string, minor = 32, strict = true) {
 describe('every finding carries its place', () => {
   test.each([
     ['an unknown field', 'maxPod: 5\n', 'maxPod', 3, 1, 'unknown field "maxPod": did you mean "maxPods"?'],
+    [
+      'a field that lies deeper',
+      'swapBehavior: NoSwap\n',
+      'swapBehavior',
+      3,
+      1,
+      'unknown field "swapBehavior": did you mean "memorySwap.swapBehavior"?',
+    ],
+    [
+      'the Go name of a field that lies deeper',
+      'logging: {Format: json}\n',
+      'logging.Format',
+      3,
+      11,
+      'unknown field "Format": did you mean "format"?',
+    ],
     ['the Go name of a field', 'MaxPods: 5\n', 'MaxPods', 3, 1, 'unknown field "MaxPods": did you mean "maxPods"?'],
     ['nothing near', 'frobnicate: 5\n', 'frobnicate', 3, 1, 'unknown field "frobnicate"'],
     [

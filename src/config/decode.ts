@@ -4,10 +4,10 @@ import type { Duplicate } from '../api/go-yaml/compose.js';
 import { convertAlpha, isAlpha } from './alpha.js';
 import { decodeFields, type FieldsResult, type StrictNote } from './decode-fields.js';
 import { DocumentError, type Identity, identify, notRegistered, readDocument } from './document.js';
-import { fieldAt } from './fields.js';
+import { fieldAt, fieldsOf } from './fields.js';
 import { type Finding, type KubeletConfig, knownMinor, type Minor, type Position, type Positions } from './model.js';
 import { shapeOf } from './shape.js';
-import { nearest } from './suggest.js';
+import { deeper, nearest } from './suggest.js';
 
 export interface DecodeOptions {
   minor: Minor;
@@ -138,9 +138,14 @@ function unknownField({ path, name, within }: StrictNote, minor: Minor, mayGuess
   const unknown = `unknown field ${goQuote(name)}`;
   if (known !== undefined && known.first > minor) return `${unknown}: it came with 1.${known.first}`;
   if (known !== undefined) return `${unknown}: it went after 1.${known.last}`;
-  const guess = mayGuess && within && nearest(name, within.fields.keys());
-  return !guess ? unknown : `${unknown}: did you mean ${goQuote(guess)}?`;
+  if (!mayGuess) return unknown;
+  const near = within && nearest(name, within.fields.keys());
+  const paths = near?.toLowerCase() === name.toLowerCase() ? [] : deeper(name, pathsOf(minor));
+  const guesses = paths.length > 0 || near === undefined ? paths : [near];
+  return guesses.length === 0 ? unknown : `${unknown}: did you mean ${guesses.map(goQuote).join(' or ')}?`;
 }
+
+const pathsOf = (minor: Minor): string[] => fieldsOf(minor).map(({ path }) => path);
 
 function ignored(at: Position): Finding {
   const message = 'the kubelet reads the first document only; what begins here has no effect';

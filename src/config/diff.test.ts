@@ -27,6 +27,18 @@ describe('what is a difference', () => {
       { clusterDomain: '1024Mi' },
       [{ path: 'clusterDomain', before: '1Gi', after: '1024Mi' }],
     ],
+    [
+      'a socket by its path, with or without the scheme and the link /var/run',
+      { containerRuntimeEndpoint: 'unix:///var/run/containerd/containerd.sock', imageServiceEndpoint: '/run/a.sock' },
+      { containerRuntimeEndpoint: '/run/containerd/containerd.sock', imageServiceEndpoint: 'unix:///var/run/a.sock' },
+      [],
+    ],
+    [
+      'another socket',
+      { containerRuntimeEndpoint: 'unix:///run/a.sock' },
+      { containerRuntimeEndpoint: 'unix:///run/b.sock' },
+      [{ path: 'containerRuntimeEndpoint', before: 'unix:///run/a.sock', after: 'unix:///run/b.sock' }],
+    ],
     ['an empty list is no list', { clusterDNS: [] }, {}, []],
     [
       'the order of a map is none',

@@ -32,7 +32,9 @@ function childOf(path: string, key: string): string {
   return fieldAt(field) !== undefined ? field : `${path}{}`;
 }
 
-type Meaning = 'duration' | 'quantity' | 'text';
+type Meaning = 'duration' | 'quantity' | 'socket' | 'text';
+
+const sockets = ['containerRuntimeEndpoint', 'imageServiceEndpoint'];
 
 const quantityMaps = ['kubeReserved', 'systemReserved', 'evictionHard', 'evictionSoft', 'evictionMinimumReclaim'];
 const quantities = ['containerLogMaxSize', 'reservedMemory[].limits{}', ...quantityMaps.map((map) => `${map}{}`)];
@@ -40,6 +42,7 @@ const quantities = ['containerLogMaxSize', 'reservedMemory[].limits{}', ...quant
 /** Several fields are text to Go and hold a duration or a quantity all the same. */
 function meaningOf(path: string): Meaning {
   if (path === 'evictionSoftGracePeriod{}') return 'duration';
+  if (sockets.includes(path)) return 'socket';
   if (quantities.includes(path)) return 'quantity';
   const goType = fieldAt(path)?.goType;
   return goType === 'Duration' ? 'duration' : goType === 'Quantity' ? 'quantity' : 'text';
@@ -48,10 +51,17 @@ function meaningOf(path: string): Meaning {
 function sameScalars(a: unknown, b: unknown, meaning: Meaning): boolean {
   if (meaning === 'text')
     return typeof a !== 'object' && typeof b !== 'object' && String(a) === String(b) && typeof a === typeof b;
+  if (meaning === 'socket') return socketOf(a) === socketOf(b);
   const read = meaning === 'duration' ? durationOf : quantityOf;
   const [x, y] = [read(a), read(b)];
   return x === undefined || y === undefined ? String(a) === String(b) : x === y;
 }
+
+/** The kubelet takes a path for a unix socket, and /var/run is a link to /run on every Linux that it runs on. */
+const socketOf = (value: unknown): string =>
+  String(value)
+    .replace(/^unix:\/\//, '')
+    .replace(/^\/var\/run\//, '/run/');
 
 /** A number is nanoseconds (logging.flushFrequency). */
 function durationOf(value: unknown): bigint | undefined {

@@ -35,6 +35,9 @@ describe('a setting', () => {
 
   test.each([
     ['maxPds=150', "kubelet 1.32 has no field 'maxPds'; did you mean 'maxPods'?"],
+    ['swapBehavior=LimitedSwap', "did you mean 'memorySwap.swapBehavior'?"],
+    ['x509.clientCAFile=/a', "did you mean 'authentication.x509.clientCAFile'?"],
+    ['enabled=true', "did you mean 'authentication.webhook.enabled' or 'authentication.anonymous.enabled'?"],
     ['logging.formt=json', "did you mean 'logging.format'?"],
     ['maxPods.x=1', 'maxPods has no fields of its own'],
     ['maxPods=many', "maxPods: 'many' is no whole number"],

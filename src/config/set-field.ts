@@ -3,9 +3,10 @@
  * new value as a person types it, read by the field's type. Pure.
  */
 import { setOwn } from './copy.js';
+import { fieldsOf } from './fields.js';
 import { type KubeletConfig, knownMinor, type Minor } from './model.js';
 import { type ScalarShape, type Shape, type StructShape, shapeOf } from './shape.js';
-import { nearest } from './suggest.js';
+import { deeper, nearest } from './suggest.js';
 
 /** The words make no sense for this kubelet; the message says what would. */
 export class FieldWordError extends Error {
@@ -71,9 +72,16 @@ function findField(name: string, minor: Minor): { path: string[]; shape: Shape }
 function unknownField(name: string, path: string[], word: string, shape: Shape, minor: Minor): FieldWordError {
   if (shape.kind !== 'struct')
     return new FieldWordError(`there is no field '${name}': ${path.join('.')} has no fields of its own, set it whole`);
-  const guess = nearest(word, shape.fields.keys());
+  const guesses = deeper(
+    name,
+    fieldsOf(minor).map((field) => field.path),
+  );
+  const guess = guesses.length > 0 ? undefined : nearest(word, shape.fields.keys());
+  if (guess !== undefined) guesses.push([...path, guess].join('.'));
   const hint =
-    guess === undefined ? "'relet config explain' lists them" : `did you mean '${[...path, guess].join('.')}'?`;
+    guesses.length === 0
+      ? "'relet config explain' lists them"
+      : `did you mean ${guesses.map((path) => `'${path}'`).join(' or ')}?`;
   return new FieldWordError(`kubelet 1.${minor} has no field '${name}'; ${hint}`);
 }
 

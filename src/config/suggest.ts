@@ -1,5 +1,12 @@
 /** "Did you mean": the known name nearest to one that is not known. */
 
+/** `memorySwap.swapBehavior` for `swapBehavior`: paths of fields that lie deeper than the name was written, at most three. */
+export function deeper(name: string, paths: Iterable<string>): string[] {
+  const end = `.${name.toLowerCase()}`;
+  const found = [...paths].filter((path) => path.toLowerCase().endsWith(end) && !path.includes('[]'));
+  return found.length > 3 ? [] : found;
+}
+
 /** Undefined when nothing is near enough to be meant. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   const wanted = name.toLowerCase();

@@ -6,7 +6,7 @@ import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { CannotRun } from '../cannot-run.js';
 import { type Difference, differencesAsText, withImpact } from '../change-text.js';
 import { minorOf } from '../effective-config.js';
-import { isWithin, pinnedNow } from '../look/pinned-fields.js';
+import { isPinned, pinnedNow } from '../look/pinned-fields.js';
 import type { Session } from '../session.js';
 import type { Terminal } from '../terminal.js';
 import { wrap } from '../wrap.js';
@@ -102,9 +102,7 @@ async function notesOn(
 ): Promise<string[]> {
   const notes = failed === undefined ? [] : [`this replaces ${failed.source}, which was ${failed.state}.`];
   const pinned = running === undefined ? [] : await pinnedNow(session, node, running);
-  const inVain = differences
-    .map(({ path }) => path)
-    .filter((path) => pinned.some((field) => isWithin(path, field.path)));
+  const inVain = differences.map(({ path }) => path).filter((path) => isPinned(path, pinned));
   if (inVain.length > 0)
     notes.push(`a flag of the kubelet pins ${inVain.join(', ')}; this change will have no effect.`);
   notes.push(...more);

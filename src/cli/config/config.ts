@@ -33,7 +33,7 @@ export function configVerb(): Command {
   config
     .command('diff')
     .description('Compare two configs by meaning, defaults included, and show the impact of the change')
-    .argument('<A>', "file; '-' is standard input")
+    .argument('<A>', "file; '-' is standard input, an empty file such as /dev/null stands for the defaults")
     .argument('<B>', 'file')
     .addOption(kubeletVersionOption())
     .addOption(oneOf('-o, --output <FORMAT>', 'how the difference is written', ['text', 'json']))

@@ -36,12 +36,14 @@ export async function readConfigDocuments(file: string): Promise<ConfigDocument[
   return payloads.map(({ label, ...rest }) => ({ ...rest, file, name: sole ? file : `${file}#${label}` }));
 }
 
-/** The one config in a file; several are an error, since the verb would not know which is meant. */
+const defaultsOnly = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+/** The one config in a file, to compare it; several are an error. An empty file stands for the kubelet's defaults. */
 export async function readConfigDocument(file: string): Promise<ConfigDocument> {
   const [document, ...others] = await readConfigDocuments(file);
   if (document === undefined || others.length > 0)
     throw new CannotRun(`${file}: holds ${others.length + 1} configs; split the file, one config is compared with one`);
-  return document;
+  return document.text.trim() === '' ? { ...document, text: defaultsOnly } : document;
 }
 
 const readText = (file: string): string => readBytes(file).toString('utf8');

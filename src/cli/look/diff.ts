@@ -3,16 +3,19 @@ import { existsSync } from 'node:fs';
 import { DecodeError } from '../../config/decode.js';
 import { isNotFound } from '../../kube/api-error.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { oneLine } from '../../visible-text.js';
 import { CannotRun } from '../cannot-run.js';
 import { differencesOf } from '../change/preview.js';
-import { differencesAsJson, differencesAsText } from '../change-text.js';
+import { type Difference, differencesAsJson, differencesAsText, shown } from '../change-text.js';
 import { readConfigDocument } from '../config/documents.js';
 import { findConfigMap } from '../config-maps.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { minorOf, readEffective } from '../effective-config.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
-import { filledIn } from './pinned-fields.js';
+import type { Terminal } from '../terminal.js';
+import { wrap } from '../wrap.js';
+import { filledIn, isPinned, pinnedNow } from './pinned-fields.js';
 import { textOf } from './view.js';
 
 export interface DiffOptions extends ConnectionOptions {
@@ -24,20 +27,36 @@ export const diff = (name: string, other: string | undefined, options: DiffOptio
   withSession(options, async (session) => {
     const { terminal } = session;
     const node = await session.references.get(nodeName(name), { signal: session.signal });
-    const { text } = await readEffective(session, node);
+    const { text, running } = await readEffective(session, node);
     const against = other === undefined ? await assignedText(session, node) : await textFor(session, other, options);
-    const differences = compare(text, against, node);
+    const pinned = running === undefined || against.runs ? [] : await pinnedNow(session, node, running);
+    const differences = compare(text, against, node).map((difference) =>
+      isPinned(difference.path, pinned) ? { ...difference, pinnedByFlag: true as const } : difference,
+    );
+    const changing = differences.filter(({ pinnedByFlag }) => !pinnedByFlag);
     if (options.output === 'json') terminal.print(differencesAsJson(differences));
     else {
       terminal.print(terminal.paint.bold(`--- ${node.name}, as it runs\n+++ ${against.title}`));
-      terminal.print(differencesAsText(differences, terminal));
+      terminal.print(differencesAsText(changing, terminal));
+      const kept = differences.filter(({ pinnedByFlag }) => pinnedByFlag);
+      if (kept.length > 0) terminal.print(pinnedText(kept, terminal));
     }
-    process.exitCode = differences.length === 0 ? 0 : 1;
+    process.exitCode = changing.length === 0 ? 0 : 1;
   });
+
+function pinnedText(kept: Difference[], { columns }: Terminal): string {
+  const lines = kept.map(({ path, from, to }) => `${oneLine(path)}: runs with ${shown(from)}, +++ has ${shown(to)}`);
+  return [
+    `\n${wrap('Flags of the kubelet pin these fields, so they do not change:', columns)}`,
+    ...lines.map((line) => wrap(line, columns, '    ')),
+  ].join('\n');
+}
 
 interface Other {
   title: string;
   text: string;
+  /** It is what another node runs, with the flags of that node. */
+  runs?: true;
 }
 
 function compare(text: string, { text: other, title }: Other, node: ConfiguredNode) {
@@ -66,7 +85,7 @@ async function textFor(session: Session, word: string, { key }: DiffOptions): Pr
   });
   const fromNode = async (name: string) => {
     const node = await session.references.get(nodeName(name), { signal: session.signal });
-    return { title: `${name}, as it runs`, text: (await readEffective(session, node)).text };
+    return { title: `${name}, as it runs`, text: (await readEffective(session, node)).text, runs: true as const };
   };
   const fromFile = async (path: string) => ({ title: path, text: (await readConfigDocument(path)).text });
   if (prefix !== undefined) return prefix.startsWith('no') ? fromNode(rest!) : fromConfigMap(rest!);

@@ -29,8 +29,12 @@ export function pinnedFields(text: string, running: KubeletConfig, minor: Minor)
 }
 
 /** Whether a change at this path, `evictionHard[memory.available]`, is one of that field. */
-export const isWithin = (path: string, field: string): boolean =>
+const isWithin = (path: string, field: string): boolean =>
   path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`);
+
+/** Of what would change, what a flag keeps as it is. */
+export const isPinned = (path: string, pinned: readonly PinnedField[]): boolean =>
+  pinned.some((field) => isWithin(path, field.path));
 
 /** Where the node does not tell, known only while a ConfigMap is active and the API still has that version of it. */
 export async function pinnedNow(
