@@ -152,7 +152,7 @@ NODE_NAME=node-1
 step 'A config that passes every check and kills the kubelet: a port that is taken, by the metrics of relet itself'
 config_map killer kubelet "$(jq '.port = 10269' kubelet_configz_node-1)" > /dev/null
 assign killer
-node_is 'rolled back' '.status.config.error == "rolled back a config under which the kubelet kept dying, see Kubelet log for details"'
+node_is 'rolled back' '.status.config.error == "rolled back: the kubelet kept crashing with this config, see Kubelet log for details"'
 in_log 'bind: address already in use'
 node_is 'to the last known good, and Ready' ".status.config.active.configMap.name == \"$GOOD\" and (.status.conditions|any(.type==\"Ready\" and .status==\"True\"))"
 

@@ -159,7 +159,7 @@ describe('expiry', () => {
     // With a good one the same silence is the config's fault.
     install(rig, await certificate(rig, 1000 * hourMs), 2);
     await rig.node.advanceUntil('rolled back', () => rig.node.starts().length === 2);
-    expect(rig.node.log()).toContain('rolled back a config under which the kubelet was not healthy in time');
+    expect(rig.node.log()).toContain('rolled back: the kubelet was not healthy in time with this config');
   });
 });
 

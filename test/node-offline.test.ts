@@ -14,7 +14,7 @@ import { eventually } from './eventually.js';
 import { config, newPlace, type Place, start, status, until, withDir } from './process-rig.js';
 import { relet } from './run-relet.js';
 
-const rolledBack = 'rolled back a config under which the kubelet kept dying, see Kubelet log for details';
+const rolledBack = 'rolled back: the kubelet kept crashing with this config, see Kubelet log for details';
 
 describe('the API is gone for a whole run', () => {
   test('X14 relet starts, rolls back and starts again from disk, and the status is right when the API returns', async () => {

@@ -75,8 +75,8 @@ describe('relet node', () => {
     const disk = join(place.dir, '..', 'disk');
     await rig.createConfigMap('picky', { kubelet: config(place.port, `# needs ${disk}`) });
     await rig.point('picky');
-    await rig.until('rolled back', () => status(rig).error?.includes('kept dying') === true);
-    expect(node(place, 'status').stdout).toMatch(/^failed: .*the kubelet died 1 times, last: exit code 1$/m);
+    await rig.until('rolled back', () => status(rig).error?.includes('kept crashing') === true);
+    expect(node(place, 'status').stdout).toMatch(/^failed: .*the kubelet crashed once: exit code 1$/m);
     // The fault was outside of the config, and is mended.
     writeFileSync(disk, '');
     expect(node(place, 'clear-verdict').stdout).toContain('clear-verdict: done by relet');

@@ -182,7 +182,7 @@ describe('relet set', () => {
 
   test.each([
     ['a mistyped field', ['set', 'alpha', 'maxPds=1', '--yes'], /did you mean 'maxPods'/],
-    ['a value of the wrong type', ['set', 'alpha', 'maxPods=x', '--yes'], /maxPods: 'x' is no whole number/],
+    ['a value of the wrong type', ['set', 'alpha', 'maxPods=x', '--yes'], /maxPods: 'x' is not a whole number/],
     [
       'a value that validation refuses',
       ['set', 'alpha', 'maxPods=-1', '--yes'],
@@ -256,7 +256,7 @@ describe('a change that a node does not take', () => {
     node['b-3']!.does = 'roll back';
     const { status, stdout } = await cluster.relet(['set', 'b-3', 'maxPods=97', '--yes']);
     expect(status).toBe(1);
-    expect(stdout).toMatch(/^b-3: rolled back a config under which the kubelet kept dying/m);
+    expect(stdout).toMatch(/^b-3: rolled back: the kubelet kept crashing with this config/m);
     node['b-3']!.does = 'prove';
     expect((await cluster.relet(['undo', 'b-3', '--yes'])).status).toBe(0);
   });

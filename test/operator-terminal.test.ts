@@ -170,9 +170,9 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
       "relet: the kubelet of b-1 (v1.32.1) would not run with that, so nothing was
       changed:
         cpuManagerPolicy: the static CPU manager needs CPU that is kept for the
-        system: the kubelet passes validation and exits at start with '[cpumanager]
-        unable to determine reserved CPU resources for static policy'; set
-        kubeReserved.cpu, systemReserved.cpu or reservedSystemCPUs
+        system: validation accepts it, but the kubelet exits at startup with
+        '[cpumanager] unable to determine reserved CPU resources for static policy';
+        set kubeReserved.cpu, systemReserved.cpu or reservedSystemCPUs
       "
     `);
     expect(await look(['set', 'b-1', 'maxPods=-1', '--yes'])).toMatchInlineSnapshot(`

@@ -108,7 +108,7 @@ describe.skipIf(missing.length > 0)(
       expect(kubeletsOf(node)).toHaveLength(1);
     });
 
-    const rolledBack = 'rolled back a config under which the kubelet kept dying, see Kubelet log for details';
+    const rolledBack = 'rolled back: the kubelet kept crashing with this config, see Kubelet log for details';
 
     test('without the forecast it is started, found out, and the last known good runs again', async () => {
       const { rig, node, started } = await ready({ more: ['--no-forecast'] });
@@ -158,7 +158,7 @@ describe.skipIf(missing.length > 0)(
         await assign(rig, 'silent', node.config().replace(/^healthzPort: .*$/m, `healthzPort: ${port}`));
         await untilStatus(rig, started, {
           assigned: names('silent'),
-          error: 'rolled back a config under which the kubelet was not healthy in time, see Kubelet log for details',
+          error: 'rolled back: the kubelet was not healthy in time with this config, see Kubelet log for details',
         });
         await untilReady(rig, started);
       },

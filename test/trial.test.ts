@@ -34,7 +34,7 @@ describe('a Node that was Ready before the switch', () => {
     rig.node.clock.advance(61_000);
     await rig.until('rolled back', () => rig.config?.error !== undefined && rig.config.active === undefined);
     expect(rig.config?.error).toBe(
-      'rolled back a config under which the kubelet was not healthy in time, see Kubelet log for details',
+      'rolled back: the kubelet was not healthy in time with this config, see Kubelet log for details',
     );
     expect(rig.node.log()).toContain('the Node was not Ready again within 60 s');
     const reasons = (await rig.events()).map(({ reason }) => reason);
@@ -151,7 +151,7 @@ describe('an API that is gone after the switch', () => {
     rig.node.clock.advance(61_000);
     await rig.node.until('rolled back', () => rig.node.status()?.error !== undefined && rig.node.starts().length === 3);
     expect(rig.node.status()?.error).toBe(
-      'rolled back a config under which the API server was lost, see Kubelet log for details',
+      'rolled back: the API server was lost with this config, see Kubelet log for details',
     );
     expect(rig.node.starts().at(-1)?.configFile).toBeUndefined();
   });

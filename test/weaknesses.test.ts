@@ -258,7 +258,7 @@ describe('reset', () => {
       () => rig.config?.error !== undefined && rig.config.active?.configMap?.uid === metadata.uid,
     );
     expect(rig.config?.assigned).toBeUndefined();
-    expect(rig.config?.error).toContain('rolled back a config under which the kubelet kept dying');
+    expect(rig.config?.error).toContain('rolled back: the kubelet kept crashing with this config');
   });
 
   test('use-local on the host goes back and stays there, whatever the API says', async () => {

@@ -89,9 +89,9 @@ describe('trial and rollback', () => {
     rig.boot();
     await rig.until('rolled back', () => rig.status()?.active?.configMap?.resourceVersion === '2');
     expect(rig.status()?.error).toBe(
-      'rolled back a config under which the kubelet kept dying, see Kubelet log for details',
+      'rolled back: the kubelet kept crashing with this config, see Kubelet log for details',
     );
-    expect(rig.log()).toContain('the kubelet died 3 times, last: exit code 1');
+    expect(rig.log()).toContain('the kubelet crashed 3 times, last: exit code 1');
     expect(rig.starts()).toHaveLength(4);
     await rig.stop();
     rig.boot();
@@ -123,7 +123,7 @@ describe('trial and rollback', () => {
     rig.clock.advance(2_000);
     await rig.until('local runs', () => rig.starts().length === 2 && rig.status()?.error !== undefined);
     expect(rig.status()?.error).toBe(
-      'rolled back a config under which the kubelet was not healthy in time, see Kubelet log for details',
+      'rolled back: the kubelet was not healthy in time with this config, see Kubelet log for details',
     );
   });
 
@@ -191,7 +191,7 @@ describe('a last known good that no longer works', () => {
       });
     }
   };
-  const crashLoop = 'rolled back a config under which the kubelet kept dying, see Kubelet log for details';
+  const crashLoop = 'rolled back: the kubelet kept crashing with this config, see Kubelet log for details';
 
   test('falls back to local when it crashes at every start, and runs again when the file it names is back', async () => {
     const { rig, file, source } = await withoutItsFile('needs');
@@ -207,7 +207,7 @@ describe('a last known good that no longer works', () => {
     await rig.until('local runs', () => rig.starts().length === expected.length && rig.status()?.error === crashLoop);
     await rig.until('active', () => rig.status()?.active === undefined);
     expect(configs(rig)).toEqual(expected);
-    expect(rig.log()).toContain('the kubelet died 3 times, last: exit code 1');
+    expect(rig.log()).toContain('the kubelet crashed 3 times, last: exit code 1');
     const { assigned, lastKnownGood, condition } = rig.status()!;
     expect({ assigned: assigned?.configMap, lastKnownGood }).toEqual({ assigned: source, lastKnownGood: undefined });
     expect(condition).toMatchObject({ status: 'False', message: 'using last-known-good (default)' });

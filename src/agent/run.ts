@@ -156,7 +156,7 @@ export class Run {
     await clock.sleep(options.settleMs, signal).catch(() => {});
     const stopping = signal.aborted || (await host.isStopping());
     const death = explain(exit, { told: false, stopping, certificateExpired: await certificateExpired() });
-    log.warn('kubelet died', { why: death.why, blame: death.blame });
+    log.warn('kubelet exited', { why: death.why, blame: death.blame });
     const blamed = death.blame === 'config';
     if (blamed) this.crash = death.why;
     if (this.trial === undefined || !blamed) return { blamed };

@@ -13,7 +13,7 @@ const exact = (name: string, resourceVersion = '1'): NodeConfigSource => ({
 });
 const refusal = 'failed to validate config, see Kubelet log for details';
 const download = 'failed to sync: failed to download config, see Kubelet log for details';
-const rollback = 'rolled back a config under which the kubelet kept dying, see Kubelet log for details';
+const rollback = 'rolled back: the kubelet kept crashing with this config, see Kubelet log for details';
 
 describe('the state of a node', () => {
   test.each<[string, NodeConfigSource | undefined, NodeConfigStatus | undefined, string]>([
@@ -38,6 +38,15 @@ describe('the state of a node', () => {
     ],
     ['judged and refused', wanted('a'), { assigned: exact('a'), error: refusal }, 'refused'],
     ['tried and rolled back', wanted('a'), { assigned: exact('a'), error: rollback }, 'rolled back'],
+    [
+      'rolled back, in the words of an older relet',
+      wanted('a'),
+      {
+        assigned: exact('a'),
+        error: 'rolled back a config under which the kubelet kept dying, see Kubelet log for details',
+      },
+      'rolled back',
+    ],
     ['an old refusal, and another asked for', wanted('b'), { assigned: exact('a'), error: refusal }, 'waiting'],
     ['cannot be downloaded', wanted('a'), { error: download }, 'waiting'],
     [

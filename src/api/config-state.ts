@@ -4,7 +4,7 @@
  *
  *   local ── assigned ──► waiting ── started, healthy ──► trial ── trial over ──► active
  *                            ├── judged and not taken ──► refused       (runs its last known good)
- *                            └── died, or never healthy ─► rolled back  (runs its last known good)
+ *                            └── crashed, or never healthy ─► rolled back  (runs its last known good)
  */
 import { faultOfReason } from './condition-reasons.js';
 import { type FaultReason, faults } from './faults.js';
@@ -51,18 +51,28 @@ export function sameExactSource(a: SourceName | undefined, b: SourceName | undef
 export type ErrorKind = 'refused' | 'rolled back' | 'crashing' | 'sync';
 
 const rollbacks: readonly FaultReason[] = ['crash-loop', 'unhealthy', 'no-api'];
-const rollbackErrors: readonly string[] = rollbacks.map((fault) => faults[fault].beta);
 
 /**
  * What an error in a node's status is about: by the reason of ConfigOK beside it, or, where that is not one of ours (a Node, an
  * older relet), by its words. Words of other versions that we do not know count as a refusal.
  */
 export function errorKind(error: string, reason?: string): ErrorKind {
-  const fault = faultOfReason(reason);
+  const fault = faultOf(error, reason);
   if (fault !== undefined) return kindOf(fault);
   if (error.startsWith('failed to sync: ')) return 'sync';
-  if (error === faults.crashing.beta) return 'crashing';
-  return rollbackErrors.includes(error) ? 'rolled back' : 'refused';
+  // What follows differs between versions of relet; no error of another kind begins like this.
+  return /^rolled back\b/.test(error) ? 'rolled back' : 'refused';
+}
+
+/** Which of our faults an error is; undefined where its words are another version's, or are shared by several. */
+export function faultOf(error: string, reason?: string): FaultReason | undefined {
+  const byReason = faultOfReason(reason);
+  if (byReason !== undefined) return byReason;
+  const found = (Object.keys(faults) as FaultReason[]).filter((fault) => {
+    const { at, beta } = faults[fault];
+    return error === (at === 'sync' ? `failed to sync: ${beta}` : beta);
+  });
+  return found.length === 1 ? found[0] : undefined;
 }
 
 function kindOf(fault: FaultReason): ErrorKind {

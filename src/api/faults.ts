@@ -50,17 +50,17 @@ export const faults = {
   },
   'crash-loop': {
     at: 'config',
-    beta: 'rolled back a config under which the kubelet kept dying, see Kubelet log for details',
+    beta: 'rolled back: the kubelet kept crashing with this config, see Kubelet log for details',
     alpha: 'current failed trial period due to crash loop %c',
   },
   unhealthy: {
     at: 'config',
-    beta: 'rolled back a config under which the kubelet was not healthy in time, see Kubelet log for details',
+    beta: 'rolled back: the kubelet was not healthy in time with this config, see Kubelet log for details',
     alpha: 'current failed trial period due to failed health checks %c',
   },
   'no-api': {
     at: 'config',
-    beta: 'rolled back a config under which the API server was lost, see Kubelet log for details',
+    beta: 'rolled back: the API server was lost with this config, see Kubelet log for details',
     alpha: 'current failed trial period due to a lost API server %c',
   },
   crashing: {

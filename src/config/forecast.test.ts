@@ -32,7 +32,7 @@ test('a finding names the place, the reason, the kubelet’s words and the remed
       source: 'relet',
       path: 'evictionHard[memory.available]',
       message:
-        "150% is more than all there is: the kubelet passes validation and exits at start with 'eviction percentage threshold memory.available must be <= 100%: 150%'; write 0% to 100%",
+        "150% is more than all there is: validation accepts it, but the kubelet exits at startup with 'eviction percentage threshold memory.available must be <= 100%: 150%'; write 0% to 100%",
     },
   ]);
 });

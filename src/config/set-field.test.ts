@@ -40,11 +40,11 @@ describe('a setting', () => {
     ['enabled=true', "did you mean 'authentication.webhook.enabled' or 'authentication.anonymous.enabled'?"],
     ['logging.formt=json', "did you mean 'logging.format'?"],
     ['maxPods.x=1', 'maxPods has no fields of its own'],
-    ['maxPods=many', "maxPods: 'many' is no whole number"],
+    ['maxPods=many', "maxPods: 'many' is not a whole number"],
     ['serializeImagePulls=yes', 'neither true nor false'],
     ['logging=json', 'set one of its fields (format, '],
     ['registerWithTaints=a', 'write it as a JSON list'],
-    ['kubeReserved=cpu', "'cpu' is no KEY=VALUE"],
+    ['kubeReserved=cpu', "'cpu' is not KEY=VALUE"],
     ['clusterDNS=[1', 'is not a JSON list'],
     ['maxPods', 'write FIELD=VALUE, or FIELD- to unset'],
   ])('%s is refused with words that help', (word, words) => {
@@ -58,7 +58,7 @@ describe('a setting', () => {
     );
   });
 
-  test('a node name is no setting', () => {
+  test('a node name is not a setting', () => {
     expect(['node-1', 'ip-10-0-0-1.ec2.internal', 'node/node-1'].map(looksLikeSetting)).toEqual([false, false, false]);
     expect(['maxPods=1', 'maxPods-'].map(looksLikeSetting)).toEqual([true, true]);
   });

@@ -27,7 +27,7 @@ export function parseSetting(word: string, minor: Minor): FieldSetting {
   const equals = word.indexOf('=');
   const removes = equals < 0 && word.endsWith('-');
   if (equals < 0 && !removes)
-    throw new FieldWordError(`'${word}' is no setting: write FIELD=VALUE, or FIELD- to unset`);
+    throw new FieldWordError(`'${word}' is not a setting: write FIELD=VALUE, or FIELD- to unset`);
   const name = removes ? word.slice(0, -1) : word.slice(0, equals);
   const { path, shape } = findField(name, knownMinor(minor));
   if (removes) return { path, value: undefined };
@@ -108,7 +108,7 @@ function readScalar(text: string, { type }: ScalarShape): unknown {
     case 'uint32':
       return readInteger(text);
     case 'float64':
-      if (text.trim() === '' || !Number.isFinite(Number(text))) throw new Error(`'${text}' is no number`);
+      if (text.trim() === '' || !Number.isFinite(Number(text))) throw new Error(`'${text}' is not a number`);
       return Number(text);
     case 'duration-or-int':
       return /^-?\d+$/.test(text) ? readInteger(text) : text;
@@ -118,7 +118,7 @@ function readScalar(text: string, { type }: ScalarShape): unknown {
 }
 
 function readInteger(text: string): number | bigint {
-  if (!/^-?\d+$/.test(text)) throw new Error(`'${text}' is no whole number`);
+  if (!/^-?\d+$/.test(text)) throw new Error(`'${text}' is not a whole number`);
   return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
 }
 
@@ -136,7 +136,7 @@ function readMap(text: string, value: Shape): unknown {
   const map: KubeletConfig = {};
   for (const pair of text.split(',')) {
     const equals = pair.indexOf('=');
-    if (equals < 1) throw new Error(`'${pair}' is no KEY=VALUE`);
+    if (equals < 1) throw new Error(`'${pair}' is not KEY=VALUE`);
     setOwn(map, pair.slice(0, equals), readScalar(pair.slice(equals + 1), value));
   }
   return map;

@@ -1,4 +1,4 @@
-/** Reads a field policy file. Every mistake is an error with its place: a policy half understood protects nothing. */
+/** Reads a field policy file. Every mistake is an error with its place: a policy that is only partly read would not protect the node. */
 import { fieldAt } from '../../config/fields.js';
 import { readPlain } from '../../config/plain-document.js';
 import type { FieldPolicy } from './field-policy.js';

@@ -31,7 +31,7 @@ export function explain(exit: Exit, { told, stopping, certificateExpired }: Circ
   if (exit.signal !== null)
     return sentFromOutside.has(exit.signal)
       ? { blame: 'none', why: `killed from outside by ${exit.signal}` }
-      : { blame: 'config', why: `died of ${exit.signal}` };
+      : { blame: 'config', why: `crashed with ${exit.signal}` };
   // A kubelet exits 0 only when it was asked to.
   if (exit.code === 0) return { blame: 'none', why: 'stopped from outside' };
   return { blame: 'config', why: `exit code ${exit.code}` };

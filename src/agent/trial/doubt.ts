@@ -1,5 +1,5 @@
 /**
- * Second thoughts about a rollback: where the config that runs instead dies the same way, the first one was not to blame.
+ * Second thoughts about a rollback: where the config that runs instead crashes the same way, the first one was not to blame.
  * So it is when the container runtime is down while a config is on trial.
  */
 import type { Log } from '../../log.js';
@@ -23,7 +23,7 @@ export class Doubt {
     if (this.#deaths < this.#enough) return false;
     this.#deaths = 0;
     forgetFailures(memory);
-    log.warn('the fallback dies too, so the config is not to blame: it will be tried again');
+    log.warn('the fallback crashes too, so the config is not to blame: it will be tried again');
     return true;
   }
 }

@@ -13,7 +13,7 @@ import { isObject } from '../disk/json-record.js';
 export interface Trial {
   /** Bytes, kubelet version and flags; another key is another trial. */
   key: string;
-  /** How often the kubelet died by itself. */
+  /** How often the kubelet crashed. */
   deaths: number;
   /** Healthy time so far, summed over restarts that the kubelet did not cause. */
   healthyMs: number;
@@ -119,15 +119,18 @@ export function afterLook({ trial, health, unhealthyMs, apiSilentMs, rebooted }:
   return { kind: 'go-on' };
 }
 
-/** After the kubelet died by itself: healthy time starts again, and too many deaths end the trial. */
+/** After the kubelet crashed: healthy time starts again, and too many crashes end the trial. */
 export function afterDeath(trial: Trial, cause: string, limits: TrialLimits): { trial: Trial; step: TrialStep } {
   const counted = { ...trial, deaths: trial.deaths + 1, healthyMs: 0 };
   const step: TrialStep =
     counted.deaths >= limits.failedStarts
-      ? { kind: 'failed', reason: 'crash-loop', cause: `the kubelet died ${counted.deaths} times, last: ${cause}` }
+      ? { kind: 'failed', reason: 'crash-loop', cause: crashes(counted.deaths, cause) }
       : { kind: 'go-on' };
   return { trial: counted, step };
 }
+
+const crashes = (count: number, last: string): string =>
+  count === 1 ? `the kubelet crashed once: ${last}` : `the kubelet crashed ${count} times, last: ${last}`;
 
 export function isTrial(value: unknown): value is Trial {
   return (

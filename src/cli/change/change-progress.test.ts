@@ -11,7 +11,7 @@ const exact = (name: string): NodeConfigSource => ({
   configMap: { ...wanted(name).configMap!, uid: `uid-${name}`, resourceVersion: '1' },
 });
 const refusal = 'failed to validate config, see Kubelet log for details';
-const rollback = 'rolled back a config under which the kubelet kept dying, see Kubelet log for details';
+const rollback = 'rolled back: the kubelet kept crashing with this config, see Kubelet log for details';
 const download = 'failed to sync: failed to download config, see Kubelet log for details';
 
 function node(configSource: NodeConfigSource | undefined, status: NodeConfigStatus, ready = 'True'): ConfiguredNode {

@@ -60,7 +60,7 @@ function rollbackText(before: ConfiguredNode, reported: ConfiguredNode): string 
 
 /** Most errors begin with the state that they bring about; it is not said twice. */
 export const withState = (state: string, error: string): string =>
-  error.startsWith(`${state} `) ? error : `${state}: ${error}`;
+  error.startsWith(state) ? error : `${state}: ${error}`;
 
 /** With several nodes: where each of them is. */
 export function tellRest({ terminal }: Session, changes: NodeChange[], outcomes: Map<string, Outcome>): void {

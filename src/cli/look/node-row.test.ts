@@ -27,7 +27,7 @@ const fleet = [
       assigned: a!,
       active: b!,
       lastKnownGood: b!,
-      error: 'rolled back a config under which the kubelet kept dying, see Kubelet log for details',
+      error: 'rolled back: the kubelet kept crashing with this config, see Kubelet log for details',
     },
   }),
   node('node-5', { configSource: a!, status: {} }),
@@ -53,7 +53,7 @@ describe('the fleet', () => {
       node-1   local              local                       local                       local                       2d    <none>
       node-2   active             kubelet-config-5t8b9kd2m4   kubelet-config-5t8b9kd2m4   kubelet-config-5t8b9kd2m4   2d    <none>
       node-3   trial 4m12s left   kubelet-config-5t8b9kd2m4   kubelet-config-5t8b9kd2m4   kubelet-config-t8gb2h7c9d   2d    <none>
-      node-4   rolled back        kubelet-config-5t8b9kd2m4   kubelet-config-t8gb2h7c9d   kubelet-config-t8gb2h7c9d   2d    rolled back a config under which the kubelet kept dying
+      node-4   rolled back        kubelet-config-5t8b9kd2m4   kubelet-config-t8gb2h7c9d   kubelet-config-t8gb2h7c9d   2d    rolled back: the kubelet kept crashing with this config
       node-5   waiting            kubelet-config-5t8b9kd2m4   local                       local                       2d    <none>"
     `);
   });

@@ -15,6 +15,43 @@ describe('the sentence about a node that does not run what it is assigned', () =
   });
 });
 
+describe('a node that rolled back', () => {
+  const assigned = { configMap: { ...configMap, uid: 'u', resourceVersion: '1' } };
+  const of = (error: string, reason = '') =>
+    stateSentence(
+      configuredNode('n', {
+        configSource: { configMap },
+        status: { assigned, error },
+        condition: { status: 'False', reason, message: '', since: '2026-03-01T12:00:00Z' },
+      }),
+    );
+
+  test.each([
+    [
+      'by the reason of its condition',
+      'rolled back: in other words',
+      'NotHealthy',
+      '(the kubelet was not healthy in time)',
+    ],
+    [
+      'by the words of its error',
+      'rolled back: the kubelet kept crashing with this config, see Kubelet log for details',
+      'a sentence',
+      '(the kubelet kept crashing)',
+    ],
+  ])('says why, %s', (_name, error, reason, why) => {
+    expect(of(error, reason)).toContain(
+      `kube-system/new/kubelet failed its trial ${why}; the node rolled back to its local config.`,
+    );
+  });
+
+  test('in the words of an older relet does not guess why', () => {
+    expect(of('rolled back a config under which the kubelet kept dying, see Kubelet log for details')).toContain(
+      'new/kubelet failed its trial; the node',
+    );
+  });
+});
+
 describe('a node that does not run yet what it is assigned', () => {
   const source = { configMap: { namespace: 'relet-system', name: 'b', kubeletConfigKey: 'kubelet' } };
 

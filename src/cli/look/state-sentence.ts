@@ -1,7 +1,8 @@
 /** A node's state in a full sentence, and what to do next. Pure. */
 
 import { sourceText } from '../../api/config-history.js';
-import { configState, errorKind, sameReference, sourceName } from '../../api/config-state.js';
+import { configState, errorKind, faultOf, sameReference, sourceName } from '../../api/config-state.js';
+import type { FaultReason } from '../../api/faults.js';
 import type { HeldState } from '../../api/node-config.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 
@@ -23,24 +24,36 @@ function sentence(node: ConfiguredNode): string {
   const { name, status } = node;
   const wanted = sourceText(sourceName(node.configSource));
   const runs = sourceText(sourceName(status.active));
+  const fallback = runs === 'local' ? 'its local config' : runs;
   const sync = status.error !== undefined && errorKind(status.error, node.condition?.reason) === 'sync';
   const following = sync
-    ? ` It cannot follow its reference, though (${status.error}); it tries again by itself. 'relet doctor ${name}' looks for the reason.`
+    ? ` It cannot follow its reference, though (${status.error}); it keeps trying. 'relet doctor ${name}' looks for the reason.`
     : '';
   switch (configState(node)) {
     case 'local':
-      return `It runs the config that is local to it. 'relet edit ${name}' or 'relet set ${name} FIELD=VALUE' changes it.${following}`;
+      return `It runs its local config. 'relet edit ${name}' or 'relet set ${name} FIELD=VALUE' changes it.${following}`;
     case 'active':
-      return `It runs what it was assigned, and that has proven itself: it is the last known good. There is nothing to do.${following}`;
+      return `It runs the config that it is assigned, and its trial is over: it is the last known good. There is nothing to do.${following}`;
     case 'trial':
-      return `It runs what it was assigned, on trial: when it has been healthy long enough it becomes the last known good; until then ${sourceText(sourceName(status.lastKnownGood))} is the way back. 'relet wait ${name} --for=lastKnownGood' waits for it, 'relet undo ${name}' takes it back.${following}`;
+      return `It runs the config that it is assigned, on trial. When it has been healthy long enough, the config becomes the last known good; until then a rollback goes to ${sourceText(sourceName(status.lastKnownGood))}. 'relet wait ${name} --for=lastKnownGood' waits for the end of the trial, 'relet undo ${name}' ends it.${following}`;
     case 'refused':
-      return `It does not run ${wanted}: that was judged before the kubelet was touched, and refused. It runs ${runs}. Correct it with 'relet edit ${name}', or take it back with 'relet undo ${name}'.`;
+      return `${wanted} was refused before the kubelet was restarted; the node still runs ${fallback}. Correct it with 'relet edit ${name}', or return to the config before it with 'relet undo ${name}'.`;
     case 'rolled back':
-      return `It tried ${wanted}, the kubelet did not do well under it, and it went back to ${runs}. The same config is not tried again. Correct it with 'relet edit ${name}', or take it back with 'relet undo ${name}'.`;
+      return `${wanted} failed its trial${trialFailure(node)}; the node rolled back to ${fallback}. The same config is not tried again. Correct it with 'relet edit ${name}', or return to the config before it with 'relet undo ${name}'.`;
     case 'waiting':
       return waiting(node, wanted, following);
   }
+}
+
+const failures: Partial<Record<FaultReason, string>> = {
+  'crash-loop': ' (the kubelet kept crashing)',
+  unhealthy: ' (the kubelet was not healthy in time)',
+  'no-api': ' (the node lost the API server)',
+};
+
+function trialFailure({ status, condition }: ConfiguredNode): string {
+  const fault = faultOf(status.error ?? '', condition?.reason);
+  return (fault && failures[fault]) ?? '';
 }
 
 function waiting(node: ConfiguredNode, wanted: string, following: string): string {
@@ -49,7 +62,7 @@ function waiting(node: ConfiguredNode, wanted: string, following: string): strin
   if (node.restartDelayedUntil !== undefined)
     return `It is assigned ${wanted} and does not run it yet: its config changed several times in a short time, so the restart of its kubelet is delayed until ${node.restartDelayedUntil}. Then it uses the newest config.`;
   if (node.status.error !== undefined && errorKind(node.status.error) === 'crashing')
-    return `Its kubelet crashed and is started again. If it keeps crashing, the node falls back by itself. The kubelet's own lines in the log on the host show the cause.`;
+    return `Its kubelet crashed and is started again. If it keeps crashing, the node rolls back automatically. The kubelet's own lines in the log on the host show the cause.`;
   if (following !== '') return `It is assigned ${wanted} and does not run it yet.${following}`;
   const wait = `Wait for it with 'relet wait ${node.name} --for=active'`;
   if (sameReference(sourceName(node.configSource), sourceName(node.status.assigned)))

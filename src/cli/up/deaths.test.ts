@@ -7,7 +7,7 @@ import { ManualClock } from '../../../test/manual-clock.js';
 import { deathsIn, followDeaths } from './deaths.js';
 
 const started = '2026-11-15T23:33:01.931Z INFO  kubelet started pid=1 command=kubelet';
-const died = (why: string) => `2026-11-15T23:33:02.392Z WARN  kubelet died why=${why} blame=config`;
+const died = (why: string) => `2026-11-15T23:33:02.392Z WARN  kubelet exited why=${why} blame=config`;
 
 describe('deaths', () => {
   test('none', () => expect(deathsIn(`${started}\nI1115 all is well\n`)).toBeUndefined());

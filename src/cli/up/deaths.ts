@@ -12,12 +12,12 @@ export interface Deaths {
 
 const mostBytes = 256 * 1024;
 const mostWords = 3;
-const death = /WARN +kubelet died why=("(?:[^"\\]|\\.)*"|\S+)/;
+const death = /WARN +kubelet exited why=("(?:[^"\\]|\\.)*"|\S+)/;
 const ofRelet = /^\d{4}-\d\d-\d\dT/;
 /** As klog begins errors and fatal ends; cobra's own; a panic. */
 const complaint = /^([EF]\d{4} |Error: |panic: )/;
 
-/** Undefined when none died. Exported for its test. */
+/** Undefined when none crashed. Exported for its test. */
 export function deathsIn(text: string): Deaths | undefined {
   const lines = text.split('\n');
   const at = lines.findLastIndex((line) => death.test(line));

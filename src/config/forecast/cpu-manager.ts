@@ -45,7 +45,7 @@ export function foreseeCPUManager(outlook: Outlook): void {
   // Until 1.15 an unknown policy was logged and read as none.
   else if (policy !== 'none' && policy !== 'static' && judged.minor >= 16)
     outlook.stops('cpuManagerPolicy', {
-      why: `${quote(policy)} is no CPU manager policy`,
+      why: `${quote(policy)} is not a valid CPU manager policy`,
       says: `unknown policy: "${policy}"`,
       remedy: 'use none or static, in lower case',
     });

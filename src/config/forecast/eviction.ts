@@ -39,7 +39,7 @@ function isSignal(outlook: Outlook, map: string, signal: string): boolean {
   outlook.stops(entryPath(map, signal), {
     why: Number.isFinite(since)
       ? `${signal} is an eviction signal only since 1.${since}`
-      : `${quote(signal)} is no eviction signal`,
+      : `${quote(signal)} is not an eviction signal`,
     says: `unsupported eviction signal ${signal}`,
     remedy: `use one of ${evictionSignals(outlook.judged.minor).join(', ')}`,
   });
@@ -68,7 +68,10 @@ function foreseeThreshold(outlook: Outlook, path: string, signal: string, value:
 function readPercentage(outlook: Outlook, path: string, value: string): number | undefined {
   const number = parseFloat32(value.replace(/%+$/, ''));
   if (number === undefined)
-    outlook.stops(path, { why: `${quote(value)} is no percentage`, remedy: 'write a plain number and %, such as 5%' });
+    outlook.stops(path, {
+      why: `${quote(value)} is not a valid percentage`,
+      remedy: 'write a plain number and %, such as 5%',
+    });
   return number;
 }
 
@@ -95,7 +98,7 @@ function foreseeGracePeriod(outlook: Outlook, signal: string, value: string): vo
   const path = entryPath('evictionSoftGracePeriod', signal);
   const period = tryParseDuration(value);
   if (period === undefined)
-    outlook.stops(path, { why: `${quote(value)} is no duration`, remedy: 'write one such as 1m30s' });
+    outlook.stops(path, { why: `${quote(value)} is not a valid duration`, remedy: 'write one such as 1m30s' });
   else if (period < 0n)
     outlook.stops(path, {
       why: `${value} is less than nothing`,

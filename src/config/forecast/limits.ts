@@ -53,7 +53,7 @@ function foreseeContainerLogs(outlook: Outlook): void {
   // Until 1.21 a negative size did not yet mean: no rotation.
   if (!isWholeNumber(text) || (judged.minor <= 21 && text.startsWith('-')))
     outlook.stops('containerLogMaxSize', {
-      why: `${quote(text)} is no whole number of bytes to the kubelet`,
+      why: `${quote(text)} is not a whole number of bytes to the kubelet`,
       says: `failed to parse container log max size ${quote(text)}`,
       remedy: 'write digits and Ki, Mi or Gi, such as 10Mi',
     });
@@ -92,7 +92,7 @@ function foreseeChoices(outlook: Outlook): void {
   const strategy = judged.text('configMapAndSecretChangeDetectionStrategy');
   if (judged.minor >= 12 && !['Get', 'Cache', 'Watch'].includes(strategy))
     outlook.stops('configMapAndSecretChangeDetectionStrategy', {
-      why: `${quote(strategy)} is no way to detect changes`,
+      why: `${quote(strategy)} is not a way to detect changes`,
       says: `unknown configmap and secret manager mode: ${strategy}`,
       remedy: 'use Watch, Cache or Get',
     });

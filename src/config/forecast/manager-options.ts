@@ -18,7 +18,7 @@ export function foreseeOptions(outlook: Outlook, field: string, known: Record<st
     const gate = option === undefined ? undefined : gateOf(option, judged.minor, gates);
     if (option === undefined || option.stages[0] > judged.minor)
       outlook.stops(path, {
-        why: `${quote(name)} is no option of this manager in 1.${judged.minor}`,
+        why: `${quote(name)} is not an option of this manager in 1.${judged.minor}`,
         remedy: `use ${
           Object.keys(known)
             .filter((each) => known[each]!.stages[0] <= judged.minor)
@@ -46,6 +46,6 @@ function gateOf(option: Option, minor: Minor, gates: string): string | undefined
 
 function valueProblem(option: Option, value: string): string | undefined {
   if (option.kind === 'bool') return isGoBool(value) ? undefined : 'is neither true nor false';
-  if (atoiError(value) !== undefined) return 'is no number';
+  if (atoiError(value) !== undefined) return 'is not a number';
   return Number(value) < 8 ? 'is less than 8' : undefined;
 }

@@ -11,7 +11,7 @@ export function foreseeMemoryManager(outlook: Outlook): void {
   if (policy === 'Static') foreseeStaticMemory(outlook);
   else if (policy !== 'None')
     outlook.stops('memoryManagerPolicy', {
-      why: `${quote(policy)} is no memory manager policy of a Linux node`,
+      why: `${quote(policy)} is not a valid memory manager policy of a Linux node`,
       says:
         judged.minor >= 32 && policy === 'BestEffort'
           ? 'policy "BestEffort" is not available for platform "linux"'

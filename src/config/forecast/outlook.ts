@@ -5,7 +5,7 @@ import { quote } from '../rules/go-text.js';
 import type { Judged } from '../rules/judged.js';
 
 export interface Stop {
-  /** What is wrong, as a clause: `"5 %" is no percentage`. */
+  /** What is wrong, as a clause: `"5 %" is not a valid percentage`. */
   why: string;
   /** What to do instead, as an order: `write a number and %`. */
   remedy: string;
@@ -25,7 +25,7 @@ export class Outlook {
       severity: 'error',
       source: 'relet',
       path,
-      message: `${why}: the kubelet passes validation and exits at start${quoted}; ${remedy}`,
+      message: `${why}: validation accepts it, but the kubelet exits at startup${quoted}; ${remedy}`,
     });
   }
 
@@ -33,7 +33,7 @@ export class Outlook {
   quantity(path: string, value: string, remedy: string): Quantity | undefined {
     const quantity = readQuantity(value);
     if (typeof quantity !== 'string') return quantity;
-    this.stops(path, { why: `${quote(value)} is no quantity`, says: quantity, remedy });
+    this.stops(path, { why: `${quote(value)} is not a valid quantity`, says: quantity, remedy });
     return undefined;
   }
 

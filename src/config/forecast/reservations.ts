@@ -59,7 +59,7 @@ function foreseeQOSReserved(outlook: Outlook, name: string, value: string): void
       remedy: 'remove this entry',
     });
   else if (percent === undefined || Number(percent) < 0 || Number(percent) > 100)
-    outlook.stops(path, { why: `${quote(value)} is no whole percentage`, remedy: 'write 0% to 100%' });
+    outlook.stops(path, { why: `${quote(value)} is not a whole percentage`, remedy: 'write 0% to 100%' });
 }
 
 /** Each CPU of reservedSystemCPUs as a range of ids; empty when unset or unreadable, which validation reports. */

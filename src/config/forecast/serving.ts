@@ -67,7 +67,7 @@ function foreseeAddress(outlook: Outlook): void {
   const address = outlook.judged.text('address');
   if (address === '' || isAddress(address)) return;
   outlook.stops('address', {
-    why: `${quote(address)} is no IP address`,
+    why: `${quote(address)} is not a valid IP address`,
     says: 'listen tcp: lookup <nil>',
     remedy: 'write an address of the node, or 0.0.0.0 for all of them',
   });
@@ -98,7 +98,7 @@ function foreseeAuthorization(outlook: Outlook): void {
   const mode = outlook.judged.text('authorization.mode');
   if (mode === 'AlwaysAllow' || mode === 'Webhook') return;
   outlook.stops('authorization.mode', {
-    why: `${quote(mode)} is no authorization mode`,
+    why: `${quote(mode)} is not a valid authorization mode`,
     says: `unknown authorization mode ${mode}`,
     remedy: 'use Webhook or AlwaysAllow',
   });
@@ -112,7 +112,7 @@ function foreseeEndpoint(outlook: Outlook, field: string): void {
   const scheme = isReadable ? schemeOf(endpoint) : '';
   if (scheme === 'unix' || (scheme === '' && goUrlError(`unix://${endpoint}`) === undefined)) return;
   outlook.stops(field, {
-    why: `${quote(endpoint)} is no unix socket`,
+    why: `${quote(endpoint)} is not a valid unix socket`,
     ...(scheme === ''
       ? {}
       : { says: scheme === 'tcp' ? 'only support unix socket endpoint' : `protocol ${quote(scheme)} not supported` }),

@@ -15,7 +15,7 @@ export function foreseeSysctls(outlook: Outlook): void {
     const form = judged.minor >= 23 ? slashed : dotted;
     if (pattern.length > 253 || !form.test(pattern))
       outlook.stops(path, {
-        why: `${quote(pattern)} is no sysctl pattern`,
+        why: `${quote(pattern)} is not a valid sysctl pattern`,
         says: `sysctl ${quote(pattern)} must have at most 253 characters and match regex`,
         remedy: 'write a name in lower case, or a prefix with one * at its end, such as net.*',
       });

@@ -15,7 +15,7 @@ export function foreseeTopologyManager(outlook: Outlook): void {
   // From 1.20 on validation knows the policies.
   if (judged.minor <= 19 && !['none', 'best-effort', 'restricted', 'single-numa-node'].includes(policy))
     outlook.stops('topologyManagerPolicy', {
-      why: `${quote(policy)} is no topology manager policy`,
+      why: `${quote(policy)} is not a valid topology manager policy`,
       says: `unknown policy: "${policy}"`,
       remedy: 'use none, best-effort, restricted or single-numa-node',
     });
