@@ -89,7 +89,7 @@ describe('docs/errors.md', () => {
       why: why.replace(/\d+$/, 'N').replace(/SIG[A-Z]+/, 'SIGNAL'),
       blame,
     }));
-    const deaths = page.slice(page.indexOf('## When a kubelet dies'), page.indexOf('## Events'));
+    const deaths = page.slice(page.indexOf('## When a kubelet exits'), page.indexOf('## Events'));
     const fromPage = [...deaths.matchAll(/^\| `([^`]+)`.* \| (config|none) \|$/gm)].map(([, why, blame]) => ({
       why,
       blame,

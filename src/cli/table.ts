@@ -6,6 +6,8 @@ export interface Column<T> {
   cell(row: T): string;
   /** May be cut to fit a terminal: at its end, in its middle, or at its start where the end tells them apart (hashes). */
   gives?: 'end' | 'middle' | 'start';
+  /** Says it in fewer letters, where the cell would be cut. */
+  brief?(row: T): string | undefined;
   /** Left out where a terminal has no room for it. */
   optional?: boolean;
   /** Room to keep in a table that grows row by row, for what may come. */
@@ -48,7 +50,8 @@ export function tableLines<T>(
         const room = widths[at]!;
         if (room === 0) return [];
         const { gives, paint } = columns[at]!;
-        const short = cut(text, room, row === undefined ? 'end' : gives);
+        const whole = text.length > room && row !== undefined ? (columns[at]!.brief?.(row) ?? text) : text;
+        const short = cut(oneLine(whole), room, row === undefined ? 'end' : gives);
         const painted = row !== undefined && paint !== undefined ? paint(short) : short;
         return [painted + ' '.repeat(room - short.length)];
       })

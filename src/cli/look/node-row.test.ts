@@ -41,10 +41,18 @@ describe('the fleet', () => {
       node-1   local         local          local          2d    <none>
       node-2   active        …-5t8b9kd2m4   …-5t8b9kd2m4   2d    <none>
       node-3   trial 4m12s   …-5t8b9kd2m4   …-5t8b9kd2m4   2d    <none>
-      node-4   rolled back   …-5t8b9kd2m4   …-t8gb2h7c9d   2d    the kubelet kept dyi…
+      node-4   rolled back   …-5t8b9kd2m4   …-t8gb2h7c9d   2d    CrashLoop
       node-5   waiting       …-5t8b9kd2m4   local          2d    <none>"
     `);
     for (const line of tableLines(rowColumns(), rows(), 80)) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  test('an error that does not fit is cut where nothing is known to say it in one word', () => {
+    const status = { error: 'rolled back a config under which the kubelet kept dying, see Kubelet log for details' };
+    const older = nodeRow(node('node-4', { configSource: a!, status: { assigned: a!, ...status } }), now, {
+      short: true,
+    });
+    expect(tableLines(rowColumns(), [older], 70)[1]).toMatch(/ {3}the kubelet .*…$/);
   });
 
   test('in a pipe, whole', () => {
@@ -119,7 +127,7 @@ describe('rows that arrive one by one', () => {
       node-1   local              local          local          2d      <none>
       node-2   active             …-5t8b9kd2m4   …-5t8b9kd2m4   2d      <none>
       node-3   trial 4m12s        …-5t8b9kd2m4   …-5t8b9kd2m4   2d      <none>
-      node-4   rolled back        …-5t8b9kd2m4   …-t8gb2h7c9d   2d      the kubelet k…
+      node-4   rolled back        …-5t8b9kd2m4   …-t8gb2h7c9d   2d      CrashLoop
       node-5   waiting            …-5t8b9kd2m4   local          2d      <none>"
     `);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);

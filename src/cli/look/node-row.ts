@@ -1,7 +1,8 @@
 /** One node in the fleet as `relet get` shows it: as a row, and as an object for `-o json` and its kin. Pure. */
 
+import { faultReasons } from '../../api/condition-reasons.js';
 import { readHistory, sourceText } from '../../api/config-history.js';
-import { configState, type SourceName, sourceName } from '../../api/config-state.js';
+import { configState, faultOf, type SourceName, sourceName } from '../../api/config-state.js';
 import { shortDuration } from '../../api/short-duration.js';
 import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { ageOf } from '../age.js';
@@ -77,6 +78,8 @@ export interface NodeRow {
   lastKnownGood: string;
   age: string;
   error: string;
+  /** One word for the error, such as `CrashLoop`, where there is one. */
+  reason: string | undefined;
   ready: string;
   version: string;
   labels: string;
@@ -90,6 +93,7 @@ export function nodeRow(
   const { configSource, status } = node;
   const name = (source: SourceName | undefined) =>
     source === undefined ? 'local' : wide ? sourceText(source) : source.name;
+  const fault = status.error === undefined ? undefined : faultOf(status.error, node.condition?.reason);
   const error = (status.error ?? '').replace(/, see Kubelet log for details$/, '');
   return {
     name: node.name,
@@ -100,6 +104,7 @@ export function nodeRow(
     age: ageOf(configuredAt(node), nowMs),
     // Where room is scarce: the state is in a column of its own.
     error: short ? error.replace(/^(rolled back|refused)( a config (under which|with which|that))?:? /, '') : error,
+    reason: fault && faultReasons[fault].reason,
     ready: node.ready,
     version: node.kubeletVersion,
     labels: labels
@@ -142,7 +147,7 @@ export function rowColumns({ wide = false, labels = false, paint = createPaint(f
         ]
       : []),
     { title: 'AGE', cell: ({ age }) => age, reserve: 5 },
-    { title: 'ERROR', cell: ({ error }) => error, gives: 'end', reserve: 40 },
+    { title: 'ERROR', cell: ({ error }) => error, brief: ({ reason }) => reason, gives: 'end', reserve: 40 },
     ...(labels ? [{ title: 'LABELS', cell: ({ labels: text }: NodeRow) => text }] : []),
   ];
 }
