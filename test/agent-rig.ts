@@ -61,6 +61,8 @@ export class Rig {
   readonly clock: FlowingClock;
   readonly host: Host;
   readonly logLines: string[] = [];
+  /** How many lines the log had when the agent was booted last. */
+  #bootedAt = 0;
   readonly healthzPort: number;
   readonly #options: RigOptions;
   readonly #startsFile: string;
@@ -85,6 +87,7 @@ export class Rig {
   /** Boots the agent; like a new process on the same disk. */
   boot(change: Partial<RigOptions> = {}): void {
     const options = { ...this.#options, ...change };
+    this.#bootedAt = this.logLines.length;
     const log = createLog({ format: 'text', level: 'debug', write: (line) => this.logLines.push(line) });
     const { memory, lock } = openDirectory({ dir: this.dir, host: this.host, log });
     this.memory = memory;
@@ -171,6 +174,12 @@ export class Rig {
     });
   }
 
+  /** Resolves when the kubelet that runs is healthy: from then on time counts in its trial. Active it is a moment earlier. */
+  untilHealthy(): Promise<boolean> {
+    const last = (text: string) => this.logLines.slice(this.#bootedAt).findLastIndex((line) => line.includes(text));
+    return this.until('healthy', () => last('kubelet is healthy') > last('kubelet started'));
+  }
+
   /** Moves the clock ahead, half a minute after every change of the trial, until this is so. */
   async advanceUntil(what: string, satisfied: () => boolean): Promise<void> {
     const trial = () => JSON.stringify(this.memory.trial.read());
@@ -189,8 +198,8 @@ export class Rig {
 
   /** Lets the whole trial of the assigned config pass. */
   async passTrial(): Promise<void> {
-    // From the first good answer on healthy time counts; the next answer finds it all passed.
     await this.until('active', () => canonical(this.status()?.active) === canonical(this.status()?.assigned));
+    await this.untilHealthy();
     this.clock.advance(600_000);
     await this.until('trial over', () => this.memory.trial.read() === undefined);
   }

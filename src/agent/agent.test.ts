@@ -60,7 +60,7 @@ describe('trial and rollback', () => {
     const begunMs = rig.clock.monotonic();
     rig.boot();
     const healthyMs = () => rig.memory.trial.read()?.healthyMs ?? 0;
-    await rig.until('active', () => rig.status()?.active !== undefined);
+    await rig.untilHealthy();
     for (const least of [30_000, 60_000, 90_000, 120_000]) {
       rig.clock.advance(30_000);
       await rig.until('counted', () => healthyMs() >= least);
@@ -72,7 +72,7 @@ describe('trial and rollback', () => {
     const rig = await createRig();
     const source = rig.remember('assigned', '1', rig.config());
     rig.boot();
-    await rig.until('active', () => rig.status()?.active !== undefined);
+    await rig.untilHealthy();
     rig.clock.advance(590_000);
     await rig.until('counted', () => (rig.memory.trial.read()?.healthyMs ?? 0) >= 590_000);
     expect(rig.memory.lastKnownGood()).toEqual({ source: undefined });
@@ -133,12 +133,13 @@ describe('trial and rollback', () => {
     rig.boot();
     for (let restarts = 1; restarts <= 2; restarts++) {
       const before = rig.memory.trial.read()?.healthyMs ?? 0;
-      await rig.until('healthy', () => rig.status()?.active !== undefined);
+      await rig.untilHealthy();
       rig.clock.advance(300_000);
       await rig.until('counted', () => (rig.memory.trial.read()?.healthyMs ?? 600_000) >= before + 290_000);
       await rig.stop();
       rig.boot();
     }
+    await rig.untilHealthy();
     rig.clock.advance(20_000);
     await rig.until('last known good', () => rig.status()?.lastKnownGood !== undefined);
     expect(rig.memory.lastKnownGood()).toEqual({ source });
