@@ -36,7 +36,7 @@ export const story: readonly Scene[] = [
     tell: 'It is on trial. Once it has been healthy long enough, it becomes the last known good config.',
     command: 'relet wait node-1 --for=lastKnownGood && relet get node-1',
     // A narrow terminal shortens the names from the left.
-    shows: /node-1 +active +\S*(\w{4}) +\S*\1 +\S*\1/,
+    shows: /node-1 +active +\S*(\w{4}) +\S*\1/,
   },
   {
     tell: 'A config that the kubelet would reject is not even stored.',
