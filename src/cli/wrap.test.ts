@@ -1,6 +1,6 @@
 /** Text broken to fit. */
 import { describe, expect, test } from 'vitest';
-import { hanging, wrap, wrapLines } from './wrap.js';
+import { hanging, wrap, wrapLines, wrapWords } from './wrap.js';
 
 describe('wrap', () => {
   test('breaks at spaces so that no line is longer than the columns', () => {
@@ -9,6 +9,18 @@ describe('wrap', () => {
 
   test('keeps a word longer than the line whole', () => {
     expect(wrap('see /a/very/long/path now', 8)).toBe('see\n/a/very/long/path\nnow');
+  });
+
+  test('breaks such a word behind a slash on a terminal, and keeps the indent', () => {
+    const text = 'see /a/very/long/path/of/a/file.yaml now';
+    expect(wrapWords(text, { width: 14, columns: 14 }, '  ')).toBe(
+      '  see /a/very/\n  long/path/\n  of/a/file.\n  yaml now',
+    );
+    expect(wrapWords(text, { width: undefined, columns: 14 }, '  ')).toBe(wrap(text, 14, '  '));
+  });
+
+  test('breaks a word without slashes where the line ends, and loses no letter', () => {
+    expect(wrapWords('abcdefghijklmnopqrstuvwxyz', { width: 10, columns: 10 })).toBe('abcdefghij\nklmnopqrst\nuvwxyz');
   });
 
   test('keeps the line breaks of the text, and no spaces at line ends', () => {

@@ -24,13 +24,29 @@ export function wrapLines(text: string, columns: number): string {
   return lines.join('\n');
 }
 
+/** Also breaks words that are longer than a line of a terminal, such as paths, so that the indent is kept. In a pipe they stay whole. */
+export function wrapWords(text: string, { width, columns }: Room, indent = ''): string {
+  const room = columns - indent.length;
+  const broken = width === undefined ? text : text.replace(/[^ \n]+/g, (word) => pieces(word, room).join(' '));
+  return wrap(broken, columns, indent);
+}
+
+/** Behind a slash, a dash, a dot or a comma where one is near. Two neighbours never fit one line, so no space gets into a word. */
+function pieces(word: string, room: number): string[] {
+  if (widthOf(word) <= room) return [word];
+  const end = Math.max(...['/', '-', '.', ','].map((mark) => word.lastIndexOf(mark, room - 1) + 1));
+  const at = end > room / 2 ? end : room;
+  return [word.slice(0, at), ...pieces(word.slice(at), room)];
+}
+
+interface Room {
+  width: number | undefined;
+  columns: number;
+}
+
 /** A line that a program may read, so it is broken only on a terminal; what follows of it stands `indent` spaces further in. */
-export function hanging(
-  text: string,
-  { width, columns }: { width: number | undefined; columns: number },
-  indent = 4,
-): string {
-  if (width === undefined) return text;
+export function hanging(text: string, room: Room, indent = 4): string {
+  if (room.width === undefined) return text;
   const lead = text.slice(0, indent);
-  return lead + wrap(text.slice(indent), columns, ' '.repeat(indent)).slice(indent);
+  return lead + wrapWords(text.slice(indent), room, ' '.repeat(indent)).slice(indent);
 }

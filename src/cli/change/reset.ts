@@ -3,6 +3,7 @@ import { sourceText } from '../../api/config-history.js';
 import { sourceName } from '../../api/config-state.js';
 import { selectNodes } from '../select-nodes.js';
 import { withSession } from '../session.js';
+import { hanging } from '../wrap.js';
 import type { AssignVerbOptions } from './assign.js';
 import { makeChanges } from './change.js';
 import { decline, isDryRun, terminalFor } from './change-to.js';
@@ -22,7 +23,7 @@ export const reset = (names: string[], options: AssignVerbOptions): Promise<void
       const changes = nodes.filter((node) => !isLocal(node)).map((node) => ({ node, to: undefined }));
       if (changes.length === 0) return makeChanges(session, 'reset', [], options, unchanged);
       for (const { node } of changes)
-        terminal.print(`${node.name}: ${sourceText(sourceName(node.configSource))} -> local`);
+        terminal.print(hanging(`${node.name}: ${sourceText(sourceName(node.configSource))} -> local`, terminal));
       terminal.print(noDifferenceToLocal(terminal));
       const who = changes.length === 1 ? changes[0]!.node.name : `${changes.length} nodes`;
       if (!isDryRun(options) && !(await confirm(session, `Reset ${who}?`, options.yes))) return decline(session);

@@ -10,7 +10,7 @@ import { askRunning } from '../effective-config.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import type { Terminal } from '../terminal.js';
-import { wrap } from '../wrap.js';
+import { wrapWords } from '../wrap.js';
 import { paintState, stateText } from './node-row.js';
 import { type PinnedField, pinnedNow } from './pinned-fields.js';
 import { heldText, stateSentence } from './state-sentence.js';
@@ -63,7 +63,7 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
   ];
   const sections = [
     facts.flatMap(([title, text]) => (text === undefined ? [] : [fact(title, text, terminal)])).join('\n'),
-    wrap(stateSentence(node), terminal.columns),
+    wrapWords(stateSentence(node), terminal),
     section('Warnings', node.warnings, terminal),
     section(
       'Last changes',
@@ -86,14 +86,14 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
 
 const indent = 17;
 
-function fact(title: string, text: string, { columns }: Terminal): string {
-  return `${`${title}:`.padEnd(indent)}${wrap(text, columns, ' '.repeat(indent)).trimStart()}`;
+function fact(title: string, text: string, terminal: Terminal): string {
+  return `${`${title}:`.padEnd(indent)}${wrapWords(text, terminal, ' '.repeat(indent)).trimStart()}`;
 }
 
-function section(title: string, lines: string[], { columns, paint }: Terminal): string {
+function section(title: string, lines: string[], terminal: Terminal): string {
   if (lines.length === 0) return '';
   return [
-    paint.bold(`${title}:`),
-    ...lines.map((line) => wrap(oneLine(line), columns, '    ').replace(/^ {4}/, '  - ')),
+    terminal.paint.bold(`${title}:`),
+    ...lines.map((line) => wrapWords(oneLine(line), terminal, '    ').replace(/^ {4}/, '  - ')),
   ].join('\n');
 }

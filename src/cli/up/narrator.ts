@@ -68,9 +68,14 @@ export function createNarrator(): Narrator {
   };
 }
 
-/** Broken at spaces where a person reads it. */
+/** Broken at spaces where a person reads it; a command to copy stays whole. */
 export const forScreen = (text: string, width: number | undefined): string =>
-  width === undefined ? text : wrapLines(text, width);
+  width === undefined
+    ? text
+    : text
+        .split('\n')
+        .map((line) => (line.startsWith('  export ') ? line : wrapLines(line, width)))
+        .join('\n');
 
 function nextSteps(directory: SystemDirectory, inBackground: boolean): string {
   const elsewhere = inBackground ? '' : ', in another terminal';
