@@ -1,4 +1,6 @@
 /** A node that was taken over writes escape sequences and line breaks into all that it may write: no verb passes them on. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { events, nodes } from '../src/kube/resource-type.js';
 import { header, OperatorCluster } from './operator-rig.js';
@@ -62,6 +64,14 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.close());
 
+const reportError = (error: string | null) =>
+  cluster.admin.patch(
+    nodes,
+    { name: 'ghost', subresource: 'status' },
+    { status: { config: { error } } },
+    { as: 'merge' },
+  );
+
 /** What may be in a pipe, and what relet itself sends to a terminal: line ends, colours, the moves of live lines. */
 const plain = (text: string) => text.replace(/\n/g, '');
 const withoutOwn = (screen: string) => plain(screen).replace(/\x1b\[\d*[mAJ]|\r(?=\x1b\[)|\x1b\[\?25[hl]|\r$/g, '');
@@ -103,6 +113,18 @@ const verbs: string[][] = [
 ];
 
 describe('a hostile node', () => {
+  test('the file that edit opens has no control character, and no line that the node wrote', async () => {
+    const copy = join(cluster.dir, 'opened.yaml');
+    await reportError(null);
+    await cluster.relet(['edit', 'ghost', '--yes'], { env: { KUBE_EDITOR: `sh -c 'cp "$0" ${copy}'` } });
+    await reportError(`rolled back ${evil}`);
+    const opened = readFileSync(copy, 'utf8');
+    expect(opened).toContain('u001b');
+    expect(opened).toContain('maxPods: ');
+    expect(plain(opened)).not.toMatch(unsafe);
+    expect(opened).not.toMatch(/^ghost2 /m);
+  });
+
   test.each(verbs.map((args) => [args.join(' ').replace(typed, 'EVIL'), args] as const))(
     'relet %s: no control character, no forged line',
     async (_name, args) => {
@@ -116,6 +138,18 @@ describe('a hostile node', () => {
   test('JSON of it is JSON', async () => {
     const { stdout } = await cluster.relet(['get', 'ghost', '-o', 'json']);
     expect(JSON.parse(stdout).status.error).toContain('\\u001b[32mfine');
+  });
+
+  test.runIf(hasScript)('get -w on a terminal: neither the rows nor what changes brings more', async () => {
+    const { screen } = await cluster.terminal(['get', 'ghost', '-w'], {
+      keys: [
+        ['ghost', () => reportError(`second ${evil}`).then(() => '')],
+        ['second', '\x03'],
+      ],
+    });
+    expect(withoutOwn(screen)).not.toMatch(unsafe);
+    expect(screen).not.toContain('\x1b[0m');
+    expect(screen).not.toMatch(/^ghost2 /m);
   });
 
   test.runIf(hasScript)('on a terminal only the colours and moves of relet itself arrive', async () => {

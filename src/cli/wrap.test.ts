@@ -1,5 +1,6 @@
 /** Text broken to fit. */
 import { describe, expect, test } from 'vitest';
+import { createPaint } from './own-control.js';
 import { hanging, wrap, wrapLines, wrapWords } from './wrap.js';
 
 describe('wrap', () => {
@@ -35,6 +36,8 @@ describe('wrap', () => {
     const text = 'node-1: kube-system/a -> kube-system/b';
     expect(hanging(text, { width: 24, columns: 24 })).toBe('node-1: kube-system/a ->\n    kube-system/b');
     expect(hanging(text, { width: undefined, columns: 24 })).toBe(text);
+    const { red } = createPaint(true);
+    expect(hanging(red('node-1: one two'), { width: 15, columns: 15 })).toBe(red('node-1: one two'));
     expect(hanging('cause:  one two three', { width: 14, columns: 14 }, 8)).toBe(
       'cause:  one\n        two\n        three',
     );

@@ -27,12 +27,14 @@ export function asText(reports: Report[], terminal: Terminal): string {
     .join('\n');
 }
 
-function block(file: string, finding: Finding, { columns, paint }: Terminal): string {
+function block(file: string, finding: Finding, terminal: Terminal): string {
+  const { columns, paint } = terminal;
   const { severity, source, path, line, column, message } = finding;
   const place = oneLine(line === undefined ? file : `${file}:${line}:${column ?? 1}`);
   const word = severity === 'error' ? paint.red('error') : paint.yellow('warning');
   const who = source === 'relet' ? paint.dim(' (found by relet)') : '';
-  return `${`${paint.bold(place)}  ${word}${who}  ${oneLine(path)}`.trimEnd()}\n${wrap(message, columns, '    ')}`;
+  const head = `${paint.bold(place)}  ${word}${who}  ${oneLine(path)}`.trimEnd();
+  return `${hanging(head, terminal)}\n${wrap(message, columns, '    ')}`;
 }
 
 function summary(report: Report, { paint }: Terminal): string {

@@ -45,7 +45,7 @@ export const diff = (name: string, other: string | undefined, options: DiffOptio
   });
 
 function pinnedText(kept: Difference[], { columns }: Terminal): string {
-  const lines = kept.map(({ path, from, to }) => `${oneLine(path)}: runs with ${shown(from)}, +++ has ${shown(to)}`);
+  const lines = kept.map(({ path, from, to }) => `${oneLine(path)}: stays ${shown(from)}, not ${shown(to)}`);
   return [
     `\n${wrap('Flags of the kubelet pin these fields, so they do not change:', columns)}`,
     ...lines.map((line) => wrap(line, columns, '    ')),
