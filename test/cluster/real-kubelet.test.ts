@@ -187,7 +187,7 @@ ${more}`;
       'relet.dev/skip-forecast': 'true',
     });
     await assign('deadly');
-    await until('rolled back', async () => (await status()).error?.startsWith('rolled back a config') === true);
+    await until('rolled back', async () => (await status()).error?.startsWith('rolled back') === true);
     expect((await status()).active?.configMap?.name).toBe('good');
     await until('serves again', async () => (await maxPods().catch(() => 0)) === 50);
   });
