@@ -141,12 +141,13 @@ describe('a hostile node', () => {
   });
 
   test.runIf(hasScript)('get -w on a terminal: neither the rows nor what changes brings more', async () => {
-    const { screen } = await cluster.terminal(['get', 'ghost', '-w'], {
+    const { screen, status } = await cluster.terminal(['get', 'ghost', '-w'], {
       keys: [
         ['ghost', () => reportError(`second ${evil}`).then(() => '')],
         ['second', '\x03'],
       ],
     });
+    expect({ status, screen }).toEqual({ status: 130, screen: expect.stringContaining('second') });
     expect(withoutOwn(screen)).not.toMatch(unsafe);
     expect(screen).not.toContain('\x1b[0m');
     expect(screen).not.toMatch(/^ghost2 /m);
