@@ -54,7 +54,8 @@ describe.skipIf(!canRun || address === undefined)(`relet in front of ${version |
     const gate = usesNode ? ['--feature-gates=DynamicKubeletConfig=true'] : [];
     cluster = await realCluster(assets, gate);
     admin = cluster.client('admin');
-    if (!usesNode) {
+    if (usesNode) await cluster.kubectl('create', 'namespace', 'relet-system');
+    else {
       await cluster.kubectl('apply', '-k', join(import.meta.dirname, '../../deploy'));
       const kubeconfig = await controllerKubeconfig(cluster);
       launch('controller', process.execPath, [executable, 'controller', '--kubeconfig', kubeconfig, '--leader-elect']);
