@@ -6,11 +6,17 @@ import { fieldAt } from './fields.js';
 /** `path` may name an element: `clusterDNS[0]`, `evictionHard[memory.available]`. */
 export function sameValue(a: unknown, b: unknown, path: string): boolean {
   if (a === b) return true;
-  if (a === null || b === null || a === undefined || b === undefined) return (a ?? null) === (b ?? null);
+  if (a === null || b === null || a === undefined || b === undefined) {
+    const absent = absentMeans[path] ?? null;
+    return (a ?? absent) === (b ?? absent);
+  }
   if (Array.isArray(a) || Array.isArray(b)) return sameLists(a, b, path);
   if (typeof a === 'object' && typeof b === 'object') return sameMaps(a, b, path);
   return sameScalars(a, b, meaningOf(path));
 }
+
+/** A kubelet shows these in /configz although nobody set them and they have no default. */
+const absentMeans: Record<string, unknown> = { enableSystemLogQuery: false };
 
 function sameLists(a: unknown, b: unknown, path: string): boolean {
   if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;

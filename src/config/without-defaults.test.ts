@@ -19,6 +19,11 @@ describe('a config without defaults', () => {
     expect(withoutDefaults(whole, 32)).toEqual(chosen);
   });
 
+  test('a value that a kubelet shows although nobody set it goes', () => {
+    expect(withoutDefaults({ ...setDefaults({}, 36), enableSystemLogQuery: false }, 36)).toEqual({});
+    expect(withoutDefaults({ enableSystemLogQuery: true }, 36)).toEqual({ enableSystemLogQuery: true });
+  });
+
   test('an empty list or map whose default is not empty stays', () => {
     const chosen = { enforceNodeAllocatable: [], evictionHard: {} };
     expect(withoutDefaults(setDefaults(chosen, 32), 32)).toEqual(chosen);

@@ -86,7 +86,7 @@ export function checkWarnings(nodes: ConfiguredNode[]): Diagnosis[] {
     .map(({ name, warnings: [first, ...others] }) => ({
       level: 'warning',
       what: `${name}: ${first}${others.length === 0 ? '' : `; and ${others.length} more`}`,
-      remedy: `'relet describe ${name}' shows all of them; put into the config what is missing there`,
+      remedy: `'relet describe ${name}' shows all of them`,
     }));
 }
 
