@@ -140,7 +140,8 @@ describe('a node that follows a NodeConfig', () => {
       const { generation } = (await rig.admin.get(nodeConfigs, { name: nodeName })).metadata;
       return untilStatus(rig, name, (status) => status?.observedGeneration === generation);
     };
-    const { config: ran } = await at('one');
+    await at('one');
+    const { config: ran } = await untilStatus(rig, 'active', (status) => status?.config?.active !== undefined);
     expect((await at('missing')).config).toEqual({ ...ran, error: expect.stringContaining('failed to sync') });
     expect((await at('one')).config?.error).toBeUndefined();
   });
