@@ -1,6 +1,6 @@
 /** The cause behind an error is in the status that has the error, also when no event of it is left. */
 import { describe, expect, test } from 'vitest';
-import type { Judge } from '../src/agent/judge/judging.js';
+import type { Judge } from '../src/agent/validate/judging.js';
 import { causeAnnotation, readCause } from '../src/api/node-annotations.js';
 import type { NodeConfigObjectStatus } from '../src/api/node-config.js';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Judge } from '../src/agent/judge/judging.js';
+import type { Judge } from '../src/agent/validate/judging.js';
 import { simpleJudge } from './agent-rig.js';
 import { createClusterRig } from './cluster-rig.js';
 

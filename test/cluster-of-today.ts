@@ -5,12 +5,12 @@ import { onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { configNamespaces } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
-import type { ApiServer } from '../src/apiserver/apiserver.js';
-import { kubeconfigText } from '../src/apiserver/pki/admin-kubeconfig.js';
 import { systemClock } from '../src/clock.js';
+import { newControllerCounters, runController } from '../src/controller/controller.js';
 import type { KubeClient } from '../src/kube/client.js';
+import type { ApiServer } from '../src/lab/apiserver/apiserver.js';
+import { kubeconfigText } from '../src/lab/apiserver/pki/admin-kubeconfig.js';
 import { silentLog } from '../src/log.js';
-import { newControllerCounters, runController } from '../src/rollout/controller.js';
 import { clientFor } from './cluster-rig.js';
 
 const deploy = join(import.meta.dirname, '../deploy');

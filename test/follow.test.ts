@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { KubeObject } from '../src/api/object.js';
-import { startApiServer } from '../src/apiserver/apiserver.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { follow } from '../src/kube/follow.js';
 import { createMirror } from '../src/kube/mirror.js';
 import { configMaps } from '../src/kube/resource-type.js';
+import { startApiServer } from '../src/lab/apiserver/apiserver.js';
 import { clientFor } from './cluster-rig.js';
 
 const namespace = 'default';

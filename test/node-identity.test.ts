@@ -2,8 +2,8 @@
 import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { TokenAuthenticator } from '../src/apiserver/access/authenticate.js';
-import { issue, type KeyPair } from '../src/apiserver/pki/issue.js';
+import type { TokenAuthenticator } from '../src/lab/apiserver/access/authenticate.js';
+import { issue, type KeyPair } from '../src/lab/apiserver/pki/issue.js';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';
 import { FlowingClock } from './flowing-clock.js';
 

@@ -5,9 +5,9 @@ import { Agent, createServer, request as httpsRequest, type Server } from 'node:
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readTokenFile } from '../src/apiserver/access/token-file.js';
-import { type ApiServer, startApiServer } from '../src/apiserver/apiserver.js';
-import type { KeyPair } from '../src/apiserver/pki/issue.js';
+import { readTokenFile } from '../src/lab/apiserver/access/token-file.js';
+import { type ApiServer, startApiServer } from '../src/lab/apiserver/apiserver.js';
+import type { KeyPair } from '../src/lab/apiserver/pki/issue.js';
 import { createAuthority } from './pki.js';
 
 let server: ApiServer;

@@ -2,14 +2,14 @@
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { KubeletCommandLine } from './command-line.js';
-import type { Memory } from './disk/memory.js';
-import type { Host } from './host/host.js';
-import type { KubeletProcess } from './host/kubelet-process.js';
-import type { Judge } from './judge/judging.js';
+import type { Host } from './drivers/host.js';
+import type { KubeletProcess } from './drivers/kubelet-process.js';
 import type { Counters } from './report/metrics.js';
 import type { Reporter } from './report/reporter.js';
+import type { Memory } from './state/memory.js';
 import type { Connected } from './sync/api-side.js';
 import type { TrialLimits } from './trial/trial.js';
+import type { Judge } from './validate/judging.js';
 
 export interface FlowOptions {
   trial: TrialLimits;

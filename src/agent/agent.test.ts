@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { corrupt, createRig, type Rig, sourceOf } from '../../test/agent-rig.js';
-import type { Host } from './host/host.js';
+import type { Host } from './drivers/host.js';
 
 describe('boot: order of trust', () => {
   test.each([

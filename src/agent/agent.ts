@@ -18,8 +18,7 @@ import { backoffMs } from '../kube/backoff.js';
 import type { Ending } from '../kube/work-queue.js';
 import type { AgentParts } from './agent-parts.js';
 import { type Choice, choose, chooseOrWait, consider, failuresOf, isOutdated } from './choose.js';
-import { exitCode } from './host/host.js';
-import { RememberedJudge } from './judge/remembered-judge.js';
+import { exitCode } from './drivers/host.js';
 import { Pause } from './pause.js';
 import { announce } from './report/announce.js';
 import * as events from './report/events.js';
@@ -45,6 +44,7 @@ import { type Before, lookBack } from './trial/look-back.js';
 import { retriesOnce } from './trial/retry.js';
 import type { TrialEnd } from './trial/trial.js';
 import { concludeTrial } from './trial/trial-end.js';
+import { RememberedJudge } from './validate/remembered-judge.js';
 
 /** How often the files are looked at that a failed config names. */
 const retryCheckMs = 30_000;

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../log.js';
 import { type Choice, choose, failuresOf, needsTrial, type Rank } from './choose.js';
-import { openDirectory } from './disk/directory.js';
-import type { Memory } from './disk/memory.js';
-import { withVerdict } from './disk/verdicts.js';
-import { createHost } from './host/host.js';
-import type { Judge } from './judge/judging.js';
+import { createHost } from './drivers/host.js';
 import type { ExactSource, SourceOrLocal } from './source.js';
+import { openDirectory } from './state/directory.js';
+import type { Memory } from './state/memory.js';
+import { withVerdict } from './state/verdicts.js';
 import { fail } from './transitions.js';
 import { retriesOnce } from './trial/retry.js';
+import type { Judge } from './validate/judging.js';
 
 const version = (resourceVersion: string): ExactSource => ({
   namespace: 'ns',

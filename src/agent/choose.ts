@@ -7,13 +7,13 @@ import { Fault } from '../api/faults.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { KubeletCommandLine } from './command-line.js';
-import { type Checkpoint, sha256 } from './disk/checkpoints.js';
-import type { Memory, Recorded } from './disk/memory.js';
-import { type Environment, type Failure, type Verdict, verdictKey, withVerdict } from './disk/verdicts.js';
-import type { Host } from './host/host.js';
-import type { Accepted, Candidate, Judge, Judgement } from './judge/judging.js';
+import type { Host } from './drivers/host.js';
 import { describe, type ExactSource, type SourceOrLocal, sameSource } from './source.js';
+import { type Checkpoint, sha256 } from './state/checkpoints.js';
+import type { Memory, Recorded } from './state/memory.js';
+import { type Environment, type Failure, type Verdict, verdictKey, withVerdict } from './state/verdicts.js';
 import { environmentOf, mayRetry } from './trial/retry.js';
+import type { Accepted, Candidate, Judge, Judgement } from './validate/judging.js';
 
 export type Rank = 'assigned' | 'way-back' | 'last-known-good' | 'local';
 

@@ -8,9 +8,9 @@ import { setDefaults } from '../config/defaults.js';
 import { resolvePaths } from '../config/host-paths.js';
 import { getField } from '../config/model.js';
 import { silentLog } from '../log.js';
-import { openDirectory } from './disk/directory.js';
-import { createHost } from './host/host.js';
+import { createHost } from './drivers/host.js';
 import type { ExactSource } from './source.js';
+import { openDirectory } from './state/directory.js';
 
 const root = mkdtempSync(join(tmpdir(), 'relet-loader-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

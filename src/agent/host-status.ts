@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import { betaError, Fault } from '../api/faults.js';
 import type { Files } from '../atomic-file.js';
-import { lockHolder } from './disk/lock.js';
-import type { Memory, Recorded } from './disk/memory.js';
+import type { Host } from './drivers/host.js';
 import type { Hold } from './hold.js';
-import type { Host } from './host/host.js';
+import { lockHolder } from './state/lock.js';
+import type { Memory, Recorded } from './state/memory.js';
 
 export interface HostStatus {
   node: string;

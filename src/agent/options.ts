@@ -2,7 +2,7 @@
  * relet's own flags on the node: each with a sentence, a default and a range. Everything else on the command line is the
  * kubelet's. docs/node-flags.md is checked against this list.
  */
-import { tryParseDuration } from '../api/duration.js';
+import { tryParseDuration } from '../go/duration.js';
 
 export interface NodeOptions {
   dynamicConfigDir: string | undefined;

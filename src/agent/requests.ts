@@ -4,10 +4,10 @@
  */
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
-import { isObject } from './disk/json-record.js';
-import type { Memory } from './disk/memory.js';
 import { type Hold, isText } from './hold.js';
 import { apiTime } from './report/report.js';
+import { isObject } from './state/json-record.js';
+import type { Memory } from './state/memory.js';
 import { assign, forgetFailures, sourceOf } from './transitions.js';
 
 export type Request =

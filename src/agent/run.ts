@@ -10,7 +10,7 @@
  */
 import type { AgentParts } from './agent-parts.js';
 import { type Choice, needsTrial } from './choose.js';
-import type { Exit } from './host/host.js';
+import type { Exit } from './drivers/host.js';
 import { describe } from './source.js';
 import { explain } from './trial/death.js';
 import { look, type NodeView } from './trial/health.js';

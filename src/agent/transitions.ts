@@ -5,9 +5,9 @@
 import { Fault } from '../api/faults.js';
 import type { Log } from '../log.js';
 import { type Choice, type FailedBefore, isLastKnownGood } from './choose.js';
-import type { InHand, Memory, Recorded } from './disk/memory.js';
-import { type Environment, type Failure, type Verdicts, withoutFailures, withVerdict } from './disk/verdicts.js';
 import type { SourceOrLocal } from './source.js';
+import type { InHand, Memory, Recorded } from './state/memory.js';
+import { type Environment, type Failure, type Verdicts, withoutFailures, withVerdict } from './state/verdicts.js';
 import type { Resolved } from './sync/resolve.js';
 import type { Trial, TrialFailure } from './trial/trial.js';
 

@@ -1,5 +1,5 @@
 /** Label selectors in their text form: `env=prod,tier in (web,db),!old`. Parsed and refused as Kubernetes does. */
-import { goQuote } from './go-quote.js';
+import { goQuote } from '../go/quote.js';
 import { checkLabelValue, checkQualifiedName } from './names.js';
 
 export type LabelOperator = '=' | '!=' | 'in' | 'notin' | 'exists' | '!' | '>' | '<';

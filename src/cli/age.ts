@@ -1,5 +1,5 @@
 /** How long ago something was, as kubectl says it: `45s`, `12m`, `3h20m`, `5d`. */
-import { shortDuration } from '../api/short-duration.js';
+import { shortDuration } from '../go/short-duration.js';
 
 /** `<unknown>` for no time, as kubectl has it. A server whose clock is ahead made it just now. */
 export function ageOf(timestamp: string | undefined, nowMs: number): string {

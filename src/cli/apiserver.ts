@@ -1,9 +1,9 @@
 /** `relet apiserver`: the embedded control plane as a process of its own. */
 import { InvalidArgumentError, Option } from 'commander';
 import pkg from '../../package.json' with { type: 'json' };
-import { parseModes } from '../apiserver/access/access.js';
-import { readTokenFile } from '../apiserver/access/token-file.js';
-import { type ApiServerOptions, startApiServer } from '../apiserver/apiserver.js';
+import { parseModes } from '../lab/apiserver/access/access.js';
+import { readTokenFile } from '../lab/apiserver/access/token-file.js';
+import { type ApiServerOptions, startApiServer } from '../lab/apiserver/apiserver.js';
 import { createLog, type Log } from '../log.js';
 import { runVerb, verb } from './command-line.js';
 import { readNamedBy } from './why-unreadable.js';

@@ -6,9 +6,9 @@ import { checkDnsLabel, checkDnsSubdomain } from '../api/names.js';
 import { configLabel } from '../api/node-config.js';
 import type { NodeConfigSource } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
+import { CannotRun } from '../cannot-run.js';
 import { isAlreadyExists, isNotFound } from '../kube/api-error.js';
 import { configMaps } from '../kube/resource-type.js';
-import { CannotRun } from './cannot-run.js';
 import type { Session } from './session.js';
 
 export const defaultName = 'kubelet-config';

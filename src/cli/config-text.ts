@@ -4,13 +4,13 @@
  * newer kubelet, are carried along untouched.
  */
 
-import type { Value } from '../api/go-yaml/value.js';
 import { decode } from '../config/decode.js';
 import { setDefaults } from '../config/defaults.js';
 import { readDocument } from '../config/document.js';
 import type { KubeletConfig, Minor } from '../config/model.js';
 import { sameValue } from '../config/same-value.js';
 import { type StructShape, shapeOf } from '../config/shape.js';
+import type { Value } from '../go/yaml/value.js';
 import { asYaml } from './yaml-text.js';
 
 const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };

@@ -1,7 +1,7 @@
 /** kubectl's connection flags, under kubectl's names, for every verb that speaks to a cluster. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { tryParseDuration } from '../api/duration.js';
 import { configNamespace } from '../api/node-config.js';
+import { tryParseDuration } from '../go/duration.js';
 import { collect } from './command-line.js';
 
 /** As commander hands them over. */

@@ -1,10 +1,10 @@
 /** What a node runs with now: its kubelet's `/configz` through the API server; where that is shut, its active ConfigMap. */
 import { sameExactSource, sourceName } from '../api/config-state.js';
+import { CannotRun } from '../cannot-run.js';
 import { type KubeletConfig, type Minor, newestMinor, parseMinor } from '../config/model.js';
+import type { ConfiguredNode } from '../fleet/config-references.js';
 import { ApiError } from '../kube/api-error.js';
-import type { ConfiguredNode } from '../kube/config-reference.js';
 import { nodes, resourcePath } from '../kube/resource-type.js';
-import { CannotRun } from './cannot-run.js';
 import { type Payload, readPayload } from './config-maps.js';
 import { type RunningConfig, readConfigz } from './config-text.js';
 import type { Session } from './session.js';

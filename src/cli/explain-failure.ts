@@ -3,15 +3,15 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { configNamespace } from '../api/node-config.js';
+import { CannotRun } from '../cannot-run.js';
+import { ReferenceDropped } from '../fleet/config-references.js';
 import { AnswerError } from '../kube/answer-error.js';
 import { ApiError, isForbidden, isNotFound, isUnauthorized } from '../kube/api-error.js';
-import { ReferenceDropped } from '../kube/config-reference.js';
 import { TimeoutError } from '../kube/deadline.js';
 import { ExecPluginError } from '../kube/exec-plugin.js';
 import { KubeconfigError } from '../kube/kubeconfig.js';
 import { ConnectionError } from '../kube/transport.js';
 import { oneLine } from '../visible-text.js';
-import { CannotRun } from './cannot-run.js';
 
 /** What is no such error comes back as it is: a bug of ours, or a verb's own refusal. */
 export function explained(error: unknown, server: string): unknown {

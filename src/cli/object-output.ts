@@ -1,5 +1,5 @@
 /** `-o json|yaml|name|jsonpath=…|custom-columns=…`: objects written as kubectl writes them. */
-import { CannotRun } from './cannot-run.js';
+import { CannotRun } from '../cannot-run.js';
 import { JsonPathError, parseTemplate, printTemplate, valuesAt, valueText } from './json-path.js';
 import { tableLines } from './table.js';
 import { asYaml } from './yaml-text.js';

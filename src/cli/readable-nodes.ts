@@ -2,7 +2,7 @@
  * Nodes as verbs get them: a node writes its own status, so nothing in it is trusted to be one line of plain text. Escaped here, where
  * it comes in, a value cannot forge lines in any sentence that a verb puts it in, nor in what a program prints from `-o json`.
  */
-import type { ConfigReferences, ConfiguredNode } from '../kube/config-reference.js';
+import type { ConfigReferences, ConfiguredNode } from '../fleet/config-references.js';
 import { oneLine } from '../visible-text.js';
 
 export function readableNodes(references: ConfigReferences): ConfigReferences {

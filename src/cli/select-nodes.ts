@@ -1,8 +1,8 @@
 /** Which nodes are meant: named one by one, by label, or all. */
 import { parseLabelSelector, SelectorError } from '../api/label-selector.js';
 import { checkDnsSubdomain } from '../api/names.js';
-import type { ConfiguredNode } from '../kube/config-reference.js';
-import { CannotRun } from './cannot-run.js';
+import { CannotRun } from '../cannot-run.js';
+import type { ConfiguredNode } from '../fleet/config-references.js';
 import type { Session } from './session.js';
 
 export interface NodeSelection {

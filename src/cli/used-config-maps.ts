@@ -1,8 +1,9 @@
 /** Which ConfigMaps the nodes of a cluster use, may fall back to, or could go back to. */
-import { parseSourceText, readHistory } from '../api/config-history.js';
+
 import { type SourceName, sourceName } from '../api/config-state.js';
 import { configLabel } from '../api/node-config.js';
-import type { ConfiguredNode } from '../kube/config-reference.js';
+import { parseSourceText, readHistory } from '../fleet/config-history.js';
+import type { ConfiguredNode } from '../fleet/config-references.js';
 import { configMaps } from '../kube/resource-type.js';
 import type { ConfigMap } from './config-maps.js';
 import type { Session } from './session.js';

@@ -1,6 +1,6 @@
 /** Why a file cannot be read or written, in words for people. */
 import { readFileSync } from 'node:fs';
-import { CannotRun } from './cannot-run.js';
+import { CannotRun } from '../cannot-run.js';
 
 const reasons: Record<string, string> = {
   ENOENT: 'there is no such file',

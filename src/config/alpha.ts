@@ -4,7 +4,7 @@
  * out gets v1beta1's defaults: the alpha's would open anonymous access.
  */
 
-import type { Entry, Value } from '../api/go-yaml/value.js';
+import type { Entry, Value } from '../go/yaml/value.js';
 import type { Finding, Minor } from './model.js';
 import type { StructShape } from './shape.js';
 

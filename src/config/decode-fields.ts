@@ -2,10 +2,10 @@
  * Fills a config from a document as Go's JSON decoder fills a struct. A wrong type is noted and decoding goes on; a
  * value that reads itself (duration, quantity, time) ends it. The kubelet reports that end, else the first note; we keep all.
  */
-import { DurationError, formatDuration, parseDuration } from '../api/duration.js';
-import { goQuote } from '../api/go-quote.js';
-import type { Entry, Value } from '../api/go-yaml/value.js';
-import { canonicalQuantity, quantityProblem, quantityRule } from '../api/quantity.js';
+import { DurationError, formatDuration, parseDuration } from '../go/duration.js';
+import { canonicalQuantity, quantityProblem, quantityRule } from '../go/quantity.js';
+import { goQuote } from '../go/quote.js';
+import type { Entry, Value } from '../go/yaml/value.js';
 import { setOwn } from './copy.js';
 import { childPath, type Finding, type KubeletConfig, type Minor, type Position } from './model.js';
 import type { ScalarShape, Shape, StructShape } from './shape.js';

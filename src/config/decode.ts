@@ -1,6 +1,6 @@
 /** Reads a KubeletConfiguration as the kubelet of a minor does: strict first, then lenient. */
-import { goQuote } from '../api/go-quote.js';
-import type { Duplicate } from '../api/go-yaml/compose.js';
+import { goQuote } from '../go/quote.js';
+import type { Duplicate } from '../go/yaml/compose.js';
 import { convertAlpha, isAlpha } from './alpha.js';
 import { decodeFields, type FieldsResult, type StrictNote } from './decode-fields.js';
 import { DocumentError, type Identity, identify, notRegistered, readDocument } from './document.js';

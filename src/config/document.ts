@@ -1,9 +1,9 @@
 /** Reads the text of a document: JSON when it starts like it, YAML otherwise; and what it says it is. */
-import { goQuote } from '../api/go-quote.js';
-import { type Duplicate, readYaml } from '../api/go-yaml/compose.js';
-import { dialectOf } from '../api/go-yaml/dialect.js';
-import { YamlError } from '../api/go-yaml/tokens.js';
-import type { Value } from '../api/go-yaml/value.js';
+import { goQuote } from '../go/quote.js';
+import { type Duplicate, readYaml } from '../go/yaml/compose.js';
+import { dialectOf } from '../go/yaml/dialect.js';
+import { YamlError } from '../go/yaml/tokens.js';
+import type { Value } from '../go/yaml/value.js';
 import { JsonError, readJson } from './json-read.js';
 import { type Minor, newestMinor, type Position } from './model.js';
 

@@ -1,11 +1,12 @@
 /** The values of kubelet flags: how each type is read, and what the kubelet says of one it cannot read. */
-import { formatDuration, parseDuration } from '../api/duration.js';
-import { goQuote } from '../api/go-quote.js';
+
 import { checkLabelValue, checkQualifiedName } from '../api/names.js';
-import { canonicalQuantity, quantityProblem } from '../api/quantity.js';
+import { formatDuration, parseDuration } from '../go/duration.js';
+import { isGoIp } from '../go/ip.js';
+import { canonicalQuantity, quantityProblem } from '../go/quantity.js';
+import { goQuote } from '../go/quote.js';
 import { setOwn } from './copy.js';
 import type { FlagType } from './facts/flag-rows.js';
-import { isGoIp } from './go-ip.js';
 import type { Minor } from './model.js';
 
 /** Go's words for a value that cannot be read. */

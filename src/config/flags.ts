@@ -2,8 +2,8 @@
  * Kubelet flags over a config. The kubelet reads its command line a second time over the decoded and defaulted object: a flag
  * replaces the whole field, lists and maps included; only feature gates are merged, key by key, the flags' winning.
  */
-import { parseDuration } from '../api/duration.js';
-import { goQuote } from '../api/go-quote.js';
+import { parseDuration } from '../go/duration.js';
+import { goQuote } from '../go/quote.js';
 import { asCommandLine, type Flag, splitCommandLine } from './command-line.js';
 import { copy } from './copy.js';
 import { type FlagRow, type FlagType, flagRows } from './facts/flag-rows.js';

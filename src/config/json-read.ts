@@ -1,6 +1,6 @@
 /** Reads JSON strictly, keeping order, repeated keys and places. Errors are worded as Go's encoding/json words them. */
 
-import type { Entry, Value } from '../api/go-yaml/value.js';
+import type { Entry, Value } from '../go/yaml/value.js';
 import type { Position } from './model.js';
 
 /** `message` is Go's; line and column count from 1. */

@@ -2,7 +2,7 @@
  * The words this room shares: a config, a kubelet minor, a finding and where it points. Pure data; the knowledge is in
  * the files beside.
  */
-import type { Position } from '../api/go-yaml/value.js';
+import type { Position } from '../go/yaml/value.js';
 
 /**
  * A KubeletConfiguration keyed by its JSON field names (v1beta1). After decode and setDefaults every field of that minor

@@ -1,5 +1,5 @@
 /** A document as plain data, read as Go reads it: for files that are not kubelet configs, such as a kubeconfig on a node. */
-import { plainValue } from '../api/go-yaml/plain.js';
+import { plainValue } from '../go/yaml/plain.js';
 import { DocumentError, readDocument } from './document.js';
 
 /** Undefined for an empty document. Throws DocumentError, also for a key that stands twice. */

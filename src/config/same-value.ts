@@ -1,6 +1,6 @@
 /** Whether two values of a field mean the same: durations and quantities as values, maps in any order. */
-import { parseDuration } from '../api/duration.js';
-import { parseQuantity } from '../api/quantity.js';
+import { parseDuration } from '../go/duration.js';
+import { parseQuantity } from '../go/quantity.js';
 import { fieldAt } from './fields.js';
 
 /** `path` may name an element: `clusterDNS[0]`, `evictionHard[memory.available]`. */

@@ -1,9 +1,10 @@
 /** The kubelet's validation, by minor: every rule with the kubelet's own message, all errors at once. */
+
+import { aggregate } from '../go/text.js';
 import { type GateError, type Gates, gateErrors, gatesIn, gateWarnings, isOn, settle } from './gates.js';
 import type { CommandLine, Finding, JudgeContext, KubeletConfig, Minor } from './model.js';
 import { checkBounds } from './rules/bounds.js';
 import { flagError, flagGateErrors, gatesOfFlags } from './rules/command-line.js';
-import { aggregate } from './rules/go-text.js';
 import { checkImageCollection, checkImageCredentials, checkImagePulls } from './rules/images.js';
 import { Judged, type RuleError } from './rules/judged.js';
 import { checkLogging, panicsOnFlush } from './rules/logging.js';

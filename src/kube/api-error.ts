@@ -1,5 +1,5 @@
 /** What the server answers when it refuses, as an ApiError: a Status object, or whatever stood in its way. */
-import { ApiError, type Status } from '../api/status-error.js';
+import { ApiError, type Status } from '../api/status.js';
 
 export { ApiError };
 

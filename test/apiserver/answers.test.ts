@@ -1,6 +1,6 @@
 /** What a real 1.32.1 was seen to answer when it was asked beside this server: the corners that no recorded request reaches. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, clientOf, type Reply } from './client.js';
 
 let server: ApiServer;

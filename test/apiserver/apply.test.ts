@@ -1,6 +1,6 @@
 /** Server-side apply as clients see it: owners in managedFields, conflicts, force, and the way from client-side apply. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, clientOf, type Reply } from './client.js';
 
 let server: ApiServer;

@@ -14,8 +14,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
-import { decodeBackup } from '../../src/apiserver/backup/backup-format.js';
+import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
+import { decodeBackup } from '../../src/lab/apiserver/backup/backup-format.js';
 import { clientOf } from './client.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'relet-backup-'));

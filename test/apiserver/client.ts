@@ -3,8 +3,8 @@
 import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:http2';
 import { Agent, request as httpsRequest } from 'node:https';
-import type { ApiServer } from '../../src/apiserver/apiserver.js';
-import { callInMemory } from '../../src/apiserver/http/in-memory.js';
+import type { ApiServer } from '../../src/lab/apiserver/apiserver.js';
+import { callInMemory } from '../../src/lab/apiserver/http/in-memory.js';
 
 export type Carrier = 'memory' | 'http1' | 'http2';
 export const carriers: Carrier[] = ['memory', 'http1', 'http2'];

@@ -1,6 +1,6 @@
 /** Eviction as kubectl asks for it: in the version of today, and in the one that kubectl before 1.22 knows. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, clientOf } from './client.js';
 
 const pods = '/api/v1/namespaces/default/pods';

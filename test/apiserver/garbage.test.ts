@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
-import type { StoreEvent } from '../../src/apiserver/store/store.js';
+import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
+import type { StoreEvent } from '../../src/lab/apiserver/store/store.js';
 import { type Client, clientOf } from './client.js';
 
 const maps = '/api/v1/namespaces/default/configmaps';

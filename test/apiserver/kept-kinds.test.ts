@@ -1,6 +1,6 @@
 /** Kinds that are kept and shown: workloads, budgets, services, volumes. What `kubectl get` shows of them, and what they are filled up with. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, clientOf } from './client.js';
 
 const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };

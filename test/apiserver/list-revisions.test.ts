@@ -1,6 +1,6 @@
 /** Lists as of a revision: what resourceVersion and resourceVersionMatch ask for is what is shown. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, clientOf, type Reply } from './client.js';
 
 let server: ApiServer;

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
-import type { BindingSpec, PolicySpec } from '../../src/apiserver/policy/policy.js';
+import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
+import type { BindingSpec, PolicySpec } from '../../src/lab/apiserver/policy/policy.js';
 import { type Client, clientOf } from './client.js';
 
 const group = '/apis/admissionregistration.k8s.io/v1';

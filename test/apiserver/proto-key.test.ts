@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startApiServer } from '../../src/apiserver/apiserver.js';
+import { startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { clientOf } from './client.js';
 
 const crd = {

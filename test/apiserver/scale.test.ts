@@ -1,6 +1,6 @@
 /** The scale subresource, of custom kinds and of workloads; and the words about a version of a kind that is on its way out. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, clientOf } from './client.js';
 
 const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';

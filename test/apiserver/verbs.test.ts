@@ -1,6 +1,6 @@
 /** What the verbs promise, asked in memory, over HTTP/1.1 and over HTTP/2. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, carriers, clientOf } from './client.js';
 
 describe.each(carriers)('the API over %s', (carrier) => {

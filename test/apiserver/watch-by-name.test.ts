@@ -1,8 +1,8 @@
 /** A watch by name shows that object and no other: the name that was authorized is the name that is watched. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readTokenFile } from '../../src/apiserver/access/token-file.js';
-import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
-import { callInMemory } from '../../src/apiserver/http/in-memory.js';
+import { readTokenFile } from '../../src/lab/apiserver/access/token-file.js';
+import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
+import { callInMemory } from '../../src/lab/apiserver/http/in-memory.js';
 
 const tokenFile = `admin-token,admin,,system:masters
 node-token,system:node:node-1,,system:nodes

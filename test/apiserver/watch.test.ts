@@ -1,6 +1,6 @@
 /** What a watch promises, in memory, over HTTP/1.1 and over HTTP/2: every change once, in order, from where the client says. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, carriers, clientOf, type Stream } from './client.js';
 
 describe.each(carriers)('watches over %s', (carrier) => {

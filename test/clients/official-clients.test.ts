@@ -11,7 +11,7 @@ import {
   Watch,
 } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.js';
+import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 
 // Debian's own Python: another on the PATH does not see Debian's packages.
 const python = '/usr/bin/python3';

@@ -2,10 +2,10 @@
 import { configNamespaces } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { systemClock } from '../../src/clock.js';
+import { newControllerCounters, runController } from '../../src/controller/controller.js';
+import type { GuardChoice } from '../../src/controller/guards.js';
 import { runWhileLeader } from '../../src/kube/leader.js';
 import { createLog } from '../../src/log.js';
-import { newControllerCounters, runController } from '../../src/rollout/controller.js';
-import type { GuardChoice } from '../../src/rollout/guards.js';
 import { clientFor } from '../cluster-rig.js';
 import type { Cluster } from './cluster.js';
 

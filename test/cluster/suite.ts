@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { configLabel, configNamespace, guardsLease, undecidedAnnotation } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
+import type { GuardChoice } from '../../src/controller/guards.js';
 import { isForbidden } from '../../src/kube/api-error.js';
 import type { KubeClient } from '../../src/kube/client.js';
 import {
@@ -20,7 +21,6 @@ import {
   nodes,
   roleBindings,
 } from '../../src/kube/resource-type.js';
-import type { GuardChoice } from '../../src/rollout/guards.js';
 import type { Cluster } from './cluster.js';
 import { point } from './cluster-node.js';
 import { type RunningController, startController } from './controller.js';

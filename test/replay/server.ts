@@ -1,6 +1,6 @@
 /** A server for replays: in memory, over a real socket, with the identities of the recording. */
-import { readTokenFile } from '../../src/apiserver/access/token-file.js';
-import { startApiServer } from '../../src/apiserver/apiserver.js';
+import { readTokenFile } from '../../src/lab/apiserver/access/token-file.js';
+import { startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { createLog } from '../../src/log.js';
 import type { Target } from './session.js';
 

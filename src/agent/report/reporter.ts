@@ -6,8 +6,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { betaError, type Fault } from '../../api/faults.js';
 import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
-import type { Memory } from '../disk/memory.js';
 import { describe, exactSource } from '../source.js';
+import type { Memory } from '../state/memory.js';
 import { causeOf, configOk, type Report, statusConfig } from './report.js';
 
 export interface ReporterOptions {

@@ -13,8 +13,8 @@ import type { Clock } from '../../clock.js';
 import { ApiError } from '../../kube/api-error.js';
 import { backoffMs } from '../../kube/backoff.js';
 import type { Log } from '../../log.js';
-import { isObject } from '../disk/json-record.js';
 import type { Report } from '../report/report.js';
+import { isObject } from '../state/json-record.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
 
 export type ReferenceKind = 'Node' | 'NodeConfig';

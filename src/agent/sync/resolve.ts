@@ -3,8 +3,8 @@ import { Fault } from '../../api/faults.js';
 import { configLabel } from '../../api/node-config.js';
 import type { ConfigMapRef, NodeConfigSource } from '../../api/node-config-source.js';
 import type { KubeObject } from '../../api/object.js';
-import { type Payload, sha256 } from '../disk/checkpoints.js';
 import type { ExactSource } from '../source.js';
+import { type Payload, sha256 } from '../state/checkpoints.js';
 
 export interface ConfigMap extends KubeObject {
   data?: Record<string, string>;

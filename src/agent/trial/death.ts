@@ -1,5 +1,5 @@
 /** Why a kubelet ended, and whether its config is to blame. Pure. */
-import type { Exit } from '../host/host.js';
+import type { Exit } from '../drivers/host.js';
 
 export interface Circumstances {
   /** relet asked it to stop. */

@@ -3,8 +3,8 @@
  * So it is when the container runtime is down while a config is on trial.
  */
 import type { Log } from '../../log.js';
-import type { Memory } from '../disk/memory.js';
 import type { Run } from '../run.js';
+import type { Memory } from '../state/memory.js';
 import { forgetFailures } from '../transitions.js';
 
 export class Doubt {

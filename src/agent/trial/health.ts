@@ -3,7 +3,7 @@ import { get } from 'node:http';
 import type { KubeObject } from '../../api/object.js';
 import { systemClock } from '../../clock.js';
 import { deadline } from '../../kube/deadline.js';
-import type { Accepted } from '../judge/judging.js';
+import type { Accepted } from '../validate/judging.js';
 import type { Health } from './trial.js';
 
 /** What health needs from the API; each throws when the API does not answer. */

@@ -1,7 +1,7 @@
 /** How the node is, asked just before its kubelet is stopped: what is not there now cannot be missed afterwards. */
 
 import type { Choice } from '../choose.js';
-import type { Host } from '../host/host.js';
+import type { Host } from '../drivers/host.js';
 import type { ApiSide } from '../sync/api-side.js';
 import { isReady } from './health.js';
 import { rejectedUids } from './rejected-pods.js';

@@ -1,6 +1,6 @@
 /** Whose answer it was. */
 import { describe, expect, test } from 'vitest';
-import type { PortOwner } from '../host/listeners.js';
+import type { PortOwner } from '../drivers/listeners.js';
 import { ownsPorts, patienceMs } from './ports.js';
 
 const child = { pid: 7, startTime: '1' };

@@ -3,9 +3,10 @@
  * an answer may come from another process. So an answer counts when the process that relet started lives, and has both
  * ports. What is found is only true if the process still lives afterwards: of one that has ended nothing can be seen.
  */
-import type { ProcessIdentity } from '../disk/child-record.js';
-import type { Host } from '../host/host.js';
-import type { Accepted } from '../judge/judging.js';
+
+import type { Host } from '../drivers/host.js';
+import type { ProcessIdentity } from '../state/child-record.js';
+import type { Accepted } from '../validate/judging.js';
 import type { Health } from './trial.js';
 
 export interface PortParts {

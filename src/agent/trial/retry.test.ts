@@ -1,6 +1,6 @@
 /** When a config that failed may be started again. */
 import { describe, expect, test } from 'vitest';
-import { type Failure, isVerdicts } from '../disk/verdicts.js';
+import { type Failure, isVerdicts } from '../state/verdicts.js';
 import { mayRetry, pathsIn, retriesOnce } from './retry.js';
 
 test('the paths in a config are found wherever they are', () => {

@@ -6,8 +6,8 @@
  *    └───── it was last known good, and its fallback is healthy ──► started once more; if it crashes, it stays failed
  */
 import { readPlain } from '../../config/plain-document.js';
-import type { Environment, Failure } from '../disk/verdicts.js';
-import type { Host } from '../host/host.js';
+import type { Host } from '../drivers/host.js';
+import type { Environment, Failure } from '../state/verdicts.js';
 
 const mostPaths = 100;
 const firstWaitMs = 60_000;

@@ -1,10 +1,10 @@
 /** What follows from the end of a trial: records, a line in the log, an event. */
 import { betaError, Fault } from '../../api/faults.js';
 import type { AgentParts } from '../agent-parts.js';
-import type { Memory } from '../disk/memory.js';
 import * as events from '../report/events.js';
 import type { Run } from '../run.js';
 import { describe, type SourceOrLocal } from '../source.js';
+import type { Memory } from '../state/memory.js';
 import type { ApiSide } from '../sync/api-side.js';
 import { fail, graduate } from '../transitions.js';
 import { environmentOf, pathsIn } from './retry.js';

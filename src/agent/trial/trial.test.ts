@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../api/faults.js';
 import { silentLog } from '../../log.js';
-import type { Verdicts } from '../disk/verdicts.js';
+import type { Verdicts } from '../state/verdicts.js';
 import { explain } from './death.js';
 import { Doubt } from './doubt.js';
 import {

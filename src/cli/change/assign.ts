@@ -1,9 +1,9 @@
 /** `relet assign CONFIGMAP NODE...`: points nodes at a config that is in the API already. */
 
-import { sourceText } from '../../api/config-history.js';
 import { configState, sameReference, sourceName } from '../../api/config-state.js';
 import { configLabel } from '../../api/node-config.js';
-import { CannotRun } from '../cannot-run.js';
+import { CannotRun } from '../../cannot-run.js';
+import { sourceText } from '../../fleet/config-history.js';
 import { findConfigMap, sourceOf } from '../config-maps.js';
 import { minorOf } from '../effective-config.js';
 import { selectNodes } from '../select-nodes.js';

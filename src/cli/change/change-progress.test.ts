@@ -1,7 +1,7 @@
 /** How far a node is with a change, and what can still be waited for. */
 import { describe, expect, test } from 'vitest';
 import type { NodeConfigSource, NodeConfigStatus } from '../../api/node-config-source.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { changeProgress, reaches, type Wish } from './change-progress.js';
 
 const wanted = (name: string): NodeConfigSource => ({

@@ -16,7 +16,7 @@ import {
   sourceName,
 } from '../../api/config-state.js';
 import type { NodeConfigSource } from '../../api/node-config-source.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 
 export type ChangeProgress =
   | { kind: 'asked'; error?: string }

@@ -1,7 +1,8 @@
 /** How a change ended, for programs: `-o json` and `-o name`. Pure. docs/cli.md describes it. */
-import { sourceText } from '../../api/config-history.js';
+
 import { configState, sourceName } from '../../api/config-state.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { sourceText } from '../../fleet/config-history.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import type { NodeChange } from './change.js';
 import type { Outcome } from './change-words.js';
 

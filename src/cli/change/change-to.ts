@@ -2,12 +2,13 @@
  * From new texts for nodes to the change: judged as each node's kubelet would, shown by meaning, confirmed, then made.
  * What `edit` and `set` share.
  */
+
+import { CannotRun } from '../../cannot-run.js';
 import { check } from '../../config/check.js';
 import { DecodeError } from '../../config/decode.js';
 import { type Finding, getField, type KubeletConfig } from '../../config/model.js';
 import { withSetting } from '../../config/set-field.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
-import { CannotRun } from '../cannot-run.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { asConfigText, readWritten } from '../config-text.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { askRunning, minorOf } from '../effective-config.js';

@@ -1,7 +1,8 @@
 /** What a change says while it is made, and at its end. */
-import { sourceText } from '../../api/config-history.js';
+
 import { configState, sameReference, sourceName } from '../../api/config-state.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { sourceText } from '../../fleet/config-history.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import type { ConfigMap } from '../config-maps.js';
 import { heldText, releaseHint } from '../look/state-sentence.js';
 import type { Session } from '../session.js';

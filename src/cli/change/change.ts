@@ -7,11 +7,12 @@
  * Every request is a whole step: whenever this ends, each node has its old reference or its new one, and ConfigMaps that
  * were made and given to nobody are taken away again.
  */
-import { sourceText } from '../../api/config-history.js';
+
 import { sourceName } from '../../api/config-state.js';
 import type { NodeConfigSource } from '../../api/node-config-source.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
-import { CannotRun } from '../cannot-run.js';
+import { CannotRun } from '../../cannot-run.js';
+import { sourceText } from '../../fleet/config-history.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { type ConfigMap, ensureConfigMap, removeConfigMap } from '../config-maps.js';
 import { heldText, releaseHint } from '../look/state-sentence.js';
 import { type Progress, showProgress } from '../progress.js';

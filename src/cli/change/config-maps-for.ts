@@ -1,5 +1,5 @@
 /** One ConfigMap for each distinct text: the name is a hash of the content, so equal texts meet by themselves. */
-import type { ConfiguredNode } from '../../kube/config-reference.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { defaultKey, defaultName, newConfigMap, sourceOf } from '../config-maps.js';
 import type { NodeChange } from './change.js';
 

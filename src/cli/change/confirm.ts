@@ -1,7 +1,7 @@
 /** Asks before something is changed. Only a person at a terminal can answer; a script says --yes. */
 import { createInterface, type Interface } from 'node:readline/promises';
+import { CannotRun } from '../../cannot-run.js';
 import { oneLine } from '../../visible-text.js';
-import { CannotRun } from '../cannot-run.js';
 import type { Session } from '../session.js';
 import { isTerminal } from '../write-out.js';
 

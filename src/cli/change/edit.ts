@@ -5,8 +5,9 @@
  *             ▲         │
  *             └─ errors ┘  as comments; saved again unchanged, it ends
  */
-import type { ConfiguredNode } from '../../kube/config-reference.js';
-import { CannotRun } from '../cannot-run.js';
+
+import { CannotRun } from '../../cannot-run.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { printError } from '../write-out.js';

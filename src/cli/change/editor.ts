@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CannotRun } from '../cannot-run.js';
+import { CannotRun } from '../../cannot-run.js';
 
 export interface EditedFile {
   path: string;

@@ -1,6 +1,6 @@
 /** Follows one node until a change is through, or until it is clear that it will not be. */
 import type { HeldState } from '../../api/node-config.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { events } from '../../kube/resource-type.js';
 import { oneLine } from '../../visible-text.js';
 import type { Session } from '../session.js';

@@ -1,7 +1,7 @@
 /** What gc would remove, and why it keeps the rest. */
 import { describe, expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
-import { withEntry } from '../../api/config-history.js';
+import { withEntry } from '../../fleet/config-history.js';
 import type { ConfigMap } from '../config-maps.js';
 import { addUses, type Uses } from '../used-config-maps.js';
 import { gcLines, verdictsOn } from './gc.js';

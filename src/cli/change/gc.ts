@@ -1,6 +1,6 @@
 /** `relet gc`: removes ConfigMaps of relet's that no node uses, falls back to, or could go back to. Asks first. */
 
-import { shortDuration } from '../../api/short-duration.js';
+import { shortDuration } from '../../go/short-duration.js';
 import { isConflict, isNotFound } from '../../kube/api-error.js';
 import { configMaps } from '../../kube/resource-type.js';
 import { ageOf } from '../age.js';

@@ -1,9 +1,10 @@
 /** What a change will do, as a person sees it before saying yes: by meaning, nodes with the same changes once. */
+
+import { CannotRun } from '../../cannot-run.js';
 import { DecodeError, decode } from '../../config/decode.js';
 import { diff } from '../../config/diff.js';
 import type { KubeletConfig } from '../../config/model.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
-import { CannotRun } from '../cannot-run.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { type Difference, differencesAsText, withImpact } from '../change-text.js';
 import { minorOf } from '../effective-config.js';
 import { isPinned, pinnedNow } from '../look/pinned-fields.js';

@@ -1,7 +1,7 @@
 /** `relet push FILE`: a config as an immutable ConfigMap, named by its content as kubectl would name it. */
 import { isUtf8 } from 'node:buffer';
+import { CannotRun } from '../../cannot-run.js';
 import { check } from '../../config/check.js';
-import { CannotRun } from '../cannot-run.js';
 import { readBytes } from '../config/documents.js';
 import { type ConfigMap, defaultKey, defaultName, ensureConfigMap, newConfigMap } from '../config-maps.js';
 import type { ConnectionOptions } from '../connection-flags.js';

@@ -1,5 +1,5 @@
 /** Reads something of many nodes, some at the same time. */
-import type { ConfiguredNode } from '../../kube/config-reference.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { showProgress } from '../progress.js';
 import type { Session } from '../session.js';
 

@@ -1,6 +1,7 @@
 /** `relet reset NODE...`: back to the config that is local to the node. */
-import { sourceText } from '../../api/config-history.js';
+
 import { sourceName } from '../../api/config-state.js';
+import { sourceText } from '../../fleet/config-history.js';
 import { selectNodes } from '../select-nodes.js';
 import { withSession } from '../session.js';
 import { hanging } from '../wrap.js';

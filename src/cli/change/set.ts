@@ -1,12 +1,13 @@
 /** `relet set`: fields of what nodes are assigned, changed without an editor. One ConfigMap for each distinct result. */
+
+import { CannotRun } from '../../cannot-run.js';
 import { DecodeError, decode } from '../../config/decode.js';
 import { setDefaults } from '../../config/defaults.js';
 import { fieldAt } from '../../config/fields.js';
 import { getField, type KubeletConfig } from '../../config/model.js';
 import { FieldWordError, looksLikeSetting, parseSetting, withSetting } from '../../config/set-field.js';
 import { shapeAt } from '../../config/shape.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
-import { CannotRun } from '../cannot-run.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { asConfigText, readWritten } from '../config-text.js';
 import { minorOf } from '../effective-config.js';
 import { selectNodes } from '../select-nodes.js';

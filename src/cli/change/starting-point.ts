@@ -5,12 +5,13 @@
  *   assigned, and not failed ─► its ConfigMap
  *   failed ─► set: what runs;  edit: the config that failed, so that it can be corrected
  */
-import { sourceText } from '../../api/config-history.js';
+
 import { configState, sourceName } from '../../api/config-state.js';
+import { CannotRun } from '../../cannot-run.js';
 import type { KubeletConfig } from '../../config/model.js';
+import { sourceText } from '../../fleet/config-history.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { ApiError } from '../../kube/api-error.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
-import { CannotRun } from '../cannot-run.js';
 import { readPayload } from '../config-maps.js';
 import { asConfigText, type RunningConfig } from '../config-text.js';
 import { askConfigz, minorOf, readActive, unreadable } from '../effective-config.js';

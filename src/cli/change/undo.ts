@@ -1,10 +1,11 @@
 /** `relet undo NODE`: takes the last change back, or goes to an older one. */
-import { parseSourceText, readHistory, sourceText, undoTarget } from '../../api/config-history.js';
+
 import { sourceName } from '../../api/config-state.js';
 import type { NodeConfigSource } from '../../api/node-config-source.js';
+import { CannotRun } from '../../cannot-run.js';
+import { parseSourceText, readHistory, sourceText, undoTarget } from '../../fleet/config-history.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { isNotFound } from '../../kube/api-error.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
-import { CannotRun } from '../cannot-run.js';
 import { readPayload } from '../config-maps.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';

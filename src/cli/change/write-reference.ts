@@ -1,9 +1,10 @@
 /** Writes one node's reference and its history in one request, unless another hand was on it meanwhile. */
-import { sourceText, withEntry } from '../../api/config-history.js';
+
 import { sameReference, sourceName } from '../../api/config-state.js';
+import { CannotRun } from '../../cannot-run.js';
+import { sourceText, withEntry } from '../../fleet/config-history.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { isConflict } from '../../kube/api-error.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
-import { CannotRun } from '../cannot-run.js';
 import type { Session } from '../session.js';
 import type { NodeChange } from './change.js';
 

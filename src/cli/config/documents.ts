@@ -2,7 +2,7 @@
  * Finds the KubeletConfigurations in a file: the file itself, or the payloads of the ConfigMap manifests in it. Lines and
  * columns of a payload are led back to the file, so that findings point to where a person has to change something.
  */
-import { CannotRun } from '../cannot-run.js';
+import { CannotRun } from '../../cannot-run.js';
 import { readAtMost } from '../read-at-most.js';
 import { whyUnreadable } from '../why-unreadable.js';
 

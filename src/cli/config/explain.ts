@@ -1,9 +1,10 @@
 /** `relet config explain`: what a field is, and what changing it on a live node needs. */
+
+import { CannotRun } from '../../cannot-run.js';
 import { entryOf, impactOf, needsMeaning, themes } from '../../config/catalogue.js';
 import { defaultOf, existsIn, type Field, fieldAt, fields } from '../../config/fields.js';
 import { type Minor, newestMinor } from '../../config/model.js';
 import { nearest } from '../../config/suggest.js';
-import { CannotRun } from '../cannot-run.js';
 import type { KubeletVersion } from '../kubelet-version.js';
 import { paintNeeds } from '../needs-color.js';
 import { openTerminal, type Terminal } from '../terminal.js';

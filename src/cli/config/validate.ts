@@ -1,8 +1,8 @@
 /** `relet config validate`: would the kubelet take these files, and start with them? */
 import { readFileSync } from 'node:fs';
+import { CannotRun } from '../../cannot-run.js';
 import { check } from '../../config/check.js';
 import type { Finding, Host } from '../../config/model.js';
-import { CannotRun } from '../cannot-run.js';
 import type { KubeletVersion } from '../kubelet-version.js';
 import { openTerminal } from '../terminal.js';
 import { printError } from '../write-out.js';

@@ -1,7 +1,7 @@
 /** What `relet doctor` looks at on ConfigMaps: assigned and missing, shared and editable, unused. */
 import { sourceName } from '../../api/config-state.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { isForbidden, isNotFound } from '../../kube/api-error.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { configMaps } from '../../kube/resource-type.js';
 import { unusedOf } from '../change/gc.js';
 import type { ConfigMap } from '../config-maps.js';

@@ -1,6 +1,7 @@
 /** `relet doctor [NODE]`: what operators trip over, and the remedy for each. Changes nothing. */
+
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { isForbidden } from '../../kube/api-error.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { selectNodes } from '../select-nodes.js';

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ConfigState, configState, errorKind, sourceName } from '../../api/config-state.js';
 import type { KubeObject } from '../../api/object.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { leases } from '../../kube/resource-type.js';
 import { askRunning } from '../effective-config.js';
 import { type PinnedField, pinnedNow } from '../look/pinned-fields.js';

@@ -1,7 +1,8 @@
 /** `relet describe NODE`: everything about one node's config, in sentences, with the next step to take. */
-import { readHistory, sourceText } from '../../api/config-history.js';
+
 import { sourceName } from '../../api/config-state.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { readHistory, sourceText } from '../../fleet/config-history.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { oneLine } from '../../visible-text.js';
 import { ageOf } from '../age.js';
 import { type ConfigEvent, causeOfError, configEvents } from '../change/follow-change.js';

@@ -1,10 +1,10 @@
 /** `relet diff NODE [FILE|CONFIGMAP|OTHER-NODE]`: what differs by meaning, and what that change would need on the node. */
 import { existsSync } from 'node:fs';
+import { CannotRun } from '../../cannot-run.js';
 import { DecodeError } from '../../config/decode.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { isNotFound } from '../../kube/api-error.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
 import { oneLine } from '../../visible-text.js';
-import { CannotRun } from '../cannot-run.js';
 import { differencesOf } from '../change/preview.js';
 import { type Difference, differencesAsJson, differencesAsText, shown } from '../change-text.js';
 import { readConfigDocument } from '../config/documents.js';

@@ -1,7 +1,8 @@
 /** `relet get`: the fleet at a glance. Listed page by page, and of each node only what is shown is kept. */
+
+import { CannotRun } from '../../cannot-run.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { isNotFound } from '../../kube/api-error.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
-import { CannotRun } from '../cannot-run.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { type ObjectFormat, parseFormat, sortByPath, writeObjects } from '../object-output.js';
 import { checkSelector, nodeName } from '../select-nodes.js';

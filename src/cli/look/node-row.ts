@@ -1,10 +1,10 @@
 /** One node in the fleet as `relet get` shows it: as a row, and as an object for `-o json` and its kin. Pure. */
 
 import { faultReasons } from '../../api/condition-reasons.js';
-import { readHistory, sourceText } from '../../api/config-history.js';
 import { configState, faultOf, type SourceName, sourceName } from '../../api/config-state.js';
-import { shortDuration } from '../../api/short-duration.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { readHistory, sourceText } from '../../fleet/config-history.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
+import { shortDuration } from '../../go/short-duration.js';
 import { ageOf } from '../age.js';
 import { createPaint, type Paint } from '../own-control.js';
 import type { Column } from '../table.js';

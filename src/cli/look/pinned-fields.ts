@@ -5,7 +5,7 @@
 import { decode } from '../../config/decode.js';
 import { diff } from '../../config/diff.js';
 import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 
 import { minorOf, readActive } from '../effective-config.js';
 import type { Session } from '../session.js';

@@ -1,10 +1,10 @@
 /** A node's state in a full sentence, and what to do next. Pure. */
 
-import { sourceText } from '../../api/config-history.js';
 import { configState, errorKind, faultOf, sameReference, sourceName } from '../../api/config-state.js';
 import type { FaultReason } from '../../api/faults.js';
 import type { HeldState } from '../../api/node-config.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
+import { sourceText } from '../../fleet/config-history.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 
 /** `held since … by ann: repairs`, as far as it is known. */
 export function heldText({ since, who, why }: HeldState): string {

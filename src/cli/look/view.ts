@@ -1,11 +1,11 @@
 /** `relet view NODE`: one of the configs of a node as text; what the API does not have, it says where to find. */
 
-import { sourceText } from '../../api/config-history.js';
 import { sameExactSource, sourceName } from '../../api/config-state.js';
+import { CannotRun } from '../../cannot-run.js';
 import { encode } from '../../config/encode.js';
+import { sourceText } from '../../fleet/config-history.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { isNotFound } from '../../kube/api-error.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
-import { CannotRun } from '../cannot-run.js';
 import { readPayload } from '../config-maps.js';
 import { readWritten } from '../config-text.js';
 import type { ConnectionOptions } from '../connection-flags.js';

@@ -1,7 +1,7 @@
 /** `relet wait NODE... --for=…`: for scripts. 0 all reached it, 1 one never will as it is, 3 out of time. */
 import { configState } from '../../api/config-state.js';
-import type { ConfiguredNode } from '../../kube/config-reference.js';
-import { CannotRun } from '../cannot-run.js';
+import { CannotRun } from '../../cannot-run.js';
+import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { type Goal, reaches } from '../change/change-progress.js';
 import { terminalFor } from '../change/change-to.js';
 import { withState } from '../change/change-words.js';

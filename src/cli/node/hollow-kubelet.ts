@@ -1,11 +1,11 @@
 /** `relet hollow-kubelet`: a stand-in for the kubelet, started like one. */
 import './small-process.js';
 import pkg from '../../../package.json' with { type: 'json' };
-import { runHollowKubelet } from '../../agent/hollow/hollow.js';
-import { createKlog } from '../../agent/hollow/klog.js';
-import { type HollowOptions, readHollowOptions } from '../../agent/hollow/options.js';
 import { systemClock } from '../../clock.js';
 import { check } from '../../config/check.js';
+import { runHollowKubelet } from '../../lab/hollow-kubelet/hollow.js';
+import { createKlog } from '../../lab/hollow-kubelet/klog.js';
+import { type HollowOptions, readHollowOptions } from '../../lab/hollow-kubelet/options.js';
 
 const defaultVersion = '1.32.1';
 

@@ -1,8 +1,8 @@
 /** The judge with all that relet knows of kubelet configs: a bundle of its own, loaded by a node when something new is to be judged. */
 
-import type { Judge } from '../../agent/judge/judging.js';
-import { judgeOnHost as createHostJudge, type HostJudgeParts } from '../../agent/judge/on-host.js';
-import { readFieldPolicy } from '../../agent/judge/read-field-policy.js';
+import type { Judge } from '../../agent/validate/judging.js';
+import { judgeOnHost as createHostJudge, type HostJudgeParts } from '../../agent/validate/on-host.js';
+import { readFieldPolicy } from '../../agent/validate/read-field-policy.js';
 
 export { readFieldPolicy };
 

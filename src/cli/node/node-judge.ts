@@ -1,13 +1,13 @@
 /** The judge of a node: what is known is answered from disk, and only what is new loads the rest. */
 import pkg from '../../../package.json' with { type: 'json' };
-import { sha256 } from '../../agent/disk/checkpoints.js';
-import type { Memory } from '../../agent/disk/memory.js';
+import type { Host } from '../../agent/drivers/host.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
-import type { Host } from '../../agent/host/host.js';
-import type { Judge } from '../../agent/judge/judging.js';
-import { lastingJudge } from '../../agent/judge/lasting-judge.js';
-import { localFiles } from '../../agent/judge/local-config.js';
-import { describeMachine } from '../../agent/judge/machine.js';
+import { sha256 } from '../../agent/state/checkpoints.js';
+import type { Memory } from '../../agent/state/memory.js';
+import type { Judge } from '../../agent/validate/judging.js';
+import { lastingJudge } from '../../agent/validate/lasting-judge.js';
+import { localFiles } from '../../agent/validate/local-config.js';
+import { describeMachine } from '../../agent/validate/machine.js';
 import type { Files } from '../../atomic-file.js';
 import { readNamedBy } from '../why-unreadable.js';
 

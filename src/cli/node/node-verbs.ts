@@ -1,17 +1,17 @@
 /** `relet node …`: see and steer a node on the host itself, for the day when the API is gone. */
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { lockHolder, takeLock } from '../../agent/disk/lock.js';
-import { Memory } from '../../agent/disk/memory.js';
-import { createHost } from '../../agent/host/host.js';
+import { createHost } from '../../agent/drivers/host.js';
 import { type HostStatus, readHostStatus } from '../../agent/host-status.js';
 import { obey, type Request } from '../../agent/requests.js';
+import { lockHolder, takeLock } from '../../agent/state/lock.js';
+import { Memory } from '../../agent/state/memory.js';
 import { sourceOf } from '../../agent/transitions.js';
 import { realFiles } from '../../atomic-file.js';
+import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
 import { createLog } from '../../log.js';
 import { oneLine } from '../../visible-text.js';
-import { CannotRun } from '../cannot-run.js';
 import { oneOf, runVerb, verb } from '../command-line.js';
 import { openTerminal, type Terminal } from '../terminal.js';
 import { hanging } from '../wrap.js';

@@ -1,10 +1,10 @@
 /** `relet up --detach`: starts the cluster in the background, shows its progress, and leaves it running. */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { CannotRun } from '../cannot-run.js';
+import { CannotRun } from '../../cannot-run.js';
+import { openSystemDirectory, turnLog } from '../../lab/up/directory.js';
 import { reletExecutable } from '../node/kubelet-command.js';
 import { openTerminal } from '../terminal.js';
-import { openSystemDirectory, turnLog } from './directory.js';
 import { forScreen, type Message } from './narrator.js';
 
 /** Exits with 1 when a node is not Ready in time; the cluster keeps running. */

@@ -1,14 +1,14 @@
 /** `relet down`: stops what `relet up` runs in a directory; everything stays on disk. */
 
-import { lockHolder } from '../../agent/disk/lock.js';
-import { createHost, stopProcess } from '../../agent/host/host.js';
+import { createHost, stopProcess } from '../../agent/drivers/host.js';
+import { lockHolder } from '../../agent/state/lock.js';
 import { realFiles } from '../../atomic-file.js';
+import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
-import { CannotRun } from '../cannot-run.js';
+import { defaultDataDir, findSystemDirectory } from '../../lab/up/directory.js';
+import { stopLeftovers } from '../../lab/up/leftovers.js';
 import { runVerb, verb } from '../command-line.js';
 import { openTerminal } from '../terminal.js';
-import { defaultDataDir, findSystemDirectory } from './directory.js';
-import { stopLeftovers } from './leftovers.js';
 
 /** Longer than any process that it stops may take. */
 const graceMs = 60_000;

@@ -1,12 +1,12 @@
 /** What `relet up` prints while it works: to the terminal, and to the process that started it in the background. */
 import pkg from '../../../package.json' with { type: 'json' };
 import { systemClock } from '../../clock.js';
+import { dataDirFlag, type SystemDirectory } from '../../lab/up/directory.js';
+import type { System } from '../../lab/up/settings.js';
+import type { SystemListener } from '../../lab/up/system.js';
 import { openTerminal } from '../terminal.js';
 import { wrapLines } from '../wrap.js';
-import { dataDirFlag, type SystemDirectory } from './directory.js';
 import { ownName } from './own-name.js';
-import type { System } from './settings.js';
-import type { SystemListener } from './system.js';
 
 /** To the process that waits for a system in the background. */
 export type Message =

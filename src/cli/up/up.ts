@@ -1,20 +1,16 @@
 /** `relet up`: the whole system on this machine, with one command. */
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Option } from 'commander';
-import { Locked, lockHolder, takeLock } from '../../agent/disk/lock.js';
-import { createHost } from '../../agent/host/host.js';
-import { tryParseDuration } from '../../api/duration.js';
+import { createHost } from '../../agent/drivers/host.js';
+import { Locked, lockHolder, takeLock } from '../../agent/state/lock.js';
 import { realFiles } from '../../atomic-file.js';
+import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
-import { CannotRun } from '../cannot-run.js';
-import { InvalidArgumentError, oneOf, runVerb, verb } from '../command-line.js';
-import { reletExecutable } from '../node/kubelet-command.js';
-import { startInBackground } from './detach.js';
-import { dataDirFlag, defaultDataDir, openSystemDirectory, type SystemDirectory } from './directory.js';
-import { stopLeftovers } from './leftovers.js';
-import { unmountBelow } from './mounts.js';
-import { createNarrator, type Narrator } from './narrator.js';
-import { mostNodes, runOnFreePort } from './network.js';
+import { tryParseDuration } from '../../go/duration.js';
+import { dataDirFlag, defaultDataDir, openSystemDirectory, type SystemDirectory } from '../../lab/up/directory.js';
+import { stopLeftovers } from '../../lab/up/leftovers.js';
+import { unmountBelow } from '../../lab/up/mounts.js';
+import { mostNodes, runOnFreePort } from '../../lab/up/network.js';
 import {
   checkSettings,
   decideSettings,
@@ -23,8 +19,12 @@ import {
   readSystem,
   type Settings,
   writeSystem,
-} from './settings.js';
-import { runSystem } from './system.js';
+} from '../../lab/up/settings.js';
+import { runSystem } from '../../lab/up/system.js';
+import { InvalidArgumentError, oneOf, runVerb, verb } from '../command-line.js';
+import { kubeletCommand, reletExecutable } from '../node/kubelet-command.js';
+import { startInBackground } from './detach.js';
+import { createNarrator, type Narrator } from './narrator.js';
 
 export interface UpFlags extends Partial<Omit<Settings, 'kubeletArgs'>> {
   dynamicKubeletConfig?: boolean;
@@ -117,6 +117,7 @@ async function start(
     ...(kubeletArgs.length > 0 && { kubeletArgs: checkFlags(kubeletArgs) }),
   };
   const settings = decideSettings(said, before?.settings);
+  checkProgram(settings.kubeletBinary);
   checkSettings(settings);
   const left = await stopLeftovers(directory.dir, systemClock);
   if (left > 0) narrator.say(`stopped ${left} processes that an earlier 'relet up' had left running`);
@@ -127,6 +128,7 @@ async function start(
   }
   signal.addEventListener('abort', () => narrator.stopping(), { once: true });
   const relet = [process.execPath, reletExecutable()];
+  const deployDir = join(dirname(reletExecutable()), '..', 'deploy');
   const question = {
     dir: directory.dir,
     nodes: settings.nodes,
@@ -139,7 +141,7 @@ async function start(
     writeSystem(directory.settings, system);
     narrator.begin(directory, system, before !== undefined);
     for (const note of notesOn(said, settings, before?.settings)) narrator.say(note);
-    await runSystem({ directory, system, relet, env: process.env, signal, listener: narrator });
+    await runSystem({ directory, system, relet, deployDir, env: process.env, signal, listener: narrator });
   });
 }
 
@@ -153,6 +155,14 @@ function lockOrExplain({ dir, lock: path }: SystemDirectory) {
     throw new CannotRun(
       `relet is already up in ${dir} (pid ${holder?.pid}): 'relet down${dataDirFlag(dir)}' stops it, --data-dir starts another one beside it`,
     );
+  }
+}
+
+function checkProgram(kubeletBinary: string): void {
+  try {
+    kubeletCommand(kubeletBinary);
+  } catch (error) {
+    throw new CannotRun((error as Error).message);
   }
 }
 

@@ -1,6 +1,7 @@
 /** The CPU manager: its policy and options are looked at only when the kubelet creates it. */
+
+import { quote } from '../../go/text.js';
 import type { Minor } from '../model.js';
-import { quote } from '../rules/go-text.js';
 import { foreseeOptions, type Option } from './manager-options.js';
 import { entryPath, type Outlook } from './outlook.js';
 import { reservation } from './reservations.js';

@@ -1,9 +1,9 @@
 /** Eviction thresholds: validation takes any text, the kubelet reads it only when it starts. */
-import { tryParseDuration } from '../../api/duration.js';
-import { formatQuantity } from '../../api/quantity.js';
+import { tryParseDuration } from '../../go/duration.js';
+import { parseFloat32 } from '../../go/float.js';
+import { formatQuantity } from '../../go/quantity.js';
+import { quote } from '../../go/text.js';
 import type { Minor } from '../model.js';
-import { quote } from '../rules/go-text.js';
-import { parseFloat32 } from './go-float.js';
 import { entryPath, type Outlook } from './outlook.js';
 
 const signals: Record<string, Minor> = {

@@ -1,7 +1,7 @@
 /** Single values that validation lets through and the kubelet refuses when it uses them. */
-import { isWholeNumber } from '../../api/quantity.js';
+import { isWholeNumber } from '../../go/quantity.js';
+import { quote } from '../../go/text.js';
 import { print } from '../rules/bounds.js';
-import { quote } from '../rules/go-text.js';
 import type { Outlook } from './outlook.js';
 import { foreseeSysctls } from './sysctls.js';
 

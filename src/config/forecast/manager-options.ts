@@ -1,6 +1,7 @@
 /** Options of the CPU and topology managers: which exist in a minor, behind which gate, and what values they take. */
+
+import { atoiError, isGoBool, quote } from '../../go/text.js';
 import type { Minor } from '../model.js';
-import { atoiError, isGoBool, quote } from '../rules/go-text.js';
 import { entryPath, type Outlook } from './outlook.js';
 
 export interface Option {

@@ -1,6 +1,6 @@
 /** The memory manager: its policy, and the sum that reservedMemory has to make. */
-import { formatQuantity, readQuantity } from '../../api/quantity.js';
-import { quote } from '../rules/go-text.js';
+import { formatQuantity, readQuantity } from '../../go/quantity.js';
+import { quote } from '../../go/text.js';
 import type { Outlook } from './outlook.js';
 import { reservation } from './reservations.js';
 

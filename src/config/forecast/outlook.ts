@@ -1,7 +1,7 @@
 /** Where a forecast writes what it sees, in relet's own words: the place, why the kubelet would stop, and what to do. */
-import { type Quantity, readQuantity } from '../../api/quantity.js';
+import { type Quantity, readQuantity } from '../../go/quantity.js';
+import { quote } from '../../go/text.js';
 import type { Finding } from '../model.js';
-import { quote } from '../rules/go-text.js';
 import type { Judged } from '../rules/judged.js';
 
 export interface Stop {

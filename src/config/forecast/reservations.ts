@@ -1,8 +1,9 @@
 /** What is reserved from the node: the texts the kubelet reads at start, and whether the host has that much. */
-import { readQuantity } from '../../api/quantity.js';
-import { quote } from '../rules/go-text.js';
+
+import { parseFloat32 } from '../../go/float.js';
+import { readQuantity } from '../../go/quantity.js';
+import { quote } from '../../go/text.js';
 import type { Judged } from '../rules/judged.js';
-import { parseFloat32 } from './go-float.js';
 import { entryPath, type Outlook } from './outlook.js';
 
 const giga = 1_000_000_000n;

@@ -1,6 +1,6 @@
 /** What the kubelet listens on and talks to: addresses, ports, TLS, authorization, the container runtime. */
-import { quote } from '../rules/go-text.js';
-import { goUrlError, schemeOf } from '../rules/go-url.js';
+import { quote } from '../../go/text.js';
+import { goUrlError, schemeOf } from '../../go/url.js';
 import type { Outlook } from './outlook.js';
 
 export function foreseeServing(outlook: Outlook): void {

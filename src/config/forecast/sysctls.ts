@@ -1,5 +1,5 @@
 /** Patterns of allowedUnsafeSysctls: their form, and whether the kernel keeps that sysctl per namespace. */
-import { quote } from '../rules/go-text.js';
+import { quote } from '../../go/text.js';
 import type { Outlook } from './outlook.js';
 
 const dotted = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]$/;

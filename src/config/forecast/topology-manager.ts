@@ -1,5 +1,5 @@
 /** The topology manager: its policy until 1.19, its options, and how many NUMA nodes it can serve. */
-import { quote } from '../rules/go-text.js';
+import { quote } from '../../go/text.js';
 import { foreseeOptions, type Option } from './manager-options.js';
 import type { Outlook } from './outlook.js';
 

@@ -1,6 +1,7 @@
 /** Rules about images: garbage collection, parallel pulls, and whose credentials may use what was pulled before. */
+
+import { quote } from '../../go/text.js';
 import { checkBounds, print, spell } from './bounds.js';
-import { quote } from './go-text.js';
 import { imagePatternError } from './image-pattern.js';
 import type { Judged } from './judged.js';
 

@@ -1,5 +1,5 @@
 /** What every rule looks at: the config read as Go would, the minor, the gates and the host; and where it reports. */
-import { tryParseDuration } from '../../api/duration.js';
+import { tryParseDuration } from '../../go/duration.js';
 import { getField, type Host, type JudgeContext, type KubeletConfig, type Minor } from '../model.js';
 
 export interface RuleError {

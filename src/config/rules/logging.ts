@@ -1,5 +1,5 @@
 /** Rules of the logging section. Until 1.24 they stand among the others; since 1.25 the kubelet checks them first and alone. */
-import { isGoBool, quote } from './go-text.js';
+import { isGoBool, quote } from '../../go/text.js';
 import { type Judged, toNanoseconds } from './judged.js';
 
 const maxInt32 = 2147483647;

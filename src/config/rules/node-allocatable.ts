@@ -1,5 +1,5 @@
 /** Rules about what is reserved and enforced: cgroups, enforceNodeAllocatable, reserved CPUs and reserved memory. */
-import { atoiError, quote } from './go-text.js';
+import { atoiError, quote } from '../../go/text.js';
 import type { Judged } from './judged.js';
 
 const flag = '(--enforce-node-allocatable)';

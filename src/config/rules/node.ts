@@ -1,6 +1,7 @@
 /** Rules about the node as the cluster sees it: lease, taints, registration, shutdown, swap, crash loops, the OS below. */
+
+import { float, quote } from '../../go/text.js';
 import { print, spell } from './bounds.js';
-import { float, quote } from './go-text.js';
 import { type Judged, toNanoseconds } from './judged.js';
 import { nameErrors, valueErrors } from './label.js';
 

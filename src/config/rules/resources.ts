@@ -1,6 +1,7 @@
 /** Rules about how CPU, memory and devices are handed out: quota period, topology manager, memory QoS, hairpin mode. */
+
+import { float, quote } from '../../go/text.js';
 import { spell } from './bounds.js';
-import { float, quote } from './go-text.js';
 import type { Judged } from './judged.js';
 
 const defaultPeriod = 100_000_000n;

@@ -1,5 +1,5 @@
 /** Rules about logs and endpoints the kubelet serves or calls: container logs, log queries, the runtime, hidden metrics. */
-import { quote } from './go-text.js';
+import { quote } from '../../go/text.js';
 import type { Judged } from './judged.js';
 
 const threeSeconds = 3_000_000_000n;

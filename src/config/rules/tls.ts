@@ -1,5 +1,5 @@
 /** What the kubelet sets up right after validation: cipher suites, TLS version, curves, the client CA. It stops at the first error. */
-import { quote } from './go-text.js';
+import { quote } from '../../go/text.js';
 import type { Judged, RuleError } from './judged.js';
 
 const oldSuites = `

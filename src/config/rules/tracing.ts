@@ -1,6 +1,6 @@
 /** Rules of the tracing section: the sampling rate and the collector's address. */
-import { quote } from './go-text.js';
-import { goUrlError, schemeOf } from './go-url.js';
+import { quote } from '../../go/text.js';
+import { goUrlError, schemeOf } from '../../go/url.js';
 import type { Judged } from './judged.js';
 
 export function checkTracing(judged: Judged): void {

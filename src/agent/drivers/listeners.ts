@@ -1,0 +1,100 @@
+/**
+ * Who listens on a port, from /proc. An answer on the kubelet's port may come from somebody else, while the kubelet itself
+ * could not have it: it then tries again, or is about to die.
+ */
+import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
+import { SocketAddress } from 'node:net';
+import type { ProcessIdentity } from '../state/child-record.js';
+import { type ProcessStat, pids, quietly, statOf } from './proc.js';
+
+export interface Port {
+  /** What the kubelet binds: an address, or 0.0.0.0 and :: for all. */
+  host: string;
+  port: number;
+}
+
+/** The child with the processes it started; the pid of another process; or nobody, as far as can be seen. */
+export type PortOwner = 'child' | 'nobody' | number;
+
+export function ownerOf({ host, port }: Port, child: ProcessIdentity): PortOwner {
+  const inodes = listening(child.pid)
+    .filter((row) => row.port === port && overlaps(row.host, host))
+    .map(({ inode }) => inode);
+  if (inodes.length === 0) return 'nobody';
+  if (hasSocket(child.pid, inodes)) return 'child';
+  const owner = pids().find((pid) => hasSocket(pid, inodes));
+  const stat = owner === undefined ? undefined : statOf(owner);
+  // It cannot be seen, or is gone already: no evidence for anybody.
+  if (owner === undefined || stat === undefined) return 'nobody';
+  return belongsTo(owner, stat, child) ? 'child' : owner;
+}
+
+interface Row {
+  host: string;
+  port: number;
+  inode: string;
+}
+
+/** In the network that the process sees. */
+function listening(pid: number): Row[] {
+  return ['tcp', 'tcp6'].flatMap((table) => quietly(() => readRows(`/proc/${pid}/net/${table}`)) ?? []);
+}
+
+const isListening = '0A';
+const chunkBytes = 65_536;
+
+/** Listening sockets come first, and a busy node has tens of thousands of others: no more is read than needed. */
+function readRows(path: string): Row[] {
+  const fd = openSync(path, 'r');
+  const chunk = Buffer.alloc(chunkBytes);
+  const rows: Row[] = [];
+  try {
+    for (let rest = ''; ; ) {
+      const length = readSync(fd, chunk);
+      if (length === 0) return rows;
+      const lines = (rest + chunk.toString('latin1', 0, length)).split('\n');
+      rest = lines.pop()!;
+      for (const line of lines) {
+        const [slot, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/);
+        if (slot === 'sl') continue;
+        if (state !== isListening) return rows;
+        const [address = '', port = ''] = local.split(':');
+        rows.push({ host: addressOf(address), port: Number.parseInt(port, 16), inode });
+      }
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Words of four bytes, each in the order of the machine. Exported for its test. */
+export function addressOf(hex: string): string {
+  const words = hex.match(/.{8}/g) ?? [];
+  const bytes = words.flatMap((word) => word.match(/../g)!.reverse());
+  if (bytes.length === 4) return bytes.map((byte) => Number.parseInt(byte, 16)).join('.');
+  const groups = bytes.join('').match(/.{4}/g)!.join(':');
+  const { address } = new SocketAddress({ address: groups, family: 'ipv6' });
+  return address.startsWith('::ffff:') ? address.slice(7) : address;
+}
+
+function overlaps(a: string, b: string): boolean {
+  return a === b || isEvery(a) || isEvery(b);
+}
+
+const isEvery = (host: string) => host === '0.0.0.0' || host === '::' || host === '';
+
+function hasSocket(pid: number, inodes: string[]): boolean {
+  const dir = `/proc/${pid}/fd`;
+  const wanted = new Set(inodes.map((inode) => `socket:[${inode}]`));
+  return (quietly(() => readdirSync(dir)) ?? []).some((fd) =>
+    wanted.has(quietly(() => readlinkSync(`${dir}/${fd}`)) ?? ''),
+  );
+}
+
+/** Started by the child, as by a script in front of the kubelet; or for it, as a container is: as the same user, and later. */
+function belongsTo(pid: number, stat: ProcessStat, child: ProcessIdentity): boolean {
+  for (let parent = stat.parent; parent > 1; parent = statOf(parent)?.parent ?? 0)
+    if (parent === child.pid) return true;
+  const userOf = (pid: number) => quietly(() => statSync(`/proc/${pid}`).uid);
+  return userOf(pid) === userOf(child.pid) && Number(stat.startTime) >= Number(child.startTime);
+}

@@ -1,0 +1,228 @@
+/** The files and directories a node keeps, and what may stand in their way: U7 here is 16.9 of the conformance list. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { FullDisk } from '../../../test/crash-disk.js';
+import { createDir, type Files, realFiles, replaceFile } from '../../atomic-file.js';
+import { systemClock } from '../../clock.js';
+import { createLog, silentLog } from '../../log.js';
+import { createHost, type Host } from '../drivers/host.js';
+import { KubeletProcess } from '../drivers/kubelet-process.js';
+import { openDirectory } from './directory.js';
+import { Locked } from './lock.js';
+
+const source = { namespace: 'ns', name: 'n', uid: 'uid', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
+
+function newRoot(): string {
+  const root = mkdtempSync(join(tmpdir(), 'relet-directory-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return root;
+}
+const open = (dir: string) => openDirectory({ dir, host: createHost({}), log: silentLog });
+const payload = (key: string) => ({
+  files: new Map([[key, Buffer.from('')]]),
+  annotations: {},
+  binaryKeys: [],
+});
+
+describe('a record file', () => {
+  test('U7.1 that is there is read', () => {
+    const dir = join(newRoot(), 'dir');
+    open(dir).memory.assign(source);
+    expect(open(dir).memory.assigned()).toEqual({ source });
+  });
+
+  test('U7.2 that is not there is local', () => {
+    const dir = join(newRoot(), 'dir');
+    const { memory } = open(dir);
+    rmSync(join(dir, 'meta', 'assigned'));
+    expect(memory.assigned()).toEqual({ source: undefined });
+  });
+
+  test('U7.3 that is a directory is reported as broken, and stays', () => {
+    const dir = join(newRoot(), 'dir');
+    open(dir);
+    rmSync(join(dir, 'meta', 'assigned'));
+    mkdirSync(join(dir, 'meta', 'assigned'));
+    expect(open(dir).memory.assigned()).toMatchObject({ broken: { message: 'read meta/assigned' } });
+    expect(statSync(join(dir, 'meta', 'assigned')).isDirectory()).toBe(true);
+  });
+
+  test.each([
+    ['U7.4', 'is kept where it is', (dir: string) => open(dir).memory.setLastKnownGood(source), { source }],
+    [
+      'U7.5',
+      'is made where it is missing',
+      (dir: string) => {
+        open(dir);
+        rmSync(join(dir, 'meta', 'last-known-good'));
+      },
+      { source: undefined },
+    ],
+    ['U7.6', 'is made where even its directory is missing', () => {}, { source: undefined }],
+  ])('%s %s', (_id, _what, prepare, expected) => {
+    const dir = join(newRoot(), 'deep', 'dir');
+    prepare(dir);
+    expect(open(dir).memory.lastKnownGood()).toEqual(expected);
+    expect(statSync(join(dir, 'meta', 'last-known-good')).isFile()).toBe(true);
+  });
+});
+
+describe('replacing a file', () => {
+  test.each([
+    ['U7.7', 'that exists', true],
+    ['U7.8', 'that does not', false],
+  ])('%s %s', (_id, _what, exists) => {
+    const path = join(newRoot(), 'file');
+    if (exists) writeFileSync(path, 'old');
+    replaceFile(path, 'new');
+    expect(readFileSync(path, 'utf8')).toBe('new');
+    expect(readdirSync(dirname(path))).toEqual(['file']);
+  });
+
+  test('U7.9 whose directory does not exist is an error that names it', () => {
+    const path = join(newRoot(), 'missing', 'file');
+    expect(() => replaceFile(path, 'new')).toThrow(
+      expect.objectContaining({ message: `write ${path}`, cause: expect.objectContaining({ code: 'ENOENT' }) }),
+    );
+  });
+});
+
+describe('a directory', () => {
+  test.each([
+    ['U7.10', 'that is there', true],
+    ['U7.11', 'that is not', undefined],
+  ])('%s %s is found to be so', (_id, _what, found) => {
+    const path = join(newRoot(), 'dir');
+    if (found) mkdirSync(path);
+    expect(realFiles.stat(path)?.isDirectory()).toBe(found);
+  });
+
+  test('U7.12 that is a file is refused, with the remedy', () => {
+    const path = join(newRoot(), 'dir');
+    writeFileSync(path, '');
+    expect(() => open(path)).toThrow(`--dynamic-config-dir: ${path} is not a directory: move it away`);
+  });
+
+  test.each([
+    ['U7.13', 'is used where it exists', (dir: string) => mkdirSync(dir, { recursive: true, mode: 0o700 })],
+    ['U7.14', 'is made where it does not', (dir: string) => mkdirSync(dirname(dir), { mode: 0o700 })],
+    ['U7.15', 'is made together with what leads to it', () => {}],
+  ])('%s %s', (_id, _what, prepare) => {
+    const dir = join(newRoot(), 'deep', 'dir');
+    prepare(dir);
+    open(dir);
+    expect(readdirSync(dir)).toEqual(['checkpoints', 'meta']);
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+  });
+});
+
+describe('a checkpoint', () => {
+  test('U7.16 with a bad key is refused before anything is written', () => {
+    const dir = join(newRoot(), 'dir');
+    const { memory } = open(dir);
+    expect(() => memory.checkpoints.save(source, payload('../kubelet'))).toThrow('invalid file key');
+    expect(readdirSync(join(dir, 'checkpoints'))).toEqual([]);
+  });
+
+  test.each([
+    ['U7.17', 'empty', []],
+    ['U7.18', 'with files', ['a', 'b']],
+  ])('%s is made whole: %s', (_id, _what, names) => {
+    const root = newRoot();
+    createDir(join(root, 'made'), new Map(names.map((name) => [name, Buffer.from(name)])));
+    expect(readdirSync(root)).toEqual(['made']);
+    expect(readdirSync(join(root, 'made'))).toEqual(names);
+    for (const name of names) expect(readFileSync(join(root, 'made', name), 'utf8')).toBe(name);
+  });
+});
+
+describe('a disk that takes nothing', () => {
+  const full = () => new FullDisk(0);
+  const readOnly: Files = {
+    ...realFiles,
+    ...Object.fromEntries(
+      (['makeDir', 'create', 'rename', 'remove'] as const).map((name) => [
+        name,
+        () => {
+          throw Object.assign(new Error('EROFS: read-only file system'), { code: 'EROFS' });
+        },
+      ]),
+    ),
+  };
+
+  test.each([
+    ['full', full],
+    ['read-only', () => readOnly],
+  ])('%s, does not keep a node from starting, with what is there', (_how, files) => {
+    const dir = join(newRoot(), 'dir');
+    const host = createHost({});
+    const empty = openDirectory({ dir, host, log: silentLog, files: files() });
+    expect(empty.memory.assigned()).toEqual({ source: undefined });
+    expect(empty.writable).toBe(false);
+    const { memory, lock } = open(dir);
+    memory.assign(source);
+    lock.release();
+    const lines: string[] = [];
+    const log = createLog({ format: 'text', write: (line) => void lines.push(line) });
+    const opened = openDirectory({ dir, host, log, files: files() });
+    expect(opened.memory.assigned()).toEqual({ source });
+    expect(lines.join('')).toContain('the disk does not take it; the node runs with what is there what=lock');
+    opened.lock.check();
+    opened.lock.release();
+  });
+
+  test('does not let a second relet in', () => {
+    const dir = join(newRoot(), 'dir');
+    open(dir);
+    standIn(dir);
+    expect(() => openDirectory({ dir, host: createHost({}), log: silentLog, files: full() })).toThrow(/another relet/);
+  });
+
+  test('is not mistaken for a directory that cannot be', () => {
+    const root = newRoot();
+    writeFileSync(join(root, 'file'), '');
+    expect(() => open(join(root, 'file', 'dir'))).toThrow(/ENOTDIR/);
+  });
+});
+
+describe('two relets that found the lock free at the same moment', () => {
+  test('the one that wrote first finds out before it starts a kubelet, and the record names none of its own', () => {
+    const dir = join(newRoot(), 'dir');
+    const host = createHost({});
+    const { memory, lock } = open(dir);
+    standIn(dir);
+    const started: string[][] = [];
+    const watched: Host = {
+      ...host,
+      start(command) {
+        started.push(command);
+        return { process: undefined, exited: new Promise(() => {}), kill() {} };
+      },
+    };
+    const kubelet = new KubeletProcess({
+      host: watched,
+      memory,
+      clock: systemClock,
+      log: silentLog,
+      stopGraceMs: 0,
+      mayStart: lock.check,
+    });
+    expect(() => kubelet.start(['kubelet'], { source: undefined })).toThrow(
+      new Locked(
+        `lock ${join(dir, 'meta', 'lock')}: another relet (pid ${process.ppid}) runs on this directory; stop it, or give this one a directory of its own`,
+      ),
+    );
+    expect(started).toEqual([]);
+    lock.release();
+    expect(statSync(join(dir, 'meta', 'lock')).isFile()).toBe(true);
+  });
+});
+
+/** Another living process wrote the lock after us. */
+function standIn(dir: string): void {
+  const host = createHost({});
+  const record = { bootId: host.bootId(), process: host.identify(process.ppid) };
+  writeFileSync(join(dir, 'meta', 'lock'), JSON.stringify(record));
+}

@@ -1,0 +1,87 @@
+/** Who could have put there what relet reads as root: the directories above, the owner of each file, and things that are no files. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, type Stats, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Files, realFiles } from '../../atomic-file.js';
+import { silentLog } from '../../log.js';
+import { createHost } from '../drivers/host.js';
+import { openDirectory } from './directory.js';
+
+function newRoot(): string {
+  const root = mkdtempSync(join(tmpdir(), 'relet-trust-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return root;
+}
+
+const open = (dir: string, files: Files = realFiles) =>
+  openDirectory({ dir, host: createHost({}), log: silentLog, files });
+
+/** As if the path belonged to somebody else. */
+const ownedBy = (uid: number, path: string): Files => ({
+  ...realFiles,
+  stat(asked) {
+    const found = realFiles.stat(asked);
+    return found && asked === path ? (Object.assign(Object.create(found), { uid }) as Stats) : found;
+  },
+});
+
+describe('the directories above --dynamic-config-dir', () => {
+  test('directories above that belong to another user are refused, with the path and the command that fixes it', () => {
+    const parent = join(newRoot(), 'theirs');
+    mkdirSync(parent);
+    const dir = join(parent, 'deep', 'dynamic');
+    const self = process.getuid!();
+    expect(() => open(dir, ownedBy(12_345, parent))).toThrow(
+      `--dynamic-config-dir: ${parent} belongs to user 12345, who could put another directory in the place of ${dir}: chown ${self} ${parent}, or use a directory elsewhere`,
+    );
+  });
+
+  test('that everybody may write are refused, unless the sticky bit protects what is in them', () => {
+    const parent = join(newRoot(), 'open');
+    mkdirSync(parent);
+    const dir = join(parent, 'dynamic');
+    chmodSync(parent, 0o777);
+    expect(() => open(dir)).toThrow(`${parent} can be written by others`);
+    expect(() => open(dir)).toThrow(`chmod go-w ${parent}`);
+    chmodSync(parent, 0o1777);
+    open(dir).lock.release();
+  });
+
+  test('are checked where a symbolic link leads to', () => {
+    const root = newRoot();
+    mkdirSync(join(root, 'open'));
+    chmodSync(join(root, 'open'), 0o777);
+    mkdirSync(join(root, 'open', 'target'));
+    symlinkSync(join(root, 'open', 'target'), join(root, 'link'));
+    expect(() => open(join(root, 'link', 'dynamic'))).toThrow(`${join(root, 'open')} can be written by others`);
+  });
+});
+
+describe('a file under meta/', () => {
+  test('that is a FIFO does not keep relet waiting: a record is broken, and a lock is replaced', () => {
+    const dir = join(newRoot(), 'dynamic');
+    open(dir).lock.release();
+    for (const name of ['assigned', 'lock']) {
+      rmSync(join(dir, 'meta', name), { force: true });
+      expect(spawnSync('mkfifo', [join(dir, 'meta', name)]).status).toBe(0);
+    }
+    const { memory, lock } = open(dir);
+    expect(memory.assigned()).toMatchObject({
+      broken: { cause: { message: expect.stringContaining('not a regular') } },
+    });
+    expect(realFiles.stat(join(dir, 'meta', 'lock'))?.isFile()).toBe(true);
+    lock.release();
+  });
+
+  test.skipIf(process.getuid?.() !== 0)('that belongs to another user is not believed', () => {
+    const dir = join(newRoot(), 'dynamic');
+    const { memory, lock } = open(dir);
+    chownSync(join(dir, 'meta', 'assigned'), 12_345, 12_345);
+    expect(memory.assigned()).toMatchObject({
+      broken: { cause: { message: expect.stringContaining('belongs to user 12345') } },
+    });
+    lock.release();
+  });
+});

@@ -1,0 +1,84 @@
+/**
+ * The last changes of a node's reference, kept in an annotation of the object that holds the reference: who changed what
+ * to what, when and why. Written in the same request as the change itself. Pure.
+ */
+import type { SourceName } from '../api/config-state.js';
+
+export const historyAnnotation = 'relet.dev/history';
+export const historyLength = 10;
+
+export interface HistoryEntry {
+  /** Counts up with each change of the node, and is never used again: old entries leave, their numbers with them. */
+  revision: number;
+  /** RFC 3339. */
+  at: string;
+  by: string;
+  verb: string;
+  why?: string;
+  /** `namespace/name/key`, or `local`. */
+  from: string;
+  to: string;
+}
+
+/** A sentence of a person; the annotation is read by every watcher of the Node, so it stays short. */
+const longestWhy = 200;
+
+export function sourceText(source: SourceName | undefined): string {
+  return source === undefined ? 'local' : `${source.namespace}/${source.name}/${source.key}`;
+}
+
+export function parseSourceText(text: string): SourceName | undefined {
+  const [namespace, name, key] = text.split('/');
+  return text === 'local' || !namespace || !name || !key ? undefined : { namespace, name, key };
+}
+
+/** Newest first. What somebody else wrote there and is no history counts as none. Entries without a revision, of older relets, get the next one. */
+export function readHistory(annotation: string | undefined): HistoryEntry[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(annotation ?? '[]');
+  } catch {
+    return [];
+  }
+  return Array.isArray(value) ? numbered(value.filter(isEntry).slice(0, historyLength)) : [];
+}
+
+function numbered(entries: Omit<HistoryEntry, 'revision'>[]): HistoryEntry[] {
+  const oldestFirst: HistoryEntry[] = [];
+  for (const entry of entries.reverse()) {
+    const next = (oldestFirst.at(-1)?.revision ?? 0) + 1;
+    const { revision } = entry as Partial<HistoryEntry>;
+    const isKept = Number.isSafeInteger(revision) && revision! >= next;
+    oldestFirst.push({ ...entry, revision: isKept ? revision! : next });
+  }
+  return oldestFirst.reverse();
+}
+
+export function withEntry(annotation: string | undefined, entry: Omit<HistoryEntry, 'revision'>): string {
+  const before = readHistory(annotation);
+  const { why, ...rest } = entry;
+  const short = why === undefined || why.length <= longestWhy ? why : `${why.slice(0, longestWhy - 1)}…`;
+  const added: HistoryEntry = { revision: (before[0]?.revision ?? 0) + 1, ...rest, ...(short && { why: short }) };
+  return JSON.stringify([added, ...before].slice(0, historyLength));
+}
+
+/**
+ * Where `undo` goes: back before the newest change; or, where the reference was changed past relet since, back to what the
+ * newest change had set. Undefined when there is nothing recorded.
+ */
+export function undoTarget(
+  history: readonly HistoryEntry[],
+  now: SourceName | undefined,
+): { to: string; changedPastRelet: boolean } | undefined {
+  const [newest] = history;
+  if (newest === undefined) return undefined;
+  const changedPastRelet = newest.to !== sourceText(now);
+  return { to: changedPastRelet ? newest.to : newest.from, changedPastRelet };
+}
+
+function isEntry(value: unknown): value is Omit<HistoryEntry, 'revision'> {
+  if (typeof value !== 'object' || value === null) return false;
+  const entry = value as Record<string, unknown>;
+  const texts = ['at', 'by', 'verb', 'from', 'to'].every((field) => typeof entry[field] === 'string');
+  return texts && (entry.why === undefined || typeof entry.why === 'string');
+}

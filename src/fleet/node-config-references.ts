@@ -1,0 +1,159 @@
+/** References that live in NodeConfigs: each node is its Node and its NodeConfig together, known as one. */
+
+import { sameReference, sourceName } from '../api/config-state.js';
+import { isUndecided, type NodeConfig, undecidedAnnotation } from '../api/node-config.js';
+import type { NodeConfigSource } from '../api/node-config-source.js';
+import type { KubeObject } from '../api/object.js';
+import { isNotFound } from '../kube/api-error.js';
+import type { CallOptions, KubeClient } from '../kube/client.js';
+import { follow } from '../kube/follow.js';
+import { nodeConfigs, nodes } from '../kube/resource-type.js';
+import { historyAnnotation } from './config-history.js';
+import {
+  type ConfigReferences,
+  type ConfiguredNode,
+  type FollowNodes,
+  nodeLists,
+  ReferenceDropped,
+} from './config-references.js';
+
+/** `fromNode` says what the Node alone tells. */
+export function nodeConfigReferences(
+  client: KubeClient,
+  fromNode: (node: KubeObject) => ConfiguredNode,
+): ConfigReferences {
+  const both = (node: KubeObject, object: NodeConfig | undefined) => combine(fromNode(node), object);
+  return {
+    kind: 'NodeConfig',
+    async get(name, options) {
+      const [node, object] = await Promise.all([
+        client.get(nodes, { name }, options),
+        client.get<NodeConfig>(nodeConfigs, { name }, options).catch(absent),
+      ]);
+      return both(node, object);
+    },
+    async *pages(options = {}) {
+      const { labelSelector: _ofNodes, ...rest } = options;
+      const objects = new Map<string, NodeConfig>();
+      for await (const { items } of client.pages<NodeConfig>(nodeConfigs, rest))
+        for (const item of items) objects.set(item.metadata.name, item);
+      for await (const { items } of client.pages(nodes, { ...nodeLists, ...options }))
+        yield items.map((node) => both(node, objects.get(node.metadata.name)));
+    },
+    follow: (options) => followBoth(client, options, both),
+    async assign(node, source, { history, ...options }) {
+      const write = { ...options, fieldManager: 'relet' };
+      const written = await (node.version === ''
+        ? client.create<NodeConfig>(nodeConfigs, {}, newObject(node.name, source, history), write)
+        : client.patch<NodeConfig>(nodeConfigs, { name: node.name }, assignPatch(node.version, source, history), {
+            ...write,
+            as: 'merge',
+          }));
+      if (!sameReference(sourceName(source), sourceName(written.spec?.configSource)))
+        throw new ReferenceDropped(
+          `the server does not keep spec.configSource of NodeConfig ${JSON.stringify(node.name)}`,
+        );
+      return combine(node, written);
+    },
+  };
+}
+
+function absent(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+  return undefined;
+}
+
+function assignPatch(resourceVersion: string, source: NodeConfigSource | undefined, history: string): object {
+  // A merge keeps what it does not name: a pin is of one content, and goes with it.
+  const configSource = source === undefined ? null : { configMap: { sha256: null, ...source.configMap } };
+  const annotations = { [historyAnnotation]: history, [undecidedAnnotation]: null };
+  return { metadata: { resourceVersion, annotations }, spec: { configSource } };
+}
+
+/** Where no controller made one yet. */
+function newObject(name: string, source: NodeConfigSource | undefined, history: string): NodeConfig {
+  return {
+    apiVersion: 'relet.dev/v1alpha1',
+    kind: 'NodeConfig',
+    metadata: { name, annotations: { [historyAnnotation]: history } },
+    spec: source === undefined ? {} : { configSource: source },
+  };
+}
+
+function combine(node: ConfiguredNode, object: NodeConfig | undefined): ConfiguredNode {
+  const { status } = object ?? {};
+  const ok = status?.conditions?.find(({ type }) => type === 'ConfigOK');
+  return {
+    ...node,
+    configSource: object?.spec?.configSource,
+    undecided: object === undefined || isUndecided(object),
+    status: status?.config ?? {},
+    reports: status?.config !== undefined,
+    condition: ok && { status: ok.status, reason: ok.reason, message: ok.message, since: ok.lastTransitionTime },
+    trialEndsAt: status?.trial?.endsAt,
+    restartDelayedUntil: status?.restartDelayedUntil,
+    cause: status?.config?.error === undefined ? undefined : status.cause,
+    held: status?.held,
+    pinnedByFlags: status?.pinnedByFlags,
+    warnings: status?.warnings ?? [],
+    agentVersion: status?.agentVersion,
+    history: object?.metadata.annotations?.[historyAnnotation],
+    generation: object?.metadata.generation,
+    observedGeneration: status?.observedGeneration,
+    version: object?.metadata.resourceVersion ?? '',
+  };
+}
+
+/** Two watches, told as one: a change of either is a change of the node. */
+async function followBoth(
+  client: KubeClient,
+  { onList, onChange, onFailure, signal, name, labelSelector }: FollowNodes,
+  both: (node: KubeObject, object: NodeConfig | undefined) => ConfiguredNode,
+): Promise<void> {
+  const present = new Map<string, KubeObject>();
+  const objects = new Map<string, NodeConfig>();
+  const listed = { nodes: false, objects: false };
+  const one = (node: KubeObject) => both(node, objects.get(node.metadata.name));
+  const tellAll = () => {
+    if (listed.nodes && listed.objects) onList([...present.values()].map(one));
+  };
+  const fill = <T extends KubeObject>(map: Map<string, T>, items: T[]) => {
+    map.clear();
+    for (const item of items) map.set(item.metadata.name, item);
+    tellAll();
+  };
+  const scope: CallOptions & { signal: AbortSignal; name?: string } = { signal, ...(name !== undefined && { name }) };
+  await Promise.all([
+    follow(client, {
+      ...scope,
+      type: nodes,
+      ...(labelSelector !== undefined && { labelSelector }),
+      onFailure,
+      onList(items) {
+        listed.nodes = true;
+        fill(present, items);
+      },
+      onChange(type, node) {
+        if (type === 'DELETED') present.delete(node.metadata.name);
+        else present.set(node.metadata.name, node);
+        if (listed.objects) onChange(one(node), type === 'DELETED');
+      },
+    }),
+    follow<NodeConfig>(client, {
+      ...scope,
+      type: nodeConfigs,
+      onFailure,
+      onList(items) {
+        listed.objects = true;
+        fill(objects, items);
+      },
+      onChange(type, object) {
+        const { name } = object.metadata;
+        if (type === 'DELETED') objects.delete(name);
+        else objects.set(name, object);
+        const node = present.get(name);
+        if (node !== undefined && listed.nodes) onChange(one(node), false);
+      },
+    }),
+  ]);
+}

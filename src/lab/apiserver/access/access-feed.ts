@@ -1,0 +1,59 @@
+/** Feeds what is stored, and every change of it, to those who decide by it: RBAC and the node graph. */
+import type { KubeObject } from '../../../api/object.js';
+import type { Collection, Store, StoreEvent } from '../store/store.js';
+import type { NodeGraph } from './node-graph.js';
+import { type RbacAuthorizer, rbacGroup } from './rbac.js';
+
+const rbacCollections: Collection[] = ['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'].map(
+  (resource) => ({
+    group: rbacGroup,
+    resource,
+  }),
+);
+const pods: Collection = { group: '', resource: 'pods' };
+const nodes: Collection = { group: '', resource: 'nodes' };
+
+/** A change is taken over before the write that made it is answered, so that an assignment counts at once. */
+export function feedAccess(store: Store, rbac: RbacAuthorizer, graph: NodeGraph): () => void {
+  const stops = [
+    ...rbacCollections.map((collection) => follow(store, collection, rbac)),
+    follow(store, pods, graph),
+    follow(store, nodes, graph, configSourceFilter()),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+interface Follower {
+  apply(resource: string, namespace: string, name: string, object: KubeObject | undefined): void;
+}
+
+function follow(
+  store: Store,
+  collection: Collection,
+  follower: Follower,
+  matters: (event: Pick<StoreEvent, 'key' | 'bytes'>) => boolean = () => true,
+): () => void {
+  for (const { key, bytes } of store.list(collection).items)
+    if (matters({ key, bytes })) follower.apply(key.resource, key.namespace, key.name, parse(bytes));
+  return store.subscribe(collection, (event) => {
+    if (!matters(event)) return;
+    const object = event.type === 'deleted' ? undefined : parse(event.bytes);
+    follower.apply(event.key.resource, event.key.namespace, event.key.name, object);
+  });
+}
+
+const parse = (bytes: Buffer) => JSON.parse(bytes.toString('utf8')) as KubeObject;
+
+/** Nodes change at every heartbeat and seldom have a config: most changes need not even be read. */
+function configSourceFilter(): (event: Pick<StoreEvent, 'key' | 'bytes'>) => boolean {
+  const having = new Set<string>();
+  return ({ key, bytes }) => {
+    const had = having.has(key.name);
+    const has = bytes.includes('"configSource"');
+    if (has) having.add(key.name);
+    else having.delete(key.name);
+    return has || had;
+  };
+}

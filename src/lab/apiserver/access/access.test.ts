@@ -1,0 +1,278 @@
+/**
+ * The whole way of a request in memory: credentials, authorizers, admission and reviews together. N3 of the conformance list,
+ * and every refusal that was recorded from a real 1.32 server, word for word.
+ */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readEvidence } from '../../../../test/evidence/read.js';
+import { systemClock } from '../../../clock.js';
+import { silentLog } from '../../../log.js';
+import { createHandler, type Handle } from '../handler.js';
+import { callInMemory } from '../http/in-memory.js';
+import { tablePresenter } from '../http/table.js';
+import { Registry } from '../registry.js';
+import { builtInResources } from '../resources/built-in.js';
+import { memoryJournal } from '../store/journal.js';
+import { RevisionStore } from '../store/revision-store.js';
+import { WatchClock } from '../watch/watch-clock.js';
+import { type Access, type AccessOptions, createAccess, parseModes } from './access.js';
+import { newSigningKey } from './json-web-token.js';
+import { readTokenFile } from './token-file.js';
+
+const tokenFile = `admin-token,admin,,system:masters
+node-token,system:node:node-a,,system:nodes
+bob-token,bob,
+`;
+
+let store: RevisionStore | undefined;
+let access: Access | undefined;
+let watches: WatchClock | undefined;
+let handle: Handle;
+
+async function open(more: Partial<AccessOptions> = {}) {
+  await close();
+  store = new RevisionStore(memoryJournal(), systemClock);
+  watches = new WatchClock(systemClock);
+  access = createAccess({
+    store,
+    clock: systemClock,
+    log: silentLog,
+    anonymous: true,
+    tokens: [readTokenFile(tokenFile, 'tokens.csv').tokens],
+    serviceAccountKey: newSigningKey(),
+    kubeletClient: { cert: '', key: '' },
+    ownPort: () => undefined,
+    ...more,
+  });
+  handle = createHandler({
+    store,
+    registry: new Registry([...builtInResources({ dynamicKubeletConfig: true }), ...access.resources]),
+    clock: systemClock,
+    log: silentLog,
+    authenticator: access.authenticator,
+    impersonate: access.impersonate,
+    authorizer: access.authorizer,
+    admission: access.admission,
+    presenter: tablePresenter(() => new Date()),
+    routes: access.routes,
+    connectors: access.connectors,
+    watches,
+  });
+  for (const name of ['default', 'kube-system', 'kube-node-lease'])
+    await as('admin', 'POST', '/api/v1/namespaces', { metadata: { name } });
+  await access.start();
+}
+beforeEach(() => open());
+afterEach(() => close());
+
+/** Also before another one is opened in the same test. */
+async function close() {
+  watches?.close();
+  access?.stop();
+  await store?.close();
+  store = undefined;
+}
+
+interface Answer {
+  code: number;
+  body: Record<string, unknown> & { message?: string; status?: unknown; details?: unknown };
+}
+
+const credentials: Record<string, Record<string, string>> = {
+  admin: { authorization: 'Bearer admin-token' },
+  node: { authorization: 'Bearer node-token' },
+  bob: { authorization: 'Bearer bob-token' },
+  bad: { authorization: 'Bearer unknown' },
+  anonymous: {},
+};
+
+async function as(
+  who: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const identity = credentials[who] ?? { ...credentials.admin, 'impersonate-user': who };
+  const type = method === 'PATCH' ? 'application/strategic-merge-patch+json' : 'application/json';
+  const response = await callInMemory(handle, {
+    method,
+    path,
+    headers: { accept: 'application/json', 'content-type': type, ...identity, ...lowerCase(headers) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  await response.ended;
+  const text = response.text();
+  return { code: response.code, body: text.startsWith('{') ? JSON.parse(text) : { message: text } };
+}
+
+const lowerCase = (headers: Record<string, string>) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+describe('N3: the config of a node', () => {
+  const configMap = '/api/v1/namespaces/kube-system/configmaps/node-config';
+  const assign = (who: string, name: string | null) =>
+    as(who, 'PATCH', '/api/v1/nodes/node-a', {
+      spec: {
+        configSource:
+          name === null ? null : { configMap: { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet' } },
+      },
+    });
+
+  beforeEach(async () => {
+    await as('admin', 'POST', '/api/v1/nodes', { metadata: { name: 'node-a' } });
+    await as('admin', 'POST', '/api/v1/namespaces/kube-system/configmaps', {
+      metadata: { name: 'node-config' },
+      data: { kubelet: '{}' },
+    });
+  });
+
+  test('is the administrator’s to assign, and readable for the node only while it is assigned', async () => {
+    expect(await assign('node', 'node-config')).toMatchObject({
+      code: 403,
+      body: {
+        message:
+          'nodes "node-a" is forbidden: node "node-a" is not allowed to update configSource to a new non-nil configSource',
+      },
+    });
+    expect(await as('node', 'GET', configMap)).toMatchObject({
+      code: 403,
+      body: {
+        message:
+          'configmaps "node-config" is forbidden: User "system:node:node-a" cannot get resource "configmaps" in API group "" in the namespace "kube-system": no relationship found between node \'node-a\' and this object',
+      },
+    });
+    expect((await as('admin', 'GET', configMap)).code).toBe(200);
+    expect((await assign('admin', 'node-config')).code).toBe(200);
+    expect((await as('node', 'GET', configMap)).code).toBe(200);
+    const list = '/api/v1/namespaces/kube-system/configmaps?fieldSelector=metadata.name%3Dnode-config';
+    expect(await as('node', 'GET', list)).toMatchObject({
+      code: 200,
+      body: { items: [{ metadata: { name: 'node-config' } }] },
+    });
+    expect((await as('node', 'GET', '/api/v1/namespaces/kube-system/configmaps')).code).toBe(403);
+    expect((await assign('admin', null)).code).toBe(200);
+    expect((await as('node', 'GET', configMap)).code).toBe(403);
+  });
+
+  test('can be dropped by the node itself, which ends its access too', async () => {
+    await assign('admin', 'node-config');
+    expect((await assign('node', null)).code).toBe(200);
+    expect((await as('node', 'GET', configMap)).code).toBe(403);
+  });
+
+  test('with manual access takes a Role and a RoleBinding, as before 1.11', async () => {
+    await open({ nodeConfigAccess: 'manual' });
+    await as('admin', 'POST', '/api/v1/nodes', { metadata: { name: 'node-a' } });
+    await as('admin', 'POST', '/api/v1/namespaces/kube-system/configmaps', { metadata: { name: 'node-config' } });
+    await assign('admin', 'node-config');
+    expect((await as('node', 'GET', configMap)).code).toBe(403);
+    const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system';
+    const rules = [{ apiGroups: [''], resources: ['configmaps'], resourceNames: ['node-config'], verbs: ['get'] }];
+    await as('admin', 'POST', `${rbac}/roles`, { metadata: { name: 'r' }, rules });
+    await as('admin', 'POST', `${rbac}/rolebindings`, {
+      metadata: { name: 'r' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'r' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'system:node:node-a' }],
+    });
+    expect((await as('node', 'GET', configMap)).code).toBe(200);
+  });
+});
+
+describe('credentials', () => {
+  const nodes = '/api/v1/nodes';
+  test('no user is 401 unless anonymous requests are let in, a wrong token always', async () => {
+    const unauthorized = { code: 401, body: { message: 'Unauthorized', reason: 'Unauthorized', status: 'Failure' } };
+    expect(await as('bad', 'GET', nodes)).toMatchObject(unauthorized);
+    expect((await as('anonymous', 'GET', nodes)).code).toBe(403);
+    await open({ anonymous: false });
+    expect(await as('anonymous', 'GET', nodes)).toMatchObject(unauthorized);
+    expect(await as('bad', 'GET', nodes)).toMatchObject(unauthorized);
+    expect((await as('admin', 'GET', nodes)).code).toBe(200);
+  });
+
+  test('AlwaysAllow lets every user do everything', async () => {
+    expect((await as('bob', 'GET', nodes)).code).toBe(403);
+    await open({ modes: parseModes('AlwaysAllow') });
+    expect((await as('bob', 'GET', nodes)).code).toBe(200);
+    expect(() => parseModes('RBAC,Webhook')).toThrow('"Webhook" is unknown, there are Node, RBAC, AlwaysAllow');
+  });
+
+  test('a token made for a service account is that account', async () => {
+    const path = '/api/v1/namespaces/default/serviceaccounts/default/token';
+    const made = await as('admin', 'POST', path, {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: {},
+    });
+    expect(made.code).toBe(201);
+    const { token } = made.body.status as { token: string };
+    credentials.account = { authorization: `Bearer ${token}` };
+    const me = await as('account', 'POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'SelfSubjectReview',
+    });
+    expect(me.body.status).toMatchObject({ userInfo: { username: 'system:serviceaccount:default:default' } });
+    expect((await as('bob', 'POST', path, { spec: {} })).code).toBe(403);
+    expect((await as('account', 'GET', '/.well-known/openid-configuration')).code).toBe(200);
+    await as('admin', 'DELETE', '/api/v1/namespaces/default/serviceaccounts/default');
+    expect((await as('account', 'GET', nodes)).code).toBe(401);
+  });
+
+  test('the old path of the node proxy is that of the new one', async () => {
+    expect(await as('admin', 'GET', '/api/v1/proxy/nodes/gone/configz')).toMatchObject({
+      code: 404,
+      body: { message: 'nodes "gone" not found' },
+    });
+    expect(await as('bob', 'GET', '/api/v1/nodes/x/proxy/')).toMatchObject({
+      body: {
+        message:
+          'nodes "x" is forbidden: User "bob" cannot get resource "nodes/proxy" in API group "" at the cluster scope',
+      },
+    });
+  });
+});
+
+interface Recorded {
+  id: string;
+  request: {
+    method: string;
+    path: string;
+    as: string;
+    headers?: Record<string, string>;
+    body?: unknown;
+    watch?: boolean;
+  };
+  expected: { status: number; body?: unknown };
+}
+
+const areas = new Set(['auth', 'rbac', 'node-auth', 'proxy']);
+
+describe('refusals of a real 1.32 server', () => {
+  const recorded = readEvidence<Recorded & { area: string }>('api-v1.32.jsonl');
+  const scenarioOf = ({ id }: Recorded) => id.split('/')[0]!;
+  const chosen = recorded.filter(({ area }) => areas.has(area));
+
+  test('are many enough to compare', () => {
+    expect(chosen.filter(({ expected }) => expected.status === 403).length).toBeGreaterThan(20);
+  });
+
+  test.each([...new Set(chosen.map(scenarioOf))])('%s', async (scenario) => {
+    const ns = `apidiff-${scenario}`;
+    await as('admin', 'POST', '/api/v1/namespaces', { metadata: { name: ns } });
+    const fill = (text: string) => text.replaceAll('{{ns}}', ns);
+    for (const { id, request, expected } of chosen.filter((one) => scenarioOf(one) === scenario)) {
+      // A watch ends with its timeout; reading the path without it asks the same of the authorizer.
+      const path = fill(request.path).replace('watch=true&', '');
+      const body = request.body === undefined ? undefined : JSON.parse(fill(JSON.stringify(request.body)));
+      const answer = await as(request.as, request.method, path, body, request.headers);
+      const isRefusal = [401, 403].includes(expected.status) || [401, 403].includes(answer.code);
+      if (!isRefusal) continue;
+      expect([id, answer.code, answer.body.message, answer.body.details]).toEqual([
+        id,
+        expected.status,
+        (expected.body as Answer['body']).message,
+        (expected.body as Answer['body']).details,
+      ]);
+    }
+  });
+});

@@ -1,0 +1,148 @@
+/** Nobody grants what they do not have. */
+import { describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../../api/object.js';
+import type { AdmissionRequest } from '../admission.js';
+import type { Resource } from '../resource.js';
+import { aggregatedRules } from './aggregation.js';
+import { escalationCheck } from './escalation.js';
+import type { PolicyRule } from './policy-rule.js';
+import { RbacAuthorizer, rbacGroup } from './rbac.js';
+
+const object = (fields: Record<string, unknown>, metadata = {}): KubeObject =>
+  ({ apiVersion: `${rbacGroup}/v1`, kind: '', metadata: { name: 'x', ...metadata }, ...fields }) as KubeObject;
+const rule = (verbs: string[], resources: string[], more: Partial<PolicyRule> = {}): PolicyRule => ({
+  verbs,
+  apiGroups: [''],
+  resources,
+  ...more,
+});
+
+const rbac = new RbacAuthorizer();
+const grant = (user: string, rules: PolicyRule[]) => {
+  rbac.apply('roles', 'ns', user, object({ rules }));
+  const binding = { roleRef: { kind: 'Role', name: user }, subjects: [{ kind: 'User', name: user }] };
+  rbac.apply('rolebindings', 'ns', user, object(binding));
+};
+const onRoles = (verbs: string[], resourceNames?: string[]): PolicyRule => ({
+  ...rule(verbs, ['roles', 'clusterroles'], { apiGroups: [rbacGroup] }),
+  ...(resourceNames ? { resourceNames } : {}),
+});
+grant('eve', [rule(['get', 'list'], ['configmaps'])]);
+grant('trent', [onRoles(['bind'], ['big']), onRoles(['escalate'])]);
+rbac.apply('roles', 'ns', 'big', object({ rules: [rule(['*'], ['secrets'])] }));
+rbac.apply('roles', 'ns', 'small', object({ rules: [rule(['get'], ['configmaps'])] }));
+
+function write(user: string, plural: string, next: KubeObject, old?: KubeObject, groups = ['system:authenticated']) {
+  const request: AdmissionRequest = {
+    attributes: {
+      ...{ user: { name: user, groups }, verb: 'create', isResource: true, path: '', apiGroup: rbacGroup },
+      ...{ apiVersion: 'v1', resource: plural, subresource: '', namespace: 'ns', name: 'x' },
+    },
+    operation: old === undefined ? 'CREATE' : 'UPDATE',
+    resource: { group: rbacGroup, plural, namespaced: true } as Resource,
+    object: next,
+    ...(old === undefined ? {} : { oldObject: old }),
+    options: {},
+    dryRun: false,
+    warn() {},
+  };
+  try {
+    escalationCheck(rbac, rbac).mutate(request);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const binding = (kind: string, name: string, subjects: unknown[] = []) => object({ roleRef: { kind, name }, subjects });
+
+describe('writing a role', () => {
+  test('with rules that the writer holds is allowed, whole or in part', () => {
+    expect(
+      write('eve', 'roles', object({ rules: [rule(['get'], ['configmaps'], { resourceNames: ['a'] })] })),
+    ).toBeUndefined();
+  });
+
+  test('with others it is refused, and each that is missing is named', () => {
+    const rules = [
+      rule(['get', 'create', 'delete'], ['configmaps']),
+      rule(['get'], ['secrets'], { resourceNames: ['a'] }),
+    ];
+    expect(write('eve', 'roles', object({ rules }))).toBe(
+      [
+        'roles.rbac.authorization.k8s.io "x" is forbidden: user "eve" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:',
+        '{APIGroups:[""], Resources:["configmaps"], Verbs:["create" "delete"]}',
+        '{APIGroups:[""], Resources:["secrets"], ResourceNames:["a"], Verbs:["get"]}',
+      ].join('\n'),
+    );
+  });
+
+  test('who may escalate, and system:masters, may write any', () => {
+    const everything = object({ rules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }] });
+    expect(write('trent', 'roles', everything)).toBeUndefined();
+    expect(write('root', 'roles', everything, undefined, ['system:masters'])).toBeUndefined();
+  });
+
+  test('a change that leaves the rules alone is nobody’s grant', () => {
+    const big = { rules: [rule(['*'], ['secrets'])] };
+    expect(write('eve', 'roles', object(big, { labels: { a: 'b' } }), object(big))).toBeUndefined();
+  });
+
+  test('an aggregation could grow to anything, so it takes everything', () => {
+    const role = object({ rules: [], aggregationRule: { clusterRoleSelectors: [{}] } });
+    expect(write('eve', 'clusterroles', role)).toBe(
+      'clusterroles.rbac.authorization.k8s.io "x" is forbidden: must have cluster-admin privileges to use an aggregationRule',
+    );
+  });
+});
+
+describe('binding a role', () => {
+  test('that grants no more than the binder holds is allowed', () => {
+    expect(write('eve', 'rolebindings', binding('Role', 'small'))).toBeUndefined();
+  });
+  test('that grants more is refused', () => {
+    expect(write('eve', 'rolebindings', binding('Role', 'big'))).toContain(
+      '{APIGroups:[""], Resources:["secrets"], Verbs:["*"]}',
+    );
+  });
+  test('the verb bind allows it for that role alone', () => {
+    expect(write('trent', 'rolebindings', binding('Role', 'big'))).toBeUndefined();
+    expect(write('trent', 'rolebindings', binding('Role', 'small'))).toContain('is attempting to grant');
+  });
+  test('a role that is not there cannot be judged', () => {
+    expect(write('eve', 'rolebindings', binding('Role', 'gone'))).toBe(
+      'roles.rbac.authorization.k8s.io "gone" not found',
+    );
+  });
+  test('another subject is a new grant', () => {
+    const old = binding('Role', 'big');
+    expect(write('eve', 'rolebindings', object({ ...old, labels: {} }), old)).toBeUndefined();
+    expect(write('eve', 'rolebindings', binding('Role', 'big', [{ kind: 'User', name: 'eve' }]), old)).toContain(
+      'is attempting',
+    );
+  });
+});
+
+describe('a role put together from others', () => {
+  const role = (name: string, labels: Record<string, string>, rules: PolicyRule[]) =>
+    object({ rules }, { name, labels });
+  const all = [
+    role('b', { to: 'x' }, [rule(['get'], ['b']), rule(['get'], ['shared'])]),
+    role('a', { to: 'x' }, [rule(['get'], ['a']), rule(['get'], ['shared'])]),
+    role('c', { to: 'y' }, [rule(['get'], ['c'])]),
+  ];
+  const of = (...clusterRoleSelectors: unknown[]) =>
+    object({ aggregationRule: { clusterRoleSelectors } }, { name: 'whole' });
+  const resources = (rules: PolicyRule[] | undefined) => rules?.flatMap((found) => found.resources ?? []);
+
+  test('has the rules of all that match, each once, in order of name', () => {
+    expect(resources(aggregatedRules(of({ matchLabels: { to: 'x' } }), all))).toEqual(['a', 'shared', 'b']);
+    const expression = { matchExpressions: [{ key: 'to', operator: 'NotIn', values: ['x'] }] };
+    expect(resources(aggregatedRules(of(expression), all))).toEqual(['c']);
+  });
+
+  test('loses its old rules when nothing matches; an ordinary role is left alone', () => {
+    expect(aggregatedRules(of({ matchLabels: { to: 'z' } }), all)).toEqual([]);
+    expect(aggregatedRules(all[0]!, all)).toBeUndefined();
+  });
+});

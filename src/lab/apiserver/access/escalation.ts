@@ -1,0 +1,113 @@
+/**
+ * Nobody grants what they do not have: who writes a role must hold its rules (or may `escalate` it), who binds one must hold
+ * them too (or may `bind` it). Otherwise the right to write roles would be the right to everything.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeObject } from '../../../api/object.js';
+import { goQuote } from '../../../go/quote.js';
+import { nameOf, resourceOf } from '../admission/refusal.js';
+import type { Admission, AdmissionRequest } from '../admission.js';
+import type { Authorizer, User } from '../attributes.js';
+import { forbidden, notFound } from '../status-error.js';
+import { uncovered } from './covers.js';
+import { type PolicyRule, rulesOf } from './policy-rule.js';
+import { type RbacAuthorizer, rbacGroup } from './rbac.js';
+import { mastersGroup } from './well-known.js';
+
+export function escalationCheck(rbac: RbacAuthorizer, authorizer: Authorizer): Admission {
+  return {
+    mutate(request) {
+      const { resource, operation, object, attributes } = request;
+      if (resource.group !== rbacGroup || object === undefined || operation === 'DELETE') return;
+      if (attributes.user.groups.includes(mastersGroup)) return;
+      if (resource.plural.endsWith('bindings')) checkBinding(request, object, rbac, authorizer);
+      else checkRole(request, object, rbac, authorizer);
+    },
+    validate() {},
+  };
+}
+
+function checkRole(request: AdmissionRequest, role: KubeObject, rbac: RbacAuthorizer, authorizer: Authorizer): void {
+  const { oldObject } = request;
+  const sameRules = oldObject !== undefined && isDeepStrictEqual(rulesOf(role), rulesOf(oldObject));
+  const sameSources = oldObject !== undefined && isDeepStrictEqual(role.aggregationRule, oldObject.aggregationRule);
+  if (sameRules && (role.aggregationRule === undefined || sameSources)) return;
+  if (may(request, authorizer, 'escalate', request.resource.plural, nameOf(request))) return;
+  if (role.aggregationRule !== undefined) {
+    const everything: PolicyRule[] = [
+      { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
+      { nonResourceURLs: ['*'], verbs: ['*'] },
+    ];
+    confirm(request, everything, rbac, 'must have cluster-admin privileges to use an aggregationRule');
+  }
+  confirm(request, rulesOf(role), rbac);
+}
+
+function checkBinding(
+  request: AdmissionRequest,
+  binding: KubeObject,
+  rbac: RbacAuthorizer,
+  authorizer: Authorizer,
+): void {
+  const { oldObject, attributes } = request;
+  const roleRef = (binding.roleRef ?? { kind: '', name: '' }) as { kind: string; name: string };
+  const same = (field: string) => isDeepStrictEqual(binding[field] ?? [], oldObject?.[field] ?? []);
+  if (oldObject !== undefined && same('subjects') && same('roleRef')) return;
+  if (may(request, authorizer, 'bind', roleRef.kind === 'ClusterRole' ? 'clusterroles' : 'roles', roleRef.name)) return;
+  let rules: PolicyRule[];
+  try {
+    rules = rbac.rulesOfRole(roleRef, attributes.namespace);
+  } catch {
+    // Without the right to bind it, a role must be known to be judged.
+    throw notFound(
+      { group: rbacGroup, resource: roleRef.kind === 'ClusterRole' ? 'clusterroles' : 'roles' },
+      roleRef.name,
+    );
+  }
+  confirm(request, rules, rbac);
+}
+
+function may(request: AdmissionRequest, authorizer: Authorizer, verb: string, resource: string, name: string): boolean {
+  const { user, namespace } = request.attributes;
+  return authorizer.authorize({
+    ...{ user, verb, isResource: true, path: '', apiGroup: rbacGroup, apiVersion: '*' },
+    ...{ resource, subresource: '', namespace, name },
+  }).allowed;
+}
+
+function confirm(request: AdmissionRequest, rules: PolicyRule[], rbac: RbacAuthorizer, instead?: string): void {
+  const { user, namespace } = request.attributes;
+  const held = rbac.rulesFor(user, namespace);
+  const missing = uncovered(held.rules, rules);
+  if (missing.length === 0) return;
+  throw forbidden(resourceOf(request), nameOf(request), instead ?? grantText(user, missing, held.error));
+}
+
+function grantText(user: User, missing: PolicyRule[], error: string | undefined): string {
+  const list = [...new Set(compact(missing).map(describe))].sort().join('\n');
+  const text = `user ${goQuote(user.name)} (groups=${quoted(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${list}`;
+  return error === undefined ? text : `${text}; resolution errors: [${error}]`;
+}
+
+/** Pieces that differ only in their verb are told as one. */
+function compact(pieces: PolicyRule[]): PolicyRule[] {
+  const merged = new Map<string, PolicyRule>();
+  for (const { verbs, ...what } of pieces) {
+    const key = JSON.stringify(what.nonResourceURLs ? { ...what, verbs } : what);
+    merged.set(key, { ...what, verbs: [...(merged.get(key)?.verbs ?? []), ...verbs] });
+  }
+  return [...merged.values()];
+}
+
+function describe({ apiGroups, resources, nonResourceURLs, resourceNames, verbs }: PolicyRule): string {
+  const parts: [string, string[] | undefined][] = [
+    ['APIGroups', apiGroups],
+    ['Resources', resources],
+    ['NonResourceURLs', nonResourceURLs],
+    ['ResourceNames', resourceNames],
+    ['Verbs', verbs],
+  ];
+  return `{${parts.flatMap(([name, values]) => (values?.length ? [`${name}:${quoted(values)}`] : [])).join(', ')}}`;
+}
+
+const quoted = (values: string[]) => `[${values.map(goQuote).join(' ')}]`;

@@ -1,0 +1,164 @@
+/** Service-account tokens: what they say, and what ends them. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../../api/object.js';
+import { RequestAuthenticator } from './authenticate.js';
+import { newSigningKey, TokenSigner } from './json-web-token.js';
+import { ServiceAccountTokens } from './service-account-tokens.js';
+import { accountFor, answerRequest, completeRequest } from './token-request.js';
+
+const issuer = 'https://kubernetes.default.svc.cluster.local';
+const signer = new TokenSigner(newSigningKey());
+const now = Date.UTC(2026, 0, 1);
+let stored: Record<string, KubeObject>;
+const objects = {
+  find: ({ resource, namespace, name }: { resource: string; namespace: string; name: string }) =>
+    stored[`${resource}/${namespace}/${name}`],
+};
+const clock = { now: () => now };
+const tokens = new ServiceAccountTokens({ signer, issuer, objects, clock });
+const authenticator = new RequestAuthenticator({ tokens: [tokens], anonymous: true, issuer: 'here', clock });
+
+function make(name: string, uid: string, spec = {}): KubeObject {
+  return { apiVersion: 'v1', kind: '', metadata: { name, namespace: 'ns', uid }, spec };
+}
+
+beforeEach(() => {
+  clock.now = () => now;
+  stored = {
+    'serviceaccounts/ns/bot': make('bot', 'sa-uid'),
+    'pods/ns/p': make('p', 'pod-uid', { serviceAccountName: 'bot', nodeName: 'n' }),
+    'secrets/ns/s': make('s', 'secret-uid'),
+    'nodes//n': make('n', 'node-uid'),
+  };
+});
+
+function request(spec: Record<string, unknown> = {}, metadata = {}): KubeObject {
+  const sent = { apiVersion: 'v1', kind: 'TokenRequest', metadata: { name: '', ...metadata }, spec } as KubeObject;
+  const account = accountFor(sent, 'ns', 'bot', objects);
+  return answerRequest(completeRequest(sent, account, issuer, now), account, { tokens, objects, issuer, nowMs: now });
+}
+
+const tokenOf = (object: KubeObject) => (object.status as { token: string }).token;
+const check = (token: string, audiences: string[] = []) => authenticator.authenticateToken(token, audiences);
+const to = (kind: string, name: string, uid = '') => ({ boundObjectRef: { apiVersion: 'v1', kind, name, uid } });
+
+describe('a token request', () => {
+  test('is answered with a token for an hour, for the server itself', () => {
+    const answer = request();
+    expect(answer).toMatchObject({
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      metadata: { name: 'bot', namespace: 'ns', creationTimestamp: '2026-01-01T00:00:00Z' },
+      spec: { audiences: [issuer], expirationSeconds: 3600, boundObjectRef: null },
+      status: { expirationTimestamp: '2026-01-01T01:00:00Z' },
+    });
+    expect(TokenSigner.peek(tokenOf(answer))).toMatchObject({
+      iss: issuer,
+      sub: 'system:serviceaccount:ns:bot',
+      aud: [issuer],
+      exp: now / 1000 + 3600,
+      'kubernetes.io': { namespace: 'ns', serviceaccount: { name: 'bot', uid: 'sa-uid' } },
+    });
+  });
+
+  test('bound to a pod it names its node too; the default mount’s lives a year and warns after its hour', () => {
+    const claims = TokenSigner.peek(tokenOf(request({ ...to('Pod', 'p', 'pod-uid'), expirationSeconds: 3607 })));
+    expect(claims).toMatchObject({
+      exp: now / 1000 + 365 * 86_400,
+      'kubernetes.io': {
+        pod: { name: 'p', uid: 'pod-uid' },
+        node: { name: 'n', uid: 'node-uid' },
+        warnafter: now / 1000 + 3607,
+      },
+    });
+  });
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ['too short', { expirationSeconds: 599 }, 'may not specify a duration less than 10 minutes'],
+    ['too long', { expirationSeconds: 2 ** 32 + 1 }, 'may not specify a duration larger than 2^32 seconds'],
+    ['for a pod that is not there', to('Pod', 'gone'), 'pods "gone" not found'],
+    ['for another pod of that name', to('Pod', 'p', 'x'), 'does not match the UID in record'],
+    ['for some other kind', to('ConfigMap', 'c'), 'cannot bind token to object of type /v1, Kind=ConfigMap'],
+  ])('%s is refused', (_name, spec, message) => {
+    expect(() => request(spec)).toThrow(message);
+  });
+
+  test('for a pod of another account, or under another name, is refused', () => {
+    stored['pods/ns/q'] = make('q', 'u', { serviceAccountName: 'other' });
+    expect(() => request(to('Pod', 'q'))).toThrow(
+      'cannot bind token for serviceaccount "bot" to pod running with different serviceaccount name.',
+    );
+    expect(() => request({}, { name: 'other' })).toThrow('must match the service account name if specified');
+    delete stored['serviceaccounts/ns/bot'];
+    expect(() => request()).toThrow('serviceaccounts "bot" not found');
+  });
+});
+
+describe('a token', () => {
+  test('is its account, in the groups of accounts', () => {
+    expect(check(tokenOf(request(to('Pod', 'p'))))).toEqual({
+      audiences: [issuer],
+      user: {
+        name: 'system:serviceaccount:ns:bot',
+        uid: 'sa-uid',
+        groups: ['system:serviceaccounts', 'system:serviceaccounts:ns', 'system:authenticated'],
+        extra: {
+          'authentication.kubernetes.io/credential-id': [expect.stringMatching(/^JTI=[0-9a-f-]{36}$/)],
+          'authentication.kubernetes.io/node-name': ['n'],
+          'authentication.kubernetes.io/node-uid': ['node-uid'],
+          'authentication.kubernetes.io/pod-name': ['p'],
+          'authentication.kubernetes.io/pod-uid': ['pod-uid'],
+        },
+      },
+    });
+  });
+
+  test.each<[string, Record<string, unknown>, () => void, string]>([
+    ['with time', {}, () => Object.assign(clock, { now: () => now + 3_661_000 }), 'service account token has expired'],
+    ['with its account', {}, () => delete stored['serviceaccounts/ns/bot'], 'serviceaccounts "bot" not found'],
+    [
+      'with another account of its name',
+      {},
+      () => (stored['serviceaccounts/ns/bot'] = make('bot', 'new')),
+      'service account UID (new) does not match claim (sa-uid)',
+    ],
+    ['with its pod', to('Pod', 'p'), () => delete stored['pods/ns/p'], 'service account token has been invalidated'],
+    [
+      'with another pod of its name',
+      to('Pod', 'p'),
+      () => (stored['pods/ns/p'] = make('p', 'new')),
+      'pod UID (new) does not match service account pod ref claim (pod-uid)',
+    ],
+    [
+      'with its secret',
+      to('Secret', 's'),
+      () => delete stored['secrets/ns/s'],
+      'service account token has been invalidated',
+    ],
+    ['with its node', to('Node', 'n'), () => delete stored['nodes//n'], 'service account token has been invalidated'],
+  ])('ends %s', (_name, spec, happens, message) => {
+    const token = tokenOf(request(spec));
+    expect(check(token)).toHaveProperty('user');
+    happens();
+    expect(check(token)).toEqual({ error: `[invalid bearer token, ${message}]` });
+  });
+
+  test('is good only for its audiences', () => {
+    const token = tokenOf(request({ audiences: ['vault'] }));
+    expect(check(token)).toHaveProperty('error');
+    expect(check(token, ['vault', 'x'])).toMatchObject({ audiences: ['vault'] });
+  });
+
+  test('that somebody else signed, or that was changed, is refused', () => {
+    const token = tokenOf(request());
+    const [head, body, signature] = token.split('.') as [string, string, string];
+    const claims = { ...TokenSigner.peek(token), sub: 'system:serviceaccount:kube-system:root' };
+    const forged = Buffer.from(JSON.stringify(claims)).toString('base64url');
+    const none = Buffer.from('{"alg":"none"}').toString('base64url');
+    const other = new TokenSigner(newSigningKey()).sign(claims);
+    for (const bad of [`${head}.${forged}.${signature}`, `${none}.${body}.`, `${head}.${body}.`, other])
+      expect(check(bad)).toEqual({ error: '[invalid bearer token, failed to verify signature]' });
+    for (const noise of ['', 'a.b', 'a.b.c', `${head}.${body}.${signature}.x`, '..'])
+      expect(check(noise)).toHaveProperty('error');
+  });
+});

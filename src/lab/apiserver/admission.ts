@@ -1,0 +1,41 @@
+/** Admission: the last word on a write, after authorization. The access rooms implement it; the verbs call it. */
+import type { KubeObject } from '../../api/object.js';
+import type { Attributes } from './attributes.js';
+import type { Resource } from './resource.js';
+
+export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+
+export interface AdmissionRequest {
+  attributes: Attributes;
+  operation: Operation;
+  resource: Resource;
+  /** The object to be written; absent on DELETE and CONNECT. `mutate` may change it in place. */
+  object?: KubeObject;
+  /** What is stored now; absent on CREATE and CONNECT. Never to be changed. */
+  oldObject?: KubeObject;
+  /** The options of the request: dryRun, fieldManager, propagationPolicy … */
+  options: Record<string, unknown>;
+  dryRun: boolean;
+  /** Adds a Warning header to the response. */
+  warn(text: string): void;
+  /** Adds an annotation to what the audit log says of the request. Absent where nothing is logged. */
+  annotate?(key: string, value: string): void;
+}
+
+export interface Admission {
+  /** Before defaults of the resource are validated. Throws an ApiError to refuse. */
+  mutate(request: AdmissionRequest): void | Promise<void>;
+  /** After validation, on the object as it will be stored. Throws an ApiError to refuse. */
+  validate(request: AdmissionRequest): void | Promise<void>;
+}
+
+/** Asks each in turn; the first refusal ends it. Waits only for those that need time, so that others stay in one step. */
+export function inTurn(parts: Admission[]): Admission {
+  const ask = (step: 'mutate' | 'validate', request: AdmissionRequest, from = 0): void | Promise<void> => {
+    for (let at = from; at < parts.length; at++) {
+      const answer = parts[at]![step](request);
+      if (answer instanceof Promise) return answer.then(() => ask(step, request, at + 1));
+    }
+  };
+  return { mutate: (request) => ask('mutate', request), validate: (request) => ask('validate', request) };
+}

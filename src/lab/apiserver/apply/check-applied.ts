@@ -1,0 +1,101 @@
+/** Whether an applied object fits its kind's schema, in the words of Kubernetes' structured merge. Unlike elsewhere, unknown fields are errors. */
+import { goPrint } from '../../../go/print.js';
+import { goSyntax } from '../../../go/syntax.js';
+import {
+  declaredField,
+  ItemError,
+  isMap,
+  itemElement,
+  itemSchema,
+  listKeys,
+  type MergeSchema,
+} from './merge-schema.js';
+import { elementText, fieldElement } from './path-element.js';
+
+/** One message for all that is wrong; undefined where nothing is. */
+export function checkApplied(object: unknown, schema: MergeSchema): string | undefined {
+  const problems = check(object, schema, '', false);
+  if (problems.length <= 1) return problems[0];
+  return ['errors:', ...problems.map((problem) => `  ${problem}`)].join('\n');
+}
+
+function check(value: unknown, schema: MergeSchema, path: string, isFree: boolean): string[] {
+  if (value === null) return [];
+  const free = isFree || schema['x-kubernetes-preserve-unknown-fields'] === true;
+  const kind = kindOf(schema, value);
+  if (kind === 'map') return checkMap(value, schema, path, free);
+  if (kind === 'list') return checkList(value, schema, path, free);
+  const why = scalarProblem(value, schema);
+  return why === undefined ? [] : [at(path, why)];
+}
+
+function at(path: string, why: string): string {
+  return path === '' ? why : `${path}: ${why}`;
+}
+
+/** What the value is read as: what the schema says or, where that says nothing, what it is. */
+function kindOf(schema: MergeSchema, value: unknown): 'map' | 'list' | 'scalar' {
+  if (schema.type === 'object') return 'map';
+  if (schema.type === 'array') return 'list';
+  if (schema.type !== undefined) return 'scalar';
+  return isMap(value) ? 'map' : Array.isArray(value) ? 'list' : 'scalar';
+}
+
+function checkMap(value: unknown, schema: MergeSchema, path: string, isFree: boolean): string[] {
+  if (!isMap(value)) return [at(path, `expected map, got &{${goPrint(value)}}`)];
+  const problems: string[] = [];
+  for (const key of Object.keys(value).sort()) {
+    const below = path + elementText(fieldElement(key));
+    const field = declaredField(schema, key) ?? (isFree ? {} : undefined);
+    // What follows an unknown field is not looked at.
+    if (field === undefined) return [...problems, at(below, 'field not declared in schema')];
+    problems.push(...check(value[key], field, below, isFree));
+  }
+  return problems;
+}
+
+function checkList(value: unknown, schema: MergeSchema, path: string, isFree: boolean): string[] {
+  if (!Array.isArray(value)) return [at(path, `expected list, got &{${goPrint(value)}}`)];
+  const keys = listKeys(schema);
+  const seen = new Set<string>();
+  const problems: string[] = [];
+  for (const [index, item] of value.entries()) {
+    let element = `i:${index}`;
+    if (keys !== undefined) {
+      try {
+        element = itemElement(item, keys, schema);
+      } catch (error) {
+        if (!(error instanceof ItemError)) throw error;
+        return [...problems, at(path, `element ${index}: ${error.message}`)];
+      }
+      if (seen.has(element)) problems.push(at(path, `duplicate entries for key ${elementText(element)}`));
+      seen.add(element);
+    }
+    problems.push(...check(item, itemSchema(schema), path + elementText(element), isFree));
+  }
+  return problems;
+}
+
+/** Formats such as date-time, and quantities, may be any scalar. */
+function scalarProblem(value: unknown, { type, format }: MergeSchema): string | undefined {
+  const isScalar = typeof value !== 'object';
+  switch (type) {
+    case 'integer':
+    case 'number':
+      return typeof value === 'number' ? undefined : `expected numeric (int or float), got ${goType(value)}`;
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : `expected boolean, got &{${goPrint(value)}}`;
+    case 'string':
+      if (format !== undefined && format !== 'byte') break;
+      return typeof value === 'string'
+        ? undefined
+        : `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`;
+  }
+  return isScalar ? undefined : `expected any scalar, got &{${goPrint(value)}}`;
+}
+
+function goType(value: unknown): string {
+  if (Array.isArray(value)) return '[]interface {}';
+  if (typeof value === 'object') return 'map[string]interface {}';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
+}

@@ -1,0 +1,142 @@
+/** Where ownership meets requests: who writes, by which schema, and what the object's metadata.managedFields say afterwards. */
+import type { KubeObject } from '../../../api/object.js';
+import { apiVersionOf } from '../http/codec.js';
+import { timestamp } from '../object-meta.js';
+import type { WriteOptions } from '../options.js';
+import type { Resource } from '../resource.js';
+import { linkedSchema } from '../schema/linked.js';
+import type { VerbRequest } from '../verbs/verb.js';
+import { type FieldSet, fromPaths, nothing } from './field-set.js';
+import { isReset, type Manager, readManagers, sortManagers } from './managers.js';
+import type { JsonMap, MergeSchema } from './merge-schema.js';
+import { ItemError } from './merge-schema.js';
+import { afterUpdate, type Write } from './ownership.js';
+import { isSame } from './same-json.js';
+
+/** Notes in the object's metadata what a create, update or patch did to the fields' owners. `old` is absent for a new object. */
+export function trackUpdate(request: VerbRequest, options: WriteOptions, object: KubeObject, old?: KubeObject): void {
+  const { managedFields: given, ...metadata } = object.metadata;
+  object.metadata = metadata;
+  // A subresource is no place to set them.
+  const isOwnPlace = request.info.subresource === '';
+  if (isOwnPlace && old !== undefined && isReset(given)) return;
+  const managers = (isOwnPlace ? sentManagers(given, old) : undefined) ?? storedManagers(old);
+  // Without any since it was made, tracking begins with the first apply.
+  if (old !== undefined && managers.length === 0) return;
+  const name = options.fieldManager || userAgentName(request.exchange.header('user-agent') ?? '');
+  const by = writer(request, name, 'Update');
+  try {
+    const after = afterUpdate(writeOf(request.resource, request.info.subresource, { live: old, managers, by }), object);
+    setManagers(object, after);
+  } catch (error) {
+    // Lists that cannot be told apart item by item have no owners; the write itself is fine.
+    if (!(error instanceof ItemError)) throw error;
+  }
+}
+
+/** Those that the client sets; undefined where it says nothing new or nothing that can be read. */
+function sentManagers(given: unknown[] | undefined, old: KubeObject | undefined): Manager[] | undefined {
+  if (given === undefined || isSame(given, old?.metadata.managedFields)) return undefined;
+  const sent = readManagers(given);
+  return sent?.length === 0 ? undefined : sent;
+}
+
+/** What is stored was checked when it came in. */
+function storedManagers(object: KubeObject | undefined): Manager[] {
+  return (object?.metadata.managedFields ?? []) as Manager[];
+}
+
+export function setManagers(object: KubeObject, managers: Manager[]): void {
+  if (managers.length === 0) delete object.metadata.managedFields;
+  else object.metadata.managedFields = sortManagers(managers);
+}
+
+export function writer({ resource, info, parts }: VerbRequest, name: string, operation: Manager['operation']): Manager {
+  return {
+    manager: name || 'unknown',
+    operation,
+    apiVersion: apiVersionOf(resource),
+    time: timestamp(parts.clock.now()),
+    fieldsType: 'FieldsV1',
+    fieldsV1: nothing,
+    ...(info.subresource === '' ? {} : { subresource: info.subresource }),
+  };
+}
+
+/** `kubectl` of `kubectl/v1.32.1 (linux/amd64)`. */
+function userAgentName(userAgent: string): string {
+  const name = userAgent.split('/', 1)[0]!;
+  if (/^[ -~]{0,128}$/.test(name)) return name;
+  return Buffer.from(name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ''))
+    .subarray(0, 128)
+    .toString();
+}
+
+export function writeOf(
+  resource: Resource,
+  subresource: string,
+  { live, managers, by }: { live: KubeObject | undefined; managers: Manager[]; by: Manager },
+): Write {
+  return {
+    live: live === undefined ? emptyObject(resource) : withoutManagers(live),
+    managers,
+    by,
+    schema: mergeSchema(resource),
+    reset: resetFields(resource, subresource),
+  };
+}
+
+export function withoutManagers(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+const emptyObjects = new WeakMap<Resource, JsonMap>();
+
+/** An object of the kind that nothing was said about: structs are there, pointers are not. */
+function emptyObject(resource: Resource): JsonMap {
+  let empty = emptyObjects.get(resource);
+  if (empty === undefined) {
+    const type = { kind: resource.kind, apiVersion: apiVersionOf(resource) };
+    empty = resource.shape === undefined ? type : resource.decode(type, 'json').object;
+    emptyObjects.set(resource, empty);
+  }
+  return empty;
+}
+
+const customSchemas = new WeakMap<object, MergeSchema>();
+
+/** CRDs say nothing about metadata: every object's is the same. */
+export function mergeSchema({ shape, schema }: Resource): MergeSchema {
+  const own = schema as MergeSchema;
+  if (shape !== undefined) return own;
+  let whole = customSchemas.get(own);
+  if (whole === undefined) {
+    const text: MergeSchema = { type: 'string' };
+    const metadata = linkedSchema('meta.v1.ObjectMeta');
+    whole = { ...own, properties: { ...own.properties, apiVersion: text, kind: text, metadata } };
+    customSchemas.set(own, whole);
+  }
+  return whole;
+}
+
+const resets = new WeakMap<Resource, Map<string, FieldSet>>();
+
+function resetFields(resource: Resource, subresource: string): FieldSet {
+  let known = resets.get(resource);
+  if (known === undefined) {
+    known = new Map();
+    resets.set(resource, known);
+  }
+  let fields = known.get(subresource);
+  if (fields === undefined) {
+    fields = fromPaths(...resetPaths(resource, subresource).map((path) => path.split('.').map((name) => `f:${name}`)));
+    known.set(subresource, fields);
+  }
+  return fields;
+}
+
+function resetPaths(resource: Resource, subresource: string): string[] {
+  if (!('status' in resource.subresources)) return [];
+  return subresource === 'status' ? ['spec', ...(resource.statusResets ?? [])] : ['status'];
+}

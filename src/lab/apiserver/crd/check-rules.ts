@@ -1,0 +1,181 @@
+/** Asks the CEL rules of a custom resource's schema about an object, and complains in the words of Kubernetes. */
+import { isDeepStrictEqual } from 'node:util';
+import { Optional } from '@marcbachmann/cel-js';
+import { goQuote } from '../../../go/quote.js';
+import { Meter } from '../cel/meter.js';
+import { RunError } from '../cel/program.js';
+import { type FieldError, forbiddenField, requiredField } from '../field-error.js';
+import { identityOf } from '../resources/equal.js';
+import { isMap, type JsonMap, type ValidationRule } from './json-schema.js';
+import type { Rule, RuleNode } from './rules.js';
+
+/** What a messageExpression may come to. */
+const maxMessageBytes = 5 * 1024;
+const outOfBudget = 'validation failed due to running out of cost budget, no further validation rules will be run';
+
+/** Errors of these types mean that rules could meet values they do not expect. */
+const blocking: ReadonlySet<FieldError['type']> = new Set([
+  'NotSupported',
+  'Required',
+  'TooLong',
+  'TooMany',
+  'TypeInvalid',
+]);
+
+/** Appends what the rules say to what the schema said; `old` is absent on create. */
+export function withRuleErrors(
+  found: FieldError[],
+  rules: RuleNode | undefined,
+  object: unknown,
+  old?: unknown,
+): FieldError[] {
+  if (rules === undefined) return found;
+  if (found.some(({ type }) => blocking.has(type))) return [...found, notChecked];
+  const pass: Pass = { meter: new Meter(), errors: [] };
+  checkNode(pass, rules, { path: '', value: object, old, isUnchanged: () => isDeepStrictEqual(object, old) });
+  return [...found, ...pass.errors];
+}
+
+const notChecked: FieldError = {
+  type: 'Invalid',
+  field: '<nil>',
+  value: '"null"',
+  detail:
+    'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+};
+
+interface Pass {
+  meter: Meter;
+  errors: FieldError[];
+  /** The budget is spent: nothing more is asked. */
+  isOver?: boolean;
+}
+
+interface Place {
+  path: string;
+  value: unknown;
+  /** The same part of the object before; undefined where there is none or none can be told to be the same. */
+  old: unknown;
+  /** What was wrong before and was not touched is not held against a writer, except by rules about the change itself. */
+  isUnchanged(): boolean;
+}
+
+function checkNode(pass: Pass, node: RuleNode, place: Place): void {
+  const { value } = place;
+  if (pass.isOver || value === null || value === undefined) return;
+  checkRules(pass, node, place);
+  for (const part of node.allOf) checkNode(pass, part, place);
+  if (Array.isArray(value)) checkItems(pass, node, place, value);
+  else if (isMap(value)) checkEntries(pass, node, place, value);
+}
+
+function checkEntries(pass: Pass, node: RuleNode, place: Place, value: Record<string, unknown>): void {
+  const old = isMap(place.old) ? place.old : {};
+  for (const [key, item] of Object.entries(value)) {
+    const named = node.properties.get(key);
+    const before = Object.hasOwn(old, key) ? old[key] : undefined;
+    const path = named === undefined ? `${place.path}[${key}]` : join(place.path, key);
+    const inner = named ?? node.values;
+    const isUnchanged = () => before !== undefined && isDeepStrictEqual(item, before);
+    if (inner !== undefined) checkNode(pass, inner, { path, value: item, old: before, isUnchanged });
+  }
+}
+
+function checkItems(pass: Pass, node: RuleNode, place: Place, value: unknown[]): void {
+  const { items, schema } = node;
+  if (items === undefined) return;
+  const isMapList = schema['x-kubernetes-list-type'] === 'map';
+  const keyText = keysText(schema['x-kubernetes-list-map-keys'] ?? []);
+  const before = new Map<string, unknown>();
+  // The first of several with the same keys counts.
+  if (isMapList && Array.isArray(place.old))
+    for (const item of [...place.old].reverse()) if (isMap(item)) before.set(keyText(item), item);
+  for (const [index, item] of value.entries()) {
+    const old = isMap(item) ? before.get(keyText(item)) : undefined;
+    const isUnchanged = isMapList ? () => old !== undefined && isDeepStrictEqual(item, old) : place.isUnchanged;
+    checkNode(pass, items, { path: `${place.path}[${index}]`, value: item, old, isUnchanged });
+  }
+}
+
+function keysText(keys: string[]): (item: JsonMap) => string {
+  return (item) => identityOf(keys.map((key) => item[key]));
+}
+
+function checkRules(pass: Pass, node: RuleNode, place: Place): void {
+  if (node.rules.length === 0) return;
+  const self = node.type.fromJson(place.value);
+  const oldSelf = place.old === undefined || place.old === null ? undefined : node.type.fromJson(place.old);
+  for (const rule of node.rules) {
+    if (pass.isOver) return;
+    const isOptional = rule.source.optionalOldSelf === true;
+    if (rule.program === undefined || (rule.usesOldSelf && oldSelf === undefined && !isOptional)) continue;
+    const variables = { self, oldSelf: isOptional ? Optional.of(oldSelf) : oldSelf };
+    const error = askRule(pass, rule, node, place, variables);
+    if (error !== undefined && (rule.usesOldSelf || !place.isUnchanged())) pass.errors.push(error);
+  }
+}
+
+function askRule(
+  pass: Pass,
+  rule: Rule,
+  node: RuleNode,
+  place: Place,
+  variables: Record<string, unknown>,
+): FieldError | undefined {
+  const invalid = (detail: string, path = place.path) => invalidOf(node, path, detail);
+  try {
+    if (rule.program!.run(variables, pass.meter) === true) return undefined;
+    return failure(rule.source, node, place.path, messageOf(pass, rule, variables));
+  } catch (error) {
+    if (!(error instanceof RunError)) throw error;
+    if (error.isOutOfBudget) {
+      pass.isOver = true;
+      return invalid(outOfBudget);
+    }
+    const about = ruleText(rule.source);
+    return invalid(
+      error.message.startsWith('no such overload')
+        ? `'${error.message}': call arguments did not match a supported operator, function or macro signature for rule: ${about}`
+        : `${error.message} evaluating rule: ${about}`,
+    );
+  }
+}
+
+function messageOf(pass: Pass, { message, source }: Rule, variables: Record<string, unknown>): string {
+  const fallback = source.message ? source.message.trim() : `failed rule: ${ruleText(source)}`;
+  if (message === undefined) return fallback;
+  try {
+    const text = String(message.run(variables, pass.meter)).trim();
+    return text === '' || text.includes('\n') || Buffer.byteLength(text) > maxMessageBytes ? fallback : text;
+  } catch (error) {
+    if (error instanceof RunError && !error.isOutOfBudget) return fallback;
+    throw error;
+  }
+}
+
+function failure({ reason, fieldPath }: ValidationRule, node: RuleNode, path: string, detail: string): FieldError {
+  const field = fieldPath ? join(path, fieldPath.replace(/^\./, '')) : path;
+  switch (reason) {
+    case 'FieldValueForbidden':
+      return forbiddenField(field || '<nil>', detail);
+    case 'FieldValueRequired':
+      return requiredField(field || '<nil>', detail);
+    case 'FieldValueDuplicate':
+      return { ...invalidOf(node, field, ''), type: 'Duplicate' };
+    default:
+      return invalidOf(node, field, detail);
+  }
+}
+
+/** Values are not shown, only their kind: they may be large, or secret. */
+function invalidOf({ schema }: RuleNode, path: string, detail: string): FieldError {
+  return { type: 'Invalid', field: path || '<nil>', value: goQuote(schema.type ?? ''), detail };
+}
+
+function ruleText({ message, rule }: ValidationRule): string {
+  return (message || rule).trim();
+}
+
+function join(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}

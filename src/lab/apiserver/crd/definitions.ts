@@ -1,0 +1,87 @@
+/** CustomResourceDefinitions as a resource. Its status is settled in the same write: who sees the definition can use its kind. */
+import type { KubeObject } from '../../../api/object.js';
+import type { Clock } from '../../../clock.js';
+import { timestamp } from '../object-meta.js';
+import type { Registry } from '../registry.js';
+import type { Resource } from '../resource.js';
+import { createdAtColumn, nameColumn } from '../resources/columns.js';
+import { builtIn } from '../resources/define.js';
+import { type CrdCondition, type CrdStatus, crdSpec, crdStatus } from './definition.js';
+import { namedStatus } from './naming.js';
+import { validateDefinition, validateDefinitionUpdate } from './validate-definition.js';
+
+export const crdGroup = 'apiextensions.k8s.io';
+export const crdPlural = 'customresourcedefinitions';
+/** Holds a definition until all objects of its kind are gone. */
+export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
+
+export interface DefinitionsOptions {
+  /** Where taken names are looked up. */
+  registry: Registry;
+  clock: Pick<Clock, 'now'>;
+}
+
+export function customResourceDefinitions({ registry, clock }: DefinitionsOptions): Resource {
+  const settle = (crd: KubeObject) => {
+    addStoredVersion(crd);
+    crd.status = namedStatus(crd, registry, timestamp(clock.now()));
+  };
+  return builtIn({
+    group: crdGroup,
+    kind: 'CustomResourceDefinition',
+    plural: crdPlural,
+    shape: 'apiextensions.v1.CustomResourceDefinition',
+    namespaced: false,
+    shortNames: ['crd', 'crds'],
+    categories: ['api-extensions'],
+    hasStatus: true,
+    statusResets: ['metadata'],
+    hasGeneration: true,
+    columns: [nameColumn, createdAtColumn],
+    rowsMayBeNull: true,
+    setDefaults(crd) {
+      const spec = crdSpec(crd);
+      spec.names.singular ||= spec.names.kind.toLowerCase();
+      if (spec.names.kind !== '') spec.names.listKind ||= `${spec.names.kind}List`;
+      spec.conversion ??= { strategy: 'None' };
+    },
+    prepareForCreate(crd) {
+      crd.status = { acceptedNames: { plural: '', kind: '' }, storedVersions: null };
+      settle(crd);
+    },
+    prepareForUpdate(crd, old, subresource) {
+      if (subresource === 'status') {
+        crd.spec = structuredClone(old.spec);
+        return;
+      }
+      crd.status = structuredClone(old.status);
+      settle(crd);
+    },
+    beginDeletion(crd) {
+      const { finalizers = [] } = crd.metadata;
+      if (!finalizers.includes(cleanupFinalizer)) crd.metadata.finalizers = [...finalizers, cleanupFinalizer];
+      crd.status = withCondition(crdStatus(crd) as CrdStatus, {
+        type: 'Terminating',
+        status: 'True',
+        lastTransitionTime: timestamp(clock.now()),
+        reason: 'InstanceDeletionPending',
+        message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+      });
+    },
+    validateCreate: validateDefinition,
+    validateUpdate: (crd, old, subresource) => (subresource === '' ? validateDefinitionUpdate(crd, old) : []),
+  });
+}
+
+/** Remembers every version that objects were ever stored in. */
+function addStoredVersion(crd: KubeObject): void {
+  const storage = crdSpec(crd).versions?.find((version) => version.storage)?.name;
+  const status = crdStatus(crd) as CrdStatus;
+  const known = status.storedVersions ?? [];
+  if (storage !== undefined && !known.includes(storage)) status.storedVersions = [...known, storage];
+}
+
+function withCondition(status: CrdStatus, condition: CrdCondition): CrdStatus {
+  const others = (status.conditions ?? []).filter(({ type }) => type !== condition.type);
+  return { ...status, conditions: [...others, condition] };
+}

@@ -1,0 +1,42 @@
+/** Lists that are sets hold every value once, lists that are maps every key: finds what is there again, wherever it stands. */
+import { duplicateField, type FieldError } from '../field-error.js';
+import { identityOf } from '../resources/equal.js';
+import { additionalOf, isMap, type JsonSchema, propertyOf } from './json-schema.js';
+
+export function repetitions(value: unknown, schema: JsonSchema, path: string): FieldError[] {
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    const inside = (item: unknown, index: number) =>
+      items === undefined ? [] : repetitions(item, items, `${path}[${index}]`);
+    return [...repeatedItems(value, schema, path), ...value.flatMap(inside)];
+  }
+  if (!isMap(value)) return [];
+  return Object.keys(value)
+    .sort()
+    .flatMap((key) => {
+      const own = propertyOf(schema, key);
+      const inner = own ?? additionalOf(schema);
+      const place = own === undefined ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
+      return inner === undefined ? [] : repetitions(value[key], inner, place);
+    });
+}
+
+/** Each is named once, however often it comes. */
+function repeatedItems(list: unknown[], schema: JsonSchema, path: string): FieldError[] {
+  const kind = schema['x-kubernetes-list-type'];
+  if (kind !== 'set' && kind !== 'map') return [];
+  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
+  const counts = new Map<string, number>();
+  return list.flatMap((item, index) => {
+    const identity = kind === 'set' ? item : keysOf(item, keys);
+    const text = identityOf(identity);
+    const count = (counts.get(text) ?? 0) + 1;
+    counts.set(text, count);
+    return count === 2 ? [duplicateField(`${path}[${index}]`, identity)] : [];
+  });
+}
+
+function keysOf(item: unknown, keys: string[]): Record<string, unknown> {
+  const present = isMap(item) ? keys.filter((key) => Object.hasOwn(item, key)) : [];
+  return Object.fromEntries(present.map((key) => [key, (item as Record<string, unknown>)[key]]));
+}

@@ -1,0 +1,223 @@
+/** CEL rules in CRDs: what they refuse, when they are asked, and which of them a definition may have. */
+import { describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../../api/object.js';
+import { fieldErrorText } from '../field-error.js';
+import { Registry } from '../registry.js';
+import { customResources } from './custom-resource.js';
+import { customResourceDefinitions } from './definitions.js';
+import type { JsonSchema, ValidationRule } from './json-schema.js';
+
+function definition(spec: JsonSchema, rest: Record<string, unknown> = {}): KubeObject {
+  const openAPIV3Schema = { type: 'object', properties: { spec }, ...rest };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'things.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Cluster',
+      names: { plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' },
+      versions: [
+        { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema }, subresources: { status: {} } },
+      ],
+    },
+  };
+}
+
+const thing = (spec: unknown, name = 'a'): KubeObject =>
+  ({ apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name }, spec }) as KubeObject;
+
+/** What a schema says of an object, created or changed from another. */
+function complaints(crd: KubeObject, spec: unknown, old?: unknown): string[] {
+  const [resource] = customResources(crd);
+  const errors =
+    old === undefined ? resource!.validateCreate(thing(spec)) : resource!.validateUpdate(thing(spec), thing(old), '');
+  return errors.map(fieldErrorText);
+}
+
+const ruled = (properties: Record<string, JsonSchema>, ...rules: ValidationRule[]): JsonSchema => ({
+  type: 'object',
+  properties,
+  'x-kubernetes-validations': rules,
+});
+const numbers = { min: { type: 'integer' }, max: { type: 'integer' }, name: { type: 'string' } };
+
+describe('a rule that does not hold is told', () => {
+  const bounds = { rule: 'self.min <= self.max' };
+  test.each<[string, ValidationRule, string]>([
+    ['by itself', bounds, 'spec: Invalid value: "object": failed rule: self.min <= self.max'],
+    ['by its message', { ...bounds, message: 'too low' }, 'spec: Invalid value: "object": too low'],
+    [
+      'by its messageExpression',
+      { ...bounds, message: 'too low', messageExpression: "string(self.min) + ' > ' + string(self.max)" },
+      'spec: Invalid value: "object": 3 > 2',
+    ],
+    [
+      'by its message where the messageExpression fails',
+      { ...bounds, message: 'too low', messageExpression: 'self.name' },
+      'spec: Invalid value: "object": too low',
+    ],
+    [
+      'at its fieldPath and with its reason',
+      { ...bounds, message: 'too low', fieldPath: '.min', reason: 'FieldValueForbidden' },
+      'spec.min: Forbidden: too low',
+    ],
+    [
+      'with its error where it cannot be evaluated',
+      { rule: "self.name == 'x'" },
+      'spec: Invalid value: "object": no such key: name evaluating rule: self.name == \'x\'',
+    ],
+  ])('%s', (_name, rule, message) => {
+    expect(complaints(definition(ruled(numbers, rule)), { min: 3, max: 2 })).toEqual([message]);
+  });
+
+  test('at the place in lists and maps that it is about', () => {
+    const positive: JsonSchema = { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > 0' }] };
+    const spec: JsonSchema = {
+      type: 'object',
+      properties: {
+        list: { type: 'array', items: positive },
+        map: { type: 'object', additionalProperties: positive },
+      },
+    };
+    expect(complaints(definition(spec), { list: [1, 0], map: { a: 1, b: -1 } })).toEqual([
+      'spec.list[1]: Invalid value: "integer": failed rule: self > 0',
+      'spec.map[b]: Invalid value: "integer": failed rule: self > 0',
+    ]);
+  });
+
+  test('of the whole object, whose name it sees', () => {
+    const rules = [{ rule: "self.metadata.name == 'other'", message: 'wrong name' }];
+    const crd = definition({ type: 'object' }, { 'x-kubernetes-validations': rules });
+    expect(complaints(crd, {})).toEqual(['<nil>: Invalid value: "object": wrong name']);
+  });
+
+  test('not at all where values are of the wrong type: the rules wait', () => {
+    expect(complaints(definition(ruled(numbers, bounds)), { min: 'x', max: 1 })).toEqual([
+      'spec.min: Invalid value: "string": spec.min in body must be of type integer: "string"',
+      '<nil>: Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+    ]);
+  });
+});
+
+describe('rules about the change', () => {
+  const immutable = definition(ruled(numbers, { rule: 'self.name == oldSelf.name', message: 'name is immutable' }));
+
+  test('are not asked on create', () => {
+    expect(complaints(immutable, { name: 'a' })).toEqual([]);
+  });
+
+  test('are asked on update', () => {
+    expect(complaints(immutable, { name: 'a' }, { name: 'a' })).toEqual([]);
+    expect(complaints(immutable, { name: 'b' }, { name: 'a' })).toEqual([
+      'spec: Invalid value: "object": name is immutable',
+    ]);
+  });
+
+  test('are asked on create where oldSelf may be absent', () => {
+    const rule = { rule: "oldSelf.hasValue() || self.name == 'first'", message: 'first', optionalOldSelf: true };
+    const crd = definition(ruled(numbers, rule));
+    expect(complaints(crd, { name: 'b' })).toEqual(['spec: Invalid value: "object": first']);
+    expect(complaints(crd, { name: 'b' }, { name: 'first' })).toEqual([]);
+  });
+
+  test('follow items of a list by their keys', () => {
+    const item: JsonSchema = ruled(numbers, { rule: 'self.min >= oldSelf.min', message: 'may only grow' });
+    const list = {
+      type: 'array',
+      items: item,
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['name'],
+    };
+    const crd = definition({ type: 'object', properties: { list } });
+    const old = [
+      { name: 'a', min: 1 },
+      { name: 'b', min: 5 },
+    ];
+    const changed = [
+      { name: 'b', min: 4 },
+      { name: 'a', min: 2 },
+      { name: 'c', min: 0 },
+    ];
+    expect(complaints(crd, { list: changed }, { list: old })).toEqual([
+      'spec.list[0]: Invalid value: "object": may only grow',
+    ]);
+  });
+
+  test('are all that is asked of a part that stays as it was', () => {
+    const crd = definition(ruled(numbers, { rule: 'self.min <= self.max' }));
+    expect(complaints(crd, { min: 3, max: 2 }, { min: 3, max: 2 })).toEqual([]);
+    expect(complaints(crd, { min: 4, max: 2 }, { min: 3, max: 2 })).toHaveLength(1);
+  });
+});
+
+test('a rule that never ends is told to be too costly', () => {
+  const loop = 'self.all(a, self.all(b, self.all(c, self.all(d, a + b + c + d >= 0))))';
+  const list: JsonSchema = { type: 'array', items: { type: 'integer' }, 'x-kubernetes-validations': [{ rule: loop }] };
+  const crd = definition({ type: 'object', properties: { list } });
+  expect(complaints(crd, { list: Array(300).fill(1) })).toEqual([
+    'spec.list: Invalid value: "array": validation failed due to running out of cost budget, no further validation rules will be run',
+  ]);
+});
+
+describe('a definition is refused', () => {
+  const at = 'spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0]';
+  const shown = (rule: string, messageExpression = '') =>
+    `apiextensions.ValidationRule{Rule:"${rule}", Message:"", MessageExpression:"${messageExpression}", Reason:(*apiextensions.FieldValueErrorReason)(nil), FieldPath:"", OptionalOldSelf:(*bool)(nil)}`;
+
+  function refusals(spec: JsonSchema): string[] {
+    const resource = customResourceDefinitions({ registry: new Registry(), clock: { now: () => 0 } });
+    const crd = definition(spec);
+    resource.setDefaults(crd);
+    resource.prepareForCreate(crd);
+    return resource.validateCreate(crd).map(fieldErrorText);
+  }
+
+  test.each<[string, ValidationRule, string]>([
+    [
+      'for a field that is not there',
+      { rule: 'self.foo > 0' },
+      `${at}.rule: Invalid value: ${shown('self.foo > 0')}: compilation failed: ERROR: <input>:1:5: undefined field 'foo'\n | self.foo > 0\n | ....^`,
+    ],
+    [
+      'for a result that is no bool',
+      { rule: 'self.min' },
+      `${at}.rule: Invalid value: ${shown('self.min')}: cel expression must evaluate to a bool`,
+    ],
+    [
+      'for a messageExpression that is no string',
+      { rule: 'true', messageExpression: 'self.min' },
+      `${at}.messageExpression: Invalid value: ${shown('true', 'self.min')}: messageExpression must evaluate to a string`,
+    ],
+    ['for an empty rule', { rule: ' ' }, `${at}.rule: Required value: rule is not specified`],
+    [
+      'for an unknown reason',
+      { rule: 'true', reason: 'Because' },
+      `${at}.reason: Unsupported value: "Because": supported values: "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"`,
+    ],
+    [
+      'for a fieldPath that leads nowhere',
+      { rule: 'true', fieldPath: '.nowhere' },
+      `${at}.fieldPath: Invalid value: ".nowhere": fieldPath must be a valid path`,
+    ],
+    [
+      'for optionalOldSelf without oldSelf',
+      { rule: 'true', optionalOldSelf: true },
+      `${at}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule`,
+    ],
+  ])('%s', (_name, rule, message) => {
+    expect(refusals(ruled(numbers, rule))).toEqual([message]);
+  });
+
+  test('for oldSelf in items that have no identity', () => {
+    const items: JsonSchema = { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self >= oldSelf' }] };
+    const list = 'spec.validation.openAPIV3Schema.properties[spec].properties[list]';
+    expect(refusals({ type: 'object', properties: { list: { type: 'array', items } } })).toEqual([
+      `${list}.items.x-kubernetes-validations[0].rule: Invalid value: "self >= oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within ${list}`,
+    ]);
+  });
+
+  test('not for rules that are sound', () => {
+    expect(refusals(ruled(numbers, { rule: 'self.min <= self.max', fieldPath: '.min', message: 'm' }))).toEqual([]);
+  });
+});

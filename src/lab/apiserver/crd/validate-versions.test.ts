@@ -1,0 +1,145 @@
+/** What a CRD may say of its versions and in its schemas; the messages are those of a real server. */
+import { describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../../api/object.js';
+import { fieldErrorText } from '../field-error.js';
+import { Registry } from '../registry.js';
+import type { Version } from './definition.js';
+import { customResourceDefinitions } from './definitions.js';
+import type { JsonSchema } from './json-schema.js';
+
+const one: Version = {
+  name: 'v1',
+  served: true,
+  storage: true,
+  schema: { openAPIV3Schema: { type: 'object' } },
+};
+
+function refusals(spec: Record<string, unknown>): string[] {
+  const resource = customResourceDefinitions({ registry: new Registry(), clock: { now: () => 0 } });
+  const names = { plural: 'toys', kind: 'Toy' };
+  const crd = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'toys.example.com' },
+    spec: { group: 'example.com', scope: 'Namespaced', names, versions: [one], ...spec },
+  } as unknown as KubeObject;
+  resource.setDefaults(crd);
+  resource.prepareForCreate(crd);
+  return resource.validateCreate(crd).map(fieldErrorText);
+}
+
+const withSchema = (a: JsonSchema, more: Partial<Version> = {}) =>
+  refusals({
+    versions: [{ ...one, schema: { openAPIV3Schema: { type: 'object', properties: { a } } }, ...more }],
+  });
+
+describe('a schema is refused', () => {
+  const at = 'spec.validation.openAPIV3Schema.properties[a]';
+  const list = (more: object): JsonSchema => ({ type: 'array', items: { type: 'string' }, ...more });
+
+  test.each<[string, JsonSchema, string]>([
+    [
+      'for a type that nobody knows',
+      { type: 'strange' },
+      'type: Unsupported value: "strange": supported values: "array", "boolean", "integer", "number", "object", "string"',
+    ],
+    ['for a reference', { $ref: '#/x' }, '$ref: Forbidden: $ref is not supported'],
+    [
+      'for items that must differ',
+      list({ uniqueItems: true }),
+      'uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic',
+    ],
+    [
+      'for fields beside a map',
+      { type: 'object', properties: { b: { type: 'string' } }, additionalProperties: { type: 'string' } },
+      'additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive',
+    ],
+    [
+      'for a kind of list that nobody knows',
+      list({ 'x-kubernetes-list-type': 'bag' }),
+      'x-kubernetes-list-type: Unsupported value: "bag": supported values: "atomic", "set", "map"',
+    ],
+    [
+      'for a set that is no list',
+      { type: 'string', 'x-kubernetes-list-type': 'set' },
+      'type: Invalid value: "string": must be array if x-kubernetes-list-type is specified',
+    ],
+    [
+      'for a map of texts',
+      list({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] }),
+      'items.type: Invalid value: "string": must be object if parent array\'s x-kubernetes-list-type is map',
+    ],
+    [
+      'for a key that need not be there',
+      list({
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['k'],
+        items: { type: 'object', properties: { k: { type: 'string' } } },
+      }),
+      'items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property',
+    ],
+    [
+      'for an embedded object of no fields',
+      { type: 'object', 'x-kubernetes-embedded-resource': true },
+      'properties: Required value: must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields',
+    ],
+    [
+      'for a default that pruning would cut',
+      { type: 'object', default: { z: 1 } },
+      'default: Invalid value: map[string]interface {}{"z":1}: must not have unknown fields',
+    ],
+  ])('%s', (_name, schema, message) => {
+    expect(withSchema(schema)).toEqual([`${at}.${message}`]);
+  });
+});
+
+describe('a definition is refused', () => {
+  test('for every part that is missing, and nothing breaks', () => {
+    expect(refusals({ group: '', scope: '', names: { plural: '', kind: '' }, versions: null })).toEqual([
+      'metadata.name: Invalid value: "toys.example.com": must be spec.names.plural+"."+spec.group',
+      'spec.group: Required value',
+      'spec.scope: Required value',
+      'spec.versions: Invalid value: []apiextensions.CustomResourceDefinitionVersion(nil): must have exactly one version marked as storage version',
+      'spec.names.plural: Required value',
+      'spec.names.singular: Required value',
+      'spec.names.kind: Required value',
+      'spec.names.listKind: Required value',
+      'status.storedVersions: Invalid value: []string(nil): must have at least one stored version',
+    ]);
+  });
+
+  test('for a way of conversion that nobody knows', () => {
+    expect(refusals({ conversion: { strategy: 'Magic' } })).toEqual([
+      'spec.conversion.strategy: Unsupported value: "Magic": supported values: "None", "Webhook"',
+    ]);
+  });
+
+  test('for a scale that leads nowhere', () => {
+    const scale = { specReplicasPath: 'x', statusReplicasPath: '.spec.n' };
+    expect(withSchema({ type: 'string' }, { subresources: { scale } })).toEqual([
+      'spec.subresources.scale.specReplicasPath: Invalid value: "x": must be a simple json path starting with .',
+      'spec.subresources.scale.statusReplicasPath: Invalid value: ".spec.n": should be a json path under .status',
+    ]);
+  });
+
+  test('for fields to select by that are no scalars, or named twice', () => {
+    const fields = (...paths: string[]) => ({ selectableFields: paths.map((jsonPath) => ({ jsonPath })) });
+    expect(withSchema({ type: 'object' }, fields('.a'))[0]).toContain('must point to a field of type string');
+    expect(withSchema({ type: 'string' }, fields('.a', '.a', '.b'))).toEqual([
+      'spec.selectableFields[1].jsonPath: Duplicate value: ".a"',
+      'spec.selectableFields[2].jsonPath: Invalid value: ".b": is an invalid path: does not refer to a valid field',
+    ]);
+  });
+
+  test('for a warning of a version that is not deprecated', () => {
+    const warned = { ...one, deprecationWarning: 'old' };
+    expect(refusals({ versions: [warned] })).toEqual([
+      'spec.versions[0].deprecationWarning: Invalid value: "old": can only be set for deprecated versions',
+    ]);
+  });
+
+  test('where a fault differs between versions, in the place of the version', () => {
+    const other = { ...one, name: 'v2', storage: false, schema: { openAPIV3Schema: { type: 'array' } } };
+    expect(refusals({ versions: [one, other] })[0]).toMatch(/^spec\.versions\[1\]\.schema\.openAPIV3Schema/);
+  });
+});

@@ -1,0 +1,59 @@
+/** Evictions and budgets: how many Pods must stay, and which of them count. */
+import { expect, test } from 'vitest';
+import type { KubeObject } from '../../api/object.js';
+import { whyNotEvict } from './disruption-budget.js';
+
+function pod(name: string, { ready = true, phase = 'Running', app = 'web', leaving = false } = {}): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, labels: { app }, ...(leaving ? { deletionTimestamp: '2024-01-01T00:00:00Z' } : {}) },
+    status: { phase, conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
+  };
+}
+
+function budget(spec: object, name = 'b'): KubeObject {
+  const selector = { matchLabels: { app: 'web' } };
+  return { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name }, spec: { selector, ...spec } };
+}
+
+const three = [pod('a'), pod('b'), pod('c')];
+const unready = pod('u', { ready: false });
+const needs = (desired: number, healthy: number) =>
+  `The disruption budget b needs ${desired} healthy pods and has ${healthy} currently`;
+
+test.each<[string, object, KubeObject, KubeObject[], string | undefined]>([
+  ['one more than must stay', { minAvailable: 2 }, pod('a'), three, undefined],
+  ['no more than must stay', { minAvailable: 3 }, pod('a'), three, needs(3, 3)],
+  ['a share, rounded up', { minAvailable: '67%' }, pod('a'), three, needs(3, 3)],
+  ['one may be gone, none is', { maxUnavailable: 1 }, pod('a'), three, undefined],
+  ['one may be gone, and is', { maxUnavailable: 1 }, pod('a'), [...three, unready], needs(3, 3)],
+  ['one is on its way out', { maxUnavailable: 1 }, pod('a'), [...three, pod('l', { leaving: true })], needs(3, 3)],
+  [
+    'what ended counts for nothing',
+    { maxUnavailable: 1 },
+    pod('a'),
+    [...three, pod('e', { phase: 'Failed' })],
+    undefined,
+  ],
+  ['an unready Pod where enough are ready', { minAvailable: 3 }, unready, [...three, unready], undefined],
+  ['an unready Pod where too few are', { minAvailable: 4 }, unready, [...three, unready], needs(4, 3)],
+  [
+    'an unready Pod that may always go',
+    { minAvailable: 4, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+    unready,
+    [...three, unready],
+    undefined,
+  ],
+  ['a Pod that has not begun', { minAvailable: 9 }, pod('p', { phase: 'Pending' }), three, undefined],
+  ['a Pod of another kind', { minAvailable: 9 }, pod('o', { app: 'other' }), three, undefined],
+])('%s', (_name, spec, evicted, pods, cause) => {
+  const refused = whyNotEvict(evicted, [budget(spec)], pods);
+  expect(refused?.status.details?.causes?.[0]?.message).toBe(cause);
+  if (cause !== undefined) expect(refused?.status.code).toBe(429);
+});
+
+test('two budgets for one Pod are one too many', () => {
+  const refused = whyNotEvict(pod('a'), [budget({ minAvailable: 1 }), budget({ minAvailable: 1 }, 'c')], three);
+  expect(refused?.status).toMatchObject({ code: 500, message: expect.stringContaining('more than one') });
+});

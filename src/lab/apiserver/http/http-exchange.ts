@@ -1,0 +1,270 @@
+/** An exchange over a socket: node's HTTP/1.1 objects and its HTTP/2 compatibility objects, which look alike. */
+import type { X509Certificate } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import type { Readable } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { goQuery } from '../../../go/query.js';
+import { requestEntityTooLarge, timeout } from '../status-error.js';
+import type { Exchange, ResponseHeaders, ResponseStream } from './exchange.js';
+
+type Request = IncomingMessage | Http2ServerRequest;
+/** The little that both kinds of response share and we need. */
+type Response = ServerResponse | Http2ServerResponse;
+
+export interface BodyLimits {
+  /** A body must be complete within this time. */
+  bodyTimeoutMs: number;
+}
+
+/** Larger bodies are not worth turning into a string. */
+const singleWriteBytes = 64 << 10;
+/** Warnings longer than this in all are left out: old clients choke on large headers. */
+const maxWarningBytes = 4096;
+
+export class HttpExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly search: string;
+  readonly #request: Request;
+  readonly #response: Response;
+  readonly #limits: BodyLimits;
+  #query: URLSearchParams | undefined;
+  #warnings: string[] = [];
+  #warningBytes = 0;
+  #body: Promise<Buffer> | undefined;
+
+  constructor(request: Request, response: Response, limits: BodyLimits) {
+    this.#request = request;
+    this.#response = response;
+    this.#limits = limits;
+    this.method = request.method ?? 'GET';
+    const url = request.url ?? '/';
+    const mark = url.indexOf('?');
+    this.path = mark === -1 ? url : url.slice(0, mark);
+    this.search = mark === -1 ? '' : url.slice(mark + 1);
+    // An error on a half-closed connection is a client that left; whoever waits learns it from 'close'.
+    request.on('error', () => {});
+    response.on('error', () => {});
+  }
+
+  get query(): URLSearchParams {
+    this.#query ??= goQuery(this.search);
+    return this.#query;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  headerValues(name: string): string[] {
+    const raw = this.#request.rawHeaders;
+    const values: string[] = [];
+    for (let at = 0; at < raw.length; at += 2) if (raw[at]!.toLowerCase() === name) values.push(raw[at + 1]!);
+    return values;
+  }
+
+  headers(): Record<string, string | string[] | undefined> {
+    const { headers } = this.#request;
+    // HTTP/2 has method and path among its headers.
+    if (!(':path' in headers)) return headers;
+    return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':')));
+  }
+
+  clientCertificate(): X509Certificate | 'refused' | undefined {
+    return certificateOf(this.#socket());
+  }
+
+  get remoteAddress(): string {
+    return this.#socket().remoteAddress ?? '';
+  }
+
+  get closed(): boolean {
+    return this.#response.destroyed || this.#response.writableEnded;
+  }
+
+  get responseCode(): number {
+    return this.#response.headersSent ? this.#response.statusCode : 0;
+  }
+
+  body(limitBytes: number): Promise<Buffer> {
+    this.#body ??= this.#readBody(limitBytes);
+    return this.#body;
+  }
+
+  bodyStream(): Readable {
+    return this.#request;
+  }
+
+  respond(code: number, headers: ResponseHeaders, body: Buffer | string): void {
+    if (this.closed || this.#response.headersSent) return;
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+    this.#writeHead(code, { ...headers, 'content-length': String(length) });
+    if (this.method === 'HEAD') this.#response.end();
+    // HTTP/1.1 sends headers and a string in one piece, headers and a buffer in two: one TLS record less.
+    else if (!this.#isHttp2 && typeof body !== 'string' && length < singleWriteBytes) {
+      (this.#response as ServerResponse).end(body.toString('latin1'), 'latin1');
+    } else this.#response.end(body as string);
+  }
+
+  stream(code: number, headers: ResponseHeaders): ResponseStream {
+    const response = this.#response as ServerResponse;
+    this.#writeHead(code, headers);
+    // A watch without events must still be seen to have begun.
+    response.flushHeaders();
+    const isOpen = () => !response.writableEnded && !response.destroyed;
+    const { socket } = response;
+    const isChunked = !this.#isHttp2 && socket !== null && response.chunkedEncoding;
+    return {
+      write: isChunked
+        ? (chunk) =>
+            isOpen() && socket.write(typeof chunk === 'string' ? frameChunk(Buffer.from(chunk)) : sharedFrame(chunk))
+        : (chunk) => isOpen() && response.write(chunk),
+      onDrain: (listener) => void (isChunked ? socket : response).once('drain', listener),
+      end: (chunk) => void response.end(chunk),
+      destroy: () => this.#destroy(),
+    };
+  }
+
+  warn(text: string): void {
+    // The text is a quoted string in the header: no control characters, quotes escaped.
+    const plain = text.replace(/[\x00-\x1f\x7f]+/g, ' ').replace(/[\\"]/g, '\\$&');
+    const warning = `299 - "${Buffer.from(plain).toString('latin1')}"`;
+    if (this.#warnings.includes(warning) || this.#warningBytes + warning.length > maxWarningBytes) return;
+    this.#warnings.push(warning);
+    this.#warningBytes += warning.length;
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#response.destroyed) listener();
+    else this.#response.once('close', listener);
+  }
+
+  get #isHttp2(): boolean {
+    return (this.#request as Http2ServerRequest).stream !== undefined;
+  }
+
+  #writeHead(code: number, headers: ResponseHeaders): void {
+    const all: Record<string, string | string[]> = { 'cache-control': 'no-cache, private', ...headers };
+    if (this.#warnings.length > 0) all.warning = this.#warnings;
+    (this.#response as ServerResponse).writeHead(code, all);
+  }
+
+  #socket(): TLSSocket {
+    const { stream } = this.#request as Http2ServerRequest;
+    return (stream?.session?.socket ?? this.#request.socket) as TLSSocket;
+  }
+
+  #destroy(): void {
+    const { stream } = this.#request as Http2ServerRequest;
+    if (stream !== undefined) stream.destroy();
+    else (this.#request as IncomingMessage).socket.destroy();
+  }
+
+  #readBody(limitBytes: number): Promise<Buffer> {
+    const request = this.#request;
+    const tooLarge = () => requestEntityTooLarge(`limit is ${limitBytes}`);
+    if (Number(request.headers['content-length'] ?? 0) > limitBytes) {
+      this.#abandonBody();
+      return Promise.reject(tooLarge());
+    }
+    if (request.complete) {
+      // It came with the headers: nothing to wait for.
+      const whole = (request.read() as Buffer | null) ?? Buffer.alloc(0);
+      return whole.length > limitBytes ? Promise.reject(tooLarge()) : Promise.resolve(whole);
+    }
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      const finish = (error?: Error) => {
+        bodyDeadlines.delete(finish);
+        request.off('data', onData).off('end', finish).off('close', onClose);
+        if (error !== undefined) reject(error);
+        else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      };
+      const refuse = (error: Error) => {
+        this.#abandonBody();
+        finish(error);
+      };
+      const onData = (chunk: Buffer) => {
+        size += chunk.length;
+        chunks.push(chunk);
+        if (size > limitBytes) refuse(tooLarge());
+      };
+      const onClose = () => finish(new Error('the client went away while sending its body'));
+      request.on('data', onData).on('end', finish).on('close', onClose);
+      bodyDeadlines.add(finish, this.#limits.bodyTimeoutMs, () =>
+        refuse(timeout('request did not complete within the allotted timeout')),
+      );
+    });
+  }
+
+  /** What is still to come is not read: the connection ends with the answer. */
+  #abandonBody(): void {
+    const request = this.#request;
+    request.pause();
+    const { stream } = request as Http2ServerRequest;
+    if (stream !== undefined) this.#response.once('finish', () => stream.close());
+    else {
+      (this.#response as ServerResponse).setHeader('connection', 'close');
+      this.#response.once('finish', () => (request as IncomingMessage).socket.destroySoon());
+    }
+  }
+}
+
+const chunkEnd = Buffer.from('\r\n');
+
+/** A chunk as HTTP/1.1 sends it. Written past the response, which would take four writes for the same. */
+function frameChunk(chunk: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, chunkEnd]);
+}
+
+/** An event goes to many watchers as the same buffer: framed once. */
+const frames = new WeakMap<Buffer, Buffer>();
+
+function sharedFrame(chunk: Buffer): Buffer {
+  let framed = frames.get(chunk);
+  if (framed === undefined) {
+    framed = frameChunk(chunk);
+    frames.set(chunk, framed);
+  }
+  return framed;
+}
+
+/** Deadlines of bodies that are being read. One timer for all: a timer for each would cost more than reading most bodies. */
+class Deadlines {
+  readonly #waiting = new Map<object, { at: number; expire: () => void }>();
+  #timer: NodeJS.Timeout | undefined;
+
+  add(owner: object, ms: number, expire: () => void): void {
+    this.#waiting.set(owner, { at: performance.now() + ms, expire });
+    this.#timer ??= setTimeout(() => this.#look(), ms).unref();
+  }
+
+  delete(owner: object): void {
+    this.#waiting.delete(owner);
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const now = performance.now();
+    for (const { at, expire } of [...this.#waiting.values()]) if (at <= now) expire();
+    // In the order of adding: the first is the next to expire, as long as all get the same time.
+    const [next] = this.#waiting.values();
+    if (next !== undefined) this.#timer = setTimeout(() => this.#look(), Math.max(1, next.at - now)).unref();
+  }
+}
+
+const bodyDeadlines = new Deadlines();
+
+/** Asked for with every request, decoded once per connection. */
+const certificates = new WeakMap<object, X509Certificate | 'refused' | undefined>();
+
+function certificateOf(socket: TLSSocket): X509Certificate | 'refused' | undefined {
+  if (!certificates.has(socket)) {
+    const certificate = socket.getPeerX509Certificate();
+    certificates.set(socket, certificate && !socket.authorized ? 'refused' : certificate);
+  }
+  return certificates.get(socket);
+}

@@ -1,0 +1,165 @@
+/** An exchange without a socket: the same handler, called in this process. For tests, and for what runs beside the server. */
+import type { X509Certificate } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { goQuery } from '../../../go/query.js';
+import type { Handle } from '../handler.js';
+import { requestEntityTooLarge } from '../status-error.js';
+import type { Exchange, ResponseHeaders, ResponseStream } from './exchange.js';
+
+export interface InMemoryRequest {
+  method?: string;
+  /** With its query. */
+  path: string;
+  headers?: Record<string, string | string[]>;
+  body?: string | Buffer;
+  clientCertificate?: X509Certificate | 'refused';
+}
+
+export interface InMemoryResponse {
+  code: number;
+  headers: ResponseHeaders;
+  warnings: string[];
+  /** The whole body so far. */
+  text(): string;
+  /** Resolves when the response is complete. */
+  ended: Promise<void>;
+  /** Resolves with the body once `isEnough` says so, or it is complete. */
+  until(isEnough: (text: string) => boolean): Promise<string>;
+  /** The client goes away. */
+  abort(): void;
+}
+
+/** Resolves when the response has begun; a watch goes on behind it. */
+export function callInMemory(handle: Handle, request: InMemoryRequest): Promise<InMemoryResponse> {
+  return new Promise((resolve, reject) => {
+    const exchange = new InMemoryExchange(request, resolve);
+    handle(exchange).catch(reject);
+  });
+}
+
+class InMemoryExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly search: string;
+  readonly query: URLSearchParams;
+  readonly remoteAddress = '127.0.0.1';
+  closed = false;
+  responseCode = 0;
+  readonly #request: InMemoryRequest;
+  readonly #headers: Record<string, string | string[]>;
+  readonly #began: (response: InMemoryResponse) => void;
+  readonly #closeListeners: (() => void)[] = [];
+  readonly #watchers: (() => void)[] = [];
+  readonly #warnings = new Set<string>();
+  #text = '';
+  #hasBegun = false;
+
+  constructor(request: InMemoryRequest, began: (response: InMemoryResponse) => void) {
+    this.#request = request;
+    this.#began = began;
+    this.#headers = Object.fromEntries(
+      Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+    );
+    this.method = request.method ?? 'GET';
+    const mark = request.path.indexOf('?');
+    this.path = mark === -1 ? request.path : request.path.slice(0, mark);
+    this.search = mark === -1 ? '' : request.path.slice(mark + 1);
+    this.query = goQuery(this.search);
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  headerValues(name: string): string[] {
+    return [this.#headers[name] ?? []].flat();
+  }
+
+  headers(): Record<string, string | string[]> {
+    return { ...this.#headers };
+  }
+
+  clientCertificate(): X509Certificate | 'refused' | undefined {
+    return this.#request.clientCertificate;
+  }
+
+  async body(limitBytes: number): Promise<Buffer> {
+    const body = Buffer.from(this.#request.body ?? '');
+    if (body.length > limitBytes) throw requestEntityTooLarge(`limit is ${limitBytes}`);
+    return body;
+  }
+
+  bodyStream(): Readable {
+    return Readable.from([Buffer.from(this.#request.body ?? '')]);
+  }
+
+  respond(code: number, headers: ResponseHeaders, body: Buffer | string): void {
+    if (this.#hasBegun) return;
+    this.#begin(code, headers);
+    this.#add(this.method === 'HEAD' ? '' : body);
+    this.#close();
+  }
+
+  stream(code: number, headers: ResponseHeaders): ResponseStream {
+    this.#begin(code, headers);
+    return {
+      write: (chunk) => {
+        this.#add(chunk);
+        return true;
+      },
+      onDrain() {},
+      end: (chunk) => {
+        if (chunk !== undefined) this.#add(chunk);
+        this.#close();
+      },
+      destroy: () => this.#close(),
+    };
+  }
+
+  warn(text: string): void {
+    this.#warnings.add(text);
+  }
+
+  onClose(listener: () => void): void {
+    if (this.closed) listener();
+    else this.#closeListeners.push(listener);
+  }
+
+  #begin(code: number, headers: ResponseHeaders): void {
+    this.#hasBegun = true;
+    this.responseCode = code;
+    this.#began({
+      code,
+      headers,
+      warnings: [...this.#warnings],
+      text: () => this.#text,
+      ended: new Promise((resolve) => this.onClose(resolve)),
+      until: (isEnough) => this.#until(isEnough),
+      abort: () => this.#close(),
+    });
+  }
+
+  #until(isEnough: (text: string) => boolean): Promise<string> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (this.closed || isEnough(this.#text)) resolve(this.#text);
+      };
+      this.#watchers.push(look);
+      look();
+    });
+  }
+
+  #add(chunk: Buffer | string): void {
+    if (this.closed) return;
+    this.#text += chunk.toString();
+    for (const look of this.#watchers) look();
+  }
+
+  #close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    for (const look of this.#watchers) look();
+    for (const listener of this.#closeListeners) listener();
+  }
+}

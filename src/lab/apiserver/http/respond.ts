@@ -1,0 +1,130 @@
+/** Answers: stored bytes as they are wherever possible; Table, YAML and pretty forms only where asked for. */
+import type { KubeObject } from '../../../api/object.js';
+import { ApiError, type Status } from '../../../api/status.js';
+import type { Resource } from '../resource.js';
+import { insufficientStorage, internal } from '../status-error.js';
+import { type Stored, StoreFull } from '../store/store.js';
+import type { VerbRequest } from '../verbs/verb.js';
+import { apiVersionOf, decodeStored, servedBytes, servedEncoding, typePrefixLength } from './codec.js';
+import { respondCompact, streamCompact } from './compression.js';
+import type { Exchange, ResponseHeaders } from './exchange.js';
+import { errorOutput, type Output } from './negotiate.js';
+import type { ListMeta } from './presenter.js';
+import { goYaml } from './yaml-answer.js';
+
+const json: ResponseHeaders = { 'content-type': 'application/json' };
+/** Answers up to this size go out in one piece, with a length. */
+const wholeBytes = 256 << 10;
+const chunkBytes = 64 << 10;
+
+export function respondStored(request: VerbRequest, code: number, stored: Stored): void {
+  if (isPlain(request.output)) respondCompact(request.exchange, code, json, servedBytes(request.resource, stored));
+  else respondForm(request, code, [decodeStored(request.resource, stored.bytes)]);
+}
+
+export function respondObject(request: VerbRequest, code: number, object: KubeObject): void {
+  if (isPlain(request.output)) respondCompact(request.exchange, code, json, servedEncoding(request.resource, object));
+  else respondForm(request, code, [object]);
+}
+
+/** Items are read one after the other while they are sent, so that a list of any length needs little memory. */
+export async function respondList(request: VerbRequest, items: Stored[], list: ListMeta): Promise<void> {
+  const { exchange, resource, output } = request;
+  if (!isPlain(output)) {
+    const objects = items.map((item) => decodeStored(resource, item.bytes));
+    return respondForm(request, 200, objects, list);
+  }
+  const pieces = listPieces(resource, items, list);
+  const first = nextChunk(pieces, wholeBytes);
+  if (first.done) return respondCompact(exchange, 200, json, first.bytes);
+  const stream = streamCompact(exchange, 200, json);
+  // Also when the client goes away: nobody may wait forever.
+  const closed = new Promise<void>((resolve) => exchange.onClose(resolve));
+  try {
+    for (let chunk = first; ; chunk = nextChunk(pieces, chunkBytes)) {
+      const keepsUp = stream.write(chunk.bytes);
+      if (chunk.done || exchange.closed) return stream.end();
+      if (!keepsUp) await Promise.race([closed, new Promise<void>((resolve) => stream.onDrain(resolve))]);
+    }
+  } catch (error) {
+    // An item was compacted while a slow client read the list: it must not take the part for the whole.
+    stream.destroy();
+    throw error;
+  }
+}
+
+function* listPieces(resource: Resource, items: Stored[], list: ListMeta): Generator<Buffer> {
+  const metadata = resource.typedItems === true ? { continue: '', ...list } : list;
+  const head = JSON.stringify({ kind: resource.listKind, apiVersion: apiVersionOf(resource), metadata });
+  yield Buffer.from(`${head.slice(0, -1)},"items":[`);
+  const skip = resource.typedItems === true ? 0 : typePrefixLength(resource);
+  let open = skip === 0 ? '' : '{';
+  for (const item of items) {
+    // Typed lists of Kubernetes leave kind and apiVersion of their items out.
+    yield Buffer.from(open);
+    yield servedBytes(resource, item).subarray(skip === 0 ? 0 : skip + 1);
+    open = skip === 0 ? ',' : ',{';
+  }
+  yield Buffer.from(']}');
+}
+
+function nextChunk(pieces: Generator<Buffer>, maxBytes: number): { bytes: Buffer; done: boolean } {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for (;;) {
+    const { value, done } = pieces.next();
+    if (done === true) return { bytes: Buffer.concat(parts, size), done: true };
+    parts.push(value);
+    size += value.length;
+    if (size >= maxBytes) return { bytes: Buffer.concat(parts, size), done: false };
+  }
+}
+
+/** An object that is not of the resource's kind, such as a Status or a review. */
+export function respondOther(exchange: Exchange, output: Output, code: number, value: unknown): void {
+  if (output.type === 'yaml') {
+    respondCompact(exchange, code, { 'content-type': 'application/yaml' }, goYaml(value));
+  } else {
+    const text = output.pretty ? `${JSON.stringify(value, null, 2)}\n` : JSON.stringify(value);
+    respondCompact(exchange, code, json, text);
+  }
+}
+
+function respondForm(request: VerbRequest, code: number, objects: KubeObject[], list?: ListMeta): void {
+  const { exchange, output, resource, parts } = request;
+  const { form } = output;
+  if (form === undefined) {
+    const apiVersion = apiVersionOf(resource);
+    const typed = objects.map((object) => ({ ...object, kind: resource.kind, apiVersion }));
+    const items = resource.typedItems === true ? typed : typed.map(({ kind: _, apiVersion: __, ...item }) => item);
+    const value = list === undefined ? typed[0] : { kind: resource.listKind, apiVersion, metadata: list, items };
+    respondOther(exchange, output, code, value);
+    return;
+  }
+  const includeObject = exchange.query.get('includeObject') ?? '';
+  const presentation = { form, resource, objects, includeObject, withColumns: true };
+  const presented = parts.presenter.present(list === undefined ? presentation : { ...presentation, list });
+  respondOther(exchange, output, code, presented);
+}
+
+export function respondStatus(exchange: Exchange, status: Status): void {
+  const retry = status.details?.retryAfterSeconds;
+  const isYaml = errorOutput(exchange.header('accept')) === 'yaml';
+  const type = isYaml ? 'application/yaml' : 'application/json';
+  const headers = { 'content-type': type, ...(retry === undefined ? {} : { 'retry-after': String(retry) }) };
+  exchange.respond(status.code ?? 200, headers, isYaml ? goYaml(status) : JSON.stringify(status));
+}
+
+export function respondError(exchange: Exchange, error: unknown): void {
+  respondStatus(exchange, apiError(error).status);
+}
+
+/** Anything that is not an ApiError is our own failure. */
+export function apiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return error instanceof StoreFull ? insufficientStorage(error.message, error) : internal(error);
+}
+
+function isPlain(output: Output): boolean {
+  return output.type === 'json' && !output.pretty && output.form === undefined;
+}

@@ -1,0 +1,65 @@
+/** Objects that the server itself makes and changes, without a request: system namespaces, what its controllers do. */
+import type { KubeObject } from '../../api/object.js';
+import type { Clock } from '../../clock.js';
+import { encodeObject, keyOf } from './http/codec.js';
+import { fillSystemFields, timestamp } from './object-meta.js';
+import type { Resource } from './resource.js';
+import { type Key, RevisionConflict, type Store } from './store/store.js';
+
+/** Makes an object unless there is one by that name. */
+export async function ensureObject(store: Store, clock: Clock, resource: Resource, draft: KubeObject): Promise<void> {
+  const key = keyOf(resource, draft.metadata.namespace ?? '', draft.metadata.name);
+  if (store.latest(key) !== undefined) return;
+  const { object } = resource.decode(draft, 'json');
+  fillSystemFields(object, clock.now());
+  resource.setDefaults(object);
+  resource.prepareForCreate(object);
+  const encode = (revision: number) => encodeObject(resource, object, revision);
+  try {
+    await store.write({ key, expected: 0, delete: false, encode });
+  } catch (error) {
+    // Somebody else made it: that is as good.
+    if (!(error instanceof RevisionConflict)) throw error;
+  }
+}
+
+/** What to store instead, `'delete'`, or undefined for nothing. */
+export type OwnChange = (object: KubeObject) => KubeObject | 'delete' | undefined;
+
+/** Changes an object if it is there; asked again where another write came between. */
+export async function changeOwn(store: Store, key: Key, change: OwnChange): Promise<void> {
+  for (;;) {
+    const current = store.latest(key);
+    if (current === undefined) return;
+    const object = JSON.parse(current.bytes.toString('utf8')) as KubeObject;
+    const next = change(structuredClone(object));
+    if (next === undefined) return;
+    const shown = next === 'delete' ? object : next;
+    try {
+      await store.write({
+        key,
+        expected: current.revision,
+        delete: next === 'delete',
+        encode: (revision) => encodeStored(shown, revision),
+      });
+      return;
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+    }
+  }
+}
+
+/** A deletion: gone at once, or marked where finalizers hold it. */
+export function goOrWait(object: KubeObject, now: number): KubeObject | 'delete' | undefined {
+  if ((object.metadata.finalizers ?? []).length === 0) return 'delete';
+  if (object.metadata.deletionTimestamp !== undefined) return undefined;
+  object.metadata.deletionTimestamp = timestamp(now);
+  object.metadata.deletionGracePeriodSeconds = 0;
+  return object;
+}
+
+/** An object that is already in its stored form. */
+function encodeStored({ kind, apiVersion, metadata, ...rest }: KubeObject, revision: number): Buffer {
+  const meta = { ...metadata, resourceVersion: String(revision) };
+  return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: meta, ...rest }));
+}

@@ -1,0 +1,127 @@
+/** POST to a pod's eviction (as `kubectl drain` does) and binding (as a scheduler does). */
+import type { KubeObject } from '../../api/object.js';
+import type { Status } from '../../api/status.js';
+import { whyNotEvict } from './disruption-budget.js';
+import type { Connector, Parts } from './handler.js';
+import { readObject } from './http/body.js';
+import { keyOf } from './http/codec.js';
+import type { Exchange } from './http/exchange.js';
+import { negotiateOutput } from './http/negotiate.js';
+import type { RequestInfo } from './http/request-info.js';
+import { timestamp } from './object-meta.js';
+import { type DeleteOptions, writeOptions } from './options.js';
+import { changeOwn } from './own-objects.js';
+import type { Resource } from './resource.js';
+import { builtIn } from './resources/define.js';
+import { podStatus } from './resources/pod-parts.js';
+import { badRequest, conflict, methodNotAllowed, notFound, plainInternal } from './status-error.js';
+import { deleteObject } from './verbs/delete.js';
+import { admissionRequest, type VerbRequest } from './verbs/verb.js';
+
+const pods = { group: '', resource: 'pods' };
+const binding = { group: '', resource: 'pods/binding' };
+const evictions = builtIn({
+  group: 'policy',
+  kind: 'Eviction',
+  plural: 'evictions',
+  shape: 'policy.v1.Eviction',
+  // As kubectl before 1.22 sends it.
+  readsAlso: ['policy/v1beta1'],
+  namespaced: true,
+});
+const bindings = builtIn({ kind: 'Binding', plural: 'bindings', shape: 'core.v1.Binding', namespaced: true });
+
+/** `parts` is asked for late: the connectors are one of them. */
+export function podConnectors(parts: () => Parts): Connector[] {
+  const connector = (
+    subresource: string,
+    kind: Resource,
+    act: (request: VerbRequest, body: KubeObject, dryRun: boolean) => Promise<void>,
+  ): Connector => ({
+    ...pods,
+    subresource,
+    async handle(exchange, info, resource) {
+      if (exchange.method !== 'POST') throw methodNotAllowed();
+      const request = requestOf(exchange, info, resource, parts());
+      const { dryRun } = writeOptions(exchange.query, 'CreateOptions');
+      const body = await readBody(exchange, info, kind);
+      await parts().admission.mutate(
+        admissionRequest(request, 'CREATE', { object: body, dryRun, options: { dryRun } }),
+      );
+      await act(request, body, dryRun);
+      exchange.respond(201, { 'content-type': 'application/json' }, JSON.stringify(success));
+    },
+  });
+  return [connector('eviction', evictions, evict), connector('binding', bindings, bind)];
+}
+
+const success: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+
+function requestOf(exchange: Exchange, info: RequestInfo, resource: Resource, parts: Parts): VerbRequest {
+  const output = negotiateOutput({
+    accept: exchange.header('accept'),
+    userAgent: exchange.header('user-agent'),
+    query: exchange.query,
+    verb: 'create',
+    isOne: true,
+  });
+  return { exchange, info, resource, output, parts };
+}
+
+async function readBody(exchange: Exchange, info: RequestInfo, kind: Resource): Promise<KubeObject> {
+  const object = await readObject(exchange, kind, 'Ignore');
+  const name = object.metadata.name ?? '';
+  if (name !== '' && name !== info.name) throw badRequest(`name in URL does not match name in ${kind.kind} object`);
+  return object;
+}
+
+async function evict(request: VerbRequest, body: KubeObject, dryRun: boolean): Promise<void> {
+  const { dryRun: stages = [], ...given } = (body.deleteOptions ?? {}) as Omit<DeleteOptions, 'dryRun'> & {
+    dryRun?: string[];
+  };
+  const { store } = request.parts;
+  const { name, namespace } = request.info;
+  const stored = store.latest(keyOf(request.resource, namespace, name));
+  if (stored === undefined) throw notFound(pods, name);
+  // As they are now: a Pod that another eviction takes at this moment counts no more.
+  const inNamespace = (collection: { group: string; resource: string }) =>
+    store.list({ ...collection, namespace }).items.flatMap(({ key }) => {
+      const latest = store.latest(key);
+      return latest === undefined ? [] : [JSON.parse(latest.bytes.toString()) as KubeObject];
+    });
+  const budgets = inNamespace({ group: 'policy', resource: 'poddisruptionbudgets' });
+  // Where there are no budgets, as nearly always, nobody is counted.
+  const refused =
+    budgets.length === 0
+      ? undefined
+      : whyNotEvict(JSON.parse(stored.bytes.toString()) as KubeObject, budgets, inNamespace(pods));
+  if (refused !== undefined) throw refused;
+  // The pod's own deletion: for whoever admits it, not the subresource's.
+  const deletion = { ...request, info: { ...request.info, subresource: '' } };
+  await deleteObject(deletion, name, { ...given, dryRun: dryRun || stages.length > 0 });
+}
+
+async function bind({ info, resource, parts }: VerbRequest, body: KubeObject, dryRun: boolean): Promise<void> {
+  const { target } = body as { target?: { name?: string; kind?: string } };
+  const node = target?.name ?? '';
+  if (node === '') throw plainInternal('target.name: Required value');
+  const key = keyOf(resource, info.namespace, info.name);
+  if (parts.store.latest(key) === undefined) throw notFound(pods, info.name);
+  await changeOwn(parts.store, key, (pod) => {
+    const spec = pod.spec as { nodeName?: string };
+    if (pod.metadata.deletionTimestamp !== undefined) {
+      throw conflict(binding, info.name, `pod ${info.name} is being deleted, cannot be assigned to a host`);
+    }
+    if (spec.nodeName)
+      throw conflict(binding, info.name, `pod ${info.name} is already assigned to node "${spec.nodeName}"`);
+    return dryRun ? undefined : scheduled({ ...pod, spec: { ...spec, nodeName: node } }, parts.clock.now());
+  });
+}
+
+/** Its node stands fast, and its status says so. */
+function scheduled(pod: KubeObject, nowMs: number): KubeObject {
+  const { conditions = [] } = podStatus(pod);
+  const condition = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: timestamp(nowMs) };
+  const others = conditions.filter(({ type }) => type !== condition.type);
+  return { ...pod, status: { ...podStatus(pod), conditions: [...others, condition] } };
+}

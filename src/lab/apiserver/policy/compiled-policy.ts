@@ -1,0 +1,85 @@
+/** A policy whose expressions are compiled, each with what is wrong with it where something is. */
+import type { Environment } from '@marcbachmann/cel-js';
+import type { KubeObject } from '../../../api/object.js';
+import { newEnvironment } from '../cel/environment.js';
+import { authorizerType } from '../cel/functions/authorizer.js';
+import { CompileError, compile, type Program } from '../cel/program.js';
+import { type PolicySpec, policySpec, type Validation } from './policy.js';
+import { requestType } from './request-type.js';
+import { Variables } from './variables.js';
+
+/** An expression of a policy; without a program it always fails, with `problem`. */
+export interface Expression {
+  source: string;
+  program?: Program;
+  problem?: string;
+}
+
+export interface CompiledPolicy {
+  name: string;
+  spec: PolicySpec;
+  matchConditions: Expression[];
+  variables: Variables;
+  validations: (Expression & { rule: Validation; message?: Expression })[];
+  auditAnnotations: (Expression & { key: string })[];
+}
+
+export function compilePolicy(policy: KubeObject): CompiledPolicy {
+  const spec = policySpec(policy);
+  const hasParams = spec.paramKind !== undefined;
+  const variables = new Variables();
+  const withVariables = (environment: Environment) => variables.declare(environment);
+  for (const { name, expression } of spec.variables ?? [])
+    variables.all.push({ name, ...compileOne(environmentOf(hasParams, true, withVariables), expression) });
+  const full = environmentOf(hasParams, true, withVariables);
+  const withoutAuthorizer = environmentOf(hasParams, false, withVariables);
+  const conditions = environmentOf(hasParams, true, () => {});
+  return {
+    name: policy.metadata.name,
+    spec,
+    matchConditions: (spec.matchConditions ?? []).map(({ expression }) => compileOne(conditions, expression, ['bool'])),
+    variables,
+    validations: (spec.validations ?? []).map((rule) => ({
+      rule,
+      ...compileOne(full, rule.expression, ['bool']),
+      ...(rule.messageExpression && { message: compileOne(withoutAuthorizer, rule.messageExpression, ['string']) }),
+    })),
+    auditAnnotations: (spec.auditAnnotations ?? []).map(({ key, valueExpression }) => ({
+      key,
+      ...compileOne(full, valueExpression, ['string', 'null']),
+    })),
+  };
+}
+
+function environmentOf(hasParams: boolean, hasAuthorizer: boolean, declare: (to: Environment) => void): Environment {
+  const environment = newEnvironment();
+  requestType.declare(environment);
+  declare(environment);
+  environment
+    .registerVariable('object', 'dyn')
+    .registerVariable('oldObject', 'dyn')
+    // Null for objects of the cluster: the checker must let that through.
+    .registerVariable('namespaceObject', 'dyn')
+    .registerVariable('request', requestType.name);
+  if (hasParams) environment.registerVariable('params', 'dyn');
+  if (hasAuthorizer) environment.registerVariable('authorizer', authorizerType);
+  return environment;
+}
+
+/** `types`: what it may result in; any type where none is named. */
+function compileOne(environment: Environment, source: string, types?: string[]): Expression {
+  try {
+    const program = compile(environment, source);
+    if (types === undefined || types.includes(program.type)) return { source, program };
+    return { source, problem: wrongType(types, program.type) };
+  } catch (error) {
+    if (!(error instanceof CompileError)) throw error;
+    return { source, problem: `compilation failed: ${error.message}` };
+  }
+}
+
+function wrongType(types: string[], found: string): string {
+  const names = types.map((name) => (name === 'null' ? 'null_type' : name));
+  const wanted = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`;
+  return `must evaluate to ${wanted} but got ${found.replaceAll('<', '(').replaceAll('>', ')')}`;
+}

@@ -1,0 +1,101 @@
+/** Whether a policy or a binding is about a request, and in which version it wants to see the object. */
+
+import type { KubeObject } from '../../../api/object.js';
+import { nameOf } from '../admission/refusal.js';
+import type { AdmissionRequest } from '../admission.js';
+import { isEmptySelector, type LabelSelector, selectsLabels } from '../match-labels.js';
+import type { Registry } from '../registry.js';
+import type { Resource } from '../resource.js';
+import type { MatchResources, ResourceRule } from './policy.js';
+
+export interface Surroundings {
+  registry: Registry;
+  /** The namespace that the object is in; undefined for one of the cluster. */
+  namespace(): KubeObject | undefined;
+}
+
+/** Undefined where it is not about this request. */
+export function matchRequest(
+  match: MatchResources | undefined,
+  request: AdmissionRequest,
+  around: Surroundings,
+): Resource | undefined {
+  const { resourceRules = [], excludeResourceRules = [], matchPolicy } = match ?? {};
+  if (!inNamespace(match?.namespaceSelector, request, around)) return undefined;
+  if (!ofObject(match?.objectSelector, request)) return undefined;
+  const isExact = matchPolicy === 'Exact';
+  if (matchRules(excludeResourceRules, request, isExact, around) !== undefined) return undefined;
+  return resourceRules.length === 0 ? request.resource : matchRules(resourceRules, request, isExact, around);
+}
+
+function inNamespace(selector: LabelSelector | undefined, request: AdmissionRequest, around: Surroundings): boolean {
+  if (selector === undefined || isEmptySelector(selector)) return true;
+  const { resource, object, oldObject } = request;
+  const isNamespace = resource.group === '' && resource.plural === 'namespaces';
+  if (isNamespace) return selectsLabels(selector, (object ?? oldObject)?.metadata.labels);
+  const namespace = around.namespace();
+  return namespace === undefined || selectsLabels(selector, namespace.metadata.labels);
+}
+
+/** Taking a label away does not take an object out of a policy's sight. */
+function ofObject(selector: LabelSelector | undefined, { object, oldObject }: AdmissionRequest): boolean {
+  if (selector === undefined || isEmptySelector(selector)) return true;
+  return [object, oldObject].some((seen) => seen !== undefined && selectsLabels(selector, seen.metadata.labels));
+}
+
+function matchRules(
+  rules: ResourceRule[],
+  request: AdmissionRequest,
+  isExact: boolean,
+  { registry }: Surroundings,
+): Resource | undefined {
+  const { resource } = request;
+  if (rules.some((rule) => matchesRule(rule, request, resource))) return resource;
+  if (isExact || rules.length === 0) return undefined;
+  // The same objects under another version: who writes through that one must not pass by.
+  const others = registry
+    .all()
+    .filter(
+      ({ group, plural, version }) =>
+        group === resource.group && plural === resource.plural && version !== resource.version,
+    );
+  return others.find((other) => rules.some((rule) => matchesRule(rule, request, other)));
+}
+
+function matchesRule(rule: ResourceRule, request: AdmissionRequest, as: Resource): boolean {
+  const { operations = [], apiVersions = [], resourceNames = [], scope = '*' } = rule;
+  return (
+    has(operations, request.operation) &&
+    has(apiVersions, as.version) &&
+    isAbout(rule, as, request.attributes.subresource) &&
+    (scope === '*' || scope === (as.namespaced ? 'Namespaced' : 'Cluster')) &&
+    (resourceNames.length === 0 || resourceNames.includes(nameOf(request)))
+  );
+}
+
+/** Of a rule only what cannot change from request to request: the group and the resource. */
+export function mayBeAbout({ apiGroups = [], resources = [] }: ResourceRule, group: string, plural: string): boolean {
+  return (
+    has(apiGroups, group) &&
+    has(
+      resources.map((name) => name.split('/')[0]!),
+      plural,
+    )
+  );
+}
+
+function isAbout(
+  { apiGroups = [], resources = [] }: ResourceRule,
+  { group, plural }: Resource,
+  subresource: string,
+): boolean {
+  return (
+    has(apiGroups, group) &&
+    resources.some((name) => {
+      const [resource = '', part = ''] = name.split('/');
+      return (resource === '*' || resource === plural) && (part === '*' || part === subresource);
+    })
+  );
+}
+
+const has = (list: string[], value: string) => list.includes('*') || list.includes(value);

@@ -1,0 +1,207 @@
+/**
+ * ValidatingAdmissionPolicy: asks every bound policy that is about a request. Policies are compiled when they are written and
+ * found by the resource they are about: a request that none is about pays for one look into a map.
+ */
+import type { KubeObject } from '../../../api/object.js';
+import { type Objects, refuse } from '../admission/refusal.js';
+import type { Admission, AdmissionRequest } from '../admission.js';
+import type { Authorizer } from '../attributes.js';
+import type { Collection, Store } from '../store/store.js';
+import { type CompiledPolicy, compilePolicy } from './compiled-policy.js';
+import { type Denial, evaluate, type Values, valuesOf } from './evaluate.js';
+import { matchRequest, mayBeAbout, type Surroundings } from './match.js';
+import { collectParams, Misconfigured, type Places, paramResource } from './params.js';
+import { type BindingSpec, bindingPlural, bindingSpec, policyGroup, policyPlural } from './policy.js';
+
+export interface PolicyOptions extends Places {
+  authorizer: Authorizer;
+  objects: Objects;
+}
+
+export interface Policies extends Admission {
+  /** Lets go of the store. */
+  stop(): void;
+}
+
+interface Binding {
+  name: string;
+  spec: BindingSpec;
+}
+
+interface Bound {
+  policy: CompiledPolicy;
+  bindings: Binding[];
+}
+
+/** Why a request is refused, and by whom. */
+interface Refusal extends Omit<Denial, 'index'> {
+  policy: string;
+  binding?: string;
+}
+
+const codes: Record<string, number> = { Forbidden: 403, Unauthorized: 401, RequestEntityTooLarge: 413 };
+const maxAnnotationLength = 10 * 1024;
+
+export function validatingPolicies(options: PolicyOptions): Policies {
+  const index = new PolicyIndex(options.store);
+  return {
+    mutate() {},
+    validate(request) {
+      const bound = index.about(request);
+      if (bound.length > 0) dispatch(options, request, bound);
+    },
+    stop: () => index.stop(),
+  };
+}
+
+class PolicyIndex {
+  readonly #policies = new Map<string, CompiledPolicy>();
+  readonly #bindings = new Map<string, Binding>();
+  /** By group and resource; made when first asked for. */
+  readonly #about = new Map<string, Bound[]>();
+  readonly #stops: (() => void)[];
+
+  constructor(store: Store) {
+    this.#stops = [
+      follow(store, policyPlural, (name, policy) => change(this.#policies, name, policy && compilePolicy(policy))),
+      follow(store, bindingPlural, (name, binding) =>
+        change(this.#bindings, name, binding && { name, spec: bindingSpec(binding) }),
+      ),
+    ].map((start) => start(() => this.#about.clear()));
+  }
+
+  about({ resource: { group, plural } }: AdmissionRequest): Bound[] {
+    if (this.#bindings.size === 0 || this.#policies.size === 0) return none;
+    // Nobody may lock the door from inside: policies are not asked about policies.
+    if (group === policyGroup && (plural === policyPlural || plural === bindingPlural)) return none;
+    const key = `${group}/${plural}`;
+    const known = this.#about.get(key) ?? this.#find(group, plural);
+    this.#about.set(key, known);
+    return known;
+  }
+
+  #find(group: string, plural: string): Bound[] {
+    const bindings = [...this.#bindings.values()].sort(byName);
+    return [...this.#policies.values()]
+      .filter(({ spec }) =>
+        (spec.matchConstraints?.resourceRules ?? []).some((rule) => mayBeAbout(rule, group, plural)),
+      )
+      .sort(byName)
+      .map((policy) => ({ policy, bindings: bindings.filter(({ spec }) => spec.policyName === policy.name) }))
+      .filter((bound) => bound.bindings.length > 0);
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop();
+  }
+}
+
+const none: Bound[] = [];
+const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
+
+function change<T>(map: Map<string, T>, name: string, value: T | undefined): void {
+  if (value === undefined) map.delete(name);
+  else map.set(name, value);
+}
+
+function follow(store: Store, resource: string, apply: (name: string, object: KubeObject | undefined) => void) {
+  const collection: Collection = { group: policyGroup, resource };
+  const parse = (bytes: Buffer) => JSON.parse(bytes.toString('utf8')) as KubeObject;
+  return (changed: () => void) => {
+    for (const { key, bytes } of store.list(collection).items) apply(key.name, parse(bytes));
+    return store.subscribe(collection, ({ type, key, bytes }) => {
+      apply(key.name, type === 'deleted' ? undefined : parse(bytes));
+      changed();
+    });
+  };
+}
+
+function dispatch(options: PolicyOptions, request: AdmissionRequest, all: Bound[]): void {
+  const around = surroundings(options, request);
+  const refusals: Refusal[] = [];
+  for (const bound of all) refusals.push(...ask(options, request, around, bound));
+  const [first] = refusals;
+  if (first === undefined) return;
+  const { policy, binding, reason = 'Invalid' } = first;
+  const by = binding === undefined ? `'${policy}'` : `'${policy}' with binding '${binding}'`;
+  const message = `ValidatingAdmissionPolicy ${by} denied request: ${first.message}`;
+  const error = refuse(request, message);
+  error.status.reason = reason;
+  error.status.code = codes[reason] ?? 422;
+  error.status.details = { ...error.status.details, causes: [...(error.status.details?.causes ?? []), { message }] };
+  throw error;
+}
+
+function surroundings({ registry, objects }: PolicyOptions, { attributes, resource }: AdmissionRequest): Surroundings {
+  let found: KubeObject | undefined;
+  return {
+    registry,
+    namespace() {
+      if (!resource.namespaced) return undefined;
+      found ??= objects.find({ group: '', resource: 'namespaces', namespace: '', name: attributes.namespace });
+      return found;
+    },
+  };
+}
+
+function ask(
+  options: PolicyOptions,
+  request: AdmissionRequest,
+  around: Surroundings,
+  { policy, bindings }: Bound,
+): Refusal[] {
+  const as = matchRequest(policy.spec.matchConstraints, request, around);
+  if (as === undefined) return [];
+  const refusals: Refusal[] = [];
+  const annotations = new Map<string, Set<string>>();
+  let values: Values | undefined;
+  let params: ReturnType<typeof paramResource>;
+  try {
+    params = paramResource(options, policy.spec);
+  } catch (error) {
+    return misconfigured(error, policy, 'failed to configure policy');
+  }
+  for (const binding of bindings) {
+    if (matchRequest(binding.spec.matchResources, request, around) === undefined) continue;
+    try {
+      const objects = collectParams(options, params, binding.spec.paramRef, request.attributes.namespace);
+      for (const object of objects) {
+        values ??= valuesOf(request, as, around.namespace(), options.authorizer);
+        const { denials, annotations: found, faults } = evaluate(policy, values, object);
+        refusals.push(...carryOut(request, policy, binding, denials));
+        refusals.push(...faults.map((message) => ({ policy: policy.name, binding: binding.name, message })));
+        for (const { key, value } of found)
+          annotations.set(key, (annotations.get(key) ?? new Set()).add(value.slice(0, maxAnnotationLength)));
+      }
+    } catch (error) {
+      refusals.push(...misconfigured(error, policy, 'failed to configure binding', binding.name));
+    }
+  }
+  for (const [key, found] of annotations) request.annotate?.(`${policy.name}/${key}`, [...found].join(', '));
+  return refusals;
+}
+
+function misconfigured(error: unknown, { name, spec }: CompiledPolicy, doing: string, binding?: string): Refusal[] {
+  if (!(error instanceof Misconfigured)) throw error;
+  if (spec.failurePolicy === 'Ignore') return [];
+  return [{ policy: name, ...(binding === undefined ? {} : { binding }), message: `${doing}: ${error.message}` }];
+}
+
+/** A binding says what follows from a denial: a refusal, a warning, a line in the audit log. */
+function carryOut(
+  request: AdmissionRequest,
+  { name: policy }: CompiledPolicy,
+  { name: binding, spec }: Binding,
+  denials: Denial[],
+): Refusal[] {
+  const actions = spec.validationActions ?? [];
+  for (const { message, index } of denials) {
+    if (actions.includes('Warn'))
+      request.warn(`Validation failed for ValidatingAdmissionPolicy '${policy}' with binding '${binding}': ${message}`);
+    if (actions.includes('Audit')) {
+      const failure = { message, policy, binding, expressionIndex: index, validationActions: actions };
+      request.annotate?.('validation.policy.admission.k8s.io/validation_failure', JSON.stringify([failure]));
+    }
+  }
+  return actions.includes('Deny') ? denials.map(({ index: _, ...denial }) => ({ ...denial, policy, binding })) : [];
+}

@@ -1,0 +1,59 @@
+/** ValidatingAdmissionPolicies and their bindings, as far as this server looks into them. */
+
+import type { KubeObject } from '../../../api/object.js';
+import type { LabelSelector } from '../match-labels.js';
+
+export const policyGroup = 'admissionregistration.k8s.io';
+export const policyPlural = 'validatingadmissionpolicies';
+export const bindingPlural = 'validatingadmissionpolicybindings';
+
+export interface ResourceRule {
+  resourceNames?: string[];
+  operations?: string[];
+  apiGroups?: string[];
+  apiVersions?: string[];
+  resources?: string[];
+  scope?: string;
+}
+
+export interface MatchResources {
+  namespaceSelector?: LabelSelector;
+  objectSelector?: LabelSelector;
+  resourceRules?: ResourceRule[];
+  excludeResourceRules?: ResourceRule[];
+  matchPolicy?: string;
+}
+
+export interface Validation {
+  expression: string;
+  message?: string;
+  reason?: string;
+  messageExpression?: string;
+}
+
+export interface PolicySpec {
+  paramKind?: { apiVersion?: string; kind?: string };
+  matchConstraints?: MatchResources;
+  validations?: Validation[];
+  failurePolicy?: string;
+  auditAnnotations?: { key: string; valueExpression: string }[];
+  matchConditions?: { name: string; expression: string }[];
+  variables?: { name: string; expression: string }[];
+}
+
+export interface ParamRef {
+  name?: string;
+  namespace?: string;
+  selector?: LabelSelector;
+  parameterNotFoundAction?: string;
+}
+
+export interface BindingSpec {
+  policyName?: string;
+  paramRef?: ParamRef;
+  matchResources?: MatchResources;
+  validationActions?: string[];
+}
+
+export const policySpec = (policy: KubeObject) => (policy.spec ?? {}) as PolicySpec;
+export const bindingSpec = (binding: KubeObject) => (binding.spec ?? {}) as BindingSpec;

@@ -1,0 +1,121 @@
+/**
+ * nodes/NAME/proxy/…: passes a request on to the node's kubelet and its answer back, as a stream both ways. The server shows
+ * the kubelet its own client certificate; the kubelet's certificate is checked only where an authority is given, as in
+ * kube-apiserver. Connections cannot be upgraded (exec, port-forward) through it.
+ */
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { isIPv6 } from 'node:net';
+import type { KubeObject } from '../../../api/object.js';
+import type { Exchange } from '../http/exchange.js';
+import type { RequestInfo } from '../http/request-info.js';
+import { methodNotAllowed, notFound, serviceUnavailable } from '../status-error.js';
+import { findTarget, type NodeTarget, parseNodeId, type TargetOptions } from './node-target.js';
+import { requestHeaders, responseHeaders } from './proxy-headers.js';
+
+export interface NodeProxyOptions extends TargetOptions {
+  findNode(name: string): KubeObject | undefined;
+  /** What the server shows to kubelets. */
+  client: { cert: string; key: string };
+  /** PEM of the authority that signed the kubelets' certificates. Default: any certificate will do. */
+  kubeletCa?: string;
+  /** How long to wait for a connection. Default 30 000. */
+  connectTimeoutMs?: number;
+}
+
+const methods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
+
+export class NodeProxy {
+  private readonly kubelets: HttpsAgent;
+  private readonly others = {
+    https: new HttpsAgent({ keepAlive: true, timeout: 60_000, rejectUnauthorized: false }),
+    http: new HttpAgent({ keepAlive: true, timeout: 60_000 }),
+  };
+
+  constructor(private readonly options: NodeProxyOptions) {
+    const { client, kubeletCa } = options;
+    const trust = kubeletCa === undefined ? { rejectUnauthorized: false } : { ca: kubeletCa };
+    this.kubelets = new HttpsAgent({ keepAlive: true, timeout: 60_000, ...client, ...trust });
+  }
+
+  async handle(exchange: Exchange, info: Pick<RequestInfo, 'name' | 'rest'>): Promise<void> {
+    if (!methods.has(exchange.method)) throw methodNotAllowed();
+    const { name } = parseNodeId(info.name);
+    const node = this.options.findNode(name);
+    if (node === undefined) throw notFound({ group: '', resource: 'nodes' }, name);
+    const target = await findTarget(node, info.name, this.options);
+    // Relative links on a page need the slash; without it they would leave the proxy.
+    if (info.rest === '' && !exchange.path.endsWith('/') && (exchange.method === 'GET' || exchange.method === 'HEAD'))
+      return exchange.respond(301, { location: `${exchange.path}/${exchange.search && `?${exchange.search}`}` }, '');
+    await this.pass(exchange, target, info.rest);
+  }
+
+  /** Drops idle connections to kubelets. */
+  close(): void {
+    for (const agent of [this.kubelets, this.others.https, this.others.http]) agent.destroy();
+  }
+
+  private async pass(exchange: Exchange, target: NodeTarget, rest: string): Promise<void> {
+    const answer = await this.send(exchange, target, rest).catch((error: Error) => {
+      throw serviceUnavailable(`error trying to reach service: ${reachError(error, target)}`);
+    });
+    const prefix = rest === '' ? exchange.path.replace(/\/$/, '') : exchange.path.slice(0, -rest.length - 1);
+    const origin = `${target.scheme}://${hostPort(target.host, target.port)}`;
+    const stream = exchange.stream(answer.statusCode ?? 502, responseHeaders(answer.headers, origin, prefix));
+    exchange.onClose(() => answer.destroy());
+    answer.on('data', (chunk: Buffer) => {
+      if (stream.write(chunk)) return;
+      answer.pause();
+      stream.onDrain(() => answer.resume());
+    });
+    answer.on('end', () => stream.end());
+    // The kubelet went away in the middle: the client must not take the part for the whole.
+    answer.on('error', () => stream.destroy());
+  }
+
+  private send(exchange: Exchange, target: NodeTarget, rest: string): Promise<IncomingMessage> {
+    const { scheme, address, host, port, isKubelet } = target;
+    const headers = requestHeaders(exchange.headers(), { remoteAddress: exchange.remoteAddress, uri: exchange.path });
+    return new Promise((resolve, reject) => {
+      const request = (scheme === 'https' ? httpsRequest : httpRequest)({
+        agent: isKubelet ? this.kubelets : this.others[scheme],
+        host: address,
+        port,
+        method: exchange.method,
+        path: `/${rest}${exchange.search && `?${exchange.search}`}`,
+        headers: { ...headers, host: hostPort(host, port) },
+      });
+      const timer = setTimeout(
+        () => request.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })),
+        this.options.connectTimeoutMs ?? 30_000,
+      );
+      request.on('socket', (socket) => {
+        if (!socket.connecting) clearTimeout(timer);
+        else socket.once(scheme === 'https' ? 'secureConnect' : 'connect', () => clearTimeout(timer));
+      });
+      request.on('close', () => clearTimeout(timer));
+      request.on('response', resolve);
+      request.on('error', reject);
+      exchange.onClose(() => request.destroy());
+      if (hasBody(exchange)) exchange.bodyStream().pipe(request);
+      else request.end();
+    });
+  }
+}
+
+const hasBody = ({ method }: Exchange) => method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
+
+const hostPort = (host: string, port: number) => `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+
+/** Connection errors in the words clients know from kube-apiserver. */
+function reachError(error: Error & { code?: string }, { address, port }: NodeTarget): string {
+  const dial = `dial tcp ${hostPort(address, port)}`;
+  const reasons: Record<string, string> = {
+    ECONNREFUSED: `${dial}: connect: connection refused`,
+    ETIMEDOUT: `${dial}: i/o timeout`,
+    EHOSTUNREACH: `${dial}: connect: no route to host`,
+    ENETUNREACH: `${dial}: connect: network is unreachable`,
+    ECONNRESET: 'EOF',
+  };
+  return (error.code !== undefined && reasons[error.code]) || error.message;
+}

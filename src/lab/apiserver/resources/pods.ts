@@ -1,0 +1,133 @@
+/** Pods: enough of them for `kubectl run`, `describe node` and `drain`; what runs them is a kubelet's matter. */
+
+import type { KubeObject } from '../../../api/object.js';
+import { type FieldError, forbiddenField, invalidField } from '../field-error.js';
+import { builtIn, keepOtherPart } from './define.js';
+import { identityOf, isEqual } from './equal.js';
+import { podColumns } from './pod-columns.js';
+import { setPodDefaults } from './pod-defaults.js';
+import { type Container, type PodSpec, podSpec, podStatus, qosClass } from './pod-parts.js';
+import { validateNewPod, validatePod } from './pod-rules.js';
+
+const statusVerbs = ['get', 'patch', 'update'];
+
+export const pods = builtIn({
+  kind: 'Pod',
+  plural: 'pods',
+  revalidatesMeta: true,
+  shape: 'core.v1.Pod',
+  namespaced: true,
+  shortNames: ['po'],
+  categories: ['all'],
+  subresources: {
+    binding: { kind: 'Binding', verbs: ['create'] },
+    eviction: { kind: 'Eviction', group: 'policy', version: 'v1', verbs: ['create'] },
+    status: { kind: 'Pod', verbs: statusVerbs },
+  },
+  columns: podColumns,
+  rowConditions: endOf,
+  selectableFields: {
+    'spec.nodeName': (pod) => podSpec(pod).nodeName ?? '',
+    'spec.restartPolicy': (pod) => podSpec(pod).restartPolicy ?? '',
+    'spec.schedulerName': (pod) => podSpec(pod).schedulerName ?? '',
+    'spec.serviceAccountName': (pod) => podSpec(pod).serviceAccountName ?? '',
+    'spec.hostNetwork': (pod) => String(podSpec(pod).hostNetwork ?? false),
+    'status.phase': (pod) => podStatus(pod).phase ?? '',
+    'status.podIP': (pod) => podStatus(pod).podIPs?.[0]?.ip ?? '',
+    'status.nominatedNodeName': (pod) => podStatus(pod).nominatedNodeName ?? '',
+  },
+  returnsDeleted: true,
+  statusResets: ['metadata.deletionTimestamp', 'metadata.ownerReferences'],
+  setDefaults(pod) {
+    setPodDefaults(pod);
+    if (pod.status !== undefined) agreeOnAddress(pod);
+  },
+  prepareForCreate(pod) {
+    pod.status = { phase: 'Pending', qosClass: qosClass(podSpec(pod)) };
+  },
+  prepareForUpdate: keepOtherPart,
+  validateCreate: validateNewPod,
+  validateUpdate: (pod, old, subresource) =>
+    subresource === '' ? [...validatePod(pod), ...validateSpecUpdate(podSpec(pod), podSpec(old))] : [],
+  /** Without a node, or when it ended by itself, nobody would confirm the end of the pod. */
+  gracePeriodSeconds(pod, requested) {
+    const { nodeName, terminationGracePeriodSeconds = 0 } = podSpec(pod);
+    const { phase } = podStatus(pod);
+    if (!nodeName || phase === 'Failed' || phase === 'Succeeded') return 0;
+    const period = requested ?? terminationGracePeriodSeconds;
+    return period < 0 ? 1 : period;
+  },
+});
+
+/** A pod that has ended says how. */
+function endOf(pod: KubeObject): object[] {
+  const { phase } = podStatus(pod);
+  const end = { type: 'Completed', status: 'True', reason: phase };
+  if (phase === 'Succeeded') return [{ ...end, message: 'The pod has completed successfully.' }];
+  return phase === 'Failed' ? [{ ...end, message: 'The pod failed.' }] : [];
+}
+
+/** The one address of old goes along with the list of today; where both are given, it leads. */
+function agreeOnAddress(pod: KubeObject): void {
+  const status = podStatus(pod);
+  const [first] = status.podIPs ?? [];
+  if (status.podIP && first?.ip !== status.podIP) status.podIPs = [{ ip: status.podIP }];
+  else if (!status.podIP && first?.ip) status.podIP = first.ip;
+}
+
+const maxDeadline = 2 ** 31 - 1;
+const mutableFields =
+  'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
+
+function validateSpecUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
+  const counted = (['containers', 'initContainers'] as const).find((part) => spec[part]?.length !== old[part]?.length);
+  if (counted !== undefined) return [forbiddenField(`spec.${counted}`, 'pod updates may not add or remove containers')];
+  const deadline = validateDeadlineUpdate(spec, old);
+  // Kubernetes looks no further once it has seen a deadline that cannot be.
+  if (deadline.length > 0 && spec.activeDeadlineSeconds !== undefined) return deadline;
+  return [...deadline, ...validateTolerationsUpdate(spec, old), ...validateFixedParts(spec, old)];
+}
+
+function validateFixedParts(spec: PodSpec, old: PodSpec): FieldError[] {
+  const comparable = { ...spec, ...withoutMutable(spec) };
+  const before = { ...old, ...withoutMutable(old) };
+  return isEqual(comparable, before) ? [] : [forbiddenField('spec', mutableFields)];
+}
+
+/** A deadline may be set and come nearer. */
+function validateDeadlineUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
+  const { activeDeadlineSeconds: deadline } = spec;
+  const { activeDeadlineSeconds: before } = old;
+  const at = 'spec.activeDeadlineSeconds';
+  if (deadline === undefined)
+    return before === undefined
+      ? []
+      : [invalidField(at, undefined, 'must not update from a positive integer to nil value')];
+  if (deadline < 0 || deadline > maxDeadline)
+    return [invalidField(at, deadline, `must be between 0 and ${maxDeadline}, inclusive`)];
+  if (before !== undefined && deadline > before)
+    return [invalidField(at, deadline, 'must be less than or equal to previous value')];
+  return [];
+}
+
+/** Tolerations are added; of those that are there only the seconds change. */
+function validateTolerationsUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
+  const timeless = (tolerations: Record<string, unknown>[] = []) =>
+    tolerations.map(({ tolerationSeconds: _, ...toleration }) => toleration);
+  const now = new Set(timeless(spec.tolerations).map(identityOf));
+  const isKept = timeless(old.tolerations).every((toleration) => now.has(identityOf(toleration)));
+  return isKept
+    ? []
+    : [forbiddenField('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds')];
+}
+
+/** The fields that may change, made equal on both sides. */
+function withoutMutable(spec: PodSpec): Record<string, unknown> {
+  const sameImage = (containers?: Container[]) => containers?.map((container) => ({ ...container, image: '' }));
+  return {
+    containers: sameImage(spec.containers),
+    initContainers: sameImage(spec.initContainers),
+    activeDeadlineSeconds: undefined,
+    tolerations: undefined,
+  };
+}

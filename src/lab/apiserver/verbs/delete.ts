@@ -1,0 +1,156 @@
+/** DELETE: removes an object, or marks it while finalizers or its node still hold it. */
+import type { KubeObject } from '../../../api/object.js';
+import type { Status } from '../../../api/status.js';
+import { decodeStored, encodeObject, keyOf } from '../http/codec.js';
+import { respondObject, respondOther, respondStored } from '../http/respond.js';
+import { timestamp } from '../object-meta.js';
+import { type DeleteOptions, deleteOptions } from '../options.js';
+import type { Resource } from '../resource.js';
+import { conflict, notFound } from '../status-error.js';
+import { RevisionConflict, type Stored } from '../store/store.js';
+import { isReadyToGo } from './change.js';
+import { about, admissionRequest, soon, type VerbRequest } from './verb.js';
+
+const attempts = 20;
+
+export async function deleteOne(request: VerbRequest): Promise<void> {
+  const { exchange, info, resource, output } = request;
+  const options = await deleteOptions(exchange);
+  const { object, stored, isGone } = await deleteObject(request, info.name, options);
+  if (!isGone || resource.returnsDeleted === true) {
+    const code = !isGone && options.orphanDependents === false ? 202 : 200;
+    if (stored !== undefined && !isGone) respondStored(request, code, stored);
+    else respondObject(request, code, object);
+    return;
+  }
+  respondOther(exchange, output, 200, success(request, object));
+}
+
+function success({ info }: VerbRequest, { metadata }: KubeObject): Status {
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: {
+      name: metadata.name,
+      ...(info.apiGroup === '' ? {} : { group: info.apiGroup }),
+      kind: info.resource,
+      ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
+    },
+  };
+}
+
+export interface Deleted {
+  /** Its last state, or its state while it waits. */
+  object: KubeObject;
+  stored?: Stored;
+  isGone: boolean;
+}
+
+export async function deleteObject(request: VerbRequest, name: string, options: DeleteOptions): Promise<Deleted> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await deleteOnce(request, name, options);
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+      if (attempt === attempts) throw conflict(about(request), name);
+    }
+  }
+}
+
+function deleteOnce(request: VerbRequest, name: string, options: DeleteOptions): Deleted | Promise<Deleted> {
+  const { info, resource, parts } = request;
+  const current = parts.store.latest(keyOf(resource, info.namespace, name));
+  if (current === undefined) throw notFound(about(request), name);
+  const old = decodeStored(resource, current.bytes);
+  checkPreconditions(request, old, options);
+  const details = { oldObject: old, dryRun: options.dryRun, options };
+  const named = info.name === name ? request : { ...request, info: { ...info, name } };
+  const admission = admissionRequest(named, 'DELETE', details);
+  return soon(parts.admission.mutate(admission), () =>
+    soon(parts.admission.validate(admission), () => {
+      const marked = markDeleted(old, resource, options, parts.clock.now());
+      return carryOut(request, current, old, marked, options.dryRun);
+    }),
+  );
+}
+
+function checkPreconditions(request: VerbRequest, { metadata }: KubeObject, { preconditions }: DeleteOptions): void {
+  const { uid, resourceVersion } = preconditions ?? {};
+  // Kubernetes names the kind here, not the resource.
+  const { resource, info } = request;
+  const isNamespace = resource.kind === 'Namespace' && resource.group === '';
+  const subject = { group: info.apiGroup, resource: isNamespace ? resource.plural : resource.kind };
+  if (uid !== undefined && uid !== metadata.uid) {
+    const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
+    const plain = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+    throw conflict(subject, metadata.name, isNamespace ? plain : why);
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
+    const plain = `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`;
+    throw conflict(subject, metadata.name, isNamespace ? plain : why);
+  }
+}
+
+/** The object as it looks once its deletion was asked for; undefined when nothing about it changes. */
+export function markDeleted(
+  old: KubeObject,
+  resource: Resource,
+  options: DeleteOptions,
+  now: number,
+): KubeObject | undefined {
+  const object = structuredClone(old);
+  const { metadata } = object;
+  const requested = options.gracePeriodSeconds;
+  const grace = resource.gracePeriodSeconds?.(old, requested === undefined || requested >= 0 ? requested : 1) ?? 0;
+  const finalizers = finalizersFor(options, metadata.finalizers ?? []);
+  if (finalizers.length > 0) metadata.finalizers = finalizers;
+  else delete metadata.finalizers;
+  const pending = old.metadata.deletionGracePeriodSeconds;
+  if (old.metadata.deletionTimestamp === undefined) {
+    metadata.deletionTimestamp = timestamp(now + grace * 1000);
+    // Kinds that begin their deletion themselves are only marked.
+    if (resource.beginDeletion === undefined) {
+      metadata.deletionGracePeriodSeconds = grace;
+      if ((metadata.generation ?? 0) > 0) metadata.generation = metadata.generation! + 1;
+    }
+  } else if (pending !== undefined && pending > 0) {
+    // A deletion under way can only be hastened.
+    if (requested === undefined || grace >= pending) return undefined;
+    const started = Date.parse(old.metadata.deletionTimestamp) - pending * 1000;
+    metadata.deletionTimestamp = timestamp(started + grace * 1000);
+    metadata.deletionGracePeriodSeconds = grace;
+  }
+  resource.beginDeletion?.(object);
+  return object;
+}
+
+/** Orphan and Foreground are left to the garbage collector, which the finalizers call. */
+function finalizersFor({ propagationPolicy, orphanDependents }: DeleteOptions, present: string[]): string[] {
+  if (propagationPolicy === undefined && orphanDependents === undefined) return present;
+  const others = present.filter((name) => name !== 'orphan' && name !== 'foregroundDeletion');
+  if (propagationPolicy === 'Orphan' || orphanDependents === true) return [...others, 'orphan'];
+  return propagationPolicy === 'Foreground' ? [...others, 'foregroundDeletion'] : others;
+}
+
+async function carryOut(
+  { resource, parts: { store } }: VerbRequest,
+  current: Stored,
+  old: KubeObject,
+  marked: KubeObject | undefined,
+  dryRun: boolean,
+): Promise<Deleted> {
+  if (marked === undefined) return { object: old, stored: current, isGone: false };
+  const isGone = isReadyToGo(marked, resource);
+  if (dryRun) return { object: isGone ? old : marked, isGone };
+  const isChanged = JSON.stringify(marked) !== JSON.stringify(old);
+  if (!isGone && !isChanged) return { object: old, stored: current, isGone: false };
+  // What is gone at once was never seen with a deletionTimestamp; its last state goes out as it was. Kinds that leave with
+  // grace are marked even for a moment.
+  const shown = isGone && resource.gracePeriodSeconds === undefined ? old : marked;
+  const encode = (revision: number) => encodeObject(resource, shown, revision);
+  const stored = await store.write({ key: current.key, expected: current.revision, delete: isGone, encode });
+  return { object: shown, stored, isGone };
+}

@@ -1,0 +1,119 @@
+/** PATCH: JSON patch, merge patch, strategic merge patch or apply, on the newest state. */
+
+import type { KubeObject } from '../../../api/object.js';
+import { ApiError } from '../../../api/status.js';
+import { planApply } from '../apply/apply-patch.js';
+import { invalidField } from '../field-error.js';
+import { maxBodyBytes, normaliseType, report } from '../http/body.js';
+import { mediaType } from '../http/negotiate.js';
+import { respondObject, respondStored } from '../http/respond.js';
+import { type WriteOptions, writeOptions } from '../options.js';
+import { type Decoded, DecodeError, type Resource } from '../resource.js';
+import { badRequest, invalid, unsupportedMediaType } from '../status-error.js';
+import { type ChangePlan, changeObject } from './change.js';
+import { type Patch, readPatch } from './read-patch.js';
+import type { VerbRequest } from './verb.js';
+
+export const patchKinds: Record<string, 'json' | 'merge' | 'strategic' | 'apply'> = {
+  'application/json-patch+json': 'json',
+  'application/merge-patch+json': 'merge',
+  'application/strategic-merge-patch+json': 'strategic',
+  'application/apply-patch+yaml': 'apply',
+};
+
+export async function patch(request: VerbRequest): Promise<void> {
+  const { exchange, resource } = request;
+  const kind = patchKinds[mediaType(exchange.header('content-type'))];
+  if (kind === 'strategic' && resource.strategicMergePatch === false)
+    throw unsupportedMediaType(Object.keys(patchKinds).filter((type) => patchKinds[type] !== 'strategic'));
+  if (kind === undefined) {
+    throw new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
+  }
+  const options = writeOptions(exchange.query, 'PatchOptions', kind === 'apply');
+  const body = await exchange.body(maxBodyBytes);
+  const plan =
+    kind === 'apply'
+      ? planApply(request, body, options)
+      : planPatch(request, readPatch(kind, body, resource, options.fieldValidation), options);
+  const { object, stored, isNew } = await changeObject(request, plan);
+  const code = isNew ? 201 : 200;
+  if (stored !== undefined) respondStored(request, code, stored);
+  else respondObject(request, code, object);
+}
+
+function planPatch(request: VerbRequest, read: Patch, options: WriteOptions): ChangePlan {
+  const { exchange, resource } = request;
+  let isReported = false;
+  return {
+    options,
+    createsMissing: false,
+    produce(current) {
+      const patched = read.apply(current!);
+      const refuse = (why: string) => invalid(noKind, '', [invalidField('patch', read.shown(patched, current!), why)]);
+      // What a strategic merge patch says of the type is not read at all.
+      if (read.style === 'json') checkType(patched, request, refuse);
+      try {
+        const { object, unknownFields } = decodeTouched(patched, current!, read, resource);
+        const complaints = [...read.complaints, ...[...unknownFields].sort().map((path) => `unknown field "${path}"`)];
+        if (!isReported) report(exchange, options.fieldValidation, complaints, refuse);
+        isReported = true;
+        normaliseType(object, resource);
+        return object;
+      } catch (error) {
+        if (error instanceof DecodeError) throw refuse(error.message);
+        throw error;
+      }
+    },
+  };
+}
+
+/**
+ * Decodes only what the patch touched: the rest comes from the store, where it has its one form already. Custom kinds are
+ * decoded whole, since their schema may have changed since.
+ */
+function decodeTouched(patched: unknown, current: KubeObject, { style, touched }: Patch, resource: Resource): Decoded {
+  if (touched === undefined || resource.shape === undefined) return resource.decode(patched, style);
+  const fields = Object.entries(patched as object);
+  const decoded = resource.decode(Object.fromEntries(fields.filter(([key]) => touched.has(key))), style);
+  for (const [key, value] of Object.entries(current)) {
+    if (!touched.has(key)) decoded.object[key] = value;
+  }
+  return decoded;
+}
+
+const noKind = { group: '', kind: '' };
+
+/** A patch may not turn an object into another kind. */
+function checkType(patched: unknown, { info, resource, parts }: VerbRequest, refuse: (why: string) => Error): void {
+  const { kind, apiVersion } = (patched ?? {}) as { kind?: unknown; apiVersion?: unknown };
+  const expected = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+  if ((kind ?? resource.kind) === resource.kind && apiVersion === expected) return;
+  // Nothing can be read of what has no version, not even its name.
+  if (apiVersion === undefined) {
+    const why = `the name of the object (${info.name} based on URL) was undeterminable: name must be provided`;
+    throw badRequest(why);
+  }
+  const [version = '', group = ''] = String(apiVersion).split('/').reverse();
+  if (resource.shape === undefined && typeof kind === 'string' && typeof apiVersion === 'string') {
+    throw invalid({ group, kind }, info.name, [
+      ...(kind === resource.kind ? [] : [invalidField('kind', kind, `must be ${resource.kind}`)]),
+      ...(apiVersion === expected ? [] : [invalidField('apiVersion', apiVersion, `must be ${expected}`)]),
+    ]);
+  }
+  // Kubernetes reads it as the kind it now says it is, and complains of what does not fit there.
+  const other = parts.registry.findKind(group, version, String(kind));
+  if (other !== undefined) throw refuse(misfit(other, patched));
+  throw refuse(
+    `no kind "${String(kind)}" is registered for version "${String(apiVersion)}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
+  );
+}
+
+function misfit(resource: Resource, value: unknown): string {
+  try {
+    resource.decode(value, 'json');
+    return `unable to convert the patched object to ${resource.kind}`;
+  } catch (error) {
+    if (error instanceof DecodeError) return error.message;
+    throw error;
+  }
+}

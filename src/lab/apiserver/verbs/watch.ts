@@ -1,0 +1,54 @@
+/** GET with watch=true: what is there now where the client asks for it, then every change until the timeout. */
+
+import { type ListOptions, listOptions } from '../list/list-options.js';
+import { parseRevision } from '../list/revision-parameter.js';
+import { selectionOf } from '../list/selection.js';
+import { expired } from '../status-error.js';
+import { Watcher, type WatcherOptions } from '../watch/watcher.js';
+import type { VerbRequest } from './verb.js';
+
+/** Clients that do not say get something between half an hour and an hour, so that they do not all return at once. */
+const minTimeoutMs = 1_800_000;
+const maxStallMs = 60_000;
+
+export function watch(request: VerbRequest): void {
+  const { exchange, info, resource, output, parts } = request;
+  const options = listOptions(exchange.query, true);
+  const selection = selectionOf(info, resource, exchange.query);
+  const wanted = parseRevision(options.resourceVersion);
+  const { store } = parts;
+  const isInitial = wantsInitialEvents(options, wanted);
+  const stream = exchange.stream(200, {
+    'content-type': output.type === 'yaml' ? 'application/yaml;stream=watch' : 'application/json',
+  });
+  const isTooOld = !isInitial && wanted !== 0 && wanted < store.compacted;
+  const watcherOptions: WatcherOptions = {
+    exchange,
+    stream,
+    store,
+    resource,
+    selection,
+    from: isInitial || isTooOld || wanted === 0 ? store.revision : wanted,
+    initial: isInitial ? store.list(selection.scope).items : [],
+    marksInitialEnd: options.sendInitialEvents === true,
+    presenter: parts.presenter,
+    form: output.form,
+    includeObject: exchange.query.get('includeObject') ?? '',
+    bookmarks: options.allowWatchBookmarks,
+    maxStallMs,
+    now: () => parts.clock.monotonic(),
+  };
+  const watcher = new Watcher(watcherOptions);
+  // Once the stream has begun, errors are events.
+  if (isTooOld) {
+    watcher.fail(expired(`too old resource version: ${wanted} (${store.compacted})`).status);
+    return;
+  }
+  const timeoutMs = options.timeoutSeconds === undefined ? 0 : options.timeoutSeconds * 1000;
+  parts.watches.add(watcher, timeoutMs > 0 ? timeoutMs : minTimeoutMs * (1 + Math.random()));
+}
+
+/** Without a revision, or with 0, a watch begins with what there is; sendInitialEvents says so outright. */
+function wantsInitialEvents({ sendInitialEvents }: ListOptions, wanted: number): boolean {
+  return sendInitialEvents ?? wanted === 0;
+}

@@ -1,0 +1,96 @@
+/**
+ * What a system was told, remembered in DIR/system.json: the next `relet up` goes on with it, and what is said now
+ * replaces it.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { isMissing, replaceFile } from '../../atomic-file.js';
+import { CannotRun } from '../../cannot-run.js';
+import type { Network } from './network.js';
+
+export interface Settings {
+  nodes: number;
+  /** A path or `hollow`. */
+  kubeletBinary: string;
+  trialDuration: string;
+  nodeConfigAccess: 'automatic' | 'manual';
+  /** As Kubernetes 1.26 and later: the reference is a NodeConfig. False: as DKC had it, in Node.spec.configSource. */
+  nodeConfig: boolean;
+  initConfigDir?: string;
+  /** Flags for every kubelet, given after `--`. */
+  kubeletArgs: string[];
+}
+
+/** As the command line says it: what is absent was not said. */
+export type Said = Partial<Settings>;
+
+export interface System {
+  settings: Settings;
+  network: Network;
+}
+
+const standard: Settings = {
+  nodes: 3,
+  kubeletBinary: 'hollow',
+  trialDuration: '10m',
+  nodeConfigAccess: 'automatic',
+  nodeConfig: true,
+  kubeletArgs: [],
+};
+
+/** Throws CannotRun for what cannot be done together. */
+export function decideSettings(said: Said, remembered: Settings | undefined): Settings {
+  // Directories written before the mode was recorded were all made for DKC.
+  const settings = { ...standard, ...(remembered && { nodeConfig: false }), ...remembered, ...said };
+  if (remembered?.nodeConfig && !settings.nodeConfig)
+    throw new CannotRun(
+      '--dynamic-kubelet-config: this directory uses NodeConfigs, and its nodes would keep following them; start over with --fresh, or give another directory with --data-dir',
+    );
+  const isReal = settings.kubeletBinary !== 'hollow';
+  // A real kubelet wants the machine for itself; two of them would fight over its cgroups.
+  if (isReal && (said.nodes ?? 1) > 1)
+    throw new CannotRun('--kubelet-binary: one machine is one node for a real kubelet; leave --nodes out');
+  return { ...settings, nodes: isReal ? 1 : settings.nodes };
+}
+
+/** What is wrong on this machine is said before anything is started. */
+export function checkSettings({ initConfigDir }: Settings): void {
+  if (initConfigDir !== undefined && !existsSync(join(initConfigDir, 'kubelet')))
+    throw new CannotRun(
+      `--init-config-dir=${initConfigDir}: there is no file named 'kubelet' in it; put a KubeletConfiguration there`,
+    );
+}
+
+/** What a person should know about an existing directory before it starts again. */
+export function notesOn(said: Said, settings: Settings, remembered: Settings | undefined): string[] {
+  if (remembered === undefined) return [];
+  const notes: string[] = [];
+  if (!settings.nodeConfig && said.nodeConfig === undefined)
+    notes.push(
+      'this directory was made with --dynamic-kubelet-config: the reference to a config is in the Node, as before Kubernetes 1.22; --node-config switches it to NodeConfigs',
+    );
+  const surplus = nodeNames(remembered.nodes).slice(settings.nodes);
+  if (surplus.length > 0)
+    notes.push(
+      `removing ${surplus.join(', ')} from the cluster: --nodes is ${settings.nodes}, it was ${remembered.nodes}; the files of removed nodes stay in nodes/`,
+    );
+  return notes;
+}
+
+export const nodeNames = (count: number): string[] => Array.from({ length: count }, (_, index) => `node-${index + 1}`);
+
+export function readSystem(path: string): System | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as System;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw new CannotRun(`read ${path}: ${(error as Error).message}; 'relet up --fresh' starts over`);
+  }
+}
+
+export function writeSystem(path: string, system: System): void {
+  replaceFile(path, `${JSON.stringify(system, null, 2)}\n`);
+}
+
+/** A path is remembered, so it must not depend on where one stands. A bare name is looked up in PATH. */
+export const programPath = (path: string): string => (path.includes('/') ? resolve(path) : path);

@@ -1,0 +1,146 @@
+/** Rules for source files: which module may import which, and that every file says what it is. See ARCHITECTURE.md. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const modules: Record<string, { may: string[]; why: string }> = {
+  go: { may: [], why: 'how Go reads and prints depends on nothing of ours' },
+  api: { may: ['go'], why: 'the types and names of the API are small and pure' },
+  config: { may: ['api', 'go'], why: 'knowledge of KubeletConfiguration is pure and published alone' },
+  kube: { may: ['api', 'go'], why: 'the client knows any Kubernetes API and nothing of relet' },
+  agent: { may: ['api', 'go', 'config', 'kube'], why: 'agent and controller meet only in API objects' },
+  fleet: { may: ['api', 'go', 'config', 'kube'], why: 'the view of many nodes needs only the API' },
+  controller: { may: ['api', 'go', 'config', 'kube', 'fleet'], why: 'agent and controller meet only in API objects' },
+  lab: {
+    may: ['api', 'go', 'config', 'kube', 'agent', 'fleet', 'controller'],
+    why: 'the lab runs the product and has no command line of its own',
+  },
+  cli: {
+    may: ['api', 'go', 'config', 'kube', 'agent', 'fleet', 'controller', 'lab'],
+    why: 'the cli puts the modules together',
+  },
+};
+
+function sources(dir: string): string[] {
+  if (!existsSync(join(root, dir))) return [];
+  return readdirSync(join(root, dir), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && /\.(ts|mjs|cjs)$/.test(entry.name))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+}
+
+/** The module of a path such as src/agent/state/lock.ts; undefined for a leaf such as src/clock.ts. */
+function moduleOf(file: string): string | undefined {
+  const [top, module, rest] = file.split('/');
+  return top === 'src' && rest !== undefined ? module : undefined;
+}
+
+function imports(file: string): string[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const pattern =
+    /^\s*(?:import|export)\s+(?:type\s+)?(?:[^'"`;]*?\sfrom\s+)?['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]/gm;
+  return [...text.matchAll(pattern)].map((match) =>
+    relative(root, join(root, dirname(file), (match[1] ?? match[2])!)).replace(/\.js$/, '.ts'),
+  );
+}
+
+function complaint(file: string, target: string): string | undefined {
+  const from = moduleOf(file);
+  const to = moduleOf(target);
+  if (!target.startsWith('src/'))
+    return target.endsWith('package.json') ? undefined : `${file} imports ${target}: src imports only src`;
+  if (from === undefined)
+    return to === undefined ? undefined : `${file} imports ${target}: a leaf imports nothing of ours`;
+  if (to === undefined || to === from) return undefined;
+  const rule = modules[from];
+  if (rule === undefined) return `${file}: there is no module '${from}'`;
+  if (!rule.may.includes(to))
+    return `${file} imports ${target}: '${from}' may import only [${rule.may.join(', ')}] and leaves, because ${rule.why}`;
+  return undefined;
+}
+
+/** Ways to wait for a fixed time, or until a hand-written limit, and to measure. A call of a manual clock is none. */
+const timeKept = (text: string): string[] =>
+  text.match(
+    /\bset(Timeout|Interval)\(|timers\/promises|\bperformance\.now\(|\bvi\.wait\w+\(|\bexpect\s*\.poll\(|\bsystemClock\.sleep\(|await (sleep|delay)\(/g,
+  ) ?? [];
+
+const isTest = (file: string) => /\.test\.ts$/.test(file);
+
+describe('source files', () => {
+  const files = sources('src');
+
+  test('a module imports only the modules that it may import', () => {
+    const complaints = files
+      .filter((file) => !isTest(file))
+      .flatMap((file) => imports(file).map((target) => complaint(file, target)))
+      .filter((line) => line !== undefined);
+    expect(complaints).toEqual([]);
+  });
+
+  test('the import rule finds imports and rejects wrong ones', () => {
+    expect(files.filter((file) => !isTest(file)).flatMap(imports).length).toBeGreaterThan(0);
+    expect(complaint('src/agent/agent.ts', 'src/controller/plan.ts')).toContain('meet only in API objects');
+    expect(complaint('src/clock.ts', 'src/api/object.ts')).toContain('a leaf imports nothing of ours');
+    expect(complaint('src/config/decode.ts', 'src/go/quantity.ts')).toBeUndefined();
+  });
+
+  test('every source file opens by saying what it is', () => {
+    const silent = [...files, ...sources('scripts'), ...sources('test'), ...sources('bench')].filter(
+      (file) => !/^(#!.*\n)?\s*(\/\*\*|\/\/)\s*\S/.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(silent).toEqual([]);
+  });
+
+  test('the cli writes through write-out.ts, which lets no control sequence of a value pass', () => {
+    const isAllowed = (file: string, line: string) =>
+      // Log lines are escaped by the log; a hollow kubelet speaks as a kubelet does.
+      /createLog\(/.test(line) || file.endsWith('hollow-kubelet.ts');
+    const found = files
+      .filter((file) => !isTest(file))
+      .flatMap((file) =>
+        readFileSync(join(root, file), 'utf8')
+          .split('\n')
+          .map((line) => ({ file, line })),
+      )
+      .filter(({ line }) => /process\.std(out|err)\.write\(|console\.\w+\(|writeSync\([12],/.test(line))
+      .filter(({ file, line }) => !isAllowed(file, line));
+    expect(found).toEqual([]);
+  });
+
+  test('tests wait with eventually() only, and measure no time', () => {
+    const mayKeepTime: Record<string, string> = {
+      'test/eventually.ts': 'it is the one that waits',
+      'test/end-process.ts': 'kills what does not obey',
+      'test/flowing-clock.ts': 'is a clock',
+      'test/source-rules.test.ts': 'names them here',
+      'test/kill-at-any-step.test.ts': 'watches for a second kubelet all the time',
+    };
+    const found = [...files.filter(isTest), ...sources('test')]
+      .filter((file) => file.endsWith('.ts') && !(file in mayKeepTime))
+      .flatMap((file) => timeKept(readFileSync(join(root, file), 'utf8')).map((words) => `${file}: ${words}`));
+    expect(found).toEqual([]);
+    expect(timeKept("await sleep(5); setTimeout(next, 700); import 'timers/promises'")).toHaveLength(3);
+  });
+
+  test('no test has a limit that is shorter than the common one, which a busy machine could pass', () => {
+    const own = /(?:\}, |['`], \{ timeout: )(\d+)_000\b[ })]*(?:\);$|, (?:async )?\()/gm;
+    const found = [
+      ...files.filter(isTest),
+      ...sources('test').filter((file) => file !== 'test/source-rules.test.ts'),
+    ].flatMap((file) =>
+      [...readFileSync(join(root, file), 'utf8').matchAll(own)]
+        .filter(([, seconds]) => Number(seconds) <= 180)
+        .map(([text]) => `${file}: ${text}`),
+    );
+    expect(found).toEqual([]);
+    expect("test('x', { timeout: 60_000 }, async () => {}, 90_000);".match(own)).toHaveLength(2);
+  });
+
+  test('only the cli reads argv and env, or exits', () => {
+    const found = files
+      .filter((file) => !isTest(file) && moduleOf(file) !== 'cli')
+      .filter((file) => /process\.(argv|env\b|exit\()/.test(readFileSync(join(root, file), 'utf8')));
+    expect(found).toEqual([]);
+  });
+});
