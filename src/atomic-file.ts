@@ -4,7 +4,6 @@
  * Every change goes through `Files`, one call for one step of the machine, so that a test can stop between any two.
  */
 
-import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -22,6 +21,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { systemRandom } from './random.js';
 
 export interface Files {
   /** The bytes of a regular file of root or of this user; throws ENOENT when there is none. Never follows a symbolic link. */
@@ -168,7 +168,10 @@ function removeAll(path: string, files: Files): void {
 
 function temporaryFor(path: string): string {
   // A name may be 255 bytes long and leave no room for a prefix, so the temporary one keeps only its beginning.
-  return join(dirname(path), `${temporaryPrefix}${basename(path).slice(0, 100)}${randomBytes(6).toString('hex')}`);
+  return join(
+    dirname(path),
+    `${temporaryPrefix}${basename(path).slice(0, 100)}${systemRandom.bytes(6).toString('hex')}`,
+  );
 }
 
 /** What could not be finished is taken away; if even that fails, the next start sweeps it, and the first error matters more. */
