@@ -9,9 +9,9 @@ import type { KubeObject } from '../src/api/object.js';
 import { systemClock } from '../src/clock.js';
 import { readPlain } from '../src/config/plain-document.js';
 import { createClient, type KubeClient } from '../src/kube/client.js';
-import { follow } from '../src/kube/follow.js';
 import { kubeconfigSource } from '../src/kube/identity-source.js';
 import { configMaps, events, nodeConfigs, nodes } from '../src/kube/resource-type.js';
+import { watchLoop } from '../src/kube/watch-loop.js';
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../src/lab/apiserver/apiserver.js';
 import { kubeconfigText } from '../src/lab/apiserver/pki/admin-kubeconfig.js';
 import { createLog, silentLog } from '../src/log.js';
@@ -62,7 +62,7 @@ export class ClusterRig {
       this.seen = object;
       for (const heard of this.#heard) heard();
     };
-    void follow<NodeObject>(admin, {
+    void watchLoop<NodeObject>(admin, {
       type,
       name,
       signal,

@@ -12,8 +12,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { KubeObject } from '../src/api/object.js';
 import type { KubeClient } from '../src/kube/client.js';
-import { follow } from '../src/kube/follow.js';
 import { leases, nodes, pods } from '../src/kube/resource-type.js';
+import { watchLoop } from '../src/kube/watch-loop.js';
 import { type ApiServer, startApiServer } from '../src/lab/apiserver/apiserver.js';
 import { kubeconfigText } from '../src/lab/apiserver/pki/admin-kubeconfig.js';
 import { clientFor } from './cluster-rig.js';
@@ -106,7 +106,14 @@ async function nodeWhen(name: string, satisfied: (node: NodeObject) => boolean):
     };
     const onList = ([node]: NodeObject[]) => look(node);
     const onChange = (_type: string, node: NodeObject) => look(node);
-    void follow<NodeObject>(admin, { type: nodes, name, signal: stop.signal, onList, onChange, onFailure: () => {} });
+    void watchLoop<NodeObject>(admin, {
+      type: nodes,
+      name,
+      signal: stop.signal,
+      onList,
+      onChange,
+      onFailure: () => {},
+    });
   }).finally(() => stop.abort());
 }
 const readiness = (node: NodeObject) => node.status.conditions?.find(({ type }) => type === 'Ready')?.status;
@@ -172,7 +179,7 @@ describe('a node with a hollow kubelet', () => {
       const look = (now: KubeObject) => (now.spec as typeof lease.spec).renewTime > lease.spec.renewTime && resolve();
       const onList = (all: KubeObject[]) => all.forEach(look);
       const onChange = (_type: string, now: KubeObject) => void look(now);
-      void follow(admin, { type: leases, ...place, signal: stop.signal, onList, onChange, onFailure: () => {} });
+      void watchLoop(admin, { type: leases, ...place, signal: stop.signal, onList, onChange, onFailure: () => {} });
     });
     stop.abort();
   });
@@ -187,7 +194,7 @@ describe('a node with a hollow kubelet', () => {
     const stop = new AbortController();
     const seen: string[] = [];
     const gone = new Promise<void>((resolve) => {
-      void follow<KubeObject & { status?: { phase?: string } }>(admin, {
+      void watchLoop<KubeObject & { status?: { phase?: string } }>(admin, {
         type: pods,
         namespace: 'default',
         signal: stop.signal,

@@ -14,8 +14,8 @@ import { check } from '../src/config/check.js';
 import { encode } from '../src/config/encode.js';
 import type { KubeletConfig } from '../src/config/model.js';
 import type { KubeClient } from '../src/kube/client.js';
-import { follow } from '../src/kube/follow.js';
 import { configMaps, events, nodes } from '../src/kube/resource-type.js';
+import { watchLoop } from '../src/kube/watch-loop.js';
 import { openPki } from '../src/lab/apiserver/pki/pki.js';
 import { silentLog } from '../src/log.js';
 import { clientFor } from './cluster-rig.js';
@@ -256,7 +256,7 @@ export class PlayedNode {
         if (!this.#ended.signal.aborted) throw error;
       });
     };
-    void follow<NodeObject>(this.#cluster.admin, {
+    void watchLoop<NodeObject>(this.#cluster.admin, {
       type: nodes,
       name: this.name,
       signal: this.#ended.signal,

@@ -15,7 +15,7 @@
 import { errorKind } from '../api/config-state.js';
 import { betaError, Fault } from '../api/faults.js';
 import { backoffMs } from '../kube/backoff.js';
-import type { Ending } from '../kube/work-queue.js';
+import type { ReconcileResult } from '../kube/work-queue.js';
 import type { AgentParts } from './agent-parts.js';
 import { type Choice, choose, chooseOrWait, consider, failuresOf, isOutdated } from './choose.js';
 import { exitCode } from './drivers/host.js';
@@ -179,11 +179,11 @@ export class Agent {
   // ── sync: watch, resolve, checkpoint, judge, assign, restart ──
 
   /** Something may have changed. Run twice, it does nothing the second time. Throws a Fault when it cannot be followed. */
-  async #pass(api: ApiSide, signal: AbortSignal): Promise<Ending> {
+  async #pass(api: ApiSide, signal: AbortSignal): Promise<ReconcileResult> {
     const { memory, log } = this.#parts;
     // Read again only when its time has come: each edit of a flood would otherwise cost three requests.
     const delayMs = this.#hasFailedTrial ? 0 : this.#limit.remainingMs;
-    if (delayMs > 0) return { kind: 'again', afterMs: delayMs };
+    if (delayMs > 0) return { kind: 'requeue', afterMs: delayMs };
     const instruction = await api.instruction(signal);
     if (instruction.kind === 'none') log.info('no instruction, nothing changes', { why: instruction.why });
     if (instruction.kind === 'none' || memory.hold.read()) return { kind: 'done' };
@@ -191,7 +191,7 @@ export class Agent {
     const assigned = memory.assigned();
     const isNew = 'broken' in assigned || !sameSource(assigned.source, wanted?.source);
     const waitMs = this.#delay(isNew) || this.#spread.waitMs(sourceOf(assigned), wanted?.source);
-    if (waitMs > 0) return { kind: 'again', afterMs: waitMs };
+    if (waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
     this.#arriving = wanted?.source;
     const saved = wanted !== undefined && checkpoint(memory, wanted);
     // The API answers while the config is judged.

@@ -4,7 +4,7 @@ import { configLabel } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
 import { isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
-import { createMirror, type Mirror } from '../kube/mirror.js';
+import { createInformer, type Informer } from '../kube/informer.js';
 import {
   admissionPolicies,
   admissionPolicyBindings,
@@ -22,16 +22,16 @@ import { grantedConfigMap, grantLabel, type Role, type RoleBinding } from './gra
 import { nodeRoleLabel } from './guards.js';
 
 export interface ClusterView {
-  nodes: Mirror<KubeObject>;
-  nodeConfigs: Mirror<NodeConfig>;
+  nodes: Informer<KubeObject>;
+  nodeConfigs: Informer<NodeConfig>;
   /** By namespace. */
-  configMaps: Map<string, Mirror<KubeObject>>;
-  roles: Map<string, Mirror<Role>>;
-  bindings: Map<string, Mirror<RoleBinding>>;
-  nodeRoles: Mirror<KubeObject>;
-  nodeRoleBindings: Mirror<KubeObject>;
-  policies: GuardMirror;
-  policyBindings: GuardMirror;
+  configMaps: Map<string, Informer<KubeObject>>;
+  roles: Map<string, Informer<Role>>;
+  bindings: Map<string, Informer<RoleBinding>>;
+  nodeRoles: Informer<KubeObject>;
+  nodeRoleBindings: Informer<KubeObject>;
+  policies: GuardInformer;
+  policyBindings: GuardInformer;
   /** All of it is there. */
   synced: Promise<unknown>;
 }
@@ -54,11 +54,11 @@ export function followCluster(options: ClusterViewOptions): ClusterView {
   const { client, namespaces, signal } = options;
   const onFailure = (type: ResourceType) => (error: unknown) =>
     options.log.warn('cannot follow', { what: type.resource, error });
-  const mirror = <T = KubeObject>(
+  const informer = <T = KubeObject>(
     type: ResourceType,
     onKey: (key: string) => void,
     more: { namespace?: string; labelSelector?: string; keep?: Keep<T> } = {},
-  ) => createMirror<T>(client, { type, signal, onKey, onFailure: onFailure(type), ...more });
+  ) => createInformer<T>(client, { type, signal, onKey, onFailure: onFailure(type), ...more });
   const inNamespaces = <T = KubeObject>(
     type: ResourceType,
     labelSelector: string,
@@ -68,7 +68,7 @@ export function followCluster(options: ClusterViewOptions): ClusterView {
     new Map(
       namespaces.map((namespace) => [
         namespace,
-        mirror<T>(type, onKey, { namespace, labelSelector, ...(keep && { keep }) }),
+        informer<T>(type, onKey, { namespace, labelSelector, ...(keep && { keep }) }),
       ]),
     );
   const onGrant = (key: string) => {
@@ -77,17 +77,17 @@ export function followCluster(options: ClusterViewOptions): ClusterView {
     if (configMap !== undefined) options.onConfigMap(`${namespace}/${configMap}`);
   };
   const view = {
-    nodes: mirror(nodes, options.onNode, { keep: smallNode }),
-    nodeConfigs: mirror<NodeConfig>(nodeConfigs, options.onNodeConfig),
+    nodes: informer(nodes, options.onNode, { keep: smallNode }),
+    nodeConfigs: informer<NodeConfig>(nodeConfigs, options.onNodeConfig),
     configMaps: inNamespaces(configMaps, configLabel, options.onConfigMap, smallConfigMap),
     roles: inNamespaces<Role>(roles, grantLabel, onGrant),
     bindings: inNamespaces<RoleBinding>(roleBindings, grantLabel, onGrant),
-    nodeRoles: mirror(clusterRoles, ignore, { labelSelector: nodeRoleLabel, keep: onlyMetadata }),
-    nodeRoleBindings: mirror(clusterRoleBindings, ignore, { labelSelector: nodeRoleLabel, keep: onlyMetadata }),
-    policies: guardMirror(options, admissionPolicies),
-    policyBindings: guardMirror(options, admissionPolicyBindings),
+    nodeRoles: informer(clusterRoles, ignore, { labelSelector: nodeRoleLabel, keep: onlyMetadata }),
+    nodeRoleBindings: informer(clusterRoleBindings, ignore, { labelSelector: nodeRoleLabel, keep: onlyMetadata }),
+    policies: guardInformer(options, admissionPolicies),
+    policyBindings: guardInformer(options, admissionPolicyBindings),
   };
-  const mirrors = [
+  const informers = [
     view.nodes,
     view.nodeConfigs,
     view.nodeRoles,
@@ -96,11 +96,11 @@ export function followCluster(options: ClusterViewOptions): ClusterView {
     view.policyBindings,
   ];
   const perNamespace = [view.configMaps, view.roles, view.bindings].flatMap((one) => [...one.values()]);
-  return { ...view, synced: Promise.all([...mirrors, ...perNamespace].map(({ synced }) => synced)) };
+  return { ...view, synced: Promise.all([...informers, ...perNamespace].map(({ synced }) => synced)) };
 }
 
 /** Guards of a kind that a server before 1.30 does not have. */
-export interface GuardMirror {
+export interface GuardInformer {
   get(name: string): KubeObject | undefined;
   readonly isServed: boolean;
   /** False while they cannot be watched: what is known may be old. */
@@ -109,14 +109,14 @@ export interface GuardMirror {
   readonly synced: Promise<unknown>;
 }
 
-function guardMirror({ client, signal, onGuard, log }: ClusterViewOptions, type: ResourceType): GuardMirror {
+function guardInformer({ client, signal, onGuard, log }: ClusterViewOptions, type: ResourceType): GuardInformer {
   let isServed = true;
   let isCurrent = true;
   let notServed = () => {};
   const known = new Promise<void>((resolve) => {
     notServed = resolve;
   });
-  const mirror = createMirror(client, {
+  const informer = createInformer(client, {
     type,
     signal,
     labelSelector: 'app.kubernetes.io/name=relet',
@@ -136,14 +136,14 @@ function guardMirror({ client, signal, onGuard, log }: ClusterViewOptions, type:
     },
   });
   return {
-    get: (name) => (isServed ? mirror.get(name) : undefined),
+    get: (name) => (isServed ? informer.get(name) : undefined),
     get isServed() {
       return isServed;
     },
     get isCurrent() {
       return isCurrent;
     },
-    synced: Promise.race([mirror.synced, known]),
+    synced: Promise.race([informer.synced, known]),
   };
 }
 

@@ -15,7 +15,7 @@ import { isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { serves } from '../kube/discovery.js';
 import { clusterRoleBindings, clusterRoles, nodeConfigs, roleBindings, roles } from '../kube/resource-type.js';
-import { type Ending, WorkQueue } from '../kube/work-queue.js';
+import { type ReconcileResult, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import { type ClusterView, followCluster } from './cluster-view.js';
 import { boundNodes, grantBinding, grantedConfigMap, grantName, grantRole } from './grant-objects.js';
@@ -80,7 +80,7 @@ export async function runController(options: ControllerOptions, signal: AbortSig
     });
     if (served) return new Controller(options, signal).run();
     if (served === false) say('waiting for NodeConfigs to be served, they are installed with deploy/');
-    const wait = served === false ? clock.sleep(askAgainMs, signal) : client.pause(retryMs, signal);
+    const wait = served === false ? clock.sleep(askAgainMs, signal) : client.waitBeforeRetry(retryMs, signal);
     await wait.catch(() => {});
   }
 }
@@ -111,8 +111,8 @@ class Controller {
       clock,
       signal,
       workers: 8,
-      pause: (ms, until) => options.client.pause(ms, until),
-      work: (key) => this.#work(key),
+      waitBeforeRetry: (ms, until) => options.client.waitBeforeRetry(ms, until),
+      reconcile: (key) => this.#reconcile(key),
       onRetry: (key, error, failures) => {
         counters.retries++;
         log[failures % 5 === 1 ? 'warn' : 'debug']('will be tried again', { what: key, error, failures });
@@ -135,11 +135,11 @@ class Controller {
     this.#add('guards');
     for (const { metadata } of this.#view.nodes.values()) this.#nodeChanged(metadata.name);
     for (const { metadata } of this.#view.nodeConfigs.values()) this.#nodeConfigChanged(metadata.name);
-    for (const mirror of this.#view.configMaps.values())
-      for (const { metadata } of mirror.values()) this.#add(`grant/${metadata.namespace}/${metadata.name}`);
+    for (const informer of this.#view.configMaps.values())
+      for (const { metadata } of informer.values()) this.#add(`grant/${metadata.namespace}/${metadata.name}`);
     // What earlier leaders granted may have lost its reason while nobody led.
-    for (const mirror of this.#view.bindings.values())
-      for (const { metadata } of mirror.values()) {
+    for (const informer of this.#view.bindings.values())
+      for (const { metadata } of informer.values()) {
         const configMap = grantedConfigMap(metadata.name);
         if (configMap !== undefined) this.#add(`grant/${metadata.namespace}/${configMap}`);
       }
@@ -180,7 +180,7 @@ class Controller {
       if (configMapKey(spec?.configSource) === key) this.#add(`node/${metadata.name}`);
   }
 
-  async #work(key: string): Promise<Ending> {
+  async #reconcile(key: string): Promise<ReconcileResult> {
     this.#options.counters.passes++;
     const [kind, ...rest] = key.split('/');
     if (kind === 'guards') return this.#guard();
@@ -241,11 +241,11 @@ class Controller {
     };
   }
 
-  async #grant(key: string): Promise<Ending> {
+  async #grant(key: string): Promise<ReconcileResult> {
     const wanted = nodesToGrant(key, this.#view.nodeConfigs.values(), this.#facts);
     await this.#bind(key, wanted);
     const goneMs = wanted.map((node) => this.#facts.nodeGoneMs(node)).filter((ms) => ms !== undefined);
-    return goneMs.length === 0 ? { kind: 'done' } : { kind: 'again', afterMs: nodeGraceMs - Math.max(...goneMs) };
+    return goneMs.length === 0 ? { kind: 'done' } : { kind: 'requeue', afterMs: nodeGraceMs - Math.max(...goneMs) };
   }
 
   async #bind(key: string, wanted: string[]): Promise<void> {
@@ -275,13 +275,13 @@ class Controller {
     return this.#inNamespace(this.#view.bindings, `${namespace}/${grantName(name)}`);
   }
 
-  #inNamespace<T>(mirrors: Map<string, { get(key: string): T | undefined }>, key: string): T | undefined {
-    return mirrors.get(key.split('/')[0]!)?.get(key);
+  #inNamespace<T>(informers: Map<string, { get(key: string): T | undefined }>, key: string): T | undefined {
+    return informers.get(key.split('/')[0]!)?.get(key);
   }
 
   // ── guards ──
 
-  async #guard(): Promise<Ending> {
+  async #guard(): Promise<ReconcileResult> {
     const { guards: choice, counters, log, clock, settleMs = 5000 } = this.#options;
     const { policies, policyBindings } = this.#view;
     const state = decideGuards(choice, {
@@ -292,12 +292,12 @@ class Controller {
     if (state.inForce !== 'policies') this.#wholeSinceMs = undefined;
     else this.#wholeSinceMs ??= clock.monotonic();
     const unsettledMs = settleMs - (clock.monotonic() - (this.#wholeSinceMs ?? Number.NEGATIVE_INFINITY));
-    if (unsettledMs > 0) return { kind: 'again', afterMs: unsettledMs };
+    if (unsettledMs > 0) return { kind: 'requeue', afterMs: unsettledMs };
     // First nobody may do more than is guarded, then who may do it is told.
     await this.#letAllNodesWrite(state.inForce === 'policies');
     await this.#guardsChecked();
     // Besides, what only we may have made and somebody took away is made again.
-    const again: Ending = { kind: 'again', afterMs: guardsCheckedEveryMs };
+    const again: ReconcileResult = { kind: 'requeue', afterMs: guardsCheckedEveryMs };
     if (isDeepStrictEqual(state, this.#guards)) return again;
     log[state.problems.length === 0 ? 'info' : 'error']('guards', { ...state });
     this.#guards = state;

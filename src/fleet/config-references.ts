@@ -21,8 +21,8 @@ import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-sour
 import type { KubeObject } from '../api/object.js';
 import type { CallOptions, KubeClient, ListOptions } from '../kube/client.js';
 import { serves } from '../kube/discovery.js';
-import { follow } from '../kube/follow.js';
 import { nodeConfigs, nodes } from '../kube/resource-type.js';
+import { watchLoop } from '../kube/watch-loop.js';
 import { historyAnnotation } from './config-history.js';
 import { nodeConfigReferences } from './node-config-references.js';
 
@@ -125,7 +125,7 @@ function nodeReferences(client: KubeClient): ConfigReferences {
       for await (const { items } of client.pages<Node>(nodes, list)) yield items.map(fromNode);
     },
     follow: ({ onList, onChange, onFailure, ...scope }) =>
-      follow<Node>(client, {
+      watchLoop<Node>(client, {
         ...scope,
         leaveOut: nodeLists.leaveOut,
         type: nodes,

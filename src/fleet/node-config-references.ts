@@ -6,8 +6,8 @@ import type { NodeConfigSource } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import { isNotFound } from '../kube/api-error.js';
 import type { CallOptions, KubeClient } from '../kube/client.js';
-import { follow } from '../kube/follow.js';
 import { nodeConfigs, nodes } from '../kube/resource-type.js';
+import { watchLoop } from '../kube/watch-loop.js';
 import { historyAnnotation } from './config-history.js';
 import {
   type ConfigReferences,
@@ -124,7 +124,7 @@ async function followBoth(
   };
   const scope: CallOptions & { signal: AbortSignal; name?: string } = { signal, ...(name !== undefined && { name }) };
   await Promise.all([
-    follow(client, {
+    watchLoop(client, {
       ...scope,
       type: nodes,
       ...(labelSelector !== undefined && { labelSelector }),
@@ -139,7 +139,7 @@ async function followBoth(
         if (listed.objects) onChange(one(node), type === 'DELETED');
       },
     }),
-    follow<NodeConfig>(client, {
+    watchLoop<NodeConfig>(client, {
       ...scope,
       type: nodeConfigs,
       onFailure,

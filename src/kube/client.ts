@@ -1,6 +1,6 @@
 /**
  * Speaks to any Kubernetes API: the verbs, with typed errors, timeouts, pages and kept connections. Watching is watch.ts
- * and follow.ts.
+ * and watch-loop.ts.
  */
 import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
@@ -57,7 +57,7 @@ export interface KubeClient {
   /** As raw, but the body is read by the caller as it comes. */
   open: ReturnType<typeof createRequester>['open'];
   /** Waits before a retry: for `ms`, and then until the server can be reached. Rejects when the signal fires. */
-  pause(ms: number, signal: AbortSignal): Promise<void>;
+  waitBeforeRetry(ms: number, signal: AbortSignal): Promise<void>;
   /** Closes idle connections. */
   close(): void;
 }
@@ -131,7 +131,7 @@ export function createClient(options: ClientOptions): KubeClient {
       }),
     raw: requester.raw,
     open: requester.open,
-    pause: (ms, signal) => reachability.pause(ms, signal),
+    waitBeforeRetry: (ms, signal) => reachability.waitBeforeRetry(ms, signal),
     close: requester.close,
   };
 }

@@ -1,6 +1,7 @@
 /** Where a client's identity comes from: kubeconfig files that are followed when they change, or the Pod we run in. */
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
+import { cachedFile } from './cached-file.js';
 import {
   type Connection,
   type ConnectionFlags,
@@ -8,7 +9,6 @@ import {
   resolveConnection,
   saysNothing,
 } from './connection.js';
-import { followFile } from './followed-file.js';
 import { createIdentity, type Identity } from './identity.js';
 import { loadKubeconfig, type ReadYaml } from './kubeconfig.js';
 
@@ -33,7 +33,7 @@ export interface KubeconfigSourceOptions {
 /** Throws at once when the files are unusable; once they were usable, a broken edit is logged and the last good one stays. */
 export function kubeconfigSource(options: KubeconfigSourceOptions): IdentitySource {
   const { paths, log } = options;
-  const files = paths.map(followFile);
+  const files = paths.map(cachedFile);
   const stamps = () => files.map((file) => file.stamp()).join(' ');
   let stamp = stamps();
   let identity = load(options);

@@ -3,9 +3,9 @@
  * in the server. Rotated files, expired plugin answers and an edited kubeconfig take effect without a restart.
  */
 import type { Clock } from '../clock.js';
+import { type CachedFile, cachedFile } from './cached-file.js';
 import type { Connection } from './connection.js';
 import { createExecPlugin, type ExecCredential, type ExecPlugin } from './exec-plugin.js';
-import { type FollowedFile, followFile } from './followed-file.js';
 import { KubeconfigError } from './kubeconfig.js';
 import { oidcToken } from './oidc.js';
 
@@ -44,7 +44,7 @@ export function createIdentity({ connection, env, clock, interactive = false }: 
   const ca = pem(cluster, 'certificate-authority', place);
   const cert = pem(user, 'client-certificate', place);
   const key = pem(user, 'client-key', place);
-  const tokenFile = user.tokenFile ? followFile(user.tokenFile) : undefined;
+  const tokenFile = user.tokenFile ? cachedFile(user.tokenFile) : undefined;
   let plugin: ExecPlugin | undefined;
 
   return {
@@ -106,11 +106,11 @@ function pem(entry: PemEntry, field: PemField, place: (field: string) => string)
   }
   const path = entry[field];
   if (!path) return undefined;
-  const file = followFile(path);
+  const file = cachedFile(path);
   return () => readOrExplain(file, path, place(field));
 }
 
-function readOrExplain(file: FollowedFile, path: string, what: string): string {
+function readOrExplain(file: CachedFile, path: string, what: string): string {
   try {
     return file.read();
   } catch (cause) {
@@ -123,7 +123,7 @@ function readOrExplain(file: FollowedFile, path: string, what: string): string {
 function authorization(
   { user, userName }: Connection,
   given: ExecCredential | undefined,
-  tokenFile: FollowedFile | undefined,
+  tokenFile: CachedFile | undefined,
   clock: Clock,
 ): Record<string, string> {
   const bearer = (token: string) => ({ authorization: `Bearer ${token.trim()}` });

@@ -20,7 +20,7 @@ function setUp({ random = () => 0, probe }: { random?: () => number; probe?: () 
   const stop = new AbortController();
   const ended: string[] = [];
   const pause = (name: string, ms: number, signal = stop.signal) =>
-    void reachability.pause(ms, signal).then(
+    void reachability.waitBeforeRetry(ms, signal).then(
       () => ended.push(name),
       () => ended.push(`${name} aborted`),
     );

@@ -42,7 +42,7 @@ export class Reachability {
   }
 
   /** Waits before a retry: for `ms`, and then until the server can be reached. Rejects when the signal fires. */
-  async pause(ms: number, signal: AbortSignal): Promise<void> {
+  async waitBeforeRetry(ms: number, signal: AbortSignal): Promise<void> {
     await this.#options.clock.sleep(ms, signal);
     if (!this.#isAway) return;
     await new Promise<void>((resolve) => {

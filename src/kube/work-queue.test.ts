@@ -1,24 +1,24 @@
-/** The queue of names: coalescing, one worker a name, the four endings, rate and shutdown. */
+/** The work queue: deduplication, one worker per key, requeue, retry and shutdown. */
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/manual-clock.js';
-import { type Ending, WorkQueue, type WorkQueueOptions } from './work-queue.js';
+import { type ReconcileResult, WorkQueue, type WorkQueueOptions } from './work-queue.js';
 
-function setUp(options: Partial<WorkQueueOptions> & { endings?: Ending[] } = {}) {
+function setUp(options: Partial<WorkQueueOptions<string>> & { results?: ReconcileResult[] } = {}) {
   const clock = new ManualClock();
   const stop = new AbortController();
   const started: { key: string; atMs: number }[] = [];
   const finish: (() => void)[] = [];
-  const { endings = [], ...rest } = options;
+  const { results = [], ...rest } = options;
   const queue = new WorkQueue({
     clock,
     signal: stop.signal,
     random: () => 0,
-    work: async (key) => {
+    reconcile: async (key) => {
       started.push({ key, atMs: clock.monotonic() });
       await new Promise<void>((resolve) => finish.push(resolve));
-      const ending = endings.shift() ?? { kind: 'done' };
-      if (ending.kind === 'retry' && ending.error === 'throw') throw new Error('thrown');
-      return ending;
+      const result = results.shift() ?? { kind: 'done' };
+      if (result.kind === 'retry' && result.error === 'throw') throw new Error('thrown');
+      return result;
     },
     ...rest,
   });
@@ -30,15 +30,15 @@ function setUp(options: Partial<WorkQueueOptions> & { endings?: Ending[] } = {})
 }
 
 describe('work queue', () => {
-  test('a retry waits as it is told to, an appointment by the clock', async () => {
+  test('a retry waits with waitBeforeRetry, a requeue by the clock', async () => {
     const waits: number[] = [];
     let proceed: () => void = () => {};
     const { queue, clock, started, finishOne } = setUp({
-      endings: [
+      results: [
         { kind: 'retry', error: new Error('away') },
-        { kind: 'again', afterMs: 500 },
+        { kind: 'requeue', afterMs: 500 },
       ],
-      pause: (ms) => {
+      waitBeforeRetry: (ms) => {
         waits.push(ms);
         return new Promise((resolve) => {
           proceed = resolve;
@@ -57,7 +57,7 @@ describe('work queue', () => {
     expect([started.length, waits]).toEqual([3, [100]]);
   });
 
-  test('a name added many times while it waits is worked once', async () => {
+  test('a key added many times while it is queued is reconciled once', async () => {
     const { queue, started, finishOne } = setUp();
     queue.add('busy');
     for (let i = 0; i < 10; i++) queue.add('a');
@@ -67,7 +67,7 @@ describe('work queue', () => {
     expect(queue.size).toBe(0);
   });
 
-  test('a name added during its own work is worked once more, never twice at a time', async () => {
+  test('a key added while it is reconciled is reconciled once more, never concurrently', async () => {
     const { queue, started, finishOne } = setUp({ workers: 4 });
     queue.add('a');
     queue.add('a');
@@ -79,7 +79,25 @@ describe('work queue', () => {
     expect(started).toHaveLength(2);
   });
 
-  test('as many passes run at a time as there are workers', async () => {
+  test('keys with equal ids are one key', async () => {
+    const clock = new ManualClock();
+    const reconciled: string[] = [];
+    const queue = new WorkQueue<{ kind: string; name: string }>({
+      clock,
+      signal: new AbortController().signal,
+      idOf: ({ kind, name }) => `${kind}/${name}`,
+      reconcile: async ({ kind, name }) => {
+        reconciled.push(`${kind} ${name}`);
+        return { kind: 'done' };
+      },
+    });
+    for (const kind of ['node', 'node', 'grants']) queue.add({ kind, name: 'a' });
+    await clock.advance(0);
+
+    expect(reconciled).toEqual(['node a', 'grants a', 'node a']);
+  });
+
+  test('as many keys are reconciled concurrently as there are workers', async () => {
     const { queue, started, finishOne } = setUp({ workers: 2 });
     for (const key of ['a', 'b', 'c']) queue.add(key);
     expect(started.map(({ key }) => key)).toEqual(['a', 'b']);
@@ -87,11 +105,11 @@ describe('work queue', () => {
     expect(started.map(({ key }) => key)).toEqual(['a', 'b', 'c']);
   });
 
-  test('failures wait longer each time, and a success forgets them', async () => {
-    const retry: Ending = { kind: 'retry', error: 'throw' };
+  test('failures back off, and a success resets the backoff', async () => {
+    const retry: ReconcileResult = { kind: 'retry', error: 'throw' };
     const waits: number[] = [];
     const { clock, queue, finishOne } = setUp({
-      endings: [retry, retry, retry, { kind: 'done' }, retry],
+      results: [retry, retry, retry, { kind: 'done' }, retry],
       backoff: { initialMs: 100, maxMs: 350 },
       onRetry: (_key, _error, _failures, waitMs) => waits.push(waitMs),
     });
@@ -106,8 +124,8 @@ describe('work queue', () => {
     expect(waits).toEqual([100, 200, 350, 100]);
   });
 
-  test('a pass that asks to come back does so after its time, once', async () => {
-    const { clock, queue, started, finishOne } = setUp({ endings: [{ kind: 'again', afterMs: 5000 }] });
+  test('a requeued key is reconciled once after its delay', async () => {
+    const { clock, queue, started, finishOne } = setUp({ results: [{ kind: 'requeue', afterMs: 5000 }] });
     queue.add('a');
     await finishOne();
     await clock.advance(4999);
@@ -116,22 +134,7 @@ describe('work queue', () => {
     expect(started).toHaveLength(2);
   });
 
-  test('a pass that gives up says so and comes back only when added', async () => {
-    const given: unknown[] = [];
-    const { clock, queue, started, finishOne } = setUp({
-      endings: [{ kind: 'give-up', error: 'no use' }],
-      onGiveUp: (key, error) => given.push([key, error]),
-    });
-    queue.add('a');
-    await finishOne();
-    await clock.advance(3_600_000);
-    expect(given).toEqual([['a', 'no use']]);
-    expect(started).toHaveLength(1);
-    queue.add('a');
-    expect(started).toHaveLength(2);
-  });
-
-  test('of two appointments the earlier counts, and an add cancels both', async () => {
+  test('of two delays the shorter one counts, and an add cancels both', async () => {
     const { clock, queue, started, finishOne } = setUp();
     queue.addAfter('a', 1000);
     queue.addAfter('a', 500);
@@ -144,20 +147,7 @@ describe('work queue', () => {
     expect(started).toHaveLength(1);
   });
 
-  test('a rate lets a burst through and then one by one', async () => {
-    const { clock, queue, started, finishOne } = setUp({ workers: 10, rate: { perSecond: 2, burst: 2 } });
-    for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
-    await clock.advance(2000);
-    expect(started).toEqual([
-      { key: 'a', atMs: 0 },
-      { key: 'b', atMs: 0 },
-      { key: 'c', atMs: 500 },
-      { key: 'd', atMs: 1000 },
-    ]);
-    await finishOne();
-  });
-
-  test('stopping drops what waits, lets the pass under way end, and leaves no timer', async () => {
+  test('stopping drops queued keys, lets the running reconcile end, and leaves no timer', async () => {
     const { clock, stop, queue, started, finishOne } = setUp();
     queue.add('a');
     queue.add('b');

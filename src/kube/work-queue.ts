@@ -1,86 +1,84 @@
 /**
- * A queue of names. A name waits at most once, is worked on by one worker at a time, and what is added during its work is
- * worked once more afterwards. A pass ends in one of four ways; the queue owns the waiting and retrying.
+ * A work queue of keys. A key is queued at most once and reconciled by one worker at a time; a key that is added while it
+ * is reconciled is reconciled once more afterwards. The queue owns requeueing, retrying and backoff.
  */
 import type { Clock } from '../clock.js';
 import { type Backoff, backoffMs } from './backoff.js';
 
-export type Ending =
+export type ReconcileResult =
   | { kind: 'done' }
-  /** Come back after a time, with failures forgotten. */
-  | { kind: 'again'; afterMs: number }
-  /** Come back after a wait that grows. A pass that throws ends so too. */
-  | { kind: 'retry'; error: unknown }
-  /** Only a new add brings it back. */
-  | { kind: 'give-up'; error: unknown };
+  /** Reconcile again after a time, with the failure count reset. */
+  | { kind: 'requeue'; afterMs: number }
+  /** Reconcile again with backoff. A reconciler that throws has this result too. */
+  | { kind: 'retry'; error: unknown };
 
-export interface WorkQueueOptions {
+export interface WorkQueueOptions<Key> {
   clock: Clock;
-  work(key: string, signal: AbortSignal): Promise<Ending>;
+  reconcile(key: Key, signal: AbortSignal): Promise<ReconcileResult>;
   signal: AbortSignal;
-  /** Passes at the same time. Default 1. */
+  /** Keys with equal ids are the same key. Default: the key as text. */
+  idOf?(key: Key): string;
+  /** Concurrent reconciles. Default 1. */
   workers?: number;
   /** Default 100 ms to 30 s. */
   backoff?: Backoff;
-  /** How a retry waits, such as a client's own `pause`. Default: the clock's sleep. */
-  pause?(ms: number, signal: AbortSignal): Promise<void>;
-  /** Passes started per second over a longer time, and how many may start at once. Default: no limit. */
-  rate?: { perSecond: number; burst: number };
-  onRetry?(key: string, error: unknown, failures: number, waitMs: number): void;
-  onGiveUp?(key: string, error: unknown): void;
+  /** How a retry waits, such as a client's `waitBeforeRetry`. Default: the clock's sleep. */
+  waitBeforeRetry?(ms: number, signal: AbortSignal): Promise<void>;
+  onRetry?(key: Key, error: unknown, failures: number, waitMs: number): void;
   random?: () => number;
 }
 
-export class WorkQueue {
-  readonly #options: WorkQueueOptions;
-  readonly #waiting = new Set<string>();
-  readonly #working = new Set<string>();
-  /** Added while worked on. */
-  readonly #dirty = new Set<string>();
+export class WorkQueue<Key = string> {
+  readonly #options: WorkQueueOptions<Key>;
+  readonly #queued = new Map<string, Key>();
+  readonly #active = new Set<string>();
+  /** Added while being reconciled. */
+  readonly #dirty = new Map<string, Key>();
   readonly #failures = new Map<string, number>();
-  readonly #appointments = new Map<string, { atMs: number; cancel: AbortController }>();
-  readonly #takeToken: () => number;
-  #outOfTokens = false;
+  readonly #delayed = new Map<string, { atMs: number; cancel: AbortController }>();
+  readonly #idOf: (key: Key) => string;
   #stop: () => void = () => {};
 
-  /** Resolves when the signal has fired and the passes under way have ended. */
+  /** Resolves when the signal has fired and the running reconciles have ended. */
   readonly stopped: Promise<void> = new Promise((resolve) => {
     this.#stop = resolve;
   });
 
-  constructor(options: WorkQueueOptions) {
+  constructor(options: WorkQueueOptions<Key>) {
     this.#options = options;
-    this.#takeToken = createBucket(options.rate, options.clock);
+    this.#idOf = options.idOf ?? String;
     if (options.signal.aborted) this.#drop();
     else options.signal.addEventListener('abort', () => this.#drop(), { once: true });
   }
 
-  /** Names that wait or are worked on, appointments included. */
+  /** Keys that are queued, delayed or being reconciled. */
   get size(): number {
-    return new Set([...this.#waiting, ...this.#working, ...this.#appointments.keys()]).size;
+    return new Set([...this.#queued.keys(), ...this.#active, ...this.#delayed.keys()]).size;
   }
 
-  add(key: string): void {
+  add(key: Key): void {
     if (this.#options.signal.aborted) return;
-    this.#appointments.get(key)?.cancel.abort();
-    this.#appointments.delete(key);
-    (this.#working.has(key) ? this.#dirty : this.#waiting).add(key);
+    const id = this.#idOf(key);
+    this.#delayed.get(id)?.cancel.abort();
+    this.#delayed.delete(id);
+    (this.#active.has(id) ? this.#dirty : this.#queued).set(id, key);
     this.#start();
   }
 
-  /** Not before `ms` from now. A name that already comes sooner stays as it is. */
-  addAfter(key: string, ms: number): void {
-    this.#appoint(key, ms, (until) => this.#options.clock.sleep(ms, until));
+  /** Not before `ms` from now. No effect on a key that is due sooner. */
+  addAfter(key: Key, ms: number): void {
+    this.#delay(key, ms, (until) => this.#options.clock.sleep(ms, until));
   }
 
-  #appoint(key: string, ms: number, wait: (until: AbortSignal) => Promise<void>): void {
+  #delay(key: Key, ms: number, wait: (until: AbortSignal) => Promise<void>): void {
     const { clock, signal } = this.#options;
+    const id = this.#idOf(key);
     const atMs = clock.monotonic() + ms;
-    const earlier = this.#appointments.get(key);
-    if (signal.aborted || this.#waiting.has(key) || (earlier && earlier.atMs <= atMs)) return;
+    const earlier = this.#delayed.get(id);
+    if (signal.aborted || this.#queued.has(id) || (earlier && earlier.atMs <= atMs)) return;
     earlier?.cancel.abort();
     const cancel = new AbortController();
-    this.#appointments.set(key, { atMs, cancel });
+    this.#delayed.set(id, { atMs, cancel });
     wait(cancel.signal).then(
       () => this.add(key),
       () => {},
@@ -89,84 +87,57 @@ export class WorkQueue {
 
   #start(): void {
     const { signal, workers = 1 } = this.#options;
-    while (!signal.aborted && !this.#outOfTokens && this.#working.size < workers && this.#waiting.size > 0) {
-      const waitMs = this.#takeToken();
-      if (waitMs > 0) {
-        this.#startAfter(waitMs);
-        return;
-      }
-      const key = this.#waiting.values().next().value!;
-      this.#waiting.delete(key);
-      this.#working.add(key);
-      void this.#pass(key);
+    for (const [id, key] of this.#queued) {
+      if (signal.aborted || this.#active.size >= workers) return;
+      this.#queued.delete(id);
+      this.#active.add(id);
+      void this.#reconcile(id, key);
     }
   }
 
-  #startAfter(ms: number): void {
-    this.#outOfTokens = true;
-    this.#options.clock.sleep(ms, this.#options.signal).then(
-      () => {
-        this.#outOfTokens = false;
-        this.#start();
-      },
-      () => {},
-    );
-  }
-
-  async #pass(key: string): Promise<void> {
-    const { work, signal } = this.#options;
-    let ending: Ending;
+  async #reconcile(id: string, key: Key): Promise<void> {
+    const { reconcile, signal } = this.#options;
+    let result: ReconcileResult;
     try {
-      ending = await work(key, signal);
+      result = await reconcile(key, signal);
     } catch (error) {
-      ending = { kind: 'retry', error };
+      result = { kind: 'retry', error };
     }
-    this.#working.delete(key);
+    this.#active.delete(id);
     if (signal.aborted) {
       this.#drop();
       return;
     }
-    this.#settle(key, ending);
-    if (this.#dirty.delete(key)) this.add(key);
+    this.#handle(id, key, result);
+    const dirty = this.#dirty.get(id);
+    if (dirty !== undefined) {
+      this.#dirty.delete(id);
+      this.add(dirty);
+    }
     this.#start();
   }
 
-  #settle(key: string, ending: Ending): void {
-    const { backoff = defaultBackoff, clock, random, onRetry, onGiveUp } = this.#options;
-    const { pause = (ms: number, until: AbortSignal) => clock.sleep(ms, until) } = this.#options;
-    if (ending.kind !== 'retry') this.#failures.delete(key);
-    if (ending.kind === 'again') this.addAfter(key, ending.afterMs);
-    if (ending.kind === 'give-up') onGiveUp?.(key, ending.error);
-    if (ending.kind !== 'retry') return;
-    const failures = (this.#failures.get(key) ?? 0) + 1;
-    this.#failures.set(key, failures);
+  #handle(id: string, key: Key, result: ReconcileResult): void {
+    if (result.kind !== 'retry') {
+      this.#failures.delete(id);
+      if (result.kind === 'requeue') this.addAfter(key, result.afterMs);
+      return;
+    }
+    const { backoff = defaultBackoff, clock, random, onRetry } = this.#options;
+    const { waitBeforeRetry = (ms: number, until: AbortSignal) => clock.sleep(ms, until) } = this.#options;
+    const failures = (this.#failures.get(id) ?? 0) + 1;
+    this.#failures.set(id, failures);
     const waitMs = backoffMs(failures, backoff, random);
-    onRetry?.(key, ending.error, failures, waitMs);
-    this.#appoint(key, waitMs, (until) => pause(waitMs, until));
+    onRetry?.(key, result.error, failures, waitMs);
+    this.#delay(key, waitMs, (until) => waitBeforeRetry(waitMs, until));
   }
 
   #drop(): void {
-    for (const { cancel } of this.#appointments.values()) cancel.abort();
-    this.#appointments.clear();
-    this.#waiting.clear();
-    if (this.#working.size === 0) this.#stop();
+    for (const { cancel } of this.#delayed.values()) cancel.abort();
+    this.#delayed.clear();
+    this.#queued.clear();
+    if (this.#active.size === 0) this.#stop();
   }
 }
 
 const defaultBackoff: Backoff = { initialMs: 100, maxMs: 30_000 };
-
-/** A token bucket: 0 takes one and lets it through, else the time until there is one. */
-function createBucket(rate: WorkQueueOptions['rate'], clock: Clock): () => number {
-  if (rate === undefined) return () => 0;
-  let tokens = rate.burst;
-  let atMs = clock.monotonic();
-  return () => {
-    const now = clock.monotonic();
-    tokens = Math.min(rate.burst, tokens + ((now - atMs) / 1000) * rate.perSecond);
-    atMs = now;
-    // A hair below one is one: rounding must not cost a second sleep.
-    if (tokens < 1 - 1e-9) return Math.ceil(((1 - tokens) / rate.perSecond) * 1000);
-    tokens -= 1;
-    return 0;
-  };
-}

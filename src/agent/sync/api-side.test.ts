@@ -8,14 +8,14 @@ import { ApiError } from '../../kube/api-error.js';
 import { createClient, type KubeClient } from '../../kube/client.js';
 import { connectionSource } from '../../kube/identity-source.js';
 import { nodes } from '../../kube/resource-type.js';
-import type { Ending } from '../../kube/work-queue.js';
+import type { ReconcileResult } from '../../kube/work-queue.js';
 import { createLog } from '../../log.js';
 import type { Reporter } from '../report/reporter.js';
 import { ApiSide } from './api-side.js';
 import type { Reference } from './reference.js';
 
 /** An ApiSide on a manual clock whose passes the test decides. */
-function setUp(server: string, pass: (client: KubeClient) => Promise<Ending>) {
+function setUp(server: string, pass: (client: KubeClient) => Promise<ReconcileResult>) {
   const clock = new ManualClock();
   const connection = { server, cluster: {}, user: {}, userName: '', namespace: '', contextName: '' };
   const client = createClient({ source: connectionSource({ connection, clock }), clock, userAgent: 'test' });

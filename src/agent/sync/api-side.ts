@@ -10,7 +10,7 @@ import { backoffMs } from '../../kube/backoff.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps, events, leases, nodes, pods } from '../../kube/resource-type.js';
 import { ConnectionError } from '../../kube/transport.js';
-import { type Ending, WorkQueue } from '../../kube/work-queue.js';
+import { type ReconcileResult, WorkQueue } from '../../kube/work-queue.js';
 import type { Log } from '../../log.js';
 import type { AgentParts } from '../agent-parts.js';
 import { type EventText, eventObject, refused } from '../report/events.js';
@@ -31,7 +31,7 @@ export interface Connected {
 export interface ApiSideOptions extends Connected {
   reporter: Reporter;
   /** One look at what should be so. Throws a Fault when the reference cannot be followed. */
-  pass(api: ApiSide): Promise<Ending>;
+  pass(api: ApiSide): Promise<ReconcileResult>;
   clock: Clock;
   log: Log;
   signal: AbortSignal;
@@ -49,7 +49,7 @@ const permissionRetryMs = (waitedMs: number) => Math.max(40, waitedMs / 4) * (0.
 export class ApiSide {
   readonly configMaps: ConfigMapWatch;
   readonly #options: ApiSideOptions;
-  readonly #queue: WorkQueue;
+  readonly #queue: WorkQueue<'sync' | 'status' | 'events'>;
   readonly #events: object[] = [];
   #serial = 0;
   #toldRefusal: string | undefined;
@@ -68,8 +68,8 @@ export class ApiSide {
       signal,
       workers: 3,
       backoff,
-      pause: (ms, until) => options.client.pause(ms, until),
-      work: (key) => this.#work(key as 'sync' | 'status' | 'events'),
+      waitBeforeRetry: (ms, until) => options.client.waitBeforeRetry(ms, until),
+      reconcile: (key) => this.#reconcile(key),
       // Told when it begins and when it lasts; what comes between says nothing new.
       onRetry: (key, error, failures, waitMs) =>
         log[failures === 1 ? 'info' : failures % 10 === 0 ? 'warn' : 'debug']('will be tried again', {
@@ -182,7 +182,7 @@ export class ApiSide {
     }
   }
 
-  async #work(key: 'sync' | 'status' | 'events'): Promise<Ending> {
+  async #reconcile(key: 'sync' | 'status' | 'events'): Promise<ReconcileResult> {
     const { signal } = this.#options;
     switch (key) {
       case 'sync':
@@ -194,7 +194,7 @@ export class ApiSide {
     }
   }
 
-  async #writeStatus(signal: AbortSignal): Promise<Ending> {
+  async #writeStatus(signal: AbortSignal): Promise<ReconcileResult> {
     const { reference, reporter } = this.#options;
     const { report } = reporter;
     if (report === undefined) return { kind: 'done' };
@@ -202,7 +202,7 @@ export class ApiSide {
     return { kind: 'done' };
   }
 
-  async #sync(): Promise<Ending> {
+  async #sync(): Promise<ReconcileResult> {
     const { pass, reporter, clock, log } = this.#options;
     try {
       const ending = await pass(this);
@@ -218,14 +218,14 @@ export class ApiSide {
       if (isDenied && this.#forbiddenSinceMs === undefined) log.info('waiting for permission', { error });
       this.#forbiddenSinceMs = isDenied ? (this.#forbiddenSinceMs ?? clock.monotonic()) : undefined;
       const waitedMs = clock.monotonic() - (this.#forbiddenSinceMs ?? Number.NEGATIVE_INFINITY);
-      if (waitedMs < permissionPatienceMs) return { kind: 'again', afterMs: permissionRetryMs(waitedMs) };
+      if (waitedMs < permissionPatienceMs) return { kind: 'requeue', afterMs: permissionRetryMs(waitedMs) };
       if (error instanceof Fault && !isSilence(error))
         reporter.update({ syncFault: error, observedGeneration: this.#generation });
       return { kind: 'retry', error };
     }
   }
 
-  async #sendEvents(signal: AbortSignal): Promise<Ending> {
+  async #sendEvents(signal: AbortSignal): Promise<ReconcileResult> {
     const { client, log } = this.#options;
     for (let event = this.#events[0]; event !== undefined; event = this.#events[0]) {
       try {

@@ -34,7 +34,7 @@ export interface ChosenReferenceOptions {
   /** Remembers across restarts that a NodeConfig was followed. */
   followed(): { read(): FollowedReference | undefined; write(record: FollowedReference): void; remove(): void };
   /** Waits before a retry, and until the server can be reached. */
-  pause(ms: number, signal: AbortSignal): Promise<void>;
+  waitBeforeRetry(ms: number, signal: AbortSignal): Promise<void>;
   clock: Clock;
   log: Log;
   /** While the Node is followed: NodeConfigs are asked for at most this often, on occasion. Default 60 s. */
@@ -111,13 +111,13 @@ export class ChosenReference implements Reference {
   }
 
   async #askPatiently(signal: AbortSignal): Promise<ReferenceKind | undefined> {
-    const { pause, log } = this.#options;
+    const { waitBeforeRetry, log } = this.#options;
     for (let failures = 1; !signal.aborted; failures++) {
       try {
         return await this.#ask(signal);
       } catch (error) {
         if (failures === 1) log.warn('cannot ask what the API serves, nothing changes meanwhile', { error });
-        await pause(backoffMs(failures, backoff), signal).catch(() => {});
+        await waitBeforeRetry(backoffMs(failures, backoff), signal).catch(() => {});
       }
     }
     return undefined;

@@ -5,8 +5,8 @@
 import type { Clock } from '../../clock.js';
 import { isForbidden } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
-import { follow } from '../../kube/follow.js';
 import { configMaps } from '../../kube/resource-type.js';
+import { watchLoop } from '../../kube/watch-loop.js';
 import type { Log } from '../../log.js';
 
 export interface ConfigMapWatchOptions {
@@ -74,7 +74,7 @@ export class ConfigMapWatch {
     const { client, clock, log, onChange } = this.#options;
     const forbidden = new AbortController();
     let forbiddenSinceMs: number | undefined;
-    await follow(client, {
+    await watchLoop(client, {
       type: configMaps,
       namespace,
       name,

@@ -73,8 +73,12 @@ export class NodeConnection {
       NodeConfig: new NodeConfigReference({ ...this.#options, client, name: nodeName, lookAtNode }),
     };
     const served = (signal: AbortSignal) => serves(client, nodeConfigs, { signal });
-    const { pause } = client;
-    return { client, nodeName, reference: new ChosenReference({ ...this.#options, references, served, pause }) };
+    const { waitBeforeRetry } = client;
+    return {
+      client,
+      nodeName,
+      reference: new ChosenReference({ ...this.#options, references, served, waitBeforeRetry }),
+    };
   }
 
   /** True when the client certificate is past its end; then a kubelet exits, whatever its config says. */

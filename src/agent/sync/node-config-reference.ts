@@ -15,8 +15,8 @@ import type { NodeConfigSource } from '../../api/node-config-source.js';
 import type { Clock } from '../../clock.js';
 import { ApiError, isNotFound } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
-import { follow } from '../../kube/follow.js';
 import { nodeConfigs } from '../../kube/resource-type.js';
+import { watchLoop } from '../../kube/watch-loop.js';
 import type { Log } from '../../log.js';
 import { boundedHeld, configCondition, type Report, statusCause, statusConfig } from '../report/report.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
@@ -49,7 +49,7 @@ export class NodeConfigReference implements Reference {
       if (first || !isDeepStrictEqual(ours(last?.status), ours(next?.status))) listener.onStatus();
       last = next;
     };
-    await follow<NodeConfig>(client, {
+    await watchLoop<NodeConfig>(client, {
       type: nodeConfigs,
       name,
       signal,

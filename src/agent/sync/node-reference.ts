@@ -16,8 +16,8 @@ import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
 import { ApiError, isNotFound } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
-import { follow } from '../../kube/follow.js';
 import { nodes } from '../../kube/resource-type.js';
+import { watchLoop } from '../../kube/watch-loop.js';
 import type { Log } from '../../log.js';
 import { boundedHeld, configOk, type Report, statusCause, statusConfig } from '../report/report.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
@@ -55,7 +55,7 @@ export class NodeReference implements Reference {
       if (first || !isDeepStrictEqual(ours(last), ours(node))) listener.onStatus();
       last = node;
     };
-    await follow<Node>(client, {
+    await watchLoop<Node>(client, {
       type: nodes,
       name,
       signal,

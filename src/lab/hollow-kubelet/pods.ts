@@ -6,8 +6,8 @@ import type { KubeObject } from '../../api/object.js';
 import { isConflict, isNotFound } from '../../kube/api-error.js';
 import { backoffMs } from '../../kube/backoff.js';
 import type { KubeClient } from '../../kube/client.js';
-import { follow } from '../../kube/follow.js';
 import { pods } from '../../kube/resource-type.js';
+import { watchLoop } from '../../kube/watch-loop.js';
 import type { Log } from '../../log.js';
 
 export interface PodOptions {
@@ -27,7 +27,7 @@ export async function finishPods({ client, node, log, signal }: PodOptions): Pro
     finishing.add(uid);
     void finish({ client, node, log, signal }, pod).finally(() => finishing.delete(uid));
   };
-  await follow<KubeObject>(client, {
+  await watchLoop<KubeObject>(client, {
     type: pods,
     fieldSelector: `spec.nodeName=${node}`,
     signal,

@@ -5,7 +5,7 @@
 import type { NodeConfig } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
 import type { KubeClient } from '../../kube/client.js';
-import { createMirror, keyOf } from '../../kube/mirror.js';
+import { createInformer, keyOf } from '../../kube/informer.js';
 import { leases, nodeConfigs, nodes } from '../../kube/resource-type.js';
 
 export interface Readiness {
@@ -33,21 +33,21 @@ export function followReadiness(client: KubeClient, { since, nodeConfig, signal 
   };
   // The first list arrives after these lines: a check always finds every mirror.
   const common = { signal, onFailure: () => {}, backoff: { initialMs: 50, maxMs: 1000 } };
-  const nodeMirror = createMirror<KubeObject>(client, { ...common, type: nodes, onKey: check });
+  const nodeInformer = createInformer<KubeObject>(client, { ...common, type: nodes, onKey: check });
   const onLease = (key: string) => check(key.slice(leaseNamespace.length + 1));
-  const leaseMirror = createMirror<KubeObject>(client, {
+  const leaseInformer = createInformer<KubeObject>(client, {
     ...common,
     type: leases,
     namespace: leaseNamespace,
     onKey: onLease,
   });
-  const reportMirror = nodeConfig
-    ? createMirror<NodeConfig>(client, { ...common, type: nodeConfigs, onKey: check })
-    : nodeMirror;
+  const reportInformer = nodeConfig
+    ? createInformer<NodeConfig>(client, { ...common, type: nodeConfigs, onKey: check })
+    : nodeInformer;
   const seen = (name: string): Seen => ({
-    node: nodeMirror.get(name),
-    lease: leaseMirror.get(keyOf(leaseNamed(name))),
-    reporter: reportMirror.get(name),
+    node: nodeInformer.get(name),
+    lease: leaseInformer.get(keyOf(leaseNamed(name))),
+    reporter: reportInformer.get(name),
   });
   return {
     ready: (name) =>

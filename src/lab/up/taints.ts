@@ -5,7 +5,7 @@
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
 import type { KubeClient } from '../../kube/client.js';
-import { createMirror } from '../../kube/mirror.js';
+import { createInformer } from '../../kube/informer.js';
 import { nodes } from '../../kube/resource-type.js';
 import { WorkQueue } from '../../kube/work-queue.js';
 
@@ -24,8 +24,8 @@ export function keepTaints(client: KubeClient, clock: Clock, signal: AbortSignal
     clock,
     signal,
     backoff,
-    async work(name) {
-      const node = mirror.get(name);
+    async reconcile(name) {
+      const node = informer.get(name);
       const wanted = node && taintsFor(node);
       if (node === undefined || wanted === undefined) return { kind: 'done' };
       const patch = [
@@ -37,7 +37,13 @@ export function keepTaints(client: KubeClient, clock: Clock, signal: AbortSignal
     },
   });
   const onFailure = () => {};
-  const mirror = createMirror(client, { type: nodes, signal, backoff, onFailure, onKey: (name) => queue.add(name) });
+  const informer = createInformer(client, {
+    type: nodes,
+    signal,
+    backoff,
+    onFailure,
+    onKey: (name) => queue.add(name),
+  });
 }
 
 /** Undefined when they are as they should be. Exported for its test. */

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { KubeObject } from '../src/api/object.js';
 import type { KubeClient } from '../src/kube/client.js';
-import { follow } from '../src/kube/follow.js';
-import { createMirror } from '../src/kube/mirror.js';
+import { createInformer } from '../src/kube/informer.js';
 import { configMaps } from '../src/kube/resource-type.js';
+import { watchLoop } from '../src/kube/watch-loop.js';
 import { startApiServer } from '../src/lab/apiserver/apiserver.js';
 import { clientFor } from './cluster-rig.js';
 
@@ -88,7 +88,7 @@ describe('a follower of the embedded server', () => {
     writeFileSync(broken, readFileSync(server.kubeconfig, 'utf8').replaceAll(String(server.port), String(line.port)));
 
     const keys = new Heard<string>();
-    const mirror = createMirror(clientFor(broken), {
+    const informer = createInformer(clientFor(broken), {
       type: configMaps,
       namespace,
       signal: stop.signal,
@@ -108,8 +108,8 @@ describe('a follower of the embedded server', () => {
     await admin.delete(configMaps, { namespace, name: 'c3' });
     const { items } = await admin.list<KubeObject & { data: { value: string } }>(configMaps, { namespace });
     const truth = Object.fromEntries(items.map(({ metadata, data }) => [`${namespace}/${metadata.name}`, data.value]));
-    const held = () => Object.fromEntries(Object.keys(truth).map((key) => [key, mirror.get(key)]));
-    const isSame = () => mirror.size === items.length && JSON.stringify(held()) === JSON.stringify(truth);
+    const held = () => Object.fromEntries(Object.keys(truth).map((key) => [key, informer.get(key)]));
+    const isSame = () => informer.size === items.length && JSON.stringify(held()) === JSON.stringify(truth);
     await keys.until(isSame);
     expect(items).toHaveLength(19);
     expect(line.cuts()).toBeGreaterThan(5);
@@ -128,7 +128,7 @@ describe('a follower of the embedded server', () => {
     await admin.create(configMaps, { namespace }, configMap('one', 'first'));
     const values = new Heard<string>();
     const say = (object: KubeObject) => values.hear((object.data as { value: string }).value);
-    void follow(clientFor(server.kubeconfig), {
+    void watchLoop(clientFor(server.kubeconfig), {
       type: configMaps,
       namespace,
       name: 'one',
@@ -181,7 +181,7 @@ describe('a follower of the embedded server', () => {
     const path = join(dir, 'kubeconfig');
     const port = String((gate.address() as AddressInfo).port);
     writeFileSync(path, readFileSync(server.kubeconfig, 'utf8').replaceAll(String(server.port), port));
-    void follow(clientFor(path), {
+    void watchLoop(clientFor(path), {
       type: configMaps,
       namespace,
       signal: stop.signal,

@@ -11,10 +11,10 @@ import {
 } from '../../test/scripted-server.js';
 import type { KubeObject } from '../api/object.js';
 import { createClient } from './client.js';
-import { type FollowOptions, follow } from './follow.js';
 import { connectionSource } from './identity-source.js';
-import { createMirror } from './mirror.js';
+import { createInformer } from './informer.js';
 import { configMaps, nodes } from './resource-type.js';
+import { type WatchLoopOptions, watchLoop } from './watch-loop.js';
 
 const node = (name: string, resourceVersion: string) => ({ kind: 'Node', metadata: { name, resourceVersion } });
 const line = (type: string, object: object) => `${JSON.stringify({ type, object })}\n`;
@@ -41,7 +41,7 @@ afterEach(async () => {
 
 async function setUp(
   answer: (asked: Asked, response: ServerResponse) => void,
-  options: Partial<FollowOptions<KubeObject>> = {},
+  options: Partial<WatchLoopOptions<KubeObject>> = {},
 ) {
   const clock = new ManualClock();
   const server = await startScriptedServer(answer);
@@ -53,7 +53,7 @@ async function setUp(
     heard.push(what);
     wake();
   };
-  const running = follow(client, {
+  const running = watchLoop(client, {
     type: nodes,
     signal: stop.signal,
     random: () => 0,
@@ -377,7 +377,7 @@ describe('mirror', () => {
     const again = new Promise<void>((resolve) => {
       wake = resolve;
     });
-    const mirror = createMirror(clientOf(server, clock), {
+    const informer = createInformer(clientOf(server, clock), {
       type: nodes,
       signal: stop.signal,
       keep: ({ metadata }) => metadata.resourceVersion,
@@ -387,11 +387,11 @@ describe('mirror', () => {
       },
       onFailure: () => {},
     });
-    await mirror.synced;
-    expect([...mirror.values()]).toEqual(['1', '2']);
+    await informer.synced;
+    expect([...informer.values()]).toEqual(['1', '2']);
     await again;
     await clock.advance(0);
     expect(keys).toEqual(['a', 'b', 'b', 'b', 'c', 'a']);
-    expect([mirror.get('a'), mirror.get('b'), mirror.get('c'), mirror.size]).toEqual([undefined, '2', '9', 2]);
+    expect([informer.get('a'), informer.get('b'), informer.get('c'), informer.size]).toEqual([undefined, '2', '9', 2]);
   });
 });

@@ -1,36 +1,36 @@
 /**
- * A local copy of a collection, kept up to date by follow. Tells only which object changed: names in queues, not events;
- * whoever is told looks here how it is now.
+ * An informer: a local cache of a collection, kept up to date by a watch loop. Its handler gets keys, not events: it reads
+ * the cache for the present state, so that missed, doubled and reordered events do not matter.
  */
 import type { KubeObject } from '../api/object.js';
 import type { KubeClient } from './client.js';
-import { type FollowOptions, follow } from './follow.js';
+import { type WatchLoopOptions, watchLoop } from './watch-loop.js';
 
-export interface Mirror<T> {
+export interface Informer<T> {
   get(key: string): T | undefined;
   values(): IterableIterator<T>;
   readonly size: number;
-  /** The first list is in. */
+  /** The first list is cached. */
   readonly synced: Promise<void>;
 }
 
-export interface MirrorOptions<T> extends Omit<FollowOptions<KubeObject>, 'onList' | 'onChange'> {
-  /** What to keep of an object; smaller is better with thousands of them. Default all of it but managedFields. */
+export interface InformerOptions<T> extends Omit<WatchLoopOptions<KubeObject>, 'onList' | 'onChange'> {
+  /** The part of an object to cache; smaller is better with thousands of them. Default: all but managedFields. */
   keep?(object: KubeObject): T;
-  /** `namespace/name`, or `name` without a namespace. Also called once for each object of a list, and for those gone since. */
+  /** `namespace/name`, or `name` without a namespace. Also called for each object of a list, and for those deleted since. */
   onKey(key: string): void;
 }
 
 /** Runs until the signal fires. */
-export function createMirror<T = KubeObject>(client: KubeClient, options: MirrorOptions<T>): Mirror<T> {
-  const { keep = withoutManagedFields as (object: KubeObject) => T, onKey, ...followOptions } = options;
+export function createInformer<T = KubeObject>(client: KubeClient, options: InformerOptions<T>): Informer<T> {
+  const { keep = withoutManagedFields as (object: KubeObject) => T, onKey, ...watchOptions } = options;
   const objects = new Map<string, T>();
   let listed: () => void;
   const synced = new Promise<void>((resolve) => {
     listed = resolve;
   });
-  void follow<KubeObject>(client, {
-    ...followOptions,
+  void watchLoop<KubeObject>(client, {
+    ...watchOptions,
     onList(present) {
       const gone = new Set(objects.keys());
       for (const object of present) {

@@ -1,17 +1,17 @@
 /**
- * A file that others replace while we run: certificates, tokens, kubeconfigs. It is read again when its inode, size or
- * time changed; behind a symlink that is the target's.
+ * The cached content of a file that others replace while we run: certificates, tokens, kubeconfigs. It is read again when
+ * its inode, size or times changed; of a symbolic link those of its target count.
  */
 import { readFileSync, statSync } from 'node:fs';
 
-export interface FollowedFile {
-  /** The present content. Throws what the file system says when it cannot be read. */
+export interface CachedFile {
+  /** The present content. Throws the error of the file system when it cannot be read. */
   read(): string;
   /** Differs whenever the content may differ; equal means unchanged. Absent files have a stamp too. */
   stamp(): string;
 }
 
-export function followFile(path: string): FollowedFile {
+export function cachedFile(path: string): CachedFile {
   let held: { stamp: string; content: string } | undefined;
   const stamp = () => {
     const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -20,7 +20,7 @@ export function followFile(path: string): FollowedFile {
   return {
     stamp,
     read() {
-      // Stamp first: a write in between makes the next read look again, never the other way round.
+      // Stamp first: after a write in between, the next call reads again.
       const now = stamp();
       if (held?.stamp !== now) held = { stamp: now, content: readFileSync(path, 'utf8') };
       return held.content;
