@@ -1,5 +1,6 @@
 /** Log lines: a constant message and fields, one line per fact, as text for people or JSON for machines. */
 
+import { withCauses } from './error-causes.js';
 import { shorten } from './shorten.js';
 import { oneLine } from './visible-text.js';
 
@@ -45,14 +46,8 @@ export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 const longestField = 4000;
 
 function plain(value: unknown): unknown {
-  const text = value instanceof Error ? messages(value) : value;
+  const text = value instanceof Error ? withCauses(value) : value;
   return typeof text === 'string' ? shorten(text, longestField) : text;
-}
-
-/** Of an error and all its causes, outermost first. */
-function messages({ message, cause }: Error): string {
-  if (cause === undefined) return message;
-  return `${message}: ${cause instanceof Error ? messages(cause) : String(cause)}`;
 }
 
 function asText(fields: Fields): string {

@@ -16,13 +16,13 @@ import { errorKind } from '../api/config-state.js';
 import { betaError, Fault } from '../api/faults.js';
 import { backoffMs } from '../kube/backoff.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
+import { rfc3339 } from '../time.js';
 import type { AgentParts } from './agent-parts.js';
 import { type Choice, choose, chooseOrWait, consider, failuresOf, isOutdated } from './choose.js';
 import { exitCode } from './drivers/host.js';
 import { Pause } from './pause.js';
 import { announce } from './report/announce.js';
 import * as events from './report/events.js';
-import { apiTime } from './report/report.js';
 import { takeRequest } from './requests.js';
 import { Run } from './run.js';
 import { describe, type SourceOrLocal, sameSource } from './source.js';
@@ -207,7 +207,7 @@ export class Agent {
   #delay(isNew: boolean): number {
     const { clock, counters, log, reporter } = this.#parts;
     const waitMs = isNew && !this.#hasFailedTrial ? this.#limit.waitMs() : 0;
-    const until = waitMs > 0 ? apiTime(clock.now() + waitMs + 999) : undefined;
+    const until = waitMs > 0 ? rfc3339(clock.now() + waitMs + 999) : undefined;
     if (until !== undefined) {
       counters.delayedChanges++;
       log.warn('config keeps changing, kubelet restart delayed', { until });

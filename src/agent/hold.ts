@@ -1,5 +1,5 @@
 /** A node that is held follows no new assignment until it is released; what runs goes on, and a rollback still happens. */
-import { isObject } from './state/json-record.js';
+import { isObject } from '../json.js';
 
 export interface Hold {
   since: string;

@@ -3,10 +3,10 @@
  * by SIGHUP; where none runs, the records are changed directly, under the lock.
  */
 import type { Clock } from '../clock.js';
+import { isObject } from '../json.js';
 import type { Log } from '../log.js';
+import { rfc3339 } from '../time.js';
 import { type Hold, isText } from './hold.js';
-import { apiTime } from './report/report.js';
-import { isObject } from './state/json-record.js';
 import type { Memory } from './state/memory.js';
 import { assign, forgetFailures, sourceOf } from './transitions.js';
 
@@ -43,7 +43,7 @@ export function obey(memory: Memory, request: Request, now: Date): void {
 }
 
 function hold({ who }: { who?: string }, why: string, now: Date): Hold {
-  return { since: apiTime(now.getTime()), why, ...(who && { who }) };
+  return { since: rfc3339(now.getTime()), why, ...(who && { who }) };
 }
 
 /** Does what waits in the file, and takes the file away: that is the answer. */

@@ -1,4 +1,5 @@
 /** JSON merge patch (RFC 7386): objects merge, null removes, everything else replaces. Hostile keys stay plain keys. */
+import { isObject } from '../json.js';
 
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
@@ -9,8 +10,4 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
   }
   // fromEntries defines properties, where assigning to __proto__ would change the prototype.
   return Object.fromEntries(merged);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

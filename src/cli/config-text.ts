@@ -11,6 +11,7 @@ import type { KubeletConfig, Minor } from '../config/model.js';
 import { sameValue } from '../config/same-value.js';
 import { type StructShape, shapeOf } from '../config/shape.js';
 import type { Value } from '../go/yaml/value.js';
+import { isObject } from '../json.js';
 import { asYaml } from './yaml-text.js';
 
 const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
@@ -25,8 +26,8 @@ export interface RunningConfig {
 /** From the answer of `/configz`. Throws when it is none. */
 export function readConfigz(answer: string, minor: Minor): RunningConfig {
   const parsed = exactly(readDocument(answer).value);
-  const said = isStruct(parsed) ? parsed.kubeletconfig : undefined;
-  if (!isStruct(said)) throw new Error('the answer of /configz has no kubeletconfig in it');
+  const said = isObject(parsed) ? parsed.kubeletconfig : undefined;
+  if (!isObject(said)) throw new Error('the answer of /configz has no kubeletconfig in it');
   const document: KubeletConfig = { ...header, ...said, ...header };
   const decoded = decode(asYaml(document), { minor, strict: false }).config;
   const read = setDefaults(decoded, minor);
@@ -40,7 +41,7 @@ export function readConfigz(answer: string, minor: Minor): RunningConfig {
 export function readWritten(text: string, minor: Minor): KubeletConfig {
   const { config, isAlpha } = decode(text, { minor, strict: false });
   const parsed = exactly(readDocument(text, minor).value);
-  const written = isAlpha || !isStruct(parsed) ? config : parsed;
+  const written = isAlpha || !isObject(parsed) ? config : parsed;
   return inOrder({ ...header, ...written, ...header }, shapeOf(minor));
 }
 
@@ -88,7 +89,7 @@ function compare(said: KubeletConfig, read: KubeletConfig, shape: StructShape, p
 function put(document: KubeletConfig, path: string[], value: unknown): void {
   let parent = document;
   for (const part of path.slice(0, -1)) {
-    if (!isStruct(parent[part])) parent[part] = {};
+    if (!isObject(parent[part])) parent[part] = {};
     parent = parent[part] as KubeletConfig;
   }
   parent[path.at(-1)!] = value;
@@ -99,6 +100,3 @@ function inOrder(document: KubeletConfig, { fields }: StructShape): KubeletConfi
   const known = [...Object.keys(header), ...fields.keys()].filter((name) => Object.hasOwn(document, name));
   return Object.fromEntries([...new Set([...known, ...Object.keys(document)])].map((name) => [name, document[name]]));
 }
-
-const isStruct = (value: unknown): value is KubeletConfig =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -2,6 +2,7 @@
  * kubectl's JSONPath templates: `{range .items[*]}{.metadata.name}{"\t"}{.status.state}{"\n"}{end}`. Fields, quoted keys,
  * indexes, slices, unions, wildcards, `..`, filters `[?(@.a=="b")]`; text outside braces is printed as it is.
  */
+import { isObject } from '../json.js';
 import { oneLine } from '../visible-text.js';
 
 export class JsonPathError extends Error {
@@ -98,9 +99,6 @@ function take(step: Step, value: unknown, root: unknown): unknown[] {
       return children(value).filter((item) => holds(step, item, root));
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const children = (value: unknown): unknown[] =>
   Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [];
 

@@ -2,10 +2,13 @@
  * Fills a config from a document as Go's JSON decoder fills a struct. A wrong type is noted and decoding goes on; a
  * value that reads itself (duration, quantity, time) ends it. The kubelet reports that end, else the first note; we keep all.
  */
+
 import { DurationError, formatDuration, parseDuration } from '../go/duration.js';
 import { canonicalQuantity, quantityProblem, quantityRule } from '../go/quantity.js';
 import { goQuote } from '../go/quote.js';
 import type { Entry, Value } from '../go/yaml/value.js';
+import { isObject } from '../json.js';
+import { rfc3339 } from '../time.js';
 import { setOwn } from './copy.js';
 import { childPath, type Finding, type KubeletConfig, type Minor, type Position } from './model.js';
 import type { ScalarShape, Shape, StructShape } from './shape.js';
@@ -185,8 +188,8 @@ class FieldDecoder {
     if (value.kind !== 'string')
       return this.end(`json: cannot unmarshal ${jsonKind(value)} into ${this.target(shape)}`, path, value.at);
     const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[-+]\d\d:\d\d)$/.test(value.value);
-    if (isTime && !Number.isNaN(Date.parse(value.value)))
-      return new Date(value.value).toISOString().replace(/\.\d+Z$/, 'Z');
+    const ms = isTime ? Date.parse(value.value) : Number.NaN;
+    if (!Number.isNaN(ms)) return rfc3339(ms);
     const layout = '2006-01-02T15:04:05Z07:00';
     return this.end(`parsing time "${value.value}" as "${layout}": cannot parse it`, path, value.at);
   }
@@ -221,7 +224,7 @@ function isContainer(value: Value): boolean {
 }
 
 function asRecord(value: unknown): KubeletConfig {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as KubeletConfig) : {};
+  return isObject(value) ? value : {};
 }
 
 function readNumber(text: string, type: ScalarShape['type']): number | bigint | undefined {

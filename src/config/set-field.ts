@@ -2,6 +2,7 @@
  * `maxPods=150`, `evictionHard.memory.available=200Mi`, `clusterDNS=10.0.0.10,10.0.0.11`, `maxPods-`: one field and its
  * new value as a person types it, read by the field's type. Pure.
  */
+import { isObject } from '../json.js';
 import { setOwn } from './copy.js';
 import { fieldsOf } from './fields.js';
 import { type KubeletConfig, knownMinor, type Minor } from './model.js';
@@ -48,7 +49,7 @@ export function withSetting(document: KubeletConfig, { path, value }: FieldSetti
     return changed;
   }
   const child = Object.hasOwn(document, name) ? document[name] : undefined;
-  const inner = typeof child === 'object' && child !== null && !Array.isArray(child) ? (child as KubeletConfig) : {};
+  const inner = isObject(child) ? child : {};
   if (value !== undefined || Object.keys(inner).length > 0)
     setOwn(changed, name, withSetting(inner, { path: rest, value }));
   return changed;
@@ -146,8 +147,6 @@ function readStruct(text: string, shape: StructShape): unknown {
   if (text.startsWith('{')) return asJson(text, isObject, 'a JSON object');
   throw new Error(`set one of its fields (${[...shape.fields.keys()].join(', ')}), or all of it as a JSON object`);
 }
-
-const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function asJson(text: string, fits: (value: unknown) => boolean, what: string): unknown {
   let value: unknown;

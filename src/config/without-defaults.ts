@@ -2,6 +2,7 @@
  * A config without what the kubelet of that minor would fill in anyway, so that later defaults are not held back by values
  * that nobody chose. It means what the argument means; fields that we do not know stay.
  */
+import { isObject } from '../json.js';
 import { decode } from './decode.js';
 import { setDefaults } from './defaults.js';
 import { diff } from './diff.js';
@@ -38,6 +39,3 @@ function unlike(config: KubeletConfig, defaults: KubeletConfig, shape: StructSha
   }
   return kept;
 }
-
-const isObject = (value: unknown): value is KubeletConfig =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

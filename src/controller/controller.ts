@@ -7,6 +7,7 @@
  *
  * It only ever grants what it may read itself, holds neither `escalate` nor `bind`, and deletes nothing but its own binding.
  */
+
 import { setMaxListeners } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { type NodeConfig, withConditions } from '../api/node-config.js';
@@ -17,6 +18,7 @@ import { serves } from '../kube/discovery.js';
 import { clusterRoleBindings, clusterRoles, nodeConfigs, roleBindings, roles } from '../kube/resource-type.js';
 import { type ReconcileResult, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
+import { rfc3339 } from '../time.js';
 import { type ClusterView, followCluster } from './cluster-view.js';
 import { boundNodes, grantBinding, grantedConfigMap, grantName, grantRole } from './grant-objects.js';
 import { configMapKey, type GrantFacts, grantedCondition, namedBy, nodeGraceMs, nodesToGrant } from './grants.js';
@@ -210,7 +212,7 @@ class Controller {
   }
 
   #conditions(object: NodeConfig): NodeConfig['status'] & object {
-    const now = new Date(this.#options.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+    const now = rfc3339(this.#options.clock.now());
     const wanted = [
       grantedCondition(object, this.#facts),
       ...(this.#guards === undefined ? [] : [guardedCondition(this.#guards)]),

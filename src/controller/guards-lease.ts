@@ -1,9 +1,11 @@
 /** The Lease that shows when the controller last checked the guards; see `guardsLease`. */
+
 import { configNamespace, guardsLease } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
 import { isAlreadyExists, isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { leases } from '../kube/resource-type.js';
+import { rfc3339Micro } from '../time.js';
 
 /** Three checks may fail before it runs out. */
 export const guardsCheckedEveryMs = 60_000;
@@ -11,7 +13,7 @@ const durationSeconds = (3 * guardsCheckedEveryMs) / 1000;
 
 export async function renewGuardsLease(client: KubeClient, signal: AbortSignal): Promise<void> {
   const place = { namespace: configNamespace, name: guardsLease };
-  const renewTime = new Date(client.clock.now()).toISOString().replace('Z', '000Z');
+  const renewTime = rfc3339Micro(client.clock.now());
   const spec = { holderIdentity: 'relet-controller', leaseDurationSeconds: durationSeconds, renewTime };
   const present = await client.get<KubeObject>(leases, place, { signal }).catch((error: unknown) => {
     if (isNotFound(error)) return undefined;

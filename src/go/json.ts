@@ -2,6 +2,7 @@
  * JSON as Go reads it: its words for what is no JSON, and which keys stand twice. JSON.parse does the work; the slow reader
  * here runs only for documents that are broken or may hold a key twice.
  */
+import { isObject } from '../json.js';
 import { goQuote } from './quote.js';
 
 /** The text is no JSON; the message is Go's. */
@@ -201,10 +202,6 @@ function merged(first: unknown, second: unknown): unknown {
   const entries = new Map(Object.entries(first));
   for (const [key, value] of Object.entries(second)) entries.set(key, merged(entries.get(key), value));
   return Object.fromEntries(entries);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function quoteChar(char: string): string {

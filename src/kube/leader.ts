@@ -8,9 +8,11 @@
  * The holder's silence is measured with our own clock from the moment we saw its last renewal: clocks need not agree. A
  * leader stops its work before anybody else may begin: `renewMs` is well below `durationMs`.
  */
+
 import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
+import { rfc3339Micro } from '../time.js';
 import { isAlreadyExists, isConflict, isNotFound } from './api-error.js';
 import type { KubeClient } from './client.js';
 import { leases } from './resource-type.js';
@@ -155,8 +157,7 @@ class Election {
     return { signal, timeoutMs: renewMs / 2 };
   }
 
-  /** A MicroTime. */
   #now(): string {
-    return new Date(this.#options.clock.now()).toISOString().replace('Z', '000Z');
+    return rfc3339Micro(this.#options.clock.now());
   }
 }

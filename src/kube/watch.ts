@@ -1,6 +1,8 @@
 /** One watch request: its events as they come. Ends when the server closes it; throws when a line makes no sense. */
+
 import type { IncomingMessage } from 'node:http';
 import type { KubeObject } from '../api/object.js';
+import { isObject } from '../json.js';
 import { isStatus, statusError } from './api-error.js';
 import type { KubeClient } from './client.js';
 import { type ResourceType, resourcePath } from './resource-type.js';
@@ -146,9 +148,7 @@ function parseEvent<T>(line: string, what: string): WatchEvent<T> {
   const { type, object } = event ?? {};
   if (type === 'ERROR' && isStatus(object)) throw statusError(object, what);
   const known = type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' || type === 'BOOKMARK';
-  if (!known || !isRecord(object) || !isRecord(object.metadata))
+  if (!known || !isObject(object) || !isObject(object.metadata))
     throw new MalformedEventError(`${what}: no event: ${JSON.stringify(line.slice(0, 200))}`);
   return { type, object: object as T };
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

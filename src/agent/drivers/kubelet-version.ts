@@ -1,6 +1,7 @@
 /** The kubelet's version, asked of the binary itself, and asked again only when the file changes: it takes some 50 ms. */
 
-import { isObject, type JsonRecord } from '../state/json-record.js';
+import { isObject } from '../../json.js';
+import type { JsonRecord } from '../state/json-record.js';
 import type { Host } from './host.js';
 
 /** Which file answered, and what. */

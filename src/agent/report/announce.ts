@@ -10,14 +10,16 @@
  *   crashed, on trial               last     last: the trial counts, and nothing is decided
  *   crashed, else                   last     that it crashes
  */
+
 import { Fault } from '../../api/faults.js';
 import type { TrialState } from '../../api/node-config.js';
+import { rfc3339 } from '../../time.js';
 import type { AgentParts } from '../agent-parts.js';
 import type { Choice } from '../choose.js';
 import type { Run } from '../run.js';
 import { type SourceOrLocal, sameSource } from '../source.js';
 import { sourceOf } from '../transitions.js';
-import { apiTime, type Report } from './report.js';
+import type { Report } from './report.js';
 
 type Parts = Pick<AgentParts, 'memory' | 'reporter' | 'clock' | 'options'>;
 
@@ -69,7 +71,7 @@ function trialState({ clock, options }: Parts, { trial, onTrial, healthy }: Run)
   // A last known good is not on trial; crashes that count against it are shown all the same.
   if (trial === undefined || (!onTrial && trial.deaths === 0)) return undefined;
   const remainingMs = Math.max(0, options.trial.durationMs - trial.healthyMs);
-  const endsAt = apiTime(clock.now() + remainingMs);
+  const endsAt = rfc3339(clock.now() + remainingMs);
   const state = { deaths: trial.deaths, healthySeconds: Math.floor(trial.healthyMs / 1000) };
   return { ...state, ...(healthy && onTrial && { endsAt }) };
 }

@@ -1,5 +1,7 @@
 /** Events about the Node: what upstream told (a changed config), and what it kept silent (refusal, rollback, graduation). */
+
 import { shorten } from '../../shorten.js';
+import { rfc3339 } from '../../time.js';
 import { apiPath, type SourceOrLocal } from '../source.js';
 
 export interface EventText {
@@ -35,7 +37,7 @@ const longestMessage = 1024;
 
 /** As the kubelet itself writes one: in namespace default, with the node's name for its uid. */
 export function eventObject(node: string, { type, reason, message }: EventText, nowMs: number, serial: number): object {
-  const time = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  const time = rfc3339(nowMs);
   // Unique among the events of a node: time in nanoseconds, the last digits a serial number.
   const unique = (BigInt(Math.trunc(nowMs)) * 1_000_000n + BigInt(serial % 1_000_000)).toString(16);
   return {

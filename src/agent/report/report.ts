@@ -4,6 +4,7 @@ import { faultReasons, okReasons } from '../../api/condition-reasons.js';
 import { alphaReason, betaError, type Fault } from '../../api/faults.js';
 import type { HeldState, TrialState } from '../../api/node-config.js';
 import type { NodeConfigStatus } from '../../api/node-config-source.js';
+import { causesOf } from '../../error-causes.js';
 import { shorten } from '../../shorten.js';
 import { asNodeConfigSource, type SourceOrLocal, sameSource } from '../source.js';
 
@@ -31,9 +32,6 @@ export interface Report {
   initConfig: boolean;
 }
 
-/** As the API writes times: whole seconds, in UTC. */
-export const apiTime = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
-
 export interface ConditionText {
   status: 'True' | 'False';
   reason: string;
@@ -56,17 +54,7 @@ const longestCause = 2000;
 /** Why, in detail, for the error of statusConfig. */
 export function statusCause({ syncFault, fault }: Report): string | undefined {
   const error = syncFault ?? fault;
-  return error && (shorten(causeOf(error), longestCause) || undefined);
-}
-
-/** The messages of all causes, outermost first. */
-export function causeOf(fault: Error): string {
-  const messages: string[] = [];
-  for (let cause = fault.cause; cause !== undefined && messages.length < 10; ) {
-    messages.push(cause instanceof Error ? cause.message : String(cause));
-    cause = cause instanceof Error ? cause.cause : undefined;
-  }
-  return messages.join(': ');
+  return error && (shorten(causesOf(error), longestCause) || undefined);
 }
 
 export function configOk(report: Report): ConditionText {

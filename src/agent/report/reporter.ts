@@ -2,13 +2,15 @@
  * Keeps the newest report, says each new error once in the log with its cause, and keeps a copy on disk. Whoever writes
  * it to the API takes the newest when the API is there; a report never fails a pass.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { betaError, type Fault } from '../../api/faults.js';
 import type { Clock } from '../../clock.js';
+import { causesOf } from '../../error-causes.js';
 import type { Log } from '../../log.js';
 import { describe, exactSource } from '../source.js';
 import type { Memory } from '../state/memory.js';
-import { causeOf, configOk, type Report, statusConfig } from './report.js';
+import { configOk, type Report, statusConfig } from './report.js';
 
 export interface ReporterOptions {
   memory: Memory;
@@ -79,14 +81,14 @@ export class Reporter {
 
   /** People are told to search the log for the words in the status; the cause stands beside them. */
   #say(slot: 'fault' | 'syncFault', fault: Fault | undefined, report: Report): void {
-    const words = fault && `${betaError(fault)}\n${causeOf(fault)}`;
+    const words = fault && `${betaError(fault)}\n${causesOf(fault)}`;
     if (words === this.#said.get(slot)) return;
     if (fault === undefined) {
       this.#said.delete(slot);
       return;
     }
     this.#said.set(slot, words!);
-    this.#options.log.error(betaError(fault), { config: describe(report.assigned), cause: causeOf(fault) });
+    this.#options.log.error(betaError(fault), { config: describe(report.assigned), cause: causesOf(fault) });
   }
 
   /** The same for the condition. Not as fields: their quotes would be escaped, and the words not found. */
@@ -95,7 +97,7 @@ export class Reporter {
     const error = report.syncFault ?? report.fault;
     const words = status === 'False' ? `${message}, ${reason}` : '';
     if (words !== '' && words !== this.#saidCondition)
-      this.#options.log.error(`ConfigOK is False: ${words}`, { cause: error && causeOf(error) });
+      this.#options.log.error(`ConfigOK is False: ${words}`, { cause: error && causesOf(error) });
     this.#saidCondition = words;
   }
 
@@ -120,7 +122,7 @@ export class Reporter {
         kubeletVersion: this.kubeletVersion,
         at: this.#at,
         ...(reportedAt && { reportedAt }),
-        ...(error && { cause: causeOf(error) }),
+        ...(error && { cause: causesOf(error) }),
         warnings: this.#report.warnings,
       });
     } catch (cause) {

@@ -5,9 +5,10 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { createDir, type Files, removeTree, temporaryPrefix } from '../../atomic-file.js';
+import { isObject } from '../../json.js';
 import { describe, type ExactSource } from '../source.js';
 import { checkFileKey } from './file-key.js';
-import { isObject, type JsonRecord } from './json-record.js';
+import type { JsonRecord } from './json-record.js';
 
 /** What was downloaded: the files, and what the ConfigMap says beside its data that judging needs at every boot. */
 export interface Payload {

@@ -4,8 +4,8 @@
  * pid. A crash between the two leaves the token to search for.
  */
 
+import { isObject } from '../../json.js';
 import { type ExactSource, isExactSource } from '../source.js';
-import { isObject } from './json-record.js';
 
 export interface ProcessIdentity {
   pid: number;

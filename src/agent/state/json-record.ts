@@ -73,7 +73,3 @@ export class JsonRecord<T> {
     }
   }
 }
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

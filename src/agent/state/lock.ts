@@ -4,9 +4,9 @@
  * other finds that out before it starts a kubelet.
  */
 import { type Files, isDiskTrouble, isMissing, NotAFile, replaceFile } from '../../atomic-file.js';
+import { isObject } from '../../json.js';
 import type { Host } from '../drivers/host.js';
 import { isProcessIdentity, type ProcessIdentity } from './child-record.js';
-import { isObject } from './json-record.js';
 
 export interface Lock {
   /** Throws Locked when another relet took it meanwhile. */

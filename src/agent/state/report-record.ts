@@ -1,6 +1,6 @@
 /** The last report, kept on disk for `relet node status`: what runs and why, when nobody else can be asked. */
 import type { NodeConfigStatus } from '../../api/node-config-source.js';
-import { isObject } from './json-record.js';
+import { isObject } from '../../json.js';
 
 export interface ReportRecord extends NodeConfigStatus {
   node: string;

@@ -3,8 +3,8 @@
  * same config is not tried again until one of them, the assignment, or what the failure depended on changes.
  */
 import { type FaultReason, faults } from '../../api/faults.js';
+import { isObject } from '../../json.js';
 import { sha256 } from './checkpoints.js';
-import { isObject } from './json-record.js';
 
 export type Verdict =
   /** It was judged with all questions, and may be started. `failures` is how often it failed before. */

@@ -5,6 +5,7 @@
 import { errorKind } from '../../api/config-state.js';
 import { betaError, Fault } from '../../api/faults.js';
 import type { Clock } from '../../clock.js';
+import { causesOf } from '../../error-causes.js';
 import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../../kube/api-error.js';
 import { backoffMs } from '../../kube/backoff.js';
 import type { KubeClient } from '../../kube/client.js';
@@ -14,7 +15,6 @@ import { type ReconcileResult, WorkQueue } from '../../kube/work-queue.js';
 import type { Log } from '../../log.js';
 import type { AgentParts } from '../agent-parts.js';
 import { type EventText, eventObject, refused } from '../report/events.js';
-import { causeOf } from '../report/report.js';
 import type { Reporter } from '../report/reporter.js';
 import { isReady, type NodeView } from '../trial/health.js';
 import { ConfigMapWatch } from './config-map-watch.js';
@@ -116,7 +116,7 @@ export class ApiSide {
   #tellRefusal(): void {
     const { assigned, fault } = this.#options.reporter.report ?? {};
     const error = fault && betaError(fault);
-    const refusal = fault && errorKind(error!) === 'refused' ? refused(assigned, error!, causeOf(fault)) : undefined;
+    const refusal = fault && errorKind(error!) === 'refused' ? refused(assigned, error!, causesOf(fault)) : undefined;
     if (refusal && refusal.message !== this.#toldRefusal) this.tell(refusal);
     this.#toldRefusal = refusal?.message;
   }

@@ -10,11 +10,11 @@
  */
 import { Fault } from '../../api/faults.js';
 import type { Clock } from '../../clock.js';
+import { isObject } from '../../json.js';
 import { ApiError } from '../../kube/api-error.js';
 import { backoffMs } from '../../kube/backoff.js';
 import type { Log } from '../../log.js';
 import type { Report } from '../report/report.js';
-import { isObject } from '../state/json-record.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
 
 export type ReferenceKind = 'Node' | 'NodeConfig';

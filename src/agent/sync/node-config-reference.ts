@@ -1,4 +1,5 @@
 /** The reference where API servers keep none in Nodes: NodeConfig.spec.configSource, reported in NodeConfig.status. */
+
 import { isDeepStrictEqual } from 'node:util';
 import { trialReasons } from '../../api/condition-reasons.js';
 import { Fault } from '../../api/faults.js';
@@ -18,6 +19,7 @@ import type { KubeClient } from '../../kube/client.js';
 import { nodeConfigs } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch-loop.js';
 import type { Log } from '../../log.js';
+import { rfc3339 } from '../../time.js';
 import { boundedHeld, configCondition, type Report, statusCause, statusConfig } from '../report/report.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
 import { targetOf } from './resolve.js';
@@ -114,7 +116,7 @@ export function nextStatus(
   report: Report,
   { now, version }: { now: Date; version: string },
 ): NodeConfigObjectStatus {
-  const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
+  const time = rfc3339(now.getTime());
   const config = statusConfig(report);
   const changes = withChange(present, config, time);
   const cause = statusCause(report);

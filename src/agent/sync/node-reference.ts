@@ -1,4 +1,5 @@
 /** The reference as Kubernetes had it: Node.spec.configSource, reported in Node.status. */
+
 import { isDeepStrictEqual } from 'node:util';
 import { Fault } from '../../api/faults.js';
 import {
@@ -19,6 +20,7 @@ import type { KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch-loop.js';
 import type { Log } from '../../log.js';
+import { rfc3339 } from '../../time.js';
 import { boundedHeld, configOk, type Report, statusCause, statusConfig } from '../report/report.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
 import { targetOf } from './resolve.js';
@@ -112,7 +114,7 @@ export function statusPatch(
     present?.status === text.status && present.reason === text.reason && present.message === text.message;
   const annotations = toldBeside(node, report, version);
   if (sameText && isDeepStrictEqual(node.status?.config, wanted) && annotations === undefined) return undefined;
-  const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
+  const time = rfc3339(now.getTime());
   const condition: NodeCondition = {
     type: 'ConfigOK',
     ...text,

@@ -8,7 +8,7 @@
  *    └──── died by itself too often, or not healthy before the deadline ──► failed (rolled back, remembered)
  */
 import type { FaultReason } from '../../api/faults.js';
-import { isObject } from '../state/json-record.js';
+import { isObject } from '../../json.js';
 
 export interface Trial {
   /** Bytes, kubelet version and flags; another key is another trial. */

@@ -3,6 +3,7 @@
  * that kubelet version, the kubelet binary itself (its word beats ours), the guards and the field policy, the forecast.
  * The questions stand in judge/.
  */
+
 import { check } from '../../config/check.js';
 import { decode } from '../../config/decode.js';
 import { fieldsOf } from '../../config/fields.js';
@@ -17,6 +18,7 @@ import {
   newestMinor,
   parseMinor,
 } from '../../config/model.js';
+import { withCauses } from '../../error-causes.js';
 import { type DividedCommandLine, kubeletArgs } from '../flags.js';
 import { type FieldPolicy, type Objection, objections } from './field-policy.js';
 import { cutOffs, type NodeFacts } from './guards.js';
@@ -81,7 +83,7 @@ class Case {
     } catch (error) {
       // The local config has no other way to run; a dynamic one gives way to what ran before.
       if (this.#candidate.checkpoint === undefined) throw error;
-      return this.#refuse('internal', [messages(error)]);
+      return this.#refuse('internal', [withCauses(error)]);
     }
     const theirs = await (early ?? this.#ask(configFile, document?.isAlpha ?? false));
     if (theirs.kind === 'refused') return this.#refuse(faultOf(theirs), [theirs.message]);
@@ -252,9 +254,4 @@ function servingPort(effective: KubeletConfig): { host: string; port: number } |
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;
-}
-
-function messages(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause === undefined ? error.message : `${error.message}: ${messages(error.cause)}`;
 }

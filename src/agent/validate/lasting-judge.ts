@@ -2,8 +2,10 @@
  * Remembers on disk what was accepted and on what grounds, so that the boot of a node at rest, and a change back to a
  * config that is known, need no judging. The judge, with all it knows of every kubelet, is loaded only for what is new.
  */
+
+import { isObject } from '../../json.js';
 import { sha256 } from '../state/checkpoints.js';
-import { isObject, type JsonRecord } from '../state/json-record.js';
+import type { JsonRecord } from '../state/json-record.js';
 import type { Accepted, Candidate, Judge } from './judging.js';
 
 /** Question → answer; the newest last. Only what was accepted is kept: a refusal is worth a second look. */

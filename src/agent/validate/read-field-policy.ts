@@ -1,6 +1,8 @@
 /** Reads a field policy file. Every mistake is an error with its place: a policy that is only partly read would not protect the node. */
+
 import { fieldAt } from '../../config/fields.js';
 import { readPlain } from '../../config/plain-document.js';
+import { isObject } from '../../json.js';
 import type { FieldPolicy } from './field-policy.js';
 
 const apiVersion = 'relet.dev/v1alpha1';
@@ -11,7 +13,7 @@ export function readFieldPolicy(text: string, file: string): FieldPolicy {
   const fail = (place: string, reason: string): never => {
     throw new Error(`field policy ${file}: ${place}: ${reason} (docs/field-policy.md shows the format)`);
   };
-  if (!isRecord(document)) return fail('document', 'must be a mapping');
+  if (!isObject(document)) return fail('document', 'must be a mapping');
   if (document.apiVersion !== apiVersion) fail('apiVersion', `must be ${apiVersion}`);
   if (document.kind !== kind) fail('kind', `must be ${kind}`);
   const policy: FieldPolicy = {};
@@ -62,11 +64,11 @@ function fieldList(place: string, value: unknown, fail: Fail): string[] {
 }
 
 function boundsOf(value: unknown, fail: Fail): NonNullable<FieldPolicy['bounds']> {
-  if (!isRecord(value)) return fail('bounds', 'must map field names to {min, max}');
+  if (!isObject(value)) return fail('bounds', 'must map field names to {min, max}');
   for (const [field, bound] of Object.entries(value)) {
     const place = `bounds.${field}`;
     if (!isField(field)) fail(place, 'is no field of KubeletConfiguration');
-    if (!isRecord(bound) || Object.keys(bound).some((key) => key !== 'min' && key !== 'max'))
+    if (!isObject(bound) || Object.keys(bound).some((key) => key !== 'min' && key !== 'max'))
       fail(place, 'must be {min, max}');
     for (const [key, limit] of Object.entries(bound as object))
       if (typeof limit !== 'number') fail(`${place}.${key}`, 'must be a number');
@@ -77,8 +79,4 @@ function boundsOf(value: unknown, fail: Fail): NonNullable<FieldPolicy['bounds']
 /** `kubeReserved[cpu]` names a key of a map field. */
 function isField(name: string): boolean {
   return fieldAt(name.replace(/\[.*$/, '')) !== undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -5,6 +5,7 @@ import { CannotRun } from '../../cannot-run.js';
 import { sourceText, withEntry } from '../../fleet/config-history.js';
 import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { isConflict } from '../../kube/api-error.js';
+import { rfc3339 } from '../../time.js';
 import type { Session } from '../session.js';
 import type { NodeChange } from './change.js';
 
@@ -28,7 +29,7 @@ export async function writeReference(
         `${node.name} was changed by somebody else meanwhile: it is now assigned ${sourceText(sourceName(present.configSource))}; look at it ('relet history ${node.name}') and try again`,
       );
     const { by, verb, why } = asking;
-    const entry = { at: new Date().toISOString().replace(/\.\d+Z$/, 'Z'), by, verb, ...(why && { why }) };
+    const entry = { at: rfc3339(Date.now()), by, verb, ...(why && { why }) };
     const history = withEntry(present.history, {
       ...entry,
       from: sourceText(before),

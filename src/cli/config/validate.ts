@@ -1,8 +1,10 @@
 /** `relet config validate`: would the kubelet take these files, and start with them? */
+
 import { readFileSync } from 'node:fs';
 import { CannotRun } from '../../cannot-run.js';
 import { check } from '../../config/check.js';
 import type { Finding, Host } from '../../config/model.js';
+import { isObject } from '../../json.js';
 import type { KubeletVersion } from '../kubelet-version.js';
 import { openTerminal } from '../terminal.js';
 import { printError } from '../write-out.js';
@@ -76,9 +78,6 @@ const hostShape: Record<keyof Host, (value: unknown) => boolean> = {
   numaNodes: (value) => typeof value === 'number',
   files: (value) => isObject(value) && Object.values(value).every((exists) => typeof exists === 'boolean'),
 };
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function parseHost(value: unknown): Host {
   if (!isObject(value)) throw new Error('expected a JSON object');

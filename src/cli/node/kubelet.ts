@@ -2,6 +2,7 @@
  * The node's executable: `relet kubelet …`, the process in front of the kubelet, and `relet node …`, which steers it. A bundle
  * of its own, since every megabyte of it is paid on every node.
  */
+import { withCauses } from '../../error-causes.js';
 import './small-process.js';
 import { earlySignals } from './early-signals.js';
 
@@ -70,10 +71,6 @@ function isThere(binary: string): boolean {
   } catch {
     return false;
   }
-}
-
-function withCauses(error: Error): string {
-  return error.cause instanceof Error ? `${error.message}: ${withCauses(error.cause)}` : error.message;
 }
 
 void main(process.argv.slice(2));

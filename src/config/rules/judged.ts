@@ -1,5 +1,7 @@
 /** What every rule looks at: the config read as Go would, the minor, the gates and the host; and where it reports. */
+
 import { tryParseDuration } from '../../go/duration.js';
+import { isObject } from '../../json.js';
 import { getField, type Host, type JudgeContext, type KubeletConfig, type Minor } from '../model.js';
 
 export interface RuleError {
@@ -48,9 +50,7 @@ export class Judged {
 
   map(path: string): Readonly<Record<string, unknown>> {
     const value = this.get(path);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : {};
+    return isObject(value) ? value : {};
   }
 
   /** In nanoseconds. */
