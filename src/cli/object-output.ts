@@ -1,6 +1,7 @@
 /** `-o json|yaml|name|jsonpath=…|custom-columns=…`: objects written as kubectl writes them. */
 import { CannotRun } from '../cannot-run.js';
-import { JsonPathError, parseTemplate, printTemplate, valuesAt, valueText } from './json-path.js';
+import { findAll, JsonPathError, parsePath, parseTemplate, printTemplate, valueText } from '../go/json-path.js';
+import { oneLine } from '../visible-text.js';
 import { tableLines } from './table.js';
 import { asYaml } from './yaml-text.js';
 
@@ -32,7 +33,7 @@ function parseColumn(word: string): { title: string; path: string } {
 function readable(format: ObjectFormat): ObjectFormat {
   try {
     if (format.kind === 'jsonpath') parseTemplate(format.template);
-    if (format.kind === 'custom-columns') for (const { path } of format.columns) valuesAt(path, {});
+    if (format.kind === 'custom-columns') for (const { path } of format.columns) parsePath(path);
     return format;
   } catch (error) {
     if (error instanceof JsonPathError) throw new CannotRun(`-o ${format.kind}: ${error.message}`);
@@ -63,12 +64,12 @@ export function writeObjects<T extends Named>(format: ObjectFormat, shown: Shown
     case 'name':
       return objects.map(({ metadata }) => `${resource}/${metadata.name}`).join('\n');
     case 'jsonpath':
-      return printTemplate(parseTemplate(format.template), whole);
+      return printTemplate(parseTemplate(format.template), whole, (value) => oneLine(valueText(value)));
     case 'custom-columns':
       return tableLines(
         format.columns.map(({ title, path }) => ({
           title,
-          cell: (object: T) => valuesAt(path, object).map(valueText).join(','),
+          cell: (object: T) => findAll(object, parsePath(path)).map(valueText).join(','),
         })),
         objects,
         undefined,
@@ -80,7 +81,7 @@ export function writeObjects<T extends Named>(format: ObjectFormat, shown: Shown
 export function sortByPath<T>(objects: T[], path: string): T[] {
   const key = (object: T): unknown => {
     try {
-      return valuesAt(path, object)[0];
+      return findAll(object, parsePath(path))[0];
     } catch (error) {
       if (error instanceof JsonPathError) throw new CannotRun(`--sort-by ${path}: ${error.message}`);
       throw error;

@@ -1,6 +1,6 @@
 /** Which texts are IP addresses for a kubelet. */
 import { expect, test } from 'vitest';
-import { isGoIp } from './ip.js';
+import { isGoIp, parseGoIp } from './ip.js';
 
 test.each([
   ['0.0.0.0', true],
@@ -28,4 +28,12 @@ test.each([
   ['[::1]', false],
 ])('%s: %s', (text, expected) => {
   expect(isGoIp(text)).toBe(expected);
+});
+
+test('an address has the value of its bits, and leading zeros are accepted only on request', () => {
+  const strict = { leadingZeros: false };
+  expect(parseGoIp('10.0.0.1', strict)).toEqual({ bits: 32, value: 0x0a000001n });
+  expect(parseGoIp('fe80::10.0.0.1', strict)).toEqual({ bits: 128, value: (0xfe80n << 112n) | 0x0a000001n });
+  expect(parseGoIp('010.0.0.1', strict)).toBeUndefined();
+  expect(parseGoIp('::010.0.0.1', strict)).toBeUndefined();
 });

@@ -1,24 +1,50 @@
-/** IP addresses as the kubelet reads them: leading zeros in IPv4 are let through, zones are not. */
+/** IP addresses as Go reads them. Zones are not accepted. */
 
+export interface GoIp {
+  bits: 32 | 128;
+  value: bigint;
+}
+
+/** As the kubelet reads them (ParseIPSloppy): leading zeros in IPv4 are accepted. */
 export function isGoIp(text: string): boolean {
-  return text.includes(':') ? isIpv6(text) : isIpv4(text);
+  return parseGoIp(text, { leadingZeros: true }) !== undefined;
 }
 
-function isIpv4(text: string): boolean {
+/** Without leading zeros this is netip.ParseAddr. */
+export function parseGoIp(text: string, options: { leadingZeros: boolean }): GoIp | undefined {
+  const isV6 = text.includes(':');
+  const value = isV6 ? ipv6(text, options) : ipv4(text, options);
+  return value === undefined ? undefined : { bits: isV6 ? 128 : 32, value };
+}
+
+function ipv4(text: string, { leadingZeros }: { leadingZeros: boolean }): bigint | undefined {
   const parts = text.split('.');
-  return parts.length === 4 && parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255);
+  const form = leadingZeros ? /^\d+$/ : /^(0|[1-9]\d*)$/;
+  if (parts.length !== 4 || !parts.every((part) => form.test(part) && Number(part) <= 255)) return undefined;
+  return join(8n, parts.map(Number));
 }
 
-function isIpv6(text: string): boolean {
-  const halves = text.split('::');
-  if (halves.length > 2) return false;
-  const groups = halves.flatMap((half) => (half === '' ? [] : half.split(':')));
-  const last = groups.at(-1);
+function ipv6(text: string, options: { leadingZeros: boolean }): bigint | undefined {
+  const halves = text.split('::').map((half) => (half === '' ? [] : half.split(':')));
+  const [front = [], back = []] = halves;
+  const lastHalf = halves.at(-1)!;
   // The last two groups may be written as IPv4.
-  const dotted = last?.includes('.') === true && !text.endsWith('::') ? groups.pop() : undefined;
-  if (dotted !== undefined && !isIpv4(dotted)) return false;
-  if (!groups.every((group) => /^[0-9a-fA-F]{1,4}$/.test(group))) return false;
-  const count = groups.length + (dotted === undefined ? 0 : 2);
-  // `::` stands for at least one group.
-  return halves.length === 2 ? count <= 7 : count === 8;
+  if (lastHalf.at(-1)?.includes('.')) {
+    const dotted = ipv4(lastHalf.pop()!, options);
+    if (dotted === undefined) return undefined;
+    lastHalf.push((dotted >> 16n).toString(16), (dotted & 0xffffn).toString(16));
+  }
+  const count = front.length + back.length;
+  // `::` replaces at least one group.
+  if (halves.length === 1 ? count !== 8 : halves.length > 2 || count > 7) return undefined;
+  const groups = [...front, ...Array<string>(8 - count).fill('0'), ...back];
+  if (!groups.every((group) => /^[0-9a-fA-F]{1,4}$/.test(group))) return undefined;
+  return join(
+    16n,
+    groups.map((group) => Number.parseInt(group, 16)),
+  );
+}
+
+function join(bits: bigint, numbers: number[]): bigint {
+  return numbers.reduce((sum, number) => (sum << bits) | BigInt(number), 0n);
 }

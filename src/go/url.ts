@@ -1,14 +1,28 @@
-/** Addresses as Go's net/url reads them, as far as the kubelet's messages need it. */
+/** URLs as Go's net/url reads them: url.Parse's errors in its own words, and what url.ParseRequestURI takes apart. */
 import { quote } from './text.js';
+
+export interface GoUrl {
+  /** In lower case; '' when there is none. */
+  scheme: string;
+  host: string;
+  path: string;
+  query: string;
+}
 
 /** The text of url.Parse's error; undefined when it reads the address. */
 export function goUrlError(address: string): string | undefined {
   const [url, fragment] = cut(address, '#');
-  // Go names the address without its fragment, unless that is what is wrong.
-  const reason = urlError(url);
-  if (reason !== undefined) return `parse ${quote(url)}: ${reason}`;
+  // Go names the address without its fragment, unless the fragment is what is wrong.
+  const read = readUrl(url, 'reference');
+  if (typeof read === 'string') return `parse ${quote(url)}: ${read}`;
   const inFragment = fragment === undefined ? undefined : escapeError(fragment);
   return inFragment === undefined ? undefined : `parse ${quote(address)}: ${inFragment}`;
+}
+
+/** As url.ParseRequestURI: an absolute URL or an absolute path, whose fragment is part of the path. Undefined for others. */
+export function parseRequestUri(address: string): GoUrl | undefined {
+  const read = readUrl(address, 'request');
+  return typeof read === 'string' ? undefined : read;
 }
 
 /** In lower case; '' when there is none. */
@@ -16,47 +30,55 @@ export function schemeOf(address: string): string {
   return /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(address)?.[1]?.toLowerCase() ?? '';
 }
 
-function urlError(url: string): string | undefined {
+/** The URL, or the reason why it cannot be read. */
+function readUrl(url: string, usage: 'reference' | 'request'): GoUrl | string {
   if (/[\x00-\x1f\x7f]/.test(url)) return 'net/url: invalid control character in URL';
+  if (url === '' && usage === 'request') return 'empty url';
   if (url.startsWith(':')) return 'missing protocol scheme';
   const scheme = schemeOf(url);
-  const [rest] = cut(scheme === '' ? url : url.slice(scheme.length + 1), '?');
+  const [rest, query = ''] = cut(scheme === '' ? url : url.slice(scheme.length + 1), '?');
   if (!rest.startsWith('/')) {
-    if (scheme !== '') return undefined;
-    return cut(rest, '/')[0].includes(':') ? 'first path segment in URL cannot contain colon' : escapeError(rest);
+    if (scheme !== '') return { scheme, host: '', path: '', query };
+    if (usage === 'request') return 'invalid URI for request';
+    if (cut(rest, '/')[0].includes(':')) return 'first path segment in URL cannot contain colon';
   }
-  if (!rest.startsWith('//') || (scheme === '' && rest.startsWith('///'))) return escapeError(rest);
-  const slash = rest.indexOf('/', 2);
-  const authority = rest.slice(2, slash < 0 ? undefined : slash);
-  return authorityError(authority) ?? escapeError(slash < 0 ? '' : rest.slice(slash));
+  const hasAuthority = rest.startsWith('//') && (scheme !== '' || (usage === 'reference' && !rest.startsWith('///')));
+  const slash = hasAuthority ? rest.indexOf('/', 2) : 0;
+  const authority = hasAuthority ? rest.slice(2, slash < 0 ? undefined : slash) : '';
+  const path = slash < 0 ? '' : rest.slice(slash);
+  const host = authority.slice(authority.lastIndexOf('@') + 1);
+  return authorityError(authority) ?? escapeError(path) ?? { scheme, host, path, query };
 }
 
 function authorityError(authority: string): string | undefined {
   const at = authority.lastIndexOf('@');
-  const host = authority.slice(at + 1);
+  const error = hostAndPortError(authority.slice(at + 1));
+  if (error !== undefined || at < 0) return error;
+  const user = authority.slice(0, at);
+  return /^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(user) ? escapeError(user) : 'net/url: invalid userinfo';
+}
+
+function hostAndPortError(host: string): string | undefined {
   if (host.startsWith('[')) {
     const end = host.lastIndexOf(']');
     if (end < 0) return "missing ']' in host";
     return portError(host.slice(end + 1)) ?? hostError(host.slice(1, end));
   }
   const colon = host.lastIndexOf(':');
-  const error = (colon < 0 ? undefined : portError(host.slice(colon))) ?? hostError(host);
-  if (error !== undefined || at < 0) return error;
-  const user = authority.slice(0, at);
-  return /^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(user) ? escapeError(user) : 'net/url: invalid userinfo';
+  return (colon < 0 ? undefined : portError(host.slice(colon))) ?? hostError(host);
 }
 
 function portError(port: string): string | undefined {
   return port === '' || /^:\d*$/.test(port) ? undefined : `invalid port ${quote(port)} after host`;
 }
 
-/** Hosts may not hold escapes of plain characters, nor blanks and quotes. */
+/** Hosts may not have escapes of plain characters, nor blanks and some punctuation. */
 function hostError(host: string): string | undefined {
   for (const [, escaped] of host.matchAll(/(%.{0,2})/gs)) {
     if (!/^%[0-9A-Fa-f]{2}$/.test(escaped!) || (Number.parseInt(escaped!.slice(1), 16) < 0x80 && escaped !== '%25'))
       return `invalid URL escape ${quote(escaped!)}`;
   }
-  const bad = /[ \\^`{}|]/.exec(host);
+  const bad = /[ #\\^`{}|]/.exec(host);
   return bad === null ? undefined : `invalid character ${quote(bad[0])} in host name`;
 }
 

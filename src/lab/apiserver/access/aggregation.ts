@@ -1,8 +1,8 @@
 /** ClusterRoles that are put together from others: which rules such a role should have now. Pure; upkeep.ts stores them. */
 
 import type { KubeObject } from '../../../api/object.js';
+import { identityOf } from '../json-equality.js';
 import { type LabelSelector, selectsLabels } from '../match-labels.js';
-import { identityOf } from '../resources/equal.js';
 import { type PolicyRule, rulesOf } from './policy-rule.js';
 
 /** Whether a role is put together from others, or gives its rules to one of these that are. */

@@ -3,8 +3,9 @@
  * subjects that a default needs are added back. What people added stays. An object annotated
  * `rbac.authorization.kubernetes.io/autoupdate: "false"` is left as it is.
  */
-import { isDeepStrictEqual } from 'node:util';
+
 import type { KubeObject } from '../../../api/object.js';
+import { isSameJson } from '../json-equality.js';
 import { uncovered } from './covers.js';
 import { type DefaultRole, defaultClusterRoles } from './default-roles.js';
 import { type PolicyRule, rulesOf } from './policy-rule.js';
@@ -88,7 +89,7 @@ export function reconcile(wanted: KubeObject, existing: KubeObject | undefined):
   if (wanted.aggregationRule !== undefined) next.aggregationRule = wanted.aggregationRule;
   else if (wanted.rules !== undefined) next.rules = [...asList(existing.rules), ...missingRules(wanted, existing)];
   if (wanted.roleRef !== undefined) Object.assign(next, completedBinding(wanted, existing));
-  return isDeepStrictEqual(next, existing) ? undefined : next;
+  return isSameJson(next, existing) ? undefined : next;
 }
 
 const missingRules = (wanted: KubeObject, existing: KubeObject): PolicyRule[] =>

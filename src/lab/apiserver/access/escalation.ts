@@ -2,12 +2,13 @@
  * Nobody grants what they do not have: who writes a role must hold its rules (or may `escalate` it), who binds one must hold
  * them too (or may `bind` it). Otherwise the right to write roles would be the right to everything.
  */
-import { isDeepStrictEqual } from 'node:util';
+
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
 import { nameOf, resourceOf } from '../admission/refusal.js';
 import type { Admission, AdmissionRequest } from '../admission.js';
 import type { Authorizer, User } from '../attributes.js';
+import { isSameJson } from '../json-equality.js';
 import { forbidden, notFound } from '../status-error.js';
 import { uncovered } from './covers.js';
 import { type PolicyRule, rulesOf } from './policy-rule.js';
@@ -29,8 +30,8 @@ export function escalationCheck(rbac: RbacAuthorizer, authorizer: Authorizer): A
 
 function checkRole(request: AdmissionRequest, role: KubeObject, rbac: RbacAuthorizer, authorizer: Authorizer): void {
   const { oldObject } = request;
-  const sameRules = oldObject !== undefined && isDeepStrictEqual(rulesOf(role), rulesOf(oldObject));
-  const sameSources = oldObject !== undefined && isDeepStrictEqual(role.aggregationRule, oldObject.aggregationRule);
+  const sameRules = oldObject !== undefined && isSameJson(rulesOf(role), rulesOf(oldObject));
+  const sameSources = oldObject !== undefined && isSameJson(role.aggregationRule, oldObject.aggregationRule);
   if (sameRules && (role.aggregationRule === undefined || sameSources)) return;
   if (may(request, authorizer, 'escalate', request.resource.plural, nameOf(request))) return;
   if (role.aggregationRule !== undefined) {
@@ -51,7 +52,7 @@ function checkBinding(
 ): void {
   const { oldObject, attributes } = request;
   const roleRef = (binding.roleRef ?? { kind: '', name: '' }) as { kind: string; name: string };
-  const same = (field: string) => isDeepStrictEqual(binding[field] ?? [], oldObject?.[field] ?? []);
+  const same = (field: string) => isSameJson(binding[field] ?? [], oldObject?.[field] ?? []);
   if (oldObject !== undefined && same('subjects') && same('roleRef')) return;
   if (may(request, authorizer, 'bind', roleRef.kind === 'ClusterRole' ? 'clusterroles' : 'roles', roleRef.name)) return;
   let rules: PolicyRule[];

@@ -2,10 +2,11 @@
  * What the server keeps in place by itself, as the controllers of a cluster would: the default roles, a ServiceAccount
  * `default` in every namespace, and the rules of ClusterRoles that are put together from others.
  */
-import { isDeepStrictEqual } from 'node:util';
+
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
+import { isSameJson } from '../json-equality.js';
 import { fillSystemFields } from '../object-meta.js';
 import { type Key, RevisionConflict, type Store, type StoreEvent } from '../store/store.js';
 import { aggregatedRules, isCombined, takesPart } from './aggregation.js';
@@ -101,9 +102,7 @@ class Aggregation {
       this.#combined.map((role) =>
         put(this.#options, { ...clusterRoles, namespace: '', name: role.metadata.name }, (existing) => {
           const rules = existing && aggregatedRules(existing, taking);
-          return rules === undefined || isDeepStrictEqual(rules, existing!.rules ?? [])
-            ? undefined
-            : { ...existing!, rules };
+          return rules === undefined || isSameJson(rules, existing!.rules ?? []) ? undefined : { ...existing!, rules };
         }),
       ),
     );

@@ -1,8 +1,9 @@
 /** What else a node may do with pods: report, evict and delete those bound to it, and ask for tokens on their behalf. */
-import { isDeepStrictEqual } from 'node:util';
+
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
 import type { AdmissionRequest } from '../admission.js';
+import { isSameJson } from '../json-equality.js';
 import { notFound } from '../status-error.js';
 import { nameOf, type Objects, refuse } from './refusal.js';
 
@@ -26,9 +27,9 @@ export function admitPodStatus(node: string, request: AdmissionRequest): void {
     throw refuse(request, `unexpected operation ${goQuote(operation)}`);
   if (nodeOf(oldObject) !== node)
     throw refuse(request, `${who} can only update pod status for pods with spec.nodeName set to itself`);
-  if (!isDeepStrictEqual(object.metadata.labels ?? {}, oldObject.metadata.labels ?? {}))
+  if (!isSameJson(object.metadata.labels ?? {}, oldObject.metadata.labels ?? {}))
     throw refuse(request, `${who} cannot update labels through pod status`);
-  if (!isDeepStrictEqual(object.status?.resourceClaimStatuses ?? [], oldObject.status?.resourceClaimStatuses ?? []))
+  if (!isSameJson(object.status?.resourceClaimStatuses ?? [], oldObject.status?.resourceClaimStatuses ?? []))
     throw refuse(request, `${who} cannot update resource claim statues`);
 }
 

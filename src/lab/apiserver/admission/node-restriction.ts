@@ -3,11 +3,12 @@
  * authorizer cannot see objects; this can. Most of all a node must not choose its own config: reading a ConfigMap follows from
  * being assigned to it, so a node that could set its configSource could read any ConfigMap.
  */
-import { isDeepStrictEqual } from 'node:util';
+
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
 import { nodeNameOf } from '../access/well-known.js';
 import type { Admission, AdmissionRequest } from '../admission.js';
+import { isSameJson } from '../json-equality.js';
 import { admitMirrorPod } from './mirror-pod.js';
 import { forbiddenLabels } from './node-labels.js';
 import { admitPodDelete, admitPodEviction, admitPodStatus, admitToken } from './node-pods.js';
@@ -59,9 +60,9 @@ function admitNode(node: string, request: AdmissionRequest): void {
 /** Setting configSource to nothing is allowed: old kubelets drop a field that they do not know. */
 function admitNodeUpdate(who: string, request: AdmissionRequest, object: KubeObject, old: KubeObject): void {
   const { configSource, taints } = spec(object);
-  if (configSource != null && !isDeepStrictEqual(configSource, spec(old).configSource))
+  if (configSource != null && !isSameJson(configSource, spec(old).configSource))
     throw refuse(request, `${who} is not allowed to update configSource to a new non-nil configSource`);
-  if (!isDeepStrictEqual(taints ?? [], spec(old).taints ?? []))
+  if (!isSameJson(taints ?? [], spec(old).taints ?? []))
     throw refuse(request, `${who} is not allowed to modify taints`);
   const labels = forbiddenLabels(object.metadata.labels, old.metadata.labels);
   if (labels.length > 0) throw refuse(request, `is not allowed to modify labels: ${labels.join(', ')}`);

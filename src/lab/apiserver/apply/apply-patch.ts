@@ -3,6 +3,7 @@
 import type { KubeObject } from '../../../api/object.js';
 import { JsonSyntaxError } from '../../../go/json.js';
 import { normaliseType, readYaml, warningsOf } from '../http/body.js';
+import { isSameJson } from '../json-equality.js';
 import type { WriteOptions } from '../options.js';
 import { DecodeError, type Resource } from '../resource.js';
 import { badRequest, conflict, plainInternal } from '../status-error.js';
@@ -14,7 +15,6 @@ import { allowedByLastApplied, setLastApplied } from './last-applied.js';
 import { type Manager, readManagers } from './managers.js';
 import { isMap, type JsonMap } from './merge-schema.js';
 import { type Applied, ApplyConflicts, afterUpdate, apply, type Write } from './ownership.js';
-import { isSame } from './same-json.js';
 import { mergeSchema, setManagers, withoutManagers, writeOf, writer } from './tracking.js';
 
 export function planApply(request: VerbRequest, body: Buffer, options: WriteOptions): ChangePlan {
@@ -143,7 +143,7 @@ function decodeMerged(resource: Resource, merged: JsonMap, applied: JsonMap): Ku
 
 /** Nothing but the time would change: then that does not either. */
 function isUnchanged(object: KubeObject, current: KubeObject, after: Manager[], before: Manager[]): boolean {
-  if (after.length !== before.length || !isSame(object, withoutManagers(current))) return false;
+  if (after.length !== before.length || !isSameJson(object, withoutManagers(current))) return false;
   const withoutTime = ({ time: _, ...rest }: Manager) => JSON.stringify(rest);
   const known = new Set(before.map(withoutTime));
   return after.every((entry) => known.has(withoutTime(entry)));

@@ -1,4 +1,5 @@
 /** What a write did to an object, field by field: removed, modified, added. No field is in more than one of them. */
+import { isSameJson } from '../json-equality.js';
 import { type FieldSet, insert } from './field-set.js';
 import {
   fieldSchema,
@@ -11,7 +12,6 @@ import {
   type MergeSchema,
 } from './merge-schema.js';
 import { fieldElement } from './path-element.js';
-import { isSame } from './same-json.js';
 
 export interface Comparison {
   removed: FieldSet;
@@ -33,7 +33,7 @@ export function compare(before: unknown, after: unknown, schema: MergeSchema): C
 
 function compareValues(before: unknown, after: unknown, schema: MergeSchema, walk: Walk): void {
   // Most of an object is as it was: found out at once, that needs no schema.
-  if (isSame(before, after)) return;
+  if (isSameJson(before, after)) return;
   const isList = Array.isArray(before) || Array.isArray(after);
   if ((isMap(before) || isMap(after)) && isGranularMap(schema)) compareMaps(before, after, schema, walk);
   else if (isList && listKeys(schema) !== undefined) compareLists(before, after, schema, walk);
@@ -43,7 +43,7 @@ function compareValues(before: unknown, after: unknown, schema: MergeSchema, wal
 function compareWholes(before: unknown, after: unknown, walk: Walk): void {
   if (before === undefined) insert(walk.added, walk.path);
   else if (after === undefined) insert(walk.removed, walk.path);
-  else if (!isSame(before, after)) insert(walk.modified, walk.path);
+  else if (!isSameJson(before, after)) insert(walk.modified, walk.path);
 }
 
 /** Containers come and go with their content. */
@@ -112,7 +112,7 @@ function compareItems(element: string, old: unknown[], now: unknown[], schema: M
   const path = [...walk.path, element];
   if (old.length <= 1 && now.length <= 1) step(element, old[0], now[0], items, walk);
   else if (old.length > 1 && now.length > 1) {
-    if (!isSame(old, now)) insert(walk.modified, path);
+    if (!isSameJson(old, now)) insert(walk.modified, path);
   } else if (old.length > 1) {
     if (now.length > 0) step(element, undefined, now[0], items, walk);
     insert(walk.removed, path);

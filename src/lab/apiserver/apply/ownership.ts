@@ -5,6 +5,7 @@
  *     apply:  an applier owns what it says, together with others who say the same; what it no longer says and nobody else owns goes away;
  *             changing what another owns is a conflict unless forced
  */
+import { isSameJson } from '../json-equality.js';
 import { type Comparison, compare } from './compare.js';
 import {
   deepDifference,
@@ -25,7 +26,6 @@ import { merge } from './merge.js';
 import type { JsonMap, MergeSchema } from './merge-schema.js';
 import { fieldElement } from './path-element.js';
 import { removeFields } from './remove-fields.js';
-import { isSame } from './same-json.js';
 
 /** The system's own, never owned by anybody. */
 const systemFields = fromPaths(
@@ -117,7 +117,7 @@ export function apply(write: Write, applied: JsonMap, { force }: { force: boolea
     [...paths(intersection(manager.fieldsV1, changed))].map((path) => ({ manager, path })),
   );
   if (conflicts.length > 0 && !force) throw new ApplyConflicts(conflicts);
-  const isChanged = !isSame(live, object);
+  const isChanged = !isSameJson(live, object);
   const { time, ...rest } = by;
   const stamp = isChanged ? time : own?.time;
   const claimed = difference(fieldsV1, systemFields);

@@ -1,6 +1,8 @@
 /** Where ownership meets requests: who writes, by which schema, and what the object's metadata.managedFields say afterwards. */
+
 import type { KubeObject } from '../../../api/object.js';
 import { apiVersionOf } from '../http/codec.js';
+import { isSameJson } from '../json-equality.js';
 import { timestamp } from '../object-meta.js';
 import type { WriteOptions } from '../options.js';
 import type { Resource } from '../resource.js';
@@ -11,7 +13,6 @@ import { isReset, type Manager, readManagers, sortManagers } from './managers.js
 import type { JsonMap, MergeSchema } from './merge-schema.js';
 import { ItemError } from './merge-schema.js';
 import { afterUpdate, type Write } from './ownership.js';
-import { isSame } from './same-json.js';
 
 /** Notes in the object's metadata what a create, update or patch did to the fields' owners. `old` is absent for a new object. */
 export function trackUpdate(request: VerbRequest, options: WriteOptions, object: KubeObject, old?: KubeObject): void {
@@ -36,7 +37,7 @@ export function trackUpdate(request: VerbRequest, options: WriteOptions, object:
 
 /** Those that the client sets; undefined where it says nothing new or nothing that can be read. */
 function sentManagers(given: unknown[] | undefined, old: KubeObject | undefined): Manager[] | undefined {
-  if (given === undefined || isSame(given, old?.metadata.managedFields)) return undefined;
+  if (given === undefined || isSameJson(given, old?.metadata.managedFields)) return undefined;
   const sent = readManagers(given);
   return sent?.length === 0 ? undefined : sent;
 }

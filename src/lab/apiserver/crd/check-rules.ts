@@ -1,11 +1,11 @@
 /** Asks the CEL rules of a custom resource's schema about an object, and complains in the words of Kubernetes. */
-import { isDeepStrictEqual } from 'node:util';
+
 import { Optional } from '@marcbachmann/cel-js';
 import { goQuote } from '../../../go/quote.js';
 import { Meter } from '../cel/meter.js';
 import { RunError } from '../cel/program.js';
 import { type FieldError, forbiddenField, requiredField } from '../field-error.js';
-import { identityOf } from '../resources/equal.js';
+import { identityOf, isSameJson } from '../json-equality.js';
 import { isMap, type JsonMap, type ValidationRule } from './json-schema.js';
 import type { Rule, RuleNode } from './rules.js';
 
@@ -32,7 +32,7 @@ export function withRuleErrors(
   if (rules === undefined) return found;
   if (found.some(({ type }) => blocking.has(type))) return [...found, notChecked];
   const pass: Pass = { meter: new Meter(), errors: [] };
-  checkNode(pass, rules, { path: '', value: object, old, isUnchanged: () => isDeepStrictEqual(object, old) });
+  checkNode(pass, rules, { path: '', value: object, old, isUnchanged: () => isSameJson(object, old) });
   return [...found, ...pass.errors];
 }
 
@@ -76,7 +76,7 @@ function checkEntries(pass: Pass, node: RuleNode, place: Place, value: Record<st
     const before = Object.hasOwn(old, key) ? old[key] : undefined;
     const path = named === undefined ? `${place.path}[${key}]` : join(place.path, key);
     const inner = named ?? node.values;
-    const isUnchanged = () => before !== undefined && isDeepStrictEqual(item, before);
+    const isUnchanged = () => before !== undefined && isSameJson(item, before);
     if (inner !== undefined) checkNode(pass, inner, { path, value: item, old: before, isUnchanged });
   }
 }
@@ -92,7 +92,7 @@ function checkItems(pass: Pass, node: RuleNode, place: Place, value: unknown[]):
     for (const item of [...place.old].reverse()) if (isMap(item)) before.set(keyText(item), item);
   for (const [index, item] of value.entries()) {
     const old = isMap(item) ? before.get(keyText(item)) : undefined;
-    const isUnchanged = isMapList ? () => old !== undefined && isDeepStrictEqual(item, old) : place.isUnchanged;
+    const isUnchanged = isMapList ? () => old !== undefined && isSameJson(item, old) : place.isUnchanged;
     checkNode(pass, items, { path: `${place.path}[${index}]`, value: item, old, isUnchanged });
   }
 }

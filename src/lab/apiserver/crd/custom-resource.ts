@@ -1,6 +1,7 @@
 /** Makes a resource of each version that a CRD serves: schema, columns and names are data there as they are for built-in kinds. */
 
 import type { KubeObject } from '../../../api/object.js';
+import { findAll, type JsonPath, JsonPathError, parsePath } from '../../../go/json-path.js';
 import { goQuote } from '../../../go/quote.js';
 import { type FieldError, invalidField } from '../field-error.js';
 import type { Column, Decoded, Resource } from '../resource.js';
@@ -11,7 +12,6 @@ import { decodeStruct } from '../schema/decode.js';
 import { withRuleErrors } from './check-rules.js';
 import { crdSpec, type PrinterColumn, type Scale, type Version } from './definition.js';
 import { embeddedErrors } from './embedded.js';
-import { findAll, parseJsonPath } from './json-path.js';
 import type { JsonSchema } from './json-schema.js';
 import { dropNulls, prune, setDefaults } from './prune.js';
 import { compileRules } from './rules.js';
@@ -150,11 +150,11 @@ function validate(object: KubeObject, schema: JsonSchema, subresource: string): 
 }
 
 function scaleOf({ specReplicasPath, statusReplicasPath, labelSelectorPath = '' }: Scale): Resource['scale'] & object {
-  const selectorPath = parseJsonPath(labelSelectorPath) ?? [];
+  const selectorPath = readPath(labelSelectorPath);
   return {
     wanted: keysOf(specReplicasPath),
     present: keysOf(statusReplicasPath),
-    selector: (object) => (selectorPath.length === 0 ? '' : String(findAll(object, selectorPath)[0] ?? '')),
+    selector: (object) => (labelSelectorPath === '' ? '' : String(firstAt(object, selectorPath) ?? '')),
   };
 }
 
@@ -167,7 +167,7 @@ function scaleErrors(scale: Scale | undefined, object: KubeObject, subresource: 
   if (scale === undefined) return [];
   const paths = [...(subresource === 'status' ? [] : [scale.specReplicasPath]), scale.statusReplicasPath];
   return paths.flatMap((path) => {
-    const found = findAll(object, parseJsonPath(path) ?? [])[0];
+    const found = firstAt(object, readPath(path));
     if (typeof found !== 'number') return [];
     if (found < 0) return [invalidField(path, found, 'should be a non-negative integer')];
     return found > maxReplicas ? [invalidField(path, found, `should be less than or equal to ${maxReplicas}`)] : [];
@@ -180,14 +180,14 @@ function columnsOf({ additionalPrinterColumns: own }: Version): Column[] {
 }
 
 function printerColumn({ name, type, format, description, priority = 0, jsonPath }: PrinterColumn): Column {
-  const steps = parseJsonPath(jsonPath);
+  const path = readPath(jsonPath);
   return {
     name,
     type: type as Column['type'],
     ...(format === undefined ? {} : { format }),
     description: description || `The value at ${jsonPath}.`,
     priority,
-    cell: (object, now) => (steps === undefined ? null : cell(findAll(object, steps)[0], type, now)),
+    cell: (object, now) => cell(firstAt(object, path), type, now),
   };
 }
 
@@ -212,9 +212,23 @@ function selectableFields({ selectableFields: fields = [] }: Version): Resource[
   return Object.fromEntries(
     fields.map(({ jsonPath }) => [
       jsonPath.replace(/^\./, ''),
-      (object: KubeObject) => String(findAll(object, parseJsonPath(jsonPath) ?? [])[0] ?? ''),
+      (object: KubeObject) => String(firstAt(object, readPath(jsonPath)) ?? ''),
     ]),
   );
+}
+
+/** Undefined for a path that cannot be read: it leads to nothing. */
+function readPath(text: string): JsonPath | undefined {
+  try {
+    return parsePath(text);
+  } catch (error) {
+    if (error instanceof JsonPathError) return undefined;
+    throw error;
+  }
+}
+
+function firstAt(object: KubeObject, path: JsonPath | undefined): unknown {
+  return path === undefined ? undefined : findAll(object, path)[0];
 }
 
 function deprecation(group: string, kind: string, version: Version): { deprecation?: string } {

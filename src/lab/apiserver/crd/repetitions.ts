@@ -1,6 +1,7 @@
 /** Lists that are sets hold every value once, lists that are maps every key: finds what is there again, wherever it stands. */
+
 import { duplicateField, type FieldError } from '../field-error.js';
-import { identityOf } from '../resources/equal.js';
+import { identityOf } from '../json-equality.js';
 import { additionalOf, isMap, type JsonSchema, propertyOf } from './json-schema.js';
 
 export function repetitions(value: unknown, schema: JsonSchema, path: string): FieldError[] {

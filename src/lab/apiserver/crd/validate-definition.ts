@@ -3,7 +3,7 @@
 import { checkDns1035Label, checkDnsSubdomain } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, forbiddenField, invalidField, requiredField, unsupportedField } from '../field-error.js';
-import { isEqual } from '../resources/equal.js';
+import { isEquivalent } from '../json-equality.js';
 import { type CrdSpec, crdSpec, crdStatus, isEstablished, type Names } from './definition.js';
 import { validateShared, validateVersions } from './validate-versions.js';
 
@@ -17,7 +17,7 @@ export function validateDefinition(crd: KubeObject): FieldError[] {
 export function validateDefinitionUpdate(crd: KubeObject, old: KubeObject): FieldError[] {
   const [spec, before] = [crdSpec(crd), crdSpec(old)];
   const same = (field: string, value: unknown, previous: unknown) =>
-    isEqual(value, previous) ? [] : [invalidField(field, value, 'field is immutable')];
+    isEquivalent(value, previous) ? [] : [invalidField(field, value, 'field is immutable')];
   return [
     ...validateSpec(spec),
     ...(isEstablished(old)

@@ -10,7 +10,7 @@ import {
   tooManyField,
   unsupportedField,
 } from '../field-error.js';
-import { identityOf, isEqual } from '../resources/equal.js';
+import { identityOf, isEquivalent } from '../json-equality.js';
 import { isOfFormat } from './formats.js';
 import { additionalOf, isMap, type JsonMap, type JsonSchema, propertyOf } from './json-schema.js';
 import { repetitions } from './repetitions.js';
@@ -34,7 +34,7 @@ function check(value: unknown, schema: JsonSchema, place: Place): FieldError[] {
     ...(typeof value === 'string' ? textErrors(value, schema, place) : []),
     ...(typeof value === 'number' ? numberErrors(value, schema, place) : []),
     ...(Array.isArray(value) ? listErrors(value, schema, place) : []),
-    ...(schema.enum === undefined || schema.enum.some((entry) => isEqual(entry, value))
+    ...(schema.enum === undefined || schema.enum.some((entry) => isEquivalent(entry, value))
       ? []
       : [
           unsupportedField(

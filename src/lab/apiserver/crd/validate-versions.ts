@@ -6,7 +6,7 @@
 import { checkDns1035Label } from '../../../api/names.js';
 import { goQuote } from '../../../go/quote.js';
 import { duplicateField, type FieldError, invalidField, requiredField } from '../field-error.js';
-import { isEqual } from '../resources/equal.js';
+import { isEquivalent } from '../json-equality.js';
 import type { CrdSpec, PrinterColumn, Scale, Version } from './definition.js';
 import { type JsonSchema, propertyOf } from './json-schema.js';
 import { validateWords } from './schema-words.js';
@@ -53,7 +53,7 @@ export function validateShared({ versions }: CrdSpec): FieldError[] {
 }
 
 function isShared(versions: Version[], part: Part): boolean {
-  return versions.every((version) => isEqual(version[part], versions[0]![part]));
+  return versions.every((version) => isEquivalent(version[part], versions[0]![part]));
 }
 
 function validateVersion(version: Version, versions: Version[], at: string): FieldError[] {

@@ -3,7 +3,7 @@
  * on nothing, an object's field that is not there may be replaced, copying it copies null, a missing value is null, and what stands
  * before the first slash of a path is not looked at.
  */
-import { isDeepStrictEqual } from 'node:util';
+import { isSameJson } from '../json-equality.js';
 
 export interface JsonPatchOperation {
   op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test';
@@ -140,7 +140,7 @@ function test(root: unknown, path: string[], operation: JsonPatchOperation): voi
   } catch (error) {
     if (!(error instanceof JsonPatchError) || expected !== null) throw error;
   }
-  if (!isDeepStrictEqual(found, expected)) {
+  if (!isSameJson(found, expected)) {
     throw new JsonPatchError(`testing value ${operation.path} failed`);
   }
 }

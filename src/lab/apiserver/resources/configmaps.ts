@@ -3,9 +3,9 @@
 import { checkConfigMapKey } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, forbiddenField, invalidField, tooLongField } from '../field-error.js';
+import { isEquivalent } from '../json-equality.js';
 import { ageColumn, column, keyCount, nameColumn } from './columns.js';
 import { builtIn } from './define.js';
-import { isEqual } from './equal.js';
 
 export const maxDataBytes = 1024 * 1024;
 export const immutableText = 'field is immutable when `immutable` is set';
@@ -32,7 +32,7 @@ export function checkImmutable(object: KubeObject, old: KubeObject, fields: stri
   return [
     ...(object.immutable === true ? [] : [forbiddenField('immutable', immutableText)]),
     ...fields
-      .filter((field) => !isEqual(object[field], old[field]))
+      .filter((field) => !isEquivalent(object[field], old[field]))
       .map((field) => forbiddenField(field, immutableText)),
   ];
 }

@@ -3,7 +3,6 @@
 import { checkDnsLabel, checkQualifiedName } from '../../../api/names.js';
 import { compareQuantities, parseQuantity } from '../../../go/quantity.js';
 import { duplicateField, type FieldError, invalidField, requiredField, unsupportedField } from '../field-error.js';
-import { repeats } from './equal.js';
 import type { Container, Probe } from './pod-parts.js';
 
 const pullPolicies = ['Always', 'IfNotPresent', 'Never'];
@@ -74,10 +73,10 @@ type Port = NonNullable<Container['ports']>[number];
 function validatePorts(ports: Port[], path: string): FieldError[] {
   const inRange = 'must be between 1 and 65535, inclusive';
   const isPort = (port: number) => port > 0 && port <= maxPort;
-  const isRepeat = repeats<string>();
+  const isDuplicate = duplicateFinder<string>();
   return ports.flatMap(({ name = '', containerPort: port, hostPort = 0, protocol = '' }, index) => {
     const at = `${path}[${index}]`;
-    const isRepeated = name !== '' && isRepeat(name);
+    const isRepeated = name !== '' && isDuplicate(name);
     const wrongName = name === '' ? [] : checkPortName(name);
     return [
       ...wrongName.map((why) => invalidField(`${at}.name`, name, why)),
@@ -122,10 +121,10 @@ function validateMounts(
   path: string,
   volumes: ReadonlySet<string>,
 ): FieldError[] {
-  const isRepeat = repeats<string>();
+  const isDuplicate = duplicateFinder<string>();
   return mounts.flatMap(({ name = '', mountPath = '' }, index) => {
     const at = `${path}[${index}]`;
-    const isRepeated = isRepeat(mountPath);
+    const isRepeated = isDuplicate(mountPath);
     return [
       ...(name === '' ? [requiredField(`${at}.name`)] : []),
       ...(volumes.has(name) ? [] : [{ ...invalidField(`${at}.name`, name, ''), type: 'NotFound' as const }]),
@@ -173,4 +172,10 @@ function checkResourceName(name: string): string[] {
 /** Both were read as quantities before. */
 function isAtMost(request: string, limit: string): boolean {
   return compareQuantities(parseQuantity(request)!, parseQuantity(limit)!) <= 0;
+}
+
+/** A function that returns whether it was called with the same value before. */
+export function duplicateFinder<T>(): (value: T) => boolean {
+  const seen = new Set<T>();
+  return (value) => seen.size === seen.add(value).size;
 }

@@ -3,8 +3,8 @@
 import { nameIsDnsSubdomain } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, invalidField, requiredField } from '../field-error.js';
+import { isEquivalent } from '../json-equality.js';
 import { builtIn } from './define.js';
-import { isEqual } from './equal.js';
 import { type EventFields, eventColumns, validateEvent } from './events.js';
 
 /** New name → name in the core group. */
@@ -117,6 +117,6 @@ const fixed = [
 /** Only the series of an event goes on. */
 function validateUnchanged(event: KubeObject, old: KubeObject): FieldError[] {
   return fixed
-    .filter((field) => !isEqual(event[field] || undefined, old[field] || undefined))
+    .filter((field) => !isEquivalent(event[field] || undefined, old[field] || undefined))
     .map((field) => invalidField(field, event[field], 'field is immutable'));
 }

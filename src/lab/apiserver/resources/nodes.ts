@@ -1,13 +1,14 @@
 /** Nodes, with spec.configSource and status.config alive. */
+
 import { isIP } from 'node:net';
 import { checkLabelValue, checkQualifiedName } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
 import { type FieldError, forbiddenField, invalidField, requiredField, unsupportedField } from '../field-error.js';
+import { isEquivalent } from '../json-equality.js';
 import type { Column, Resource } from '../resource.js';
 import { age, column, nameColumn, wideColumn } from './columns.js';
 import { builtIn, keepOtherPart } from './define.js';
-import { isEqual } from './equal.js';
 import { configSourceOf, configSourceWarning, dropDisabled, validateNodeConfig } from './node-config.js';
 
 interface Taint {
@@ -183,7 +184,7 @@ function validateUpdate(node: KubeObject, old: KubeObject): FieldError[] {
   const [spec, before] = [specOf(node), specOf(old)];
   const errors = [...validateResources(node), ...validateAddresses(node)];
   const onlyOnce = (field: string) => `node updates may not change ${field} except from "" to valid`;
-  if ((before.podCIDRs?.length ?? 0) > 0 && !isEqual(before.podCIDRs, spec.podCIDRs))
+  if ((before.podCIDRs?.length ?? 0) > 0 && !isEquivalent(before.podCIDRs, spec.podCIDRs))
     errors.push(forbiddenField('spec.podCIDRs', onlyOnce('podCIDR')));
   if (before.providerID && before.providerID !== spec.providerID)
     errors.push(forbiddenField('spec.providerID', onlyOnce('providerID')));

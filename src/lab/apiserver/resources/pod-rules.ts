@@ -10,8 +10,7 @@ import {
   requiredField,
   unsupportedField,
 } from '../field-error.js';
-import { validateContainers } from './container-rules.js';
-import { repeats } from './equal.js';
+import { duplicateFinder, validateContainers } from './container-rules.js';
 import { type PodSpec, podSpec } from './pod-parts.js';
 
 const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
@@ -87,12 +86,12 @@ function validateNodeSelector(selector: Record<string, string>): FieldError[] {
 }
 
 function validateVolumes(volumes: Record<string, unknown>[]): FieldError[] {
-  const isRepeat = repeats<unknown>();
+  const isDuplicate = duplicateFinder<unknown>();
   return volumes.flatMap((volume, index) => {
     const at = `spec.volumes[${index}]`;
     const name = `${volume.name ?? ''}`;
     const [, ...others] = Object.keys(volume).filter((key) => key !== 'name');
-    const isRepeated = isRepeat(volume.name);
+    const isRepeated = isDuplicate(volume.name);
     return [
       ...others.map((source) => forbiddenField(`${at}.${source}`, 'may not specify more than 1 volume type')),
       ...validateSources(volume, at),

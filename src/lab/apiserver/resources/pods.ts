@@ -2,8 +2,8 @@
 
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, forbiddenField, invalidField } from '../field-error.js';
+import { identityOf, isEquivalent } from '../json-equality.js';
 import { builtIn, keepOtherPart } from './define.js';
-import { identityOf, isEqual } from './equal.js';
 import { podColumns } from './pod-columns.js';
 import { setPodDefaults } from './pod-defaults.js';
 import { type Container, type PodSpec, podSpec, podStatus, qosClass } from './pod-parts.js';
@@ -91,7 +91,7 @@ function validateSpecUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
 function validateFixedParts(spec: PodSpec, old: PodSpec): FieldError[] {
   const comparable = { ...spec, ...withoutMutable(spec) };
   const before = { ...old, ...withoutMutable(old) };
-  return isEqual(comparable, before) ? [] : [forbiddenField('spec', mutableFields)];
+  return isEquivalent(comparable, before) ? [] : [forbiddenField('spec', mutableFields)];
 }
 
 /** A deadline may be set and come nearer. */

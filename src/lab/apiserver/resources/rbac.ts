@@ -3,11 +3,11 @@
 import { checkDnsSubdomain, checkPathSegment } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, invalidField, requiredField, unsupportedField } from '../field-error.js';
+import { isEquivalent } from '../json-equality.js';
 import { type LabelSelector, validateSelector } from '../match-labels.js';
 import type { Column } from '../resource.js';
 import { ageColumn, column, createdAtColumn, nameColumn, wideColumn } from './columns.js';
 import { builtIn } from './define.js';
-import { isEqual } from './equal.js';
 
 export const rbacGroup = 'rbac.authorization.k8s.io';
 
@@ -204,7 +204,7 @@ function validateSubject(subject: Subject, path: string, isNamespaced: boolean):
 }
 
 function validateSameRole(binding: KubeObject, old: KubeObject): FieldError[] {
-  if (isEqual(binding.roleRef, old.roleRef)) return [];
+  if (isEquivalent(binding.roleRef, old.roleRef)) return [];
   const { apiGroup, kind, name } = roleRefOf(binding);
   const value = `rbac.RoleRef{APIGroup:"${apiGroup}", Kind:"${kind}", Name:"${name}"}`;
   return [{ type: 'Invalid', field: 'roleRef', value, detail: 'cannot change roleRef' }];

@@ -5,11 +5,11 @@
 
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, requiredField } from '../field-error.js';
+import { isEquivalent } from '../json-equality.js';
 import type { Column, Resource } from '../resource.js';
 import { scalePart } from '../scale-subresource.js';
 import { ageColumn, column, nameColumn, numberColumn, wideColumn } from './columns.js';
 import { builtIn, type Definition, keepOtherPart } from './define.js';
-import { isEqual } from './equal.js';
 import { setPodSpecDefaults } from './pod-defaults.js';
 import type { PodSpec } from './pod-parts.js';
 import { labelsText, selectorText } from './selector-text.js';
@@ -166,7 +166,7 @@ export const daemonSets = workload(
     prepareForUpdate(object, old, subresource) {
       keepOtherPart(object, old, subresource);
       const before = Number(old.metadata.annotations?.[templateGeneration] ?? 1);
-      countTemplates(object, isEqual(specOf(object).template, specOf(old).template) ? before : before + 1);
+      countTemplates(object, isEquivalent(specOf(object).template, specOf(old).template) ? before : before + 1);
     },
   },
   false,

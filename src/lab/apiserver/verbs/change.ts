@@ -1,10 +1,11 @@
 /** What PUT and PATCH share: read the newest state, make the new one of it, check it, write it, again if another was faster. */
-import { isDeepStrictEqual } from 'node:util';
+
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
 import { trackUpdate } from '../apply/tracking.js';
 import { invalidField } from '../field-error.js';
 import { decodeStored, encodeWithinLimit, keyOf, storedKind, withRevision } from '../http/codec.js';
+import { isSameJson } from '../json-equality.js';
 import { validateChangedMeta } from '../object-meta.js';
 import type { WriteOptions } from '../options.js';
 import type { Resource } from '../resource.js';
@@ -161,7 +162,7 @@ function prepare({ exchange, info, resource }: VerbRequest, object: KubeObject, 
 function isSpecChanged(object: KubeObject, old: KubeObject, resource: Resource): boolean {
   const specOf = ({ metadata: _, apiVersion: __, kind: ___, status, ...spec }: KubeObject) =>
     'status' in resource.subresources ? spec : { ...spec, status };
-  return !isDeepStrictEqual(specOf(object), specOf(old));
+  return !isSameJson(specOf(object), specOf(old));
 }
 
 async function write(
@@ -202,7 +203,7 @@ function isUnchanged(after: Buffer, before: Buffer): boolean {
   if (after.equals(before)) return true;
   // The same keys and values in another order are the same bytes in another order.
   if (sumOf(after) !== sumOf(before)) return false;
-  return isDeepStrictEqual(JSON.parse(after.toString()), JSON.parse(before.toString()));
+  return isSameJson(JSON.parse(after.toString()), JSON.parse(before.toString()));
 }
 
 function sumOf(bytes: Buffer): number {

@@ -2,7 +2,7 @@
  * A patched object as Kubernetes shows it in a complaint: what the patch did not touch stands in the order of Go's structs,
  * what it touched in the order of the alphabet.
  */
-import { isDeepStrictEqual } from 'node:util';
+import { isSameJson } from '../json-equality.js';
 import { structOf, type Type } from '../schema/types.js';
 
 /** `shape` is that of a built-in kind; objects of other kinds are in the order of the alphabet throughout. */
@@ -11,7 +11,7 @@ export function patchedText(patched: unknown, current: unknown, shape: string | 
 }
 
 function ordered(patched: unknown, current: unknown, type: Type | undefined): unknown {
-  if (isDeepStrictEqual(patched, current)) return inGoOrder(patched, type);
+  if (isSameJson(patched, current)) return inGoOrder(patched, type);
   if (!isMap(patched) || !isMap(current)) return inGoOrder(patched, undefined);
   return sorted(patched, (key, value) =>
     ordered(value, Object.hasOwn(current, key) ? current[key] : undefined, inside(type, key)),

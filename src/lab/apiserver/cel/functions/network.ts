@@ -1,6 +1,6 @@
 /** ip() and cidr(): addresses and networks, as Go's netip reads them. */
-import { isIP, isIPv4 } from 'node:net';
 import { type Environment, EvaluationError } from '@marcbachmann/cel-js';
+import { parseGoIp } from '../../../../go/ip.js';
 import type { Comparable } from '../equality.js';
 
 const ipType = 'net.IP';
@@ -19,7 +19,7 @@ class IpValue implements Comparable {
     return other instanceof IpValue && other.bits === this.bits && other.value === this.value;
   }
 
-  /** Whether it lies in this network. */
+  /** Whether it belongs to this network. */
   isIn(network: string): boolean {
     return parseCidr(network)!.containsIp(this);
   }
@@ -66,27 +66,10 @@ class CidrValue implements Comparable {
 }
 
 function parseIp(text: string): IpValue | undefined {
-  if (isIP(text) === 0 || text.includes('%')) return undefined;
-  if (isIPv4(text))
-    return new IpValue(
-      32,
-      text.split('.').reduce((sum, part) => (sum << 8n) | BigInt(part), 0n),
-    );
-  const [head = '', tail] = withHexTail(text).split('::');
-  const groups = (part: string | undefined) => (part ? part.split(':') : []);
-  const [front, back] = [groups(head), groups(tail)];
-  const zeros = tail === undefined ? [] : Array(8 - front.length - back.length).fill('0');
-  const value = [...front, ...zeros, ...back].reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n);
+  const ip = parseGoIp(text, { leadingZeros: false });
   // IPv4 written as IPv6 would be two addresses in one.
-  return value >> 32n === 0xffffn ? undefined : new IpValue(128, value);
-}
-
-/** ::ffff:1.2.3.4 → ::ffff:102:304. */
-function withHexTail(text: string): string {
-  return text.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, ...parts) => {
-    const [a, b, c, d] = parts.slice(0, 4).map(Number) as [number, number, number, number];
-    return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
-  });
+  if (ip === undefined || (ip.bits === 128 && ip.value >> 32n === 0xffffn)) return undefined;
+  return new IpValue(ip.bits, ip.value);
 }
 
 function parseCidr(text: string): CidrValue | undefined {

@@ -1,6 +1,6 @@
-/** JSONPath templates as people know them from kubectl. */
+/** JSONPath templates and paths as client-go reads them. */
 import { describe, expect, test } from 'vitest';
-import { JsonPathError, parseTemplate, printTemplate, valuesAt } from './json-path.js';
+import { findAll, JsonPathError, parsePath, parseTemplate, printTemplate } from './json-path.js';
 
 const root = {
   kind: 'List',
@@ -12,7 +12,7 @@ const root = {
 };
 const print = (template: string) => printTemplate(parseTemplate(template), root);
 
-describe('a template', () => {
+describe('a JSONPath template', () => {
   test.each([
     ['{.kind}', 'List'],
     ['.kind', 'List'],
@@ -32,6 +32,8 @@ describe('a template', () => {
     ['{.items[?(@.status.n>2)].metadata.name}', 'b c'],
     ['{.items[?(@.status.ready)].metadata.name}', 'a'],
     ['{.items[?(@.status.ready==true)].metadata.name}', 'a'],
+    ['{.items[?(@.status.n>"2")].metadata.name}', ''],
+    ['{.items[0].status[?(@.n)]}', ''],
     ['{..name}', 'a b c'],
     ['{.items[0].status}', '{"n":1,"ready":true}'],
     ['{.items[0].status.*}', '1 true'],
@@ -42,17 +44,17 @@ describe('a template', () => {
     expect(print(template)).toBe(text);
   });
 
-  test.each(['{.items', '.a}', '{range .items[*]}', '{end}', '{.items[abc]}', '{"a}'])('%s is refused', (template) => {
+  test.each(['{.items', '.a}', '{range .items[*]}', '{end}', '{.items[abc]}', '{"a}'])('%s is rejected', (template) => {
     expect(() => parseTemplate(template)).toThrow(JsonPathError);
   });
 
-  test('paths of columns and sorting stand with or without braces and dot', () => {
+  test('a path of a column or for sorting may lack braces and the leading dot', () => {
     for (const path of ['.metadata.name', '{.metadata.name}', 'metadata.name'])
-      expect(valuesAt(path, root.items[0])).toEqual(['a']);
+      expect(findAll(root.items[0], parsePath(path))).toEqual(['a']);
   });
 
-  test('inherited properties are not there', () => {
-    expect(valuesAt('.constructor.name', {})).toEqual([]);
-    expect(valuesAt('.__proto__', {})).toEqual([]);
+  test('inherited properties are not found', () => {
+    expect(findAll({}, parsePath('.constructor.name'))).toEqual([]);
+    expect(findAll({}, parsePath('.__proto__'))).toEqual([]);
   });
 });

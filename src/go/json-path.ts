@@ -1,9 +1,9 @@
 /**
- * kubectl's JSONPath templates: `{range .items[*]}{.metadata.name}{"\t"}{.status.state}{"\n"}{end}`. Fields, quoted keys,
- * indexes, slices, unions, wildcards, `..`, filters `[?(@.a=="b")]`; text outside braces is printed as it is.
+ * JSONPath as client-go reads it, for kubectl's templates and the printer columns of CRDs:
+ * `{range .items[*]}{.metadata.name}{"\t"}{.status.state}{"\n"}{end}`. Fields, quoted keys, indexes, slices, unions,
+ * wildcards, `..`, filters `[?(@.a=="b")]`; text outside braces is printed as it is.
  */
 import { isObject } from '../json.js';
-import { oneLine } from '../visible-text.js';
 
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
@@ -11,8 +11,10 @@ export class JsonPathError extends Error {
 
 type Part =
   | { kind: 'text'; text: string }
-  | { kind: 'path'; steps: Step[] }
-  | { kind: 'range'; steps: Step[]; body: Part[] };
+  | { kind: 'path'; path: JsonPath }
+  | { kind: 'range'; path: JsonPath; body: Part[] };
+
+export type JsonPath = readonly Step[];
 
 type Step =
   | { kind: 'keys'; keys: string[] }
@@ -22,14 +24,14 @@ type Step =
   | { kind: 'indexes'; indexes: number[] }
   | { kind: 'filter'; left: Operand; operator?: string; right?: Operand };
 
-type Operand = { steps: Step[]; fromRoot: boolean } | { literal: string | number | boolean | null };
+type Operand = { path: JsonPath; fromRoot: boolean } | { literal: string | number | boolean | null };
 
 export type Template = Part[];
 
 export function parseTemplate(template: string): Template {
   const blocks = split(template);
   const stack: Part[][] = [[]];
-  const ranges: Step[][] = [];
+  const ranges: JsonPath[] = [];
   for (const block of blocks) {
     const here = stack.at(-1)!;
     if (!block.braced) here.push({ kind: 'text', text: block.text });
@@ -37,46 +39,50 @@ export function parseTemplate(template: string): Template {
       ranges.push(parseSteps(block.text.slice(5).trim()));
       stack.push([]);
     } else if (block.text === 'end') {
-      const steps = ranges.pop();
-      if (steps === undefined) throw new JsonPathError('{end} without {range}');
+      const path = ranges.pop();
+      if (path === undefined) throw new JsonPathError('{end} without {range}');
       const body = stack.pop()!;
-      stack.at(-1)!.push({ kind: 'range', steps, body });
+      stack.at(-1)!.push({ kind: 'range', path, body });
     } else if (/^["']/.test(block.text)) here.push({ kind: 'text', text: unquote(block.text) });
-    else here.push({ kind: 'path', steps: parseSteps(block.text) });
+    else here.push({ kind: 'path', path: parseSteps(block.text) });
   }
   if (ranges.length > 0) throw new JsonPathError('{range} without {end}');
   return stack[0]!;
 }
 
-export function printTemplate(template: Template, root: unknown): string {
-  return template.map((part) => print(part, root, root)).join('');
+export function printTemplate(template: Template, root: unknown, printValue = valueText): string {
+  const print = (part: Part, here: unknown): string => {
+    switch (part.kind) {
+      case 'text':
+        return part.text;
+      case 'path':
+        return walk(part.path, here, root).map(printValue).join(' ');
+      case 'range':
+        return walk(part.path, here, root)
+          .map((item) => part.body.map((inner) => print(inner, item)).join(''))
+          .join('');
+    }
+  };
+  return template.map((part) => print(part, root)).join('');
 }
 
-/** `.status.state`, with or without braces, as custom-columns and --sort-by take it. */
-export function valuesAt(path: string, root: unknown): unknown[] {
-  const inner = path.trim().replace(/^\{(.*)\}$/s, '$1');
-  return walk(parseSteps(inner.startsWith('.') || inner.startsWith('[') ? inner : `.${inner}`), root, root);
+/** A single path: `.status.state`, with or without braces, as custom-columns, --sort-by and printer columns take it. */
+export function parsePath(text: string): JsonPath {
+  const inner = text.trim().replace(/^\{(.*)\}$/s, '$1');
+  return parseSteps(/^[.[$@]/.test(inner) ? inner : `.${inner}`);
+}
+
+/** All values at the path; empty where it is absent. */
+export function findAll(root: unknown, path: JsonPath): unknown[] {
+  return walk(path, root, root);
 }
 
 export function valueText(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '');
 }
 
-function print(part: Part, here: unknown, root: unknown): string {
-  switch (part.kind) {
-    case 'text':
-      return part.text;
-    case 'path':
-      return walk(part.steps, here, root).map(valueText).map(oneLine).join(' ');
-    case 'range':
-      return walk(part.steps, here, root)
-        .map((item) => part.body.map((inner) => print(inner, item, root)).join(''))
-        .join('');
-  }
-}
-
-function walk(steps: readonly Step[], here: unknown, root: unknown): unknown[] {
-  return steps.reduce<unknown[]>((found, step) => found.flatMap((value) => take(step, value, root)), [here]);
+function walk(path: JsonPath, here: unknown, root: unknown): unknown[] {
+  return path.reduce<unknown[]>((found, step) => found.flatMap((value) => take(step, value, root)), [here]);
 }
 
 function take(step: Step, value: unknown, root: unknown): unknown[] {
@@ -96,33 +102,26 @@ function take(step: Step, value: unknown, root: unknown): unknown[] {
     case 'slice':
       return Array.isArray(value) ? value.slice(step.from, step.to).filter((_, at) => at % step.by === 0) : [];
     case 'filter':
-      return children(value).filter((item) => holds(step, item, root));
+      return Array.isArray(value) ? value.filter((item) => matches(step, item, root)) : [];
   }
 }
 const children = (value: unknown): unknown[] =>
   Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [];
 
-function holds({ left, operator, right }: Extract<Step, { kind: 'filter' }>, item: unknown, root: unknown): boolean {
+function matches({ left, operator, right }: Extract<Step, { kind: 'filter' }>, item: unknown, root: unknown): boolean {
   const read = (operand: Operand): unknown[] =>
-    'literal' in operand ? [operand.literal] : walk(operand.steps, operand.fromRoot ? root : item, root);
+    'literal' in operand ? [operand.literal] : walk(operand.path, operand.fromRoot ? root : item, root);
   const found = read(left);
   if (operator === undefined || right === undefined) return found.length > 0;
-  const [a, b] = [found[0], read(right)[0]];
-  if (found.length === 0) return false;
-  switch (operator) {
-    case '==':
-      return a === b;
-    case '!=':
-      return a !== b;
-    case '<':
-      return (a as number) < (b as number);
-    case '<=':
-      return (a as number) <= (b as number);
-    case '>':
-      return (a as number) > (b as number);
-    default:
-      return (a as number) >= (b as number);
-  }
+  return found.length > 0 && compare(found[0], operator, read(right)[0]);
+}
+
+function compare(left: unknown, operator: string, right: unknown): boolean {
+  if (operator === '==') return left === right;
+  if (operator === '!=') return left !== right;
+  if (typeof left !== typeof right || (typeof left !== 'number' && typeof left !== 'string')) return false;
+  const [a, b] = [left as number, right as number];
+  return operator === '<' ? a < b : operator === '>' ? a > b : operator === '<=' ? a <= b : a >= b;
 }
 
 /** Text and `{…}` blocks; braces inside quotes do not count. */
@@ -139,7 +138,7 @@ function split(template: string): { text: string; braced: boolean }[] {
     : blocks;
 }
 
-function parseSteps(text: string): Step[] {
+function parseSteps(text: string): JsonPath {
   const steps: Step[] = [];
   let rest = text.replace(/^[$@]/, '');
   while (rest !== '') {
@@ -191,7 +190,7 @@ function parseOperand(text: string): Operand {
   if (/^-?\d+(\.\d+)?$/.test(text)) return { literal: Number(text) };
   if (text === 'true' || text === 'false') return { literal: text === 'true' };
   if (text === 'null') return { literal: null };
-  return { steps: parseSteps(text), fromRoot: text.startsWith('$') };
+  return { path: parseSteps(text), fromRoot: text.startsWith('$') };
 }
 
 function unquote(text: string): string {
