@@ -1,4 +1,4 @@
-/** One vitest project: unit tests stand beside the code, scenarios across rooms in test/. */
+/** One vitest project: unit tests are beside the code, scenarios across modules in test/. */
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({

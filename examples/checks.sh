@@ -1,5 +1,5 @@
-# Sourced by the walkthroughs: shows each command as one would type it, runs it in this shell, and checks what came of it.
-# The first thing that is not as told ends the walkthrough with 1.
+# Sourced by the walkthroughs: prints each command, runs it in this shell, and checks the result.
+# The first result that is not as expected ends the walkthrough with exit code 1.
 
 PROXY_PORT=${PROXY_PORT:-8001} # where `kubectl proxy` listens; the pages say 8001
 patience=${PATIENCE:-30}       # seconds until something that should come true counts as failed
@@ -35,16 +35,16 @@ show_state() {
 
 step() { printf '\n# %s\n' "$*"; }
 
-fail() { echo "NOT AS TOLD: $*" >&2; exit 1; }
+fail() { echo "NOT AS EXPECTED: $*" >&2; exit 1; }
 
-# Shows and runs what it is given, or what stands on its standard input.
+# Prints and runs its argument, or its standard input.
 run() {
   local command=${1:-$(cat)}
   printf '$ %s\n' "$command"
   eval "${command//8001/$PROXY_PORT}"
 }
 
-# As run, but the command must fail, and what it prints must contain the text.
+# As run, but the command must fail, and its output must contain the text.
 refused() {
   local text=$1 command=$2 output
   printf '$ %s\n' "$command"
@@ -69,7 +69,7 @@ node_json() { curl -sSf "http://localhost:$PROXY_PORT/api/v1/nodes/${2:-$NODE_NA
 # Waits until the node satisfies a jq expression, and says so.
 node_is() { eventually "$1" "node_json '$2' ${3:-$NODE_NAME}"; }
 
-# The words stand in the node's log, as the pages promise.
+# The text is in the node's log, as in the pages.
 in_log() {
   eventually "in the log, word for word: $1" "grep -qF -- '$1' '$DATA/nodes/${2:-$NODE_NAME}/log'"
 }

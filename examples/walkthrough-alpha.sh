@@ -17,7 +17,7 @@ condition() { # STATUS MESSAGE REASON
   if [ "$1" = False ]; then in_log "$2"; in_log "$3"; fi
 }
 
-# Points the node at a ConfigMap in the alpha's form; waits for nothing.
+# Points the node at a ConfigMap in the form of DKC alpha, without waiting.
 assign() { # NAME UID
   kubectl patch node node-1 --type=json -p "[{\"op\":\"add\",\"path\":\"/spec/configSource\",\"value\":{\"configMapRef\":{\"name\":\"$1\",\"namespace\":\"kube-system\",\"uid\":\"$2\"}}}]" > /dev/null 2>&1
 }
@@ -50,7 +50,7 @@ CONFIG_MAP_UID=$(sed -n 's/^  uid: //p' created.yaml)
 name=$(sed -n 's/^  name: //p' created.yaml)
 run "export CONFIG_MAP_NAME=$name"
 
-step 'Without permission the node refuses to go on, and says why'
+step 'Without permission the node keeps its config and reports the reason'
 assign "$CONFIG_MAP_NAME" "$CONFIG_MAP_UID"
 condition False 'using current (default)' "failed to sync, reason: failed to download ConfigMap with name \"$CONFIG_MAP_NAME\" from namespace \"kube-system\""
 in_log 'is forbidden: User \"system:node:node-1\" cannot get resource'
@@ -152,7 +152,7 @@ sync_fault "failed to save config checkpoint for object with UID \"$good\""
 reset
 condition True 'using current (default)' 'current is set to the local default, and no init config was provided'
 rm -f "$dir/checkpoints/$good"
-# The record cannot be written: a directory stands in its place. Mended, the node is told to look again at once.
+# The record cannot be written: there is a directory in its place. After the repair SIGHUP makes the node retry at once.
 block() { rm "$dir/meta/assigned"; mkdir -p "$dir/meta/assigned/in-the-way"; }
 unblock() { rm -r "$dir/meta/assigned"; kill -HUP "$(cat "$DATA/nodes/node-1/pid")"; }
 block

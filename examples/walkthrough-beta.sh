@@ -120,7 +120,7 @@ mv "$dir/checkpoints" "$dir/checkpoints.away" && touch "$dir/checkpoints"
 assign shared
 error_is 'failed to sync: internal failure, see Kubelet log for details'
 rm "$dir/checkpoints" && mv "$dir/checkpoints.away" "$dir/checkpoints"
-node_is 'it is retried by itself' '.status.config.error == null and .status.config.active.configMap.name == "shared"'
+node_is 'it is retried automatically' '.status.config.error == null and .status.config.active.configMap.name == "shared"'
 assign "$GOOD"
 node_is 'active' ".status.config.active.configMap.name == \"$GOOD\""
 

@@ -1,20 +1,21 @@
-/** Types, lint, format and dead code, one after the other; `--fix` mends what can be mended by itself. */
+/** Types, lint, format, dead code and words, one after the other; `--fix` fixes what can be fixed automatically. */
 import { spawnSync } from 'node:child_process';
 
 const fix = process.argv.includes('--fix');
 const steps = [
-  ['types', ['tsc', '-p', 'tsconfig.json']],
-  ['lint and format', ['biome', 'check', '--error-on-warnings', ...(fix ? ['--write'] : [])]],
-  ['dead code', ['knip', '--no-progress', '--exclude', 'binaries']],
+  ['types', ['npx', '--no-install', 'tsc', '-p', 'tsconfig.json']],
+  ['lint and format', ['npx', '--no-install', 'biome', 'check', '--error-on-warnings', ...(fix ? ['--write'] : [])]],
+  ['dead code', ['npx', '--no-install', 'knip', '--no-progress', '--exclude', 'binaries']],
+  ['words', [process.execPath, 'scripts/words.mjs']],
 ];
 
 for (const [name, command] of steps) {
-  const { status } = spawnSync('npx', ['--no-install', ...command], { stdio: 'inherit' });
+  const { status } = spawnSync(command[0], command.slice(1), { stdio: 'inherit' });
   if (status !== 0) {
     console.error(
-      `check: ${name} failed (${command.join(' ')})${fix ? '' : "; 'npm run check:fix' mends what it can"}`,
+      `check: ${name} failed (${command.join(' ')})${fix ? '' : "; 'npm run check:fix' fixes what it can"}`,
     );
     process.exit(1);
   }
 }
-console.log('check: types, lint, format, dead code: clean');
+console.log('check: types, lint, format, dead code, words: clean');

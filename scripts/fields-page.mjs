@@ -1,4 +1,4 @@
-/** Writes docs/fields.md from the catalogue; with `--check` it only tells whether the page is current, as a test does. */
+/** Writes docs/fields.md from the catalogue; with `--check` it only reports whether the page is current, as a test does. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 

@@ -155,7 +155,7 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
       await refused(nodeA().delete(configMaps, place));
     });
 
-    test('an operator cannot open a ConfigMap that is no config, or lies elsewhere, through a grant', async () => {
+    test('an operator cannot open a ConfigMap that is not a config, or is in another namespace, through a grant', async () => {
       const { admin, freshNode, granted, operator } = scene;
       const node = await freshNode();
       const secretLike = configMapObject('passwords', 'secret', {

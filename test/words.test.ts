@@ -1,0 +1,48 @@
+/** scripts/words.mjs finds retired words, and leaves texts alone that must keep them. */
+import { describe, expect, test } from 'vitest';
+// @ts-expect-error: a script without types
+import * as words from '../scripts/words.mjs';
+
+const check = words.check as (file: string, text: string) => string[];
+
+describe('retired words', () => {
+  test.each([
+    ['a word', 'the config is judged', '"judged": write "validate"'],
+    ['a word inside an identifier', 'new RememberedJudge()', '"Judge": write "validate"'],
+    ['a phrase', 'that is no quantity', '"is no quantity": write "is not a"'],
+    ['a phrase with a capital letter', 'Whoever writes it', '"Whoever": write "name the subject"'],
+  ])('%s is reported with its place and the word to write', (_kind, line, report) => {
+    expect(check('docs/page.md', `# Page\n\n${line}\n`)).toEqual([`docs/page.md:3: ${report}`]);
+  });
+
+  test.each([
+    ['there is no such file'],
+    ['it is no longer there'],
+    ['`…` stands for anything'],
+    ['prejudged'],
+    ['make room for the checkpoint'],
+    ['connection refused'],
+  ])('%s: is not reported', (line) => {
+    expect(check('docs/page.md', line)).toEqual([]);
+  });
+
+  test('a text that must stay is not reported, and hides nothing beside it', () => {
+    expect(check('docs/page.md', 'relet node clear-verdict')).toEqual([]);
+    expect(check('docs/page.md', 'relet node clear-verdict judges again')).toHaveLength(1);
+  });
+
+  test('recorded evidence and released changelog entries are not checked', () => {
+    expect(check('test/evidence/api.md', 'the verdict of a kubelet')).toEqual([]);
+    const changelog = (heading: string) => check('CHANGELOG.md', `# Changelog\n\n## ${heading}\n\n- a verdict\n`);
+    expect(changelog('Unreleased')).toHaveLength(1);
+    expect(changelog('0.1.0')).toEqual([]);
+  });
+});
+
+test('every exception has a reason, and every entry says what to write', () => {
+  for (const { text, why } of words.exceptions) expect([text, why].every((part) => part.length > 3)).toBe(true);
+  for (const { find, write } of words.retired) {
+    expect(find.global, String(find)).toBe(true);
+    expect(write, String(find)).toMatch(/\w/);
+  }
+});
