@@ -1,11 +1,11 @@
-/** Time as a thing that can be handed in: real in production, moved by hand in tests. */
+/** Time that can be injected: real in production, moved by hand in tests. */
 
 export interface Clock {
   /** Wall-clock milliseconds since the epoch. May jump; never measure durations with it. */
   now(): number;
   /** Milliseconds that only ever go forward. */
   monotonic(): number;
-  /** Resolves after `ms`, or rejects with the signal's reason when it is aborted first. */
+  /** Resolves after `ms`, or rejects with the signal's reason when it is aborted first. With 0 it only yields to the event loop. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -20,10 +20,13 @@ export const systemClock: Clock = {
         clearTimeout(timer);
         reject(signal?.reason);
       };
-      const timer = setTimeout(() => {
+      const wake = () => {
         signal?.removeEventListener('abort', onAbort);
         resolve();
-      }, ms);
+      };
+      // A timer waits for a millisecond at least.
+      if (ms === 0) return void setImmediate(wake);
+      const timer = setTimeout(wake, ms);
       signal?.addEventListener('abort', onAbort, { once: true });
     }),
 };

@@ -2,6 +2,7 @@
  * One node for tests: the agent in this process, on real files, with a real child process in front of it and a clock that
  * can be moved ahead. Everything it made is gone when the test ends.
  */
+
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,6 +25,7 @@ import type { Judge } from '../src/agent/validate/judging.js';
 import { check } from '../src/config/check.js';
 import { parseMinor } from '../src/config/model.js';
 import { createLog } from '../src/log.js';
+import { systemRandom } from '../src/random.js';
 import { eventually } from './eventually.js';
 import { FlowingClock } from './flowing-clock.js';
 import { freePort } from './free-port.js';
@@ -122,6 +124,7 @@ export class Rig {
       connect: options.connect ?? noApi,
       certificateExpired: options.certificateExpired ?? (async () => false),
       clock,
+      random: systemRandom,
       log,
     });
     this.#stop = new AbortController();

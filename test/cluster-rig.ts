@@ -1,20 +1,23 @@
 /** A node in a cluster, for tests: the embedded API server on a real socket, an administrator, and an agent with a node's own certificate. */
+
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { NodeConnection } from '../src/agent/sync/connect.js';
-import { configLabel } from '../src/api/node-config.js';
+import { configLabel, nodeConfigs } from '../src/api/node-config.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../src/api/node-config-source.js';
 import type { KubeObject } from '../src/api/object.js';
 import { systemClock } from '../src/clock.js';
 import { readPlain } from '../src/config/plain-document.js';
+import { systemFileReader } from '../src/kube/cached-file.js';
 import { createClient, type KubeClient } from '../src/kube/client.js';
 import { kubeconfigSource } from '../src/kube/identity-source.js';
-import { configMaps, events, nodeConfigs, nodes } from '../src/kube/resource-type.js';
+import { configMaps, events, nodes } from '../src/kube/resource-type.js';
 import { watchLoop } from '../src/kube/watch-loop.js';
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../src/lab/apiserver/apiserver.js';
 import { kubeconfigText } from '../src/lab/apiserver/pki/admin-kubeconfig.js';
 import { createLog, silentLog } from '../src/log.js';
+import { systemRandom } from '../src/random.js';
 import { createRig, type Rig, type RigOptions } from './agent-rig.js';
 import { makeClusterOfToday } from './cluster-of-today.js';
 import { eventually } from './eventually.js';
@@ -182,6 +185,8 @@ export async function createClusterRig(options: ClusterRigOptions = {}): Promise
     followed: () => node.memory.followed,
     ...(options.askAgainMs !== undefined && { askAgainMs: options.askAgainMs }),
     env: {},
+    files: systemFileReader,
+    random: systemRandom,
     clock: node.clock,
     log,
   });
@@ -208,11 +213,12 @@ export function clientFor(kubeconfig: string): KubeClient {
   const source = kubeconfigSource({
     paths: [kubeconfig],
     readYaml: readPlain,
+    files: systemFileReader,
     env: {},
     clock: systemClock,
     log: silentLog,
   });
-  return createClient({ source, clock: systemClock, userAgent: 'relet-test' });
+  return createClient({ source, clock: systemClock, random: systemRandom, userAgent: 'relet-test' });
 }
 
 async function nodeKubeconfigText(server: ApiServer, name: string): Promise<string> {

@@ -4,8 +4,8 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { configLabel } from '../src/api/node-config.js';
-import { clusterRoleBindings, clusterRoles, configMaps, nodeConfigs } from '../src/kube/resource-type.js';
+import { configLabel, nodeConfigs } from '../src/api/node-config.js';
+import { clusterRoleBindings, clusterRoles, configMaps } from '../src/kube/resource-type.js';
 import { type Cluster, embeddedCluster, type UserName } from './cluster/cluster.js';
 import { needs } from './programs.js';
 

@@ -3,12 +3,11 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { configLabel, type NodeConfig, undecidedAnnotation } from '../src/api/node-config.js';
+import { configLabel, type NodeConfig, nodeConfigs, undecidedAnnotation } from '../src/api/node-config.js';
 import type { NodeConfigSource } from '../src/api/node-config-source.js';
 import type { KubeObject } from '../src/api/object.js';
 import { readPlain } from '../src/config/plain-document.js';
 import type { KubeClient } from '../src/kube/client.js';
-import { nodeConfigs } from '../src/kube/resource-type.js';
 import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 

@@ -1,6 +1,8 @@
 /** What an agent is put together from; the cli does it with real parts, a test with those it wants to hold in its hand. */
+
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
+import type { Random } from '../random.js';
 import type { KubeletCommandLine } from './command-line.js';
 import type { Host } from './drivers/host.js';
 import type { KubeletProcess } from './drivers/kubelet-process.js';
@@ -39,5 +41,6 @@ export interface AgentParts {
   /** True when the node's client certificate is past its end. */
   certificateExpired(): Promise<boolean>;
   clock: Clock;
+  random: Random;
   log: Log;
 }

@@ -140,7 +140,8 @@ export class Agent {
       if (signal.aborted || kubelet.isLast || options.onChange === 'exit') return exitCode(exit);
       reporter.publish();
       crashes = run.healthy ? 1 : crashes + 1;
-      if (changes === this.#changes) await this.#pause.sleep(backoffMs(crashes, crashBackoff), signal);
+      if (changes === this.#changes)
+        await this.#pause.sleep(backoffMs(crashes, crashBackoff, this.#parts.random), signal);
     }
   }
 

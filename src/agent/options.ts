@@ -3,6 +3,7 @@
  * kubelet's. docs/node-flags.md is checked against this list.
  */
 import { tryParseDuration } from '../go/duration.js';
+import { type BindAddress, parseBindAddress } from '../metrics.js';
 
 export interface NodeOptions {
   dynamicConfigDir: string | undefined;
@@ -16,7 +17,7 @@ export interface NodeOptions {
   forecast: boolean;
   fieldPolicyFile: string | undefined;
   initConfigDir: string | undefined;
-  metricsAddress: { host: string; port: number } | undefined;
+  metricsAddress: BindAddress | undefined;
   logFormat: 'text' | 'json';
   check: boolean;
 }
@@ -149,10 +150,8 @@ function duration(name: OwnFlagName, value: string): number {
   return Number(nanoseconds! / 1_000_000n);
 }
 
-function address(name: OwnFlagName, value: string): { host: string; port: number } | undefined {
+function address(name: OwnFlagName, value: string): BindAddress | undefined {
   if (value === '0' || value === '') return undefined;
-  const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(value);
-  const port = Number(match?.[3]);
-  if (!match || port > 65535) invalid(name, value, "must be HOST:PORT, such as 127.0.0.1:10269, or '0' for none");
-  return { host: match![1] ?? (match![2] || '0.0.0.0'), port };
+  const remedy = "must be HOST:PORT, such as 127.0.0.1:10269, or '0' for none";
+  return parseBindAddress(value) ?? invalid(name, value, remedy);
 }

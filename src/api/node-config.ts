@@ -1,7 +1,7 @@
 /**
  * NodeConfig: the reference from a node to its config on API servers that keep no spec.configSource in Nodes. One for each
  * Node, under its name. The fields mean what they meant in the Node, so what reads `.spec.configSource` and
- * `.status.config` works with both. deploy/crds has the schema.
+ * `.status.config` works with both. deploy/base/nodeconfigs.relet.dev.yaml has the schema.
  */
 import type { NodeConfigSource, NodeConfigStatus } from './node-config-source.js';
 import type { KubeObject } from './object.js';
@@ -26,6 +26,9 @@ export const configNamespaces: readonly string[] = [configNamespace, formerConfi
  * NodeConfig that was deleted and is made again resets no node.
  */
 export const undecidedAnnotation = 'relet.dev/undecided';
+
+/** Its address in the API. */
+export const nodeConfigs = { group: 'relet.dev', version: 'v1alpha1', resource: 'nodeconfigs' } as const;
 
 export interface NodeConfig extends KubeObject {
   spec?: { configSource?: NodeConfigSource };

@@ -1,4 +1,5 @@
 /** `relet apiserver backup` and `restore`: everything the server holds, in one file and back. */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -7,6 +8,7 @@ import { replaceFile } from '../atomic-file.js';
 import { CannotRun } from '../cannot-run.js';
 import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
+import { systemFileReader } from '../kube/cached-file.js';
 import { createClient } from '../kube/client.js';
 import { kubeconfigSource } from '../kube/identity-source.js';
 import { backupPath, backupStopped } from '../lab/apiserver/backup/backup.js';
@@ -14,6 +16,7 @@ import { BackupError, decodeBackup } from '../lab/apiserver/backup/backup-format
 import { restore } from '../lab/apiserver/backup/restore.js';
 import { isHeldDirectory } from '../lab/apiserver/store/directory-lock.js';
 import { silentLog } from '../log.js';
+import { systemRandom } from '../random.js';
 import { runVerb, verb } from './command-line.js';
 import { writeOut } from './write-out.js';
 
@@ -50,11 +53,12 @@ async function backupRunning(dataDir: string): Promise<Buffer> {
     paths: [join(dataDir, 'admin.kubeconfig')],
     mustExist: true,
     readYaml: readPlain,
+    files: systemFileReader,
     env: {},
     clock: systemClock,
     log: silentLog,
   });
-  const client = createClient({ source, clock: systemClock, userAgent: `relet/${pkg.version}` });
+  const client = createClient({ source, clock: systemClock, random: systemRandom, userAgent: `relet/${pkg.version}` });
   try {
     return await buffer(await client.open({ method: 'GET', path: backupPath, accept: '*/*' }));
   } finally {

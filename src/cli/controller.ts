@@ -1,19 +1,22 @@
 /** `relet controller`: makes a NodeConfig for each Node, and lets each node read exactly the configs it is assigned. */
-import { randomUUID } from 'node:crypto';
+
 import { hostname } from 'node:os';
 import { Option } from 'commander';
 import pkg from '../../package.json' with { type: 'json' };
 import { configNamespaces } from '../api/node-config.js';
 import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
-import { newControllerCounters, runController } from '../controller/controller.js';
+import { runController } from '../controller/controller.js';
 import type { GuardChoice } from '../controller/guards.js';
-import { serveControllerMetrics } from '../controller/metrics.js';
+import { controllerMetrics, newControllerCounters } from '../controller/metrics.js';
+import { systemFileReader } from '../kube/cached-file.js';
 import { createClient } from '../kube/client.js';
 import { kubeconfigSource } from '../kube/identity-source.js';
 import { kubeconfigPaths } from '../kube/kubeconfig.js';
 import { runWhileLeader } from '../kube/leader.js';
 import { createLog } from '../log.js';
+import { type BindAddress, parseBindAddress, serveMetrics } from '../metrics.js';
+import { systemRandom } from '../random.js';
 import { InvalidArgumentError, oneOf, runVerb, verb } from './command-line.js';
 import { parseTime } from './connection-flags.js';
 import { explained } from './explain-failure.js';
@@ -23,7 +26,7 @@ interface Flags {
   kubeconfig?: string;
   leaderElect?: boolean;
   leaderElectNamespace: string;
-  metricsBindAddress: { host: string; port: number } | undefined;
+  metricsBindAddress: BindAddress | undefined;
   guards: GuardChoice;
   guardsSettleTime: number;
   logFormat: 'text' | 'json';
@@ -61,6 +64,7 @@ async function control(flags: Flags): Promise<void> {
   const client = createClient({
     source: identity(flags, log),
     clock,
+    random: systemRandom,
     userAgent: `relet/${pkg.version} (controller)`,
     env: process.env,
     onWarning: (warning) => log.debug('the API server warns', { warning }),
@@ -74,7 +78,12 @@ async function control(flags: Flags): Promise<void> {
     isLeader = false;
   };
   if (flags.metricsBindAddress)
-    serveControllerMetrics({ ...flags.metricsBindAddress, counters, isLeader: () => isLeader, log, signal });
+    void serveMetrics({
+      ...flags.metricsBindAddress,
+      paths: { '/metrics': () => controllerMetrics(counters, isLeader), '/healthz': () => 'ok\n' },
+      log,
+      signal,
+    });
   log.info('controller', { server: client.connection.server, namespaces: flags.configNamespaces.join(',') });
   if (flags.leaderElect) {
     const name = 'relet-controller';
@@ -83,8 +92,7 @@ async function control(flags: Flags): Promise<void> {
       client,
       namespace,
       name,
-      identity: `${hostname()}_${randomUUID()}`,
-      clock,
+      identity: `${hostname()}_${systemRandom.uuid()}`,
       log,
       signal,
       lead,
@@ -96,7 +104,15 @@ async function control(flags: Flags): Promise<void> {
 function identity({ kubeconfig }: Flags, log: ReturnType<typeof createLog>) {
   const { paths, mustExist } = kubeconfigPaths({ explicit: kubeconfig, env: process.env });
   try {
-    return kubeconfigSource({ paths, mustExist, readYaml: readPlain, env: process.env, clock: systemClock, log });
+    return kubeconfigSource({
+      paths,
+      mustExist,
+      readYaml: readPlain,
+      files: systemFileReader,
+      env: process.env,
+      clock: systemClock,
+      log,
+    });
   } catch (error) {
     throw explained(error, '');
   }
@@ -108,9 +124,9 @@ function names(text: string): string[] {
   throw new InvalidArgumentError('Names of namespaces, separated by commas, are expected.');
 }
 
-function address(text: string): Flags['metricsBindAddress'] {
+function address(text: string): BindAddress | undefined {
   if (text === '0') return undefined;
-  const [, host = '', port] = /^(.*):(\d+)$/.exec(text) ?? [];
-  if (port === undefined || Number(port) > 65_535) throw new InvalidArgumentError('HOST:PORT, :PORT or 0 is expected.');
-  return { host: host.replace(/^\[|\]$/g, '') || '::', port: Number(port) };
+  const address = parseBindAddress(text);
+  if (address === undefined) throw new InvalidArgumentError('Must be HOST:PORT, :PORT or 0.');
+  return address;
 }

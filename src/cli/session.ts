@@ -2,16 +2,19 @@
  * One run of a verb against a cluster: the connection, the terminal, and Ctrl-C. A verb that is interrupted finishes the
  * request under way, says how far it came and ends with 130; a second Ctrl-C ends it on the spot.
  */
+
 import pkg from '../../package.json' with { type: 'json' };
 import { configNamespace } from '../api/node-config.js';
 import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
 import { type ConfigReferences, configReferences } from '../fleet/config-references.js';
+import { systemFileReader } from '../kube/cached-file.js';
 import { createClient, type KubeClient } from '../kube/client.js';
 import type { ConnectionFlags } from '../kube/connection.js';
 import { kubeconfigSource } from '../kube/identity-source.js';
 import { kubeconfigPaths } from '../kube/kubeconfig.js';
 import { silentLog } from '../log.js';
+import { systemRandom } from '../random.js';
 import type { ConnectionOptions } from './connection-flags.js';
 import { explained } from './explain-failure.js';
 import { readableNodes } from './readable-nodes.js';
@@ -92,6 +95,7 @@ function connect(options: ConnectionOptions): KubeClient {
   const source = kubeconfigSource({
     ...kubeconfigPaths({ explicit: options.kubeconfig, env }),
     readYaml: readPlain,
+    files: systemFileReader,
     flags: connectionFlags(options),
     env,
     clock: systemClock,
@@ -102,6 +106,7 @@ function connect(options: ConnectionOptions): KubeClient {
   return createClient({
     source,
     clock: systemClock,
+    random: systemRandom,
     userAgent: `relet/${pkg.version} (cli)`,
     env,
     // setTimeout cannot wait longer; 24 days are no limit to speak of.

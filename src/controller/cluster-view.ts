@@ -1,6 +1,6 @@
 /** What the controller knows of the cluster: copies of the few kinds it works with, kept up to date, and who is told of changes. */
 import type { NodeConfig } from '../api/node-config.js';
-import { configLabel } from '../api/node-config.js';
+import { configLabel, nodeConfigs } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
 import { isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
@@ -11,7 +11,6 @@ import {
   clusterRoleBindings,
   clusterRoles,
   configMaps,
-  nodeConfigs,
   nodes,
   type ResourceType,
   roleBindings,

@@ -10,12 +10,12 @@
 
 import { setMaxListeners } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
-import { type NodeConfig, withConditions } from '../api/node-config.js';
+import { type NodeConfig, nodeConfigs, withConditions } from '../api/node-config.js';
 import type { Clock } from '../clock.js';
 import { isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { serves } from '../kube/discovery.js';
-import { clusterRoleBindings, clusterRoles, nodeConfigs, roleBindings, roles } from '../kube/resource-type.js';
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../kube/resource-type.js';
 import { type ReconcileResult, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import { rfc3339 } from '../time.js';
@@ -33,6 +33,7 @@ import {
   nodeStatusRole,
 } from './guards.js';
 import { guardsCheckedEveryMs, renewGuardsLease } from './guards-lease.js';
+import type { ControllerCounters } from './metrics.js';
 import { nodeConfigFor } from './node-config-object.js';
 import { ObjectWriter } from './object-writer.js';
 
@@ -47,22 +48,6 @@ export interface ControllerOptions {
   log: Log;
   counters: ControllerCounters;
 }
-
-export interface ControllerCounters {
-  passes: number;
-  retries: number;
-  nodeConfigsMade: number;
-  grantsWritten: number;
-  guards: GuardState['inForce'] | 'unknown';
-}
-
-export const newControllerCounters = (): ControllerCounters => ({
-  passes: 0,
-  retries: 0,
-  nodeConfigsMade: 0,
-  grantsWritten: 0,
-  guards: 'unknown',
-});
 
 const askAgainMs = 10_000;
 const retryMs = 1000;
@@ -111,12 +96,13 @@ class Controller {
     const { clock, log, counters } = options;
     this.#queue = new WorkQueue({
       clock,
+      random: options.client.random,
       signal,
       workers: 8,
       waitBeforeRetry: (ms, until) => options.client.waitBeforeRetry(ms, until),
       reconcile: (key) => this.#reconcile(key),
       onRetry: (key, error, failures) => {
-        counters.retries++;
+        counters.reconcileErrors++;
         log[failures % 5 === 1 ? 'warn' : 'debug']('will be tried again', { what: key, error, failures });
       },
     });
@@ -183,7 +169,7 @@ class Controller {
   }
 
   async #reconcile(key: string): Promise<ReconcileResult> {
-    this.#options.counters.passes++;
+    this.#options.counters.reconciles++;
     const [kind, ...rest] = key.split('/');
     if (kind === 'guards') return this.#guard();
     if (kind === 'grant') return this.#grant(rest.join('/'));
@@ -202,7 +188,7 @@ class Controller {
       if (node === undefined) return;
       // The watch may not have brought it yet: then it is there, and was counted.
       if (!(await this.#writer.create(nodeConfigs, undefined, nodeConfigFor(node)))) return;
-      counters.nodeConfigsMade++;
+      counters.nodeConfigsCreated++;
       return log.info('NodeConfig made', { node: name });
     }
     if (this.#guards?.inForce === 'roles' && node) await this.#ensureNodeRole(node.metadata);

@@ -1,55 +1,47 @@
-/** The controller's metrics in Prometheus' text form, and a sign of life for a liveness probe. */
-import { createServer } from 'node:http';
-import type { Log } from '../log.js';
-import type { ControllerCounters } from './controller.js';
+/** The controller's counters and their metrics. */
+import { type Metric, renderMetrics } from '../metrics.js';
+import type { GuardState } from './guards.js';
 
-export function renderMetrics(counters: ControllerCounters, isLeader: boolean): string {
-  const lines: string[] = [];
-  const metric = (name: string, type: 'gauge' | 'counter', help: string, value: number, labels = '') =>
-    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, `${name}${labels} ${value}`);
-  metric('relet_controller_leader', 'gauge', '1 while this process leads.', isLeader ? 1 : 0);
-  metric('relet_controller_passes_total', 'counter', 'Looks at one object.', counters.passes);
-  metric('relet_controller_retries_total', 'counter', 'Looks that ended in an error.', counters.retries);
-  metric('relet_controller_nodeconfigs_made_total', 'counter', 'NodeConfigs made.', counters.nodeConfigsMade);
-  metric('relet_controller_grants_written_total', 'counter', 'RoleBindings written.', counters.grantsWritten);
-  metric('relet_controller_guards', 'gauge', 'The guards that are in force.', 1, `{guards="${counters.guards}"}`);
-  return `${lines.join('\n')}\n`;
+export interface ControllerCounters {
+  reconciles: number;
+  reconcileErrors: number;
+  nodeConfigsCreated: number;
+  grantsWritten: number;
+  guards: GuardState['inForce'] | 'unknown';
 }
 
-export interface ControllerMetricsOptions {
-  host: string;
-  port: number;
-  counters: ControllerCounters;
-  isLeader(): boolean;
-  log: Log;
-  signal: AbortSignal;
-}
+export const newControllerCounters = (): ControllerCounters => ({
+  reconciles: 0,
+  reconcileErrors: 0,
+  nodeConfigsCreated: 0,
+  grantsWritten: 0,
+  guards: 'unknown',
+});
 
-export function serveControllerMetrics({
-  host,
-  port,
-  counters,
-  isLeader,
-  log,
-  signal,
-}: ControllerMetricsOptions): void {
-  const server = createServer((request, response) => {
-    const answers: Record<string, () => string> = {
-      '/metrics': () => renderMetrics(counters, isLeader()),
-      '/healthz': () => 'ok\n',
-    };
-    const path = request.url ?? '';
-    const answer = request.method === 'GET' && Object.hasOwn(answers, path) ? answers[path] : undefined;
-    response.writeHead(answer ? 200 : 404, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
-    response.end(answer?.() ?? 'there are /metrics and /healthz\n');
+export function controllerMetrics(counters: ControllerCounters, isLeader: boolean): string {
+  const counter = (name: string, help: string, value: number): Metric => ({
+    name: `relet_controller_${name}_total`,
+    type: 'counter',
+    help,
+    value,
   });
-  server.maxConnections = 16;
-  server.headersTimeout = 5000;
-  server.requestTimeout = 5000;
-  server.once('error', (error) => log.warn('metrics are not served', { host, port, error }));
-  server.listen(port, host);
-  signal.addEventListener('abort', () => {
-    server.close();
-    server.closeAllConnections();
-  });
+  return renderMetrics([
+    {
+      name: 'relet_controller_leader',
+      type: 'gauge',
+      help: '1 while this process is the leader.',
+      value: isLeader ? 1 : 0,
+    },
+    counter('reconciles', 'Reconciliations.', counters.reconciles),
+    counter('reconcile_errors', 'Reconciliations that failed and will be retried.', counters.reconcileErrors),
+    counter('nodeconfigs_created', 'NodeConfigs created.', counters.nodeConfigsCreated),
+    counter('grants_written', 'RoleBindings of grants written.', counters.grantsWritten),
+    {
+      name: 'relet_controller_guards',
+      type: 'gauge',
+      help: 'The guards in force, as a label.',
+      value: 1,
+      labels: { guards: counters.guards },
+    },
+  ]);
 }

@@ -17,11 +17,12 @@ import {
 } from '../api/node-annotations.js';
 import type { NodeCondition } from '../api/node-condition.js';
 import type { HeldState } from '../api/node-config.js';
+import { nodeConfigs } from '../api/node-config.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import type { CallOptions, KubeClient, ListOptions } from '../kube/client.js';
 import { serves } from '../kube/discovery.js';
-import { nodeConfigs, nodes } from '../kube/resource-type.js';
+import { nodes } from '../kube/resource-type.js';
 import { watchLoop } from '../kube/watch-loop.js';
 import { historyAnnotation } from './config-history.js';
 import { nodeConfigReferences } from './node-config-references.js';

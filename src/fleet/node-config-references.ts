@@ -1,12 +1,12 @@
 /** References that live in NodeConfigs: each node is its Node and its NodeConfig together, known as one. */
 
 import { sameReference, sourceName } from '../api/config-state.js';
-import { isUndecided, type NodeConfig, undecidedAnnotation } from '../api/node-config.js';
+import { isUndecided, type NodeConfig, nodeConfigs, undecidedAnnotation } from '../api/node-config.js';
 import type { NodeConfigSource } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import { isNotFound } from '../kube/api-error.js';
 import type { CallOptions, KubeClient } from '../kube/client.js';
-import { nodeConfigs, nodes } from '../kube/resource-type.js';
+import { nodes } from '../kube/resource-type.js';
 import { watchLoop } from '../kube/watch-loop.js';
 import { historyAnnotation } from './config-history.js';
 import {

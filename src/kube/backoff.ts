@@ -1,4 +1,5 @@
-/** How long to wait after the n-th failure in a row: growing by a factor, bounded, and spread so that many clients do not knock together. */
+/** Exponential backoff with jitter: the wait after the n-th failure in a row. */
+import type { Random } from '../random.js';
 
 export interface Backoff {
   /** Wait after the first failure. */
@@ -11,9 +12,9 @@ export interface Backoff {
 }
 
 /** `failures` counts from 1; 0 or less means no wait. */
-export function backoffMs(failures: number, backoff: Backoff, random: () => number = Math.random): number {
+export function backoffMs(failures: number, backoff: Backoff, random: Random): number {
   if (failures <= 0) return 0;
   const { initialMs, maxMs, factor = 2, jitter = 0.5 } = backoff;
   const full = Math.min(maxMs, initialMs * factor ** (failures - 1));
-  return full * (1 - jitter * random());
+  return full * (1 - jitter * random.number());
 }

@@ -1,5 +1,6 @@
 /** The verbs over a real socket: what is sent, what comes back, and what happens when the other side misbehaves. */
 import { afterEach, describe, expect, test } from 'vitest';
+import { connectionSource } from '../../test/connection-source.js';
 import { ManualClock } from '../../test/manual-clock.js';
 import {
   type Answer,
@@ -9,10 +10,10 @@ import {
   startScriptedServer,
 } from '../../test/scripted-server.js';
 import { type Clock, systemClock } from '../clock.js';
+import { systemRandom } from '../random.js';
 import { ApiError, isAlreadyExists, isConflict, isForbidden, isNotFound } from './api-error.js';
 import { type ClientOptions, createClient } from './client.js';
 import { serverVersion, serves } from './discovery.js';
-import { connectionSource } from './identity-source.js';
 import { configMaps, leases, nodes, resourcePath } from './resource-type.js';
 
 const servers: ScriptedServer[] = [];
@@ -34,6 +35,7 @@ async function setUp(answer: Answer, options: Partial<ClientOptions> & { clock?:
   };
   const client = createClient({
     source: connectionSource({ connection, clock }),
+    random: systemRandom,
     userAgent: 'relet/test',
     ...options,
     clock,

@@ -4,6 +4,7 @@
  */
 import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
+import type { Random } from '../random.js';
 import type { Connection } from './connection.js';
 import { type CallOptions, type ListOptions, type Page, parse, readPages, within } from './pages.js';
 import { Reachability } from './reachability.js';
@@ -42,6 +43,7 @@ export interface KubeClient {
   /** The server, user and namespace the next request would use. */
   readonly connection: Connection;
   readonly clock: Clock;
+  readonly random: Random;
   get<T = KubeObject>(type: ResourceType, place: ObjectPlace & { name: string }, options?: CallOptions): Promise<T>;
   /** Page by page, each with the resourceVersion of the whole list. */
   pages<T = KubeObject>(type: ResourceType, options?: ListOptions): AsyncGenerator<Page<T>, void, void>;
@@ -64,7 +66,10 @@ export interface KubeClient {
 
 type Named = ObjectPlace & { name: string };
 
-export type ClientOptions = Omit<RequesterOptions, 'onLost'>;
+export interface ClientOptions extends Omit<RequesterOptions, 'onLost'> {
+  /** For jitter. */
+  random: Random;
+}
 
 const probeTimeoutMs = 5000;
 
@@ -79,6 +84,7 @@ export function createClient(options: ClientOptions): KubeClient {
   });
   const reachability = new Reachability({
     clock: options.clock,
+    random: options.random,
     probe: (signal) => requester.raw({ method: 'GET', path: '/version', timeoutMs: probeTimeoutMs, signal }),
   });
   const call = async <T>(request: RawRequest): Promise<T> => parse(await requester.raw(request), request);
@@ -99,6 +105,7 @@ export function createClient(options: ClientOptions): KubeClient {
       return options.source().connection;
     },
     clock: options.clock,
+    random: options.random,
     get: (type, place, get = {}) => call({ method: 'GET', path: resourcePath(type, place), ...within(get) }),
     pages,
     async list<T>(type: ResourceType, list?: ListOptions) {

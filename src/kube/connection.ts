@@ -2,8 +2,8 @@
  * From a kubeconfig and command-line overrides to one connection: which server, how to trust it, who we are. Still only
  * words and paths; identity.ts reads the files they name.
  */
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { FileReader } from './cached-file.js';
 import {
   type ClusterEntry,
   type ContextEntry,
@@ -81,11 +81,12 @@ const serviceAccountDir = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** The connection of a Pod, from its service account; undefined outside a cluster. */
 export function inClusterConnection(
   env: Record<string, string | undefined>,
+  files: FileReader,
   dir: string = serviceAccountDir,
 ): Connection | undefined {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   const tokenFile = join(dir, 'token');
-  if (!host || !port || !existsSync(tokenFile)) return undefined;
+  if (!host || !port || files.stamp(tokenFile) === undefined) return undefined;
   const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const namespaceFile = join(dir, 'namespace');
   return {
@@ -93,7 +94,7 @@ export function inClusterConnection(
     cluster: { server, 'certificate-authority': join(dir, 'ca.crt') },
     user: { tokenFile },
     userName: '',
-    namespace: existsSync(namespaceFile) ? readFileSync(namespaceFile, 'utf8').trim() || 'default' : 'default',
+    namespace: (files.stamp(namespaceFile) && files.read(namespaceFile).trim()) || 'default',
     contextName: '',
   };
 }

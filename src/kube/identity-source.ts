@@ -1,14 +1,8 @@
-/** Where a client's identity comes from: kubeconfig files that are followed when they change, or the Pod we run in. */
+/** Where a client's identity comes from: kubeconfig files, read again when they change, or the Pod we run in. */
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
-import { cachedFile } from './cached-file.js';
-import {
-  type Connection,
-  type ConnectionFlags,
-  inClusterConnection,
-  resolveConnection,
-  saysNothing,
-} from './connection.js';
+import type { FileReader } from './cached-file.js';
+import { type ConnectionFlags, inClusterConnection, resolveConnection, saysNothing } from './connection.js';
 import { createIdentity, type Identity } from './identity.js';
 import { loadKubeconfig, type ReadYaml } from './kubeconfig.js';
 
@@ -22,6 +16,7 @@ export interface KubeconfigSourceOptions {
   mustExist?: boolean;
   flags?: ConnectionFlags;
   readYaml: ReadYaml;
+  files: FileReader;
   /** The environment of exec plugins, and where a Pod finds its server. */
   env: Record<string, string | undefined>;
   clock: Clock;
@@ -32,9 +27,8 @@ export interface KubeconfigSourceOptions {
 
 /** Throws at once when the files are unusable; once they were usable, a broken edit is logged and the last good one stays. */
 export function kubeconfigSource(options: KubeconfigSourceOptions): IdentitySource {
-  const { paths, log } = options;
-  const files = paths.map(cachedFile);
-  const stamps = () => files.map((file) => file.stamp()).join(' ');
+  const { paths, files, log } = options;
+  const stamps = () => paths.map((path) => files.stamp(path) ?? 'absent').join(' ');
   let stamp = stamps();
   let identity = load(options);
   return () => {
@@ -51,21 +45,12 @@ export function kubeconfigSource(options: KubeconfigSourceOptions): IdentitySour
   };
 }
 
-export function connectionSource(options: {
-  connection: Connection;
-  env?: Record<string, string | undefined>;
-  clock: Clock;
-}): IdentitySource {
-  const identity = createIdentity({ env: {}, ...options });
-  return () => identity;
-}
-
 function load(options: KubeconfigSourceOptions): Identity {
-  const { paths, mustExist = false, flags = {}, env, clock, readYaml, interactive = false } = options;
-  const config = loadKubeconfig(paths, { mustExist, readYaml });
-  const inCluster = saysNothing(config, flags) ? inClusterConnection(env) : undefined;
+  const { paths, mustExist = false, flags = {}, env, files, clock, readYaml, interactive = false } = options;
+  const config = loadKubeconfig(paths, { mustExist, readYaml, files });
+  const inCluster = saysNothing(config, flags) ? inClusterConnection(env, files) : undefined;
   const connection = inCluster ?? resolveConnection(config, flags);
-  return createIdentity({ connection, env, clock, interactive });
+  return createIdentity({ connection, env, files, clock, interactive });
 }
 
 /**

@@ -2,6 +2,7 @@
  * Who the server sees. Each kubeconfig is used by our client, by the official client library and by real kubectl against
  * one TLS server; what arrives must be the same.
  */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -22,6 +23,8 @@ import {
 import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
 import { createLog, silentLog } from '../log.js';
+import { systemRandom } from '../random.js';
+import { systemFileReader } from './cached-file.js';
 import { createClient, type KubeClient } from './client.js';
 import { kubeconfigSource, waitForKubeconfig } from './identity-source.js';
 import { nodes } from './resource-type.js';
@@ -91,10 +94,11 @@ function ourClient(path: string, env: Record<string, string | undefined> = proce
     mustExist: true,
     env,
     readYaml: readPlain,
+    files: systemFileReader,
     clock: systemClock,
     log: silentLog,
   });
-  return createClient({ source, clock: systemClock, userAgent: 'test' });
+  return createClient({ source, clock: systemClock, random: systemRandom, userAgent: 'test' });
 }
 
 /** What a server can know of who asked. */
@@ -282,8 +286,15 @@ describe('files are followed while we run', () => {
     const lines: string[] = [];
     const path = kubeconfig({ token: 'one' });
     const log = createLog({ format: 'text', write: (line) => lines.push(line) });
-    const source = kubeconfigSource({ paths: [path], env: {}, readYaml: readPlain, clock: systemClock, log });
-    const client = createClient({ source, clock: systemClock, userAgent: 'test' });
+    const source = kubeconfigSource({
+      paths: [path],
+      env: {},
+      files: systemFileReader,
+      readYaml: readPlain,
+      clock: systemClock,
+      log,
+    });
+    const client = createClient({ source, clock: systemClock, random: systemRandom, userAgent: 'test' });
     await client.get(nodes, { name: 'a' });
     kubeconfig({ token: 'second' });
     await client.get(nodes, { name: 'a' });
@@ -307,8 +318,15 @@ describe('files are followed while we run', () => {
     ];
     const clock = { ...systemClock, sleep: async () => void steps.shift()!() };
     const log = createLog({ format: 'text', write: (line) => waits.push(line) });
-    const source = await waitForKubeconfig({ paths: [path], env: {}, readYaml: readPlain, clock, log });
-    const client = createClient({ source, clock: systemClock, userAgent: 'test' });
+    const source = await waitForKubeconfig({
+      paths: [path],
+      env: {},
+      files: systemFileReader,
+      readYaml: readPlain,
+      clock,
+      log,
+    });
+    const client = createClient({ source, clock: systemClock, random: systemRandom, userAgent: 'test' });
     await client.get(nodes, { name: 'a' });
     expect(server.asked[0]!.clientName).toBe('alice');
     expect(waits.map((line) => /error="(.*)"/.exec(line)?.[1])).toEqual([
@@ -323,6 +341,7 @@ describe('files are followed while we run', () => {
       paths: ['/nowhere'],
       env: {},
       readYaml: readPlain,
+      files: systemFileReader,
       clock: systemClock,
       log: silentLog,
       signal: stop.signal,

@@ -3,7 +3,7 @@
  * in the server. Rotated files, expired plugin answers and an edited kubeconfig take effect without a restart.
  */
 import type { Clock } from '../clock.js';
-import { type CachedFile, cachedFile } from './cached-file.js';
+import { type CachedFile, cachedFile, type FileReader } from './cached-file.js';
 import type { Connection } from './connection.js';
 import { createExecPlugin, type ExecCredential, type ExecPlugin } from './exec-plugin.js';
 import { KubeconfigError } from './kubeconfig.js';
@@ -33,18 +33,19 @@ export interface Identity {
 export interface IdentityOptions {
   connection: Connection;
   env: Record<string, string | undefined>;
+  files: FileReader;
   clock: Clock;
   interactive?: boolean;
 }
 
-export function createIdentity({ connection, env, clock, interactive = false }: IdentityOptions): Identity {
+export function createIdentity({ connection, env, files, clock, interactive = false }: IdentityOptions): Identity {
   const { cluster, user, userName } = connection;
   const place = (field: string) =>
     `${field} of ${field === 'certificate-authority' ? 'the cluster' : `user "${userName}"`}`;
-  const ca = pem(cluster, 'certificate-authority', place);
-  const cert = pem(user, 'client-certificate', place);
-  const key = pem(user, 'client-key', place);
-  const tokenFile = user.tokenFile ? cachedFile(user.tokenFile) : undefined;
+  const ca = pem(cluster, 'certificate-authority', { place, files });
+  const cert = pem(user, 'client-certificate', { place, files });
+  const key = pem(user, 'client-key', { place, files });
+  const tokenFile = user.tokenFile ? cachedFile(user.tokenFile, files) : undefined;
   let plugin: ExecPlugin | undefined;
 
   return {
@@ -97,7 +98,11 @@ type PemField = 'certificate-authority' | 'client-certificate' | 'client-key';
 type PemEntry = { [field in PemField | `${PemField}-data`]?: string };
 
 /** Inline data wins over a file, as in client-go. */
-function pem(entry: PemEntry, field: PemField, place: (field: string) => string): (() => string) | undefined {
+function pem(
+  entry: PemEntry,
+  field: PemField,
+  { place, files }: { place(field: string): string; files: FileReader },
+): (() => string) | undefined {
   const data = entry[`${field}-data`];
   if (data) {
     const text = Buffer.from(data, 'base64').toString('utf8');
@@ -106,13 +111,13 @@ function pem(entry: PemEntry, field: PemField, place: (field: string) => string)
   }
   const path = entry[field];
   if (!path) return undefined;
-  const file = cachedFile(path);
+  const file = cachedFile(path, files);
   return () => readOrExplain(file, path, place(field));
 }
 
 function readOrExplain(file: CachedFile, path: string, what: string): string {
   try {
-    return file.read();
+    return file();
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     const reason = code === 'ENOENT' ? 'no such file' : code === 'EACCES' ? 'permission denied' : String(cause);

@@ -1,4 +1,5 @@
 /** Reading kubeconfig files: which, merged how, and what is said when one is wrong. kubectl is the other opinion. */
+
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +9,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { needs } from '../../test/programs.js';
 import { readPlain } from '../config/plain-document.js';
+import { systemFileReader } from './cached-file.js';
 import { inClusterConnection, resolveConnection } from './connection.js';
 import { type Kubeconfig, kubeconfigPaths, loadKubeconfig } from './kubeconfig.js';
 
@@ -42,7 +44,9 @@ describe('which kubeconfig files', () => {
 
 describe('a kubeconfig', () => {
   test('gives server, user and namespace of its current context', () => {
-    const connection = resolveConnection(loadKubeconfig([write(simple)], { readYaml: readPlain }));
+    const connection = resolveConnection(
+      loadKubeconfig([write(simple)], { readYaml: readPlain, files: systemFileReader }),
+    );
     expect(connection).toMatchObject({ server: 'https://k.example:6443', userName: 'u', namespace: 'n' });
     expect(connection.user.token).toBe('t');
   });
@@ -59,7 +63,7 @@ describe('a kubeconfig', () => {
       },
       'sub/config',
     );
-    const { clusters, users } = loadKubeconfig([path], { readYaml: readPlain });
+    const { clusters, users } = loadKubeconfig([path], { readYaml: readPlain, files: systemFileReader });
     expect(clusters.get('k')).toEqual({ 'certificate-authority': join(dir, 'sub/ca.crt') });
     expect(users.get('a')).toMatchObject({ 'client-certificate': join(dir, 'c.pem'), tokenFile: '/abs' });
     expect(users.get('a')!.exec!.command).toBe(join(dir, 'sub/plugin'));
@@ -73,7 +77,7 @@ describe('a kubeconfig', () => {
           '{"current-context":"__proto__","contexts":[{"name":"__proto__","context":{"cluster":"constructor"}}],"clusters":[{"name":"constructor","cluster":{"server":"http://h"}}]}',
         ),
       ],
-      { readYaml: readPlain },
+      { readYaml: readPlain, files: systemFileReader },
     );
     expect(resolveConnection(config).server).toBe('http://h');
   });
@@ -84,12 +88,16 @@ describe('a kubeconfig', () => {
     ['token', { token: 'x' }, { user: { token: 'x' } }],
     ['as', { as: 'jane', 'as-groups': ['g'] }, { user: { as: 'jane', 'as-groups': ['g'] } }],
   ])('is overridden by the flag --%s', (_name, flags, expected) => {
-    expect(resolveConnection(loadKubeconfig([write(simple)], { readYaml: readPlain }), flags)).toMatchObject(expected);
+    expect(
+      resolveConnection(loadKubeconfig([write(simple)], { readYaml: readPlain, files: systemFileReader }), flags),
+    ).toMatchObject(expected);
   });
 
   test('whose exec plugin would answer is not asked when the command line says who', () => {
     const path = write({ ...simple, users: [{ name: 'u', user: { exec: { command: 'x', apiVersion: 'y' } } }] });
-    expect(resolveConnection(loadKubeconfig([path], { readYaml: readPlain }), { token: 'x' }).user).toEqual({
+    expect(
+      resolveConnection(loadKubeconfig([path], { readYaml: readPlain, files: systemFileReader }), { token: 'x' }).user,
+    ).toEqual({
       token: 'x',
     });
   });
@@ -97,7 +105,7 @@ describe('a kubeconfig', () => {
 
 describe('a wrong kubeconfig is refused by name, reason and remedy', () => {
   const resolve = (text: string | object, flags = {}) =>
-    resolveConnection(loadKubeconfig([write(text, 'bad')], { readYaml: readPlain }), flags);
+    resolveConnection(loadKubeconfig([write(text, 'bad')], { readYaml: readPlain, files: systemFileReader }), flags);
   const bad = join(dir, 'bad');
   test.each<[string, string | object, object, string]>([
     ['not YAML', 'a: [b', {}, `read kubeconfig ${bad}: yaml: line 1: did not find expected ',' or ']'`],
@@ -158,15 +166,15 @@ describe('a wrong kubeconfig is refused by name, reason and remedy', () => {
   });
 
   test('one that must exist and does not', () => {
-    expect(() => loadKubeconfig(['/nowhere/config'], { mustExist: true, readYaml: readPlain })).toThrow(
-      'read kubeconfig /nowhere/config: no such file',
-    );
+    expect(() =>
+      loadKubeconfig(['/nowhere/config'], { mustExist: true, readYaml: readPlain, files: systemFileReader }),
+    ).toThrow('read kubeconfig /nowhere/config: no such file');
   });
 
   test('none at all', () => {
-    expect(() => resolveConnection(loadKubeconfig(['/nowhere/config'], { readYaml: readPlain }))).toThrow(
-      'kubeconfig /nowhere/config does not exist: point KUBECONFIG or --kubeconfig at one, or pass --server',
-    );
+    expect(() =>
+      resolveConnection(loadKubeconfig(['/nowhere/config'], { readYaml: readPlain, files: systemFileReader })),
+    ).toThrow('kubeconfig /nowhere/config does not exist: point KUBECONFIG or --kubeconfig at one, or pass --server');
   });
 });
 
@@ -174,7 +182,7 @@ describe('in a Pod', () => {
   const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
   test('the service account is the identity', () => {
     for (const [file, text] of Object.entries({ token: 'abc', 'ca.crt': 'ca', namespace: 'home\n' })) write(text, file);
-    expect(inClusterConnection(env, dir)).toMatchObject({
+    expect(inClusterConnection(env, systemFileReader, dir)).toMatchObject({
       server: 'https://[fd00::1]:443',
       namespace: 'home',
       user: { tokenFile: join(dir, 'token') },
@@ -194,7 +202,7 @@ describe('in a Pod', () => {
     const theirs = new KubeConfig();
     theirs.loadFromCluster(dir);
     vi.unstubAllEnvs();
-    const ours = inClusterConnection(env, mount);
+    const ours = inClusterConnection(env, systemFileReader, mount);
     expect(ours?.server).toBe(theirs.getCurrentCluster()?.server);
     expect(ours?.cluster['certificate-authority']).toBe(theirs.getCurrentCluster()?.caFile);
     expect(ours?.user.tokenFile).toBe(theirs.getCurrentUser()?.authProvider?.config.tokenFile);
@@ -202,8 +210,8 @@ describe('in a Pod', () => {
   });
 
   test('nothing is assumed outside one', () => {
-    expect(inClusterConnection({}, dir)).toBeUndefined();
-    expect(inClusterConnection(env, '/nowhere')).toBeUndefined();
+    expect(inClusterConnection({}, systemFileReader, dir)).toBeUndefined();
+    expect(inClusterConnection(env, systemFileReader, '/nowhere')).toBeUndefined();
   });
 });
 
@@ -242,7 +250,9 @@ describe.skipIf(kubectl.isMissing)(`merging as kubectl does${kubectl.note}`, () 
         });
         expect(stderr).toBe('');
         expect(status).toBe(0);
-        expect(comparable(loadKubeconfig(paths, { readYaml: readPlain }))).toEqual(fromKubectl(JSON.parse(stdout)));
+        expect(comparable(loadKubeconfig(paths, { readYaml: readPlain, files: systemFileReader }))).toEqual(
+          fromKubectl(JSON.parse(stdout)),
+        );
       }),
       { numRuns: 12 },
     );

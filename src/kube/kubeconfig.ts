@@ -2,8 +2,8 @@
  * Reads kubeconfig files as kubectl does: several files merged, the first to name a thing wins, relative paths count
  * from the file they stand in. What the words mean is connection.ts's business.
  */
-import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import type { FileReader } from './cached-file.js';
 
 export interface ClusterEntry {
   server?: string;
@@ -82,7 +82,10 @@ export function kubeconfigPaths(options: {
   return { paths: listed.length > 0 ? [...new Set(listed)] : [join(home, '.kube', 'config')], mustExist: false };
 }
 
-export function loadKubeconfig(paths: string[], options: { readYaml: ReadYaml; mustExist?: boolean }): Kubeconfig {
+export function loadKubeconfig(
+  paths: string[],
+  options: { readYaml: ReadYaml; files: FileReader; mustExist?: boolean },
+): Kubeconfig {
   const merged: Kubeconfig = {
     currentContext: '',
     clusters: new Map(),
@@ -92,7 +95,7 @@ export function loadKubeconfig(paths: string[], options: { readYaml: ReadYaml; m
     missing: [],
   };
   for (const path of paths) {
-    const text = readOrSkip(path, options.mustExist ?? false);
+    const text = readOrSkip(path, options.files, options.mustExist ?? false);
     if (text === undefined) merged.missing.push(path);
     else mergeInto(merged, parseKubeconfig(text, path, options.readYaml));
   }
@@ -121,9 +124,9 @@ export function parseKubeconfig(text: string, path: string, readYaml: ReadYaml):
   };
 }
 
-function readOrSkip(path: string, mustExist: boolean): string | undefined {
+function readOrSkip(path: string, files: FileReader, mustExist: boolean): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return files.read(path);
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     if (code === 'ENOENT' && !mustExist) return undefined;

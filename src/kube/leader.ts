@@ -10,7 +10,6 @@
  */
 
 import type { KubeObject } from '../api/object.js';
-import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import { rfc3339Micro } from '../time.js';
 import { isAlreadyExists, isConflict, isNotFound } from './api-error.js';
@@ -23,7 +22,6 @@ export interface LeaderOptions {
   name: string;
   /** Who we are; unlike everybody else. */
   identity: string;
-  clock: Clock;
   log: Log;
   signal: AbortSignal;
   /** The work of a leader, until its signal fires. */
@@ -48,7 +46,8 @@ interface Lease extends KubeObject {
 
 /** Leads whenever it may; returns when the signal fires, after giving the lease back. */
 export async function runWhileLeader(options: LeaderOptions): Promise<void> {
-  const { clock, log, signal, retryMs = 2000, identity, name } = options;
+  const { client, log, signal, retryMs = 2000, identity, name } = options;
+  const { clock, random } = client;
   const election = new Election(options);
   while (!signal.aborted) {
     if (await election.take()) {
@@ -56,13 +55,14 @@ export async function runWhileLeader(options: LeaderOptions): Promise<void> {
       await leadUntilLost(options, election);
       log.info('no longer leading', { lease: name, identity });
     }
-    await clock.sleep(retryMs * (0.9 + 0.2 * Math.random()), signal).catch(() => {});
+    await clock.sleep(retryMs * (0.9 + 0.2 * random.number()), signal).catch(() => {});
   }
   await election.giveBack();
 }
 
 async function leadUntilLost(options: LeaderOptions, election: Election): Promise<void> {
-  const { clock, signal, lead, renewMs = 10_000, retryMs = 2000, log } = options;
+  const { signal, lead, renewMs = 10_000, retryMs = 2000, log } = options;
+  const { clock } = options.client;
   const lost = new AbortController();
   const work = lead(AbortSignal.any([signal, lost.signal])).catch((error) => {
     if (!lost.signal.aborted && !signal.aborted) log.error('the leader’s work failed', { error });
@@ -128,7 +128,8 @@ class Election {
   }
 
   async #takeOver(lease: Lease): Promise<boolean> {
-    const { client, namespace, name, identity, clock, durationMs = 15_000 } = this.#options;
+    const { client, namespace, name, identity, durationMs = 15_000 } = this.#options;
+    const { clock } = client;
     const { holderIdentity = '', leaseTransitions = 0 } = lease.spec ?? {};
     const mine = holderIdentity === identity;
     const text = JSON.stringify(lease.spec);
@@ -158,6 +159,6 @@ class Election {
   }
 
   #now(): string {
-    return rfc3339Micro(this.#options.clock.now());
+    return rfc3339Micro(this.#options.client.clock.now());
   }
 }

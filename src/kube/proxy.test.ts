@@ -5,11 +5,12 @@ import { createServer as createHttpsServer, type RequestOptions, request } from 
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectionSource } from '../../test/connection-source.js';
 import { type Authority, createAuthority } from '../../test/pki.js';
 import { answerJson, type ScriptedServer, startScriptedServer } from '../../test/scripted-server.js';
 import { systemClock } from '../clock.js';
+import { systemRandom } from '../random.js';
 import { createClient } from './client.js';
-import { connectionSource } from './identity-source.js';
 import { bypassed, proxyFor } from './proxy.js';
 import { nodes } from './resource-type.js';
 
@@ -93,7 +94,7 @@ describe('through a proxy', () => {
     };
     const connection = { server, cluster, user: { token: 't' }, userName: '', namespace: '', contextName: '' };
     const source = connectionSource({ connection, clock: systemClock });
-    const client = createClient({ source, clock: systemClock, userAgent: 'x' });
+    const client = createClient({ source, clock: systemClock, random: systemRandom, userAgent: 'x' });
     return client.get(nodes, { name: 'a' }).finally(client.close);
   };
   const onConnect = (request: { url?: string; headers: Record<string, unknown> }, socket: Socket) => {

@@ -1,17 +1,19 @@
 /** Retries during an outage: they wait for the server's return, with one probe among them, and then proceed at once. */
+
 import { describe, expect, test } from 'vitest';
+import { fixedRandom } from '../../test/fixed-random.js';
 import { ManualClock } from '../../test/manual-clock.js';
 import { Reachability } from './reachability.js';
 import { ConnectionError } from './transport.js';
 
 const refused = () => new ConnectionError('GET /version', Object.assign(new Error(), { code: 'ECONNREFUSED' }));
 
-function setUp({ random = () => 0, probe }: { random?: () => number; probe?: () => Promise<unknown> } = {}) {
+function setUp({ random = 0, probe }: { random?: number; probe?: () => Promise<unknown> } = {}) {
   const clock = new ManualClock();
   const probedMs: number[] = [];
   const reachability = new Reachability({
     clock,
-    random,
+    random: fixedRandom(random),
     probe: () => {
       probedMs.push(clock.monotonic());
       return probe?.() ?? Promise.reject(refused());
@@ -61,7 +63,7 @@ describe('reachability', () => {
   });
 
   test('probes have jitter, so that many nodes do not connect at the same moment', async () => {
-    const { clock, reachability, pause, probedMs } = setUp({ random: () => 1 });
+    const { clock, reachability, pause, probedMs } = setUp({ random: 1 });
     reachability.lost();
     pause('a', 0);
     await clock.advance(3000);

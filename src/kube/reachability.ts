@@ -8,6 +8,7 @@
  * thousands of nodes neither connect at the same moment, nor each with all that they have to do.
  */
 import type { Clock } from '../clock.js';
+import type { Random } from '../random.js';
 import { type Backoff, backoffMs } from './backoff.js';
 import { TimeoutError } from './deadline.js';
 import { ConnectionError } from './transport.js';
@@ -16,7 +17,7 @@ export interface ReachabilityOptions {
   clock: Clock;
   /** Asks the server something cheap. Any answer will do; `answered` and `lost` are called as for every request. */
   probe(signal: AbortSignal): Promise<unknown>;
-  random?: () => number;
+  random: Random;
 }
 
 const probeBackoff: Backoff = { initialMs: 200, maxMs: 5000 };

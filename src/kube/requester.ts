@@ -6,14 +6,16 @@ import { apiError } from './api-error.js';
 import { deadline } from './deadline.js';
 import type { IdentitySource } from './identity-source.js';
 import { leaveOut } from './leave-out.js';
-import { ConnectionError, createTransport } from './transport.js';
+import { ConnectionError, createTransport, type Transport } from './transport.js';
 
 export interface RequesterOptions {
   source: IdentitySource;
   clock: Clock;
   /** Who asks, as in `relet/0.1.0 (agent)`. */
   userAgent: string;
-  /** For HTTPS_PROXY and NO_PROXY. Default: none. */
+  /** Default: connections over the network. */
+  transport?: Transport;
+  /** For HTTPS_PROXY and NO_PROXY of the default transport. Default: none. */
   env?: Record<string, string | undefined>;
   /** From sending to the last byte, retries included. Default 30 s. */
   timeoutMs?: number;
@@ -64,7 +66,7 @@ const longestRetryAfterMs = 3_600_000;
 
 export function createRequester(options: RequesterOptions): Requester {
   const { source, clock, maxResponseBytes = 64 * 1024 * 1024 } = options;
-  const transport = createTransport(options.env);
+  const transport = options.transport ?? createTransport(options.env);
 
   /** Sends once, with the credentials of this moment. */
   const attempt = async (request: RawRequest, signal: AbortSignal) => {

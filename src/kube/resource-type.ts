@@ -22,7 +22,6 @@ export const namespaces = core('namespaces');
 export const nodes = core('nodes');
 export const pods = core('pods');
 export const leases: ResourceType = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
-export const nodeConfigs: ResourceType = { group: 'relet.dev', version: 'v1alpha1', resource: 'nodeconfigs' };
 const rbac = (resource: string): ResourceType => ({ group: 'rbac.authorization.k8s.io', version: 'v1', resource });
 const admission = (resource: string): ResourceType => ({
   group: 'admissionregistration.k8s.io',

@@ -1,6 +1,8 @@
 /** Following a collection over a real socket, with time moved by hand: resume, forget, break, refuse, fall silent, stop. */
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
+import { connectionSource } from '../../test/connection-source.js';
+import { fixedRandom } from '../../test/fixed-random.js';
 import { ManualClock } from '../../test/manual-clock.js';
 import {
   type Asked,
@@ -11,7 +13,6 @@ import {
 } from '../../test/scripted-server.js';
 import type { KubeObject } from '../api/object.js';
 import { createClient } from './client.js';
-import { connectionSource } from './identity-source.js';
 import { createInformer } from './informer.js';
 import { configMaps, nodes } from './resource-type.js';
 import { type WatchLoopOptions, watchLoop } from './watch-loop.js';
@@ -41,11 +42,11 @@ afterEach(async () => {
 
 async function setUp(
   answer: (asked: Asked, response: ServerResponse) => void,
-  options: Partial<WatchLoopOptions<KubeObject>> = {},
+  { random = 0, ...options }: Partial<WatchLoopOptions<KubeObject>> & { random?: number } = {},
 ) {
   const clock = new ManualClock();
   const server = await startScriptedServer(answer);
-  const client = clientOf(server, clock);
+  const client = clientOf(server, clock, random);
   const stop = new AbortController();
   const heard: string[] = [];
   let wake: () => void = () => {};
@@ -56,7 +57,6 @@ async function setUp(
   const running = watchLoop(client, {
     type: nodes,
     signal: stop.signal,
-    random: () => 0,
     backoff: { initialMs: 1000, maxMs: 8000 },
     onList: (objects) => say(`list ${objects.map(({ metadata }) => metadata.name)}`),
     onChange: (type, { metadata }) => say(`${type} ${metadata.name}@${metadata.resourceVersion}`),
@@ -79,14 +79,19 @@ async function setUp(
   return { clock, server, client, stop, heard, until, running };
 }
 
-function clientOf(server: ScriptedServer, clock: ManualClock) {
+function clientOf(server: ScriptedServer, clock: ManualClock, random = 0) {
   const connection = { server: server.url, cluster: {}, user: {}, userName: '', namespace: '', contextName: '' };
-  return createClient({ source: connectionSource({ connection, clock }), clock, userAgent: 'test' });
+  return createClient({
+    source: connectionSource({ connection, clock }),
+    clock,
+    random: fixedRandom(random),
+    userAgent: 'test',
+  });
 }
 const watchesAsked = (server: ScriptedServer) =>
   server.asked.filter(({ query }) => query.get('watch')).map(({ query }) => query.get('resourceVersion'));
 
-describe('follow', () => {
+describe('watch loop', () => {
   test('lists, then watches from there', async () => {
     const { heard, until, server } = await setUp(
       api({
@@ -104,7 +109,7 @@ describe('follow', () => {
   });
 
   test('asks for one object by name, with bookmarks, and for some minutes', async () => {
-    const { until, server } = await setUp(api(), { type: configMaps, namespace: 'n', name: 'c', random: () => 0.5 });
+    const { until, server } = await setUp(api(), { type: configMaps, namespace: 'n', name: 'c', random: 0.5 });
     await until(2);
     const [list, watch] = server.asked;
     expect(list).toMatchObject({ path: '/api/v1/namespaces/n/configmaps' });

@@ -37,7 +37,6 @@ export interface WatchLoopOptions<T> extends WatchHandler<T> {
   backoff?: Backoff;
   /** Shortest duration of one watch; the longest is twice that. Default 300. */
   watchSeconds?: number;
-  random?: () => number;
 }
 
 const defaultBackoff: Backoff = { initialMs: 200, maxMs: 30_000 };
@@ -46,7 +45,7 @@ const shortestWatchMs = 1000;
 
 /** Returns only when the signal fires. */
 export async function watchLoop<T extends KubeObject>(client: KubeClient, options: WatchLoopOptions<T>): Promise<void> {
-  const { signal, random = Math.random, backoff = defaultBackoff } = options;
+  const { signal, backoff = defaultBackoff } = options;
   // With an empty version the loop lists first.
   const state: WatchLoopState = { version: '', failures: 0, expired: 0, doing: 'list' };
   while (!signal.aborted) {
@@ -61,7 +60,7 @@ export async function watchLoop<T extends KubeObject>(client: KubeClient, option
       // Every restart of an API server causes one; only repeated ones need a backoff.
       if (isExpired(error) && ++state.expired === 1) continue;
       options.onFailure(error, state.doing);
-      await client.waitBeforeRetry(backoffMs(state.failures, backoff, random), signal).catch(() => {});
+      await client.waitBeforeRetry(backoffMs(state.failures, backoff, client.random), signal).catch(() => {});
     }
   }
 }
@@ -91,7 +90,7 @@ async function watchOnce<T extends KubeObject>(
   options: WatchLoopOptions<T>,
   state: WatchLoopState,
 ) {
-  const { watchSeconds = 300, random = Math.random, signal, type, onChange, onWatching } = options;
+  const { watchSeconds = 300, signal, type, onChange, onWatching } = options;
   state.doing = 'watch';
   const startedMs = client.clock.monotonic();
   let received = false;
@@ -99,7 +98,7 @@ async function watchOnce<T extends KubeObject>(
     ...scope(options),
     resourceVersion: state.version,
     // Jitter: the watches of many clients should not end together.
-    timeoutSeconds: Math.ceil(watchSeconds * (1 + random())),
+    timeoutSeconds: Math.ceil(watchSeconds * (1 + client.random.number())),
     signal,
     onOpen: () => onWatching?.(),
   });

@@ -66,8 +66,8 @@ export async function* watch<T = KubeObject>(
     silence.allow(timeoutSeconds * 1000 + graceMs);
     let inARow = 0;
     for await (const line of lines(response, options.maxLineBytes ?? 16 * 1024 * 1024, what)) {
-      // Events that are there already would be read to the end before anything else happens, such as a signal to stop.
-      if (++inARow % mostInARow === 0) await new Promise((resolve) => setImmediate(resolve));
+      // Buffered events would be read to the end before anything else happens, such as a signal to stop.
+      if (++inARow % mostInARow === 0) await client.clock.sleep(0, signal);
       signal?.throwIfAborted();
       const event = parseEvent<T>(line, what);
       if (event.type === 'BOOKMARK') silence.allow(Math.min(bookmarkSilenceMs, timeoutSeconds * 1000 + graceMs));

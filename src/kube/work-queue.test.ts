@@ -1,5 +1,7 @@
 /** The work queue: deduplication, one worker per key, requeue, retry and shutdown. */
+
 import { describe, expect, test } from 'vitest';
+import { fixedRandom } from '../../test/fixed-random.js';
 import { ManualClock } from '../../test/manual-clock.js';
 import { type ReconcileResult, WorkQueue, type WorkQueueOptions } from './work-queue.js';
 
@@ -12,7 +14,7 @@ function setUp(options: Partial<WorkQueueOptions<string>> & { results?: Reconcil
   const queue = new WorkQueue({
     clock,
     signal: stop.signal,
-    random: () => 0,
+    random: fixedRandom(0),
     reconcile: async (key) => {
       started.push({ key, atMs: clock.monotonic() });
       await new Promise<void>((resolve) => finish.push(resolve));
@@ -84,6 +86,7 @@ describe('work queue', () => {
     const reconciled: string[] = [];
     const queue = new WorkQueue<{ kind: string; name: string }>({
       clock,
+      random: fixedRandom(0),
       signal: new AbortController().signal,
       idOf: ({ kind, name }) => `${kind}/${name}`,
       reconcile: async ({ kind, name }) => {

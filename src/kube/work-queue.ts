@@ -3,6 +3,7 @@
  * is reconciled is reconciled once more afterwards. The queue owns requeueing, retrying and backoff.
  */
 import type { Clock } from '../clock.js';
+import type { Random } from '../random.js';
 import { type Backoff, backoffMs } from './backoff.js';
 
 export type ReconcileResult =
@@ -25,7 +26,7 @@ export interface WorkQueueOptions<Key> {
   /** How a retry waits, such as a client's `waitBeforeRetry`. Default: the clock's sleep. */
   waitBeforeRetry?(ms: number, signal: AbortSignal): Promise<void>;
   onRetry?(key: Key, error: unknown, failures: number, waitMs: number): void;
-  random?: () => number;
+  random: Random;
 }
 
 export class WorkQueue<Key = string> {

@@ -1,11 +1,13 @@
 /** One node of a cluster of the suite: an agent in this process with the node's own token, and its NodeConfig as others see it. */
 
 import { NodeConnection } from '../../src/agent/sync/connect.js';
-import { configLabel, type NodeConfig } from '../../src/api/node-config.js';
+import { configLabel, type NodeConfig, nodeConfigs } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
+import { systemFileReader } from '../../src/kube/cached-file.js';
 import type { KubeClient } from '../../src/kube/client.js';
-import { configMaps, nodeConfigs } from '../../src/kube/resource-type.js';
+import { configMaps } from '../../src/kube/resource-type.js';
 import { createLog } from '../../src/log.js';
+import { systemRandom } from '../../src/random.js';
 import { createRig, type Rig } from '../agent-rig.js';
 import { eventually } from '../eventually.js';
 import type { Cluster, UserName } from './cluster.js';
@@ -60,6 +62,8 @@ export async function startNode(cluster: Cluster, name: NodeName): Promise<Clust
     version: '0.0.0-test',
     followed: () => rig.memory.followed,
     env: {},
+    files: systemFileReader,
+    random: systemRandom,
     clock: rig.clock,
     log: createLog({ format: 'text', level: 'debug', write: (line) => rig.logLines.push(line) }),
   });

@@ -2,8 +2,9 @@
 import { configNamespaces } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { systemClock } from '../../src/clock.js';
-import { newControllerCounters, runController } from '../../src/controller/controller.js';
+import { runController } from '../../src/controller/controller.js';
 import type { GuardChoice } from '../../src/controller/guards.js';
+import { newControllerCounters } from '../../src/controller/metrics.js';
 import { runWhileLeader } from '../../src/kube/leader.js';
 import { createLog } from '../../src/log.js';
 import { clientFor } from '../cluster-rig.js';

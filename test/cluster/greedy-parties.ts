@@ -1,5 +1,6 @@
 /** Parties who want more than they may, on a cluster of today; docs/security.md has a line for each. A part of the cluster suite. */
 import { describe, expect, test } from 'vitest';
+import { nodeConfigs } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { isForbidden } from '../../src/kube/api-error.js';
 import {
@@ -7,7 +8,6 @@ import {
   clusterRoles,
   configMaps,
   events,
-  nodeConfigs,
   nodes,
   roleBindings,
 } from '../../src/kube/resource-type.js';

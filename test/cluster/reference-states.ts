@@ -1,7 +1,8 @@
 /** The states a node's reference can be in on a cluster of today: E1 to E9 where they apply. A part of the cluster suite. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { configMaps, nodeConfigs } from '../../src/kube/resource-type.js';
+import { nodeConfigs } from '../../src/api/node-config.js';
+import { configMaps } from '../../src/kube/resource-type.js';
 import { configMapObject, point, write } from './cluster-node.js';
 import type { Scene } from './scene.js';
 

@@ -1,10 +1,10 @@
 /** What the parts of the cluster suite share: who is there, how a node begins, and how things are looked at. */
-import { undecidedAnnotation } from '../../src/api/node-config.js';
+import { nodeConfigs, undecidedAnnotation } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { boundNodes, grantName, type RoleBinding } from '../../src/controller/grant-objects.js';
 import { isNotFound } from '../../src/kube/api-error.js';
 import type { KubeClient } from '../../src/kube/client.js';
-import { configMaps, nodeConfigs, roleBindings } from '../../src/kube/resource-type.js';
+import { configMaps, roleBindings } from '../../src/kube/resource-type.js';
 import { eventually } from '../eventually.js';
 import type { Cluster } from './cluster.js';
 import { type ClusterNode, configMapObject, point, startNode, write } from './cluster-node.js';

@@ -5,7 +5,13 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { configLabel, configNamespace, guardsLease, undecidedAnnotation } from '../../src/api/node-config.js';
+import {
+  configLabel,
+  configNamespace,
+  guardsLease,
+  nodeConfigs,
+  undecidedAnnotation,
+} from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import type { GuardChoice } from '../../src/controller/guards.js';
 import { isForbidden } from '../../src/kube/api-error.js';
@@ -17,7 +23,6 @@ import {
   clusterRoles,
   configMaps,
   leases,
-  nodeConfigs,
   nodes,
   roleBindings,
 } from '../../src/kube/resource-type.js';

@@ -1,15 +1,16 @@
 /** The agent's own retries, over an outage of the API server and until a grant is there, on a manual clock. */
 import type { ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { connectionSource } from '../../../test/connection-source.js';
 import { ManualClock } from '../../../test/manual-clock.js';
 import { answerJson, startScriptedServer } from '../../../test/scripted-server.js';
 import { Fault } from '../../api/faults.js';
 import { ApiError } from '../../kube/api-error.js';
 import { createClient, type KubeClient } from '../../kube/client.js';
-import { connectionSource } from '../../kube/identity-source.js';
 import { nodes } from '../../kube/resource-type.js';
 import type { ReconcileResult } from '../../kube/work-queue.js';
 import { createLog } from '../../log.js';
+import { systemRandom } from '../../random.js';
 import type { Reporter } from '../report/reporter.js';
 import { ApiSide } from './api-side.js';
 import type { Reference } from './reference.js';
@@ -18,7 +19,12 @@ import type { Reference } from './reference.js';
 function setUp(server: string, pass: (client: KubeClient) => Promise<ReconcileResult>) {
   const clock = new ManualClock();
   const connection = { server, cluster: {}, user: {}, userName: '', namespace: '', contextName: '' };
-  const client = createClient({ source: connectionSource({ connection, clock }), clock, userAgent: 'test' });
+  const client = createClient({
+    source: connectionSource({ connection, clock }),
+    clock,
+    random: systemRandom,
+    userAgent: 'test',
+  });
   const stop = new AbortController();
   const reference: Reference = {
     follow: (_listener, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),

@@ -68,6 +68,7 @@ export class ApiSide {
       signal,
       workers: 3,
       backoff,
+      random: options.client.random,
       waitBeforeRetry: (ms, until) => options.client.waitBeforeRetry(ms, until),
       reconcile: (key) => this.#reconcile(key),
       // Told when it begins and when it lasts; what comes between says nothing new.
@@ -249,7 +250,7 @@ export interface Conversation {
 
 /** Connects as soon as there is a kubeconfig, and works until the signal fires. Never fails: a node lives without it. */
 export async function talkToApi(parts: AgentParts, { onConnected, pass, signal }: Conversation): Promise<void> {
-  const { connect, reporter, clock, log } = parts;
+  const { connect, reporter, clock, random, log } = parts;
   for (let failures = 1; !signal.aborted; failures++) {
     try {
       const connected = await connect(signal);
@@ -261,7 +262,7 @@ export async function talkToApi(parts: AgentParts, { onConnected, pass, signal }
       if (signal.aborted) return;
       // Such as a certificate that is half written, or a plugin that fails once.
       log.error('cannot speak to the API, will be tried again', { error });
-      await clock.sleep(backoffMs(failures, connectBackoff), signal).catch(() => {});
+      await clock.sleep(backoffMs(failures, connectBackoff, random), signal).catch(() => {});
     }
   }
 }

@@ -8,12 +8,14 @@
  * Taking NodeConfigs away is no instruction. So it is remembered, on disk, that one was followed: a Node without a
  * configSource, which all Nodes are on such a cluster, must not be read as "back to local".
  */
+
 import { Fault } from '../../api/faults.js';
 import type { Clock } from '../../clock.js';
 import { isObject } from '../../json.js';
 import { ApiError } from '../../kube/api-error.js';
 import { backoffMs } from '../../kube/backoff.js';
 import type { Log } from '../../log.js';
+import type { Random } from '../../random.js';
 import type { Report } from '../report/report.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
 
@@ -36,6 +38,7 @@ export interface ChosenReferenceOptions {
   /** Waits before a retry, and until the server can be reached. */
   waitBeforeRetry(ms: number, signal: AbortSignal): Promise<void>;
   clock: Clock;
+  random: Random;
   log: Log;
   /** While the Node is followed: NodeConfigs are asked for at most this often, on occasion. Default 60 s. */
   askAgainMs?: number;
@@ -111,13 +114,13 @@ export class ChosenReference implements Reference {
   }
 
   async #askPatiently(signal: AbortSignal): Promise<ReferenceKind | undefined> {
-    const { waitBeforeRetry, log } = this.#options;
+    const { waitBeforeRetry, random, log } = this.#options;
     for (let failures = 1; !signal.aborted; failures++) {
       try {
         return await this.#ask(signal);
       } catch (error) {
         if (failures === 1) log.warn('cannot ask what the API serves, nothing changes meanwhile', { error });
-        await waitBeforeRetry(backoffMs(failures, backoff), signal).catch(() => {});
+        await waitBeforeRetry(backoffMs(failures, backoff, random), signal).catch(() => {});
       }
     }
     return undefined;

@@ -1,13 +1,17 @@
 /** With the kubelet's own credential, and under the name it will register: the connection of a node to its cluster. */
+
 import { X509Certificate } from 'node:crypto';
+import { nodeConfigs } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
+import type { FileReader } from '../../kube/cached-file.js';
 import { createClient } from '../../kube/client.js';
 import { serves } from '../../kube/discovery.js';
 import { type IdentitySource, waitForKubeconfig } from '../../kube/identity-source.js';
-import { nodeConfigs, nodes } from '../../kube/resource-type.js';
+import { nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
+import type { Random } from '../../random.js';
 import type { Connected } from './api-side.js';
 import { ChosenReference, type ChosenReferenceOptions } from './chosen-reference.js';
 import { NodeConfigReference } from './node-config-reference.js';
@@ -25,7 +29,9 @@ export interface ConnectOptions {
   followed: ChosenReferenceOptions['followed'];
   askAgainMs?: number;
   env: Record<string, string | undefined>;
+  files: FileReader;
   clock: Clock;
+  random: Random;
   log: Log;
 }
 
@@ -44,8 +50,16 @@ export class NodeConnection {
 
   /** Waits for a usable kubeconfig, for as long as it takes; rejects when the signal fires. */
   async connect(signal: AbortSignal): Promise<Connected> {
-    const { kubeconfig, hostnameOverride, hostname, userAgent, env, clock, log } = this.#options;
-    const source = await waitForKubeconfig({ paths: [kubeconfig], readYaml: readPlain, env, clock, log, signal });
+    const { kubeconfig, hostnameOverride, hostname, userAgent, env, files, clock, random, log } = this.#options;
+    const source = await waitForKubeconfig({
+      paths: [kubeconfig],
+      readYaml: readPlain,
+      env,
+      files,
+      clock,
+      log,
+      signal,
+    });
     this.#source = source;
     const nodeName = nodeNameFrom((await this.#certificate())?.subject, hostnameOverride, hostname);
     const { server } = source().connection;
@@ -54,6 +68,7 @@ export class NodeConnection {
     const client = createClient({
       source,
       clock,
+      random,
       userAgent,
       env,
       maxResponseBytes,

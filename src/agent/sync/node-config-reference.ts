@@ -10,13 +10,13 @@ import {
   type NodeConfigCondition,
   type NodeConfigObjectStatus,
   nodeConditions,
+  nodeConfigs,
   withConditions,
 } from '../../api/node-config.js';
 import type { NodeConfigSource } from '../../api/node-config-source.js';
 import type { Clock } from '../../clock.js';
 import { ApiError, isNotFound } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
-import { nodeConfigs } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch-loop.js';
 import type { Log } from '../../log.js';
 import { rfc3339 } from '../../time.js';

@@ -1,8 +1,10 @@
 /** Names for completion, from the cluster and the kubeconfig. Whatever goes wrong, there are simply none. */
+
 import { configLabel } from '../../api/node-config.js';
 import { fieldsOf } from '../../config/fields.js';
 import { newestMinor } from '../../config/model.js';
 import { readPlain } from '../../config/plain-document.js';
+import { systemFileReader } from '../../kube/cached-file.js';
 import { kubeconfigPaths, loadKubeconfig } from '../../kube/kubeconfig.js';
 import { configMaps, namespaces, nodes, type ResourceType } from '../../kube/resource-type.js';
 import type { ConnectionOptions } from '../connection-flags.js';
@@ -38,7 +40,9 @@ async function namesOfKind(kind: Names, typed: string, options: Record<string, s
       return settingsFor(typed, newestMinor);
     case 'contexts': {
       const { paths } = kubeconfigPaths({ explicit: options.kubeconfig, env: process.env });
-      return [...loadKubeconfig(paths, { readYaml: readPlain }).contexts.keys()].map((word) => ({ word }));
+      return [...loadKubeconfig(paths, { readYaml: readPlain, files: systemFileReader }).contexts.keys()].map(
+        (word) => ({ word }),
+      );
     }
     case 'nodes':
       return listNames(nodes, options);

@@ -1,10 +1,16 @@
 /** What `relet doctor` asks of the server and about the caller: version, whether it keeps references, guards, clock, rights. */
-import { configNamespace, guardsLease, type NodeConfig, type NodeConfigCondition } from '../../api/node-config.js';
+import {
+  configNamespace,
+  guardsLease,
+  type NodeConfig,
+  type NodeConfigCondition,
+  nodeConfigs,
+} from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
 import { parseMinor } from '../../config/model.js';
 import { ApiError, isNotFound } from '../../kube/api-error.js';
 import { serverVersion } from '../../kube/discovery.js';
-import { leases, nodeConfigs, nodes, resourcePath } from '../../kube/resource-type.js';
+import { leases, nodes, resourcePath } from '../../kube/resource-type.js';
 import { ageOf } from '../age.js';
 import type { Session } from '../session.js';
 import type { Diagnosis } from './doctor.js';

@@ -1,4 +1,5 @@
 /** Puts the agent together from real parts and runs it: signals in, exit code out. */
+
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import pkg from '../../../package.json' with { type: 'json' };
@@ -10,7 +11,7 @@ import { KubeletProcess } from '../../agent/drivers/kubelet-process.js';
 import { createVersionQuestion } from '../../agent/drivers/kubelet-version.js';
 import { restartComplaint } from '../../agent/drivers/service-manager.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
-import { newCounters, serveMetrics } from '../../agent/report/metrics.js';
+import { newCounters, render } from '../../agent/report/metrics.js';
 import { Reporter } from '../../agent/report/reporter.js';
 import { describe } from '../../agent/source.js';
 import { type Directory, openDirectory } from '../../agent/state/directory.js';
@@ -19,7 +20,10 @@ import { NodeConnection } from '../../agent/sync/connect.js';
 import { localFiles } from '../../agent/validate/local-config.js';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
+import { systemFileReader } from '../../kube/cached-file.js';
 import { createLog, type Log } from '../../log.js';
+import { type BindAddress, serveMetrics } from '../../metrics.js';
+import { systemRandom } from '../../random.js';
 import { oneLine } from '../../visible-text.js';
 import { writeOut } from '../write-out.js';
 import type { EarlySignals } from './early-signals.js';
@@ -56,11 +60,7 @@ export async function runAgent(divided: DividedCommandLine, signals: EarlySignal
   }
 }
 
-async function live(
-  parts: AgentParts,
-  signals: EarlySignals,
-  metrics: { host: string; port: number } | undefined,
-): Promise<number> {
+async function live(parts: AgentParts, signals: EarlySignals, metrics: BindAddress | undefined): Promise<number> {
   const { log, memory, reporter, counters, kubelet } = parts;
   const agent = new Agent(parts);
   reporter.listen(createSpareMemory());
@@ -78,7 +78,8 @@ async function live(
     return { report: reporter.report, counters, trialSeconds, held: memory.hold.read() !== undefined };
   };
   const serving = new AbortController();
-  if (metrics) void serveMetrics({ ...metrics, state, log, signal: serving.signal });
+  if (metrics)
+    void serveMetrics({ ...metrics, paths: { '/metrics': () => render(state()) }, log, signal: serving.signal });
   try {
     return await agent.run(stop.signal);
   } finally {
@@ -113,7 +114,9 @@ function assemble({ divided, memory, lock, writable = true, policy, log, files }
     version: pkg.version,
     followed: () => memory.followed,
     env: process.env,
+    files: systemFileReader,
     clock,
+    random: systemRandom,
     log,
   });
   if (!kubeconfig) log.info('no --kubeconfig: the kubelet stands alone, and nothing can be assigned to it');
@@ -154,6 +157,7 @@ function assemble({ divided, memory, lock, writable = true, policy, log, files }
     connect: (signal) => (kubeconfig ? connection.connect(signal) : never(signal)),
     certificateExpired: () => connection.certificateExpired(),
     clock,
+    random: systemRandom,
     log,
   };
 }

@@ -1,9 +1,12 @@
 /** The second part: serve, register, beat, until told to stop or to die. Where misbehaviour on demand happens. */
+
 import type { Clock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
+import { systemFileReader } from '../../kube/cached-file.js';
 import { createClient, type KubeClient } from '../../kube/client.js';
 import { kubeconfigSource } from '../../kube/identity-source.js';
 import type { Log } from '../../log.js';
+import { systemRandom } from '../../random.js';
 import { createDoorkeeper } from './callers.js';
 import type { GiveUp } from './exit.js';
 import { startKubeletServers } from './kubelet-server.js';
@@ -70,9 +73,17 @@ function has<K extends Misbehaviour['kind']>(failing: readonly Misbehaviour[], k
 /** Undefined without --kubeconfig: then the kubelet runs alone. */
 function connect({ kubeconfig, version }: HollowOptions, { env, clock, log }: LifeParts): KubeClient | undefined {
   if (kubeconfig === undefined) return undefined;
-  const source = kubeconfigSource({ paths: [kubeconfig], mustExist: true, readYaml: readPlain, env, clock, log });
+  const source = kubeconfigSource({
+    paths: [kubeconfig],
+    mustExist: true,
+    readYaml: readPlain,
+    files: systemFileReader,
+    env,
+    clock,
+    log,
+  });
   const userAgent = `kubelet/v${version} (relet hollow)`;
-  return createClient({ source, clock, env, userAgent, maxResponseBytes: 8 * 1024 * 1024 });
+  return createClient({ source, clock, random: systemRandom, env, userAgent, maxResponseBytes: 8 * 1024 * 1024 });
 }
 
 function diesBy(failing: readonly Misbehaviour[], { clock, giveUp }: LifeParts, end: AbortSignal): Promise<number> {

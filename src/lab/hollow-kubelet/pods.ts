@@ -52,7 +52,9 @@ async function finish({ client, log, signal }: PodOptions, { metadata }: KubeObj
       // Gone already, or another of its name came after it.
       if (signal.aborted || isNotFound(error) || isConflict(error)) return;
       log.error('Failed to end pod, will retry', { pod: `${place.namespace}/${place.name}`, error });
-      await client.clock.sleep(backoffMs(failures, { initialMs: 200, maxMs: 7000 }), signal).catch(() => {});
+      await client.clock
+        .sleep(backoffMs(failures, { initialMs: 200, maxMs: 7000 }, client.random), signal)
+        .catch(() => {});
     }
   }
 }

@@ -49,7 +49,7 @@ async function checkServer({ client, force, signal }: RegistrationOptions): Prom
 }
 
 /** Tries until it works, or the signal fires. */
-async function patiently({ clock, log, signal }: RegistrationOptions, what: string, work: () => Promise<void>) {
+async function patiently({ client, clock, log, signal }: RegistrationOptions, what: string, work: () => Promise<void>) {
   for (let failures = 1; !signal.aborted; failures++) {
     try {
       return await work();
@@ -57,7 +57,7 @@ async function patiently({ clock, log, signal }: RegistrationOptions, what: stri
       if (error instanceof ForeignServerError) throw error;
       if (signal.aborted) return;
       log.error('Unable to reach the API server, trying again', { what, error });
-      await clock.sleep(backoffMs(failures, { initialMs: 200, maxMs: 7000 }), signal).catch(() => {});
+      await clock.sleep(backoffMs(failures, { initialMs: 200, maxMs: 7000 }, client.random), signal).catch(() => {});
     }
   }
 }

@@ -5,11 +5,13 @@
  *    ▲                    │                             │
  *    └────────────────── stop (SIGTERM, after the grace SIGKILL)
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { replaceFile } from '../../atomic-file.js';
 import type { Clock } from '../../clock.js';
 import { backoffMs } from '../../kube/backoff.js';
+import { systemRandom } from '../../random.js';
 import { turnLog } from './directory.js';
 
 export interface ChildOptions {
@@ -63,7 +65,7 @@ export class KeptProcess {
       if (signal.aborted) return;
       failures = clock.monotonic() - startedMs > wellMs ? 1 : failures + 1;
       onEnd(how);
-      await clock.sleep(backoffMs(failures, backoff), signal).catch(() => {});
+      await clock.sleep(backoffMs(failures, backoff, systemRandom), signal).catch(() => {});
     }
   }
 

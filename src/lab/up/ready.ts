@@ -3,10 +3,11 @@
  * and relet on it has reported about its config, so that the first command of a person finds a node that answers.
  */
 import type { NodeConfig } from '../../api/node-config.js';
+import { nodeConfigs } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
 import type { KubeClient } from '../../kube/client.js';
 import { createInformer, keyOf } from '../../kube/informer.js';
-import { leases, nodeConfigs, nodes } from '../../kube/resource-type.js';
+import { leases, nodes } from '../../kube/resource-type.js';
 
 export interface Readiness {
   /** Resolves when the node is Ready. */

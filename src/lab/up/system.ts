@@ -5,16 +5,19 @@
  *
  * Each is a process of its own; this one starts them, keeps them running and ends them.
  */
+
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { CannotRun } from '../../cannot-run.js';
 import { type Clock, systemClock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
 import { isNotFound } from '../../kube/api-error.js';
+import { systemFileReader } from '../../kube/cached-file.js';
 import { createClient, type KubeClient } from '../../kube/client.js';
 import { kubeconfigSource } from '../../kube/identity-source.js';
 import { leases, nodes } from '../../kube/resource-type.js';
 import { silentLog } from '../../log.js';
+import { systemRandom } from '../../random.js';
 import { serverUrl, writeKubeconfig } from '../apiserver/pki/admin-kubeconfig.js';
 import { openPki } from '../apiserver/pki/pki.js';
 import { KeptProcess } from './child.js';
@@ -169,8 +172,15 @@ function nodeProcess({ directory, relet, env, listener }: SystemOptions, plan: N
 }
 
 function adminClient(kubeconfig: string): KubeClient {
-  const source = kubeconfigSource({ paths: [kubeconfig], readYaml: readPlain, env: {}, clock, log: silentLog });
-  return createClient({ source, clock, userAgent: 'relet-up' });
+  const source = kubeconfigSource({
+    paths: [kubeconfig],
+    readYaml: readPlain,
+    files: systemFileReader,
+    env: {},
+    clock,
+    log: silentLog,
+  });
+  return createClient({ source, clock, random: systemRandom, userAgent: 'relet-up' });
 }
 
 /** Throws CannotRun with the end of the server's log when it does not come up, or ends at once. */

@@ -22,6 +22,7 @@ export function keepTaints(client: KubeClient, clock: Clock, signal: AbortSignal
   const backoff = { initialMs: 50, maxMs: 5000 };
   const queue = new WorkQueue({
     clock,
+    random: client.random,
     signal,
     backoff,
     async reconcile(name) {
