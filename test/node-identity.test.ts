@@ -1,9 +1,11 @@
 /** The node's credential as it changes under a running relet: bootstrap, rotation, expiry, refusal. */
+
 import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { TokenAuthenticator } from '../src/lab/apiserver/access/authenticate.js';
 import { issue, type KeyPair } from '../src/lab/apiserver/pki/issue.js';
+import { systemRandom } from '../src/random.js';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';
 import { FlowingClock } from './flowing-clock.js';
 
@@ -17,7 +19,8 @@ function certificate(rig: ClusterRig, endsInMs: number): Promise<KeyPair> {
     key: readFileSync(join(pki, 'ca.key'), 'utf8'),
   };
   const leaf = { commonName: `system:node:${rig.name}`, organizations: ['system:nodes'], usage: 'client' as const };
-  return issue(authority, leaf, { from: new Date(Date.now() - 48 * hourMs), to: new Date(Date.now() + endsInMs) });
+  const validity = { from: new Date(Date.now() - 48 * hourMs), to: new Date(Date.now() + endsInMs) };
+  return issue(authority, leaf, validity, systemRandom);
 }
 
 /** As a kubelet writes it: certificate and key in one file, behind a link that is moved with every rotation. */

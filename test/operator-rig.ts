@@ -1,4 +1,5 @@
 /** A cluster for an operator's tests: the API server as a process, nodes whose part the test plays, and relet in a pipe or on a terminal. */
+
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
@@ -10,6 +11,7 @@ import { pinnedByFlagsAnnotation } from '../src/api/node-annotations.js';
 import { configNamespace } from '../src/api/node-config.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../src/api/node-config-source.js';
 import type { KubeObject } from '../src/api/object.js';
+import { systemClock } from '../src/clock.js';
 import { check } from '../src/config/check.js';
 import { encode } from '../src/config/encode.js';
 import type { KubeletConfig } from '../src/config/model.js';
@@ -18,6 +20,7 @@ import { configMaps, events, nodes } from '../src/kube/resource-type.js';
 import { watchLoop } from '../src/kube/watch-loop.js';
 import { openPki } from '../src/lab/apiserver/pki/pki.js';
 import { silentLog } from '../src/log.js';
+import { systemRandom } from '../src/random.js';
 import { clientFor } from './cluster-rig.js';
 import { executable, type Outcome } from './run-relet.js';
 
@@ -197,7 +200,13 @@ export class PlayedNode {
   }
 
   static async register(cluster: OperatorCluster, name: string, options: PlayedOptions): Promise<PlayedNode> {
-    const pki = await openPki({ dir: join(cluster.dir, 'pki'), bindAddress: '127.0.0.1', log: silentLog });
+    const pki = await openPki({
+      dir: join(cluster.dir, 'pki'),
+      bindAddress: '127.0.0.1',
+      log: silentLog,
+      clock: systemClock,
+      random: systemRandom,
+    });
     const serving = await pki.issueKubeletServing(name, ['127.0.0.1']);
     const server = createServer(serving, (request, response) => {
       if (request.url !== '/configz') return void response.writeHead(404).end();

@@ -1,10 +1,13 @@
 /** `relet apiserver`: the embedded control plane as a process of its own. */
+
 import { InvalidArgumentError, Option } from 'commander';
 import pkg from '../../package.json' with { type: 'json' };
+import { systemClock } from '../clock.js';
 import { parseModes } from '../lab/apiserver/access/access.js';
 import { readTokenFile } from '../lab/apiserver/access/token-file.js';
 import { type ApiServerOptions, startApiServer } from '../lab/apiserver/apiserver.js';
 import { createLog, type Log } from '../log.js';
+import { systemRandom } from '../random.js';
 import { runVerb, verb } from './command-line.js';
 import { readNamedBy } from './why-unreadable.js';
 import { writeOut } from './write-out.js';
@@ -137,6 +140,8 @@ function serverOptions(flags: Flags, log: Log): ApiServerOptions {
     nodeConfigAccess: flags.nodeConfigAccess,
     dynamicKubeletConfig: flags.featureGates.dynamicKubeletConfig,
     version: pkg.version,
+    clock: systemClock,
+    random: systemRandom,
     log,
     ...(auditLogPath === undefined ? {} : { auditLogPath }),
     ...(tokenAuthFile === undefined ? {} : { tokens: [readTokens(tokenAuthFile, log)] }),

@@ -1,6 +1,6 @@
 /**
  * The embedded control plane, put together: store, kinds, access, and the handler that every request goes through. With a
- * socket (startApiServer) or without one (createControlPlane), for tests and for what runs in the same process.
+ * socket (startApiServer) or without one (createControlPlane), for tests and for clients in the same process.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { type Clock, systemClock } from '../../clock.js';
 import { type Log, silentLog } from '../../log.js';
 import { makeDirectory } from '../../make-directory.js';
+import { type Random, systemRandom } from '../../random.js';
 import { type Access, type AccessOptions, createAccess } from './access/access.js';
 import { inTurn } from './admission.js';
 import { openAuditLog } from './audit/audit-log.js';
@@ -20,24 +21,28 @@ import { serveDefinedKinds } from './crd/served-kinds.js';
 import { discoveryRoutes } from './discovery/routes.js';
 import { expireEvents } from './event-expiry.js';
 import { startGarbageCollector } from './garbage/collector.js';
-import { createHandler, findObject, type Handle, type Parts } from './handler.js';
+import { createHandler, type Handle } from './handler.js';
 import { healthRoutes } from './health.js';
 import { type ServerLimits, startServer } from './http/server.js';
 import { tablePresenter } from './http/table.js';
-import { createMetrics } from './metrics.js';
+import { createMetrics, type Metrics } from './metrics.js';
 import { ensureSystemNamespaces, startNamespaceController } from './namespace-controller.js';
 import { openApiRoutes } from './openapi/routes.js';
+import { findObject } from './own-objects.js';
 import { serverUrl, writeKubeconfig } from './pki/admin-kubeconfig.js';
 import { openPki, type Pki } from './pki/pki.js';
 import { podConnectors } from './pod-subresources.js';
-import { type Policies, validatingPolicies } from './policy/policy-admission.js';
+import { validatingPolicies } from './policy/policy-admission.js';
 import { Registry } from './registry.js';
 import type { Resource } from './resource.js';
 import { builtInResources } from './resources/built-in.js';
+import { createRouter, type Dispatch } from './router.js';
 import { scaleConnector } from './scale-subresource.js';
 import { openStore } from './store/open-store.js';
 import type { HistoryLimits } from './store/revision-store.js';
 import type { Store } from './store/store.js';
+import type { WriteContext } from './verbs/verb.js';
+import { createVerbs } from './verbs/verbs.js';
 import { versionRoutes } from './version.js';
 import { WatchClock } from './watch/watch-clock.js';
 
@@ -49,13 +54,14 @@ export interface ControlPlaneOptions extends AccessChoices {
   /** The feature gate that keeps Node.spec.configSource and Node.status.config alive. Default true. */
   dynamicKubeletConfig?: boolean;
   history?: HistoryLimits;
-  /** Delete what lost its owners, and finish foreground and orphan deletions. Default true. */
+  /** Delete objects whose owners are gone, and finish foreground and orphan deletions. Default true. */
   garbageCollection?: boolean;
-  /** A line for every request is appended to this file; absent: none is. */
+  /** A line for every request is appended to this file; absent: requests are not logged. */
   auditLogPath?: string;
-  /** What /version tells of relet. */
+  /** The version of relet that /version shows. */
   version?: string;
-  clock?: Clock;
+  clock: Clock;
+  random: Random;
   log?: Log;
 }
 
@@ -63,32 +69,30 @@ export interface ControlPlane {
   handle: Handle;
   store: Store;
   registry: Registry;
-  /** Ends watches, lets writes finish, lets go of the disk. */
+  /** Ends watches, lets writes finish, closes the store. */
   close(): Promise<void>;
 }
 
 /** What only a server with a socket has. */
 interface Identity extends Pick<AccessOptions, 'serviceAccountKey' | 'kubeletClient' | 'ownPort'> {
-  /** host:port, told to clients that ask /api. */
+  /** host:port, shown to clients that ask /api. */
   address(): string;
 }
 
+type PlaneOptions = ControlPlaneOptions & Identity & { log: Log };
+
 export async function createControlPlane(options: ControlPlaneOptions & Identity): Promise<ControlPlane> {
-  const { clock = systemClock, log = silentLog } = options;
-  const store = await openStore(options.storeDirectory, clock, options.history);
+  const store = await openStore(options.storeDirectory, options.clock, options.history);
   try {
-    return await assemble({ ...options, clock, log }, store);
+    return await assemble({ ...options, log: options.log ?? silentLog }, store);
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
-async function assemble(
-  options: ControlPlaneOptions & Identity & { clock: Clock; log: Log },
-  store: Store,
-): Promise<ControlPlane> {
-  const { clock, log, auditLogPath } = options;
+async function assemble(options: PlaneOptions, store: Store): Promise<ControlPlane> {
+  const { clock, random, log, auditLogPath } = options;
   const audit = auditLogPath === undefined ? undefined : await openAuditLog(auditLogPath, clock, log);
   const access = createAccess({ ...options, store });
   const registry = new Registry([
@@ -96,73 +100,98 @@ async function assemble(
     ...access.resources,
   ]);
   registry.replace([], [customResourceDefinitions({ registry, clock })]);
-  const ended = new AbortController();
-  const stops = [
-    serveDefinedKinds(store, registry),
-    () => access.stop(),
-    () => ended.abort(new Error('the server is closing')),
-  ];
-  await ensureSystemNamespaces({ store, registry, clock, log });
-  await access.start();
-  stops.push(startNamespaceController({ store, registry, clock, log }), startDefinitionCleanup({ store, clock, log }));
-  if (options.garbageCollection ?? true) stops.push(startGarbageCollector({ store, registry, clock, log }));
-  void expireEvents(store, clock, log, ended.signal);
-
-  const { authorizer } = access;
+  const watches = new WatchClock(clock);
+  const stopControllers = await startControllers(options, store, registry, access);
   const policies = validatingPolicies({
     store,
     registry,
-    authorizer,
+    authorizer: access.authorizer,
     objects: { find: (key) => findObject(store, key) },
+    clock,
   });
-  stops.push(() => policies.stop());
-  const parts = partsOf(options, store, registry, access, policies);
-  if (audit !== undefined) parts.audit = audit;
+  const admission = inTurn([access.admission, policies]);
+  const metrics = createMetrics(registry, store, clock);
+  const dispatch = createDispatch({
+    options,
+    registry,
+    access,
+    watches,
+    metrics,
+    write: { store, admission, clock, random },
+  });
   const isServed = ({ group, version, plural }: Resource) => registry.find(group, version, plural) !== undefined;
-  stops.push(registry.onChange(() => parts.watches.endUnserved(isServed)));
+  const stopEnding = registry.onChange(() => watches.endUnserved(isServed));
   return {
-    handle: createHandler(parts),
+    handle: createHandler({
+      access,
+      dispatch,
+      clock,
+      log,
+      observe: metrics.observe,
+      ...(audit === undefined ? {} : { audit: { log: audit, random } }),
+    }),
     store,
     registry,
     async close() {
-      parts.watches.close();
-      for (const stop of stops) stop();
+      watches.close();
+      stopControllers();
+      policies.stop();
+      stopEnding();
       await store.close();
       await audit?.close();
     },
   };
 }
 
-function partsOf(
-  options: ControlPlaneOptions & Identity & { clock: Clock; log: Log },
+/** Everything that acts without a request: what a cluster's controller manager does, as far as it is needed here. */
+async function startControllers(
+  options: PlaneOptions,
   store: Store,
   registry: Registry,
   access: Access,
-  policies: Policies,
-): Parts {
-  const { clock, log } = options;
-  const metrics = createMetrics(registry, store);
+): Promise<() => void> {
+  const { clock, random, log } = options;
+  const ended = new AbortController();
+  const stops = [
+    serveDefinedKinds(store, registry, clock),
+    () => access.stop(),
+    () => ended.abort(new Error('the server is closing')),
+  ];
+  await ensureSystemNamespaces({ store, clock, random }, registry);
+  await access.start();
+  stops.push(startNamespaceController({ store, registry, clock, log }), startDefinitionCleanup({ store, clock, log }));
+  if (options.garbageCollection ?? true) stops.push(startGarbageCollector({ store, registry, clock, log }));
+  void expireEvents(store, clock, log, ended.signal);
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+interface Served {
+  options: PlaneOptions;
+  registry: Registry;
+  access: Access;
+  watches: WatchClock;
+  metrics: Metrics;
+  write: WriteContext;
+}
+
+/** Every path, subresource and verb that is answered. */
+function createDispatch({ options, registry, access, watches, metrics, write }: Served): Dispatch {
+  const { store, clock } = write;
+  const presenter = tablePresenter(() => new Date(clock.now()));
   const health = healthRoutes([{ name: 'store', check: () => throwFailure(store) }]);
   const openApi = openApiRoutes(registry);
   const versions = versionRoutes(options.version ?? '0.0.0');
   const others = [...health, ...openApi, ...versions, metrics.route, backupRoute(store, clock), ...access.routes];
   const otherPaths = others.map(({ path }) => path).filter((path) => !path.endsWith('/') || path === '/openapi/v3/');
-  const parts: Parts = {
-    store,
+  return createRouter({
     registry,
-    clock,
-    log,
-    authenticator: access.authenticator,
-    impersonate: access.impersonate,
-    authorizer: access.authorizer,
-    admission: inTurn([access.admission, policies]),
-    presenter: tablePresenter(() => new Date(clock.now())),
+    presenter,
     routes: [...others, ...discoveryRoutes({ registry, serverAddress: options.address(), otherPaths })],
-    connectors: [...access.connectors, ...podConnectors(() => parts), scaleConnector(() => parts)],
-    watches: new WatchClock(clock),
-    observe: metrics.observe,
-  };
-  return parts;
+    connectors: [...access.connectors, ...podConnectors(write, presenter), scaleConnector(write, presenter)],
+    verbs: createVerbs(write, registry, watches),
+  });
 }
 
 /** A server that cannot write is not ready, though it still answers reads. */
@@ -170,7 +199,10 @@ function throwFailure({ failure }: Store): void {
   if (failure !== undefined) throw failure;
 }
 
-export interface ApiServerOptions extends ControlPlaneOptions {
+export interface ApiServerOptions extends Omit<ControlPlaneOptions, 'clock' | 'random'> {
+  /** Default: the system's, as for `random`. */
+  clock?: Clock;
+  random?: Random;
   /** Certificates, kubeconfig and store live here; absent: in memory, with certificates in a directory that goes with the server. */
   dataDir?: string;
   /** Where objects are kept. Default disk, or memory where there is no dataDir. */
@@ -186,21 +218,23 @@ export interface ApiServer extends ControlPlane {
   url: string;
   port: number;
   pki: Pki;
-  /** The administrator's way in. */
+  /** The administrator's kubeconfig file. */
   kubeconfig: string;
   caFile: string;
 }
 
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
-  const { bindAddress = '127.0.0.1', log = silentLog } = options;
+  const { bindAddress = '127.0.0.1', log = silentLog, clock = systemClock, random = systemRandom } = options;
   const directory = options.dataDir ?? mkdtempSync(join(tmpdir(), 'relet-apiserver-'));
   makeDirectory(directory);
   finishRestore(directory);
   const isOnDisk = options.dataDir !== undefined && options.storage !== 'memory';
-  const pki = await openPki({ dir: join(directory, 'pki'), bindAddress, log });
+  const pki = await openPki({ dir: join(directory, 'pki'), bindAddress, log, clock, random });
   let port = options.port ?? 0;
   const plane = await createControlPlane({
     ...options,
+    clock,
+    random,
     ...(isOnDisk ? { storeDirectory: join(directory, 'store') } : {}),
     serviceAccountKey: pki.serviceAccountKey,
     kubeletClient: pki.kubeletClient,
@@ -208,7 +242,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     address: () => `${bindAddress}:${port}`,
   });
   const { key, cert } = pki.apiserver;
-  const serving = { handle: plane.handle, log, key, cert, clientCa: pki.ca, host: bindAddress, port };
+  const serving = { handle: plane.handle, clock, log, key, cert, clientCa: pki.ca, host: bindAddress, port };
   const server = await startServer(
     options.limits === undefined ? serving : { ...serving, limits: options.limits },
   ).catch(async (error: unknown) => {

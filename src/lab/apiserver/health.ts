@@ -1,8 +1,8 @@
 /** /healthz, /livez and /readyz: one word for machines, a list of checks for people who add ?verbose. */
 
-import type { Route } from './handler.js';
 import { answerPageNotFound, answerText } from './http/answer.js';
 import type { Exchange } from './http/exchange.js';
+import type { Route } from './router.js';
 
 export interface HealthCheck {
   name: string;

@@ -1,9 +1,10 @@
 /** /metrics: requests, objects and the process, under the names kube-apiserver has for them. */
 
-import type { Route } from './handler.js';
+import type { Clock } from '../../clock.js';
 import type { Exchange } from './http/exchange.js';
 import type { RequestInfo } from './http/request-info.js';
 import type { Registry } from './registry.js';
+import type { Route } from './router.js';
 import type { Store } from './store/store.js';
 import { kubernetesVersion } from './version.js';
 
@@ -22,7 +23,8 @@ export interface Metrics {
   observe(exchange: Exchange, info: RequestInfo | undefined, milliseconds: number): void;
 }
 
-export function createMetrics(registry: Registry, store: Store): Metrics {
+export function createMetrics(registry: Registry, store: Store, clock: Pick<Clock, 'now'>): Metrics {
+  const startedMs = clock.now();
   const series = new Map<string, Series>();
   const observe: Metrics['observe'] = (_exchange, info, milliseconds) => {
     const labels = requestLabels(registry, info);
@@ -41,7 +43,11 @@ export function createMetrics(registry: Registry, store: Store): Metrics {
   const route: Route = {
     path: '/metrics',
     handle(exchange) {
-      const text = [...requestMetrics([...series.values()]), ...objectMetrics(registry, store), ...processMetrics()];
+      const text = [
+        ...requestMetrics([...series.values()]),
+        ...objectMetrics(registry, store),
+        ...processMetrics(startedMs),
+      ];
       exchange.respond(
         200,
         { 'content-type': 'text/plain; version=0.0.4; charset=utf-8; escaping=values' },
@@ -95,7 +101,7 @@ function objectMetrics(registry: Registry, store: Store): string[] {
   ];
 }
 
-function processMetrics(): string[] {
+function processMetrics(startedMs: number): string[] {
   const { user, system } = process.cpuUsage();
   const { rss } = process.memoryUsage();
   return [
@@ -104,7 +110,7 @@ function processMetrics(): string[] {
     '# TYPE process_resident_memory_bytes gauge',
     `process_resident_memory_bytes ${rss}`,
     '# TYPE process_start_time_seconds gauge',
-    `process_start_time_seconds ${(Date.now() - process.uptime() * 1000) / 1000}`,
+    `process_start_time_seconds ${startedMs / 1000}`,
     '# TYPE kubernetes_build_info gauge',
     `kubernetes_build_info{git_version="v${kubernetesVersion}"} 1`,
   ];

@@ -8,7 +8,7 @@ import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
 import { collectionOf } from './http/codec.js';
-import { changeOwn, ensureObject, goOrWait } from './own-objects.js';
+import { type CreateContext, changeOwn, ensureObject, goOrWait } from './own-objects.js';
 import type { Registry } from './registry.js';
 import type { Key, Store } from './store/store.js';
 
@@ -24,11 +24,11 @@ export interface NamespaceControllerOptions {
 }
 
 /** Resolves when the system's namespaces exist. */
-export async function ensureSystemNamespaces({ store, registry, clock }: NamespaceControllerOptions): Promise<void> {
+export async function ensureSystemNamespaces(context: CreateContext, registry: Registry): Promise<void> {
   const resource = registry.find('', 'v1', 'namespaces')!;
   await Promise.all(
     systemNamespaces.map((name) =>
-      ensureObject(store, clock, resource, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
+      ensureObject(context, resource, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
     ),
   );
 }

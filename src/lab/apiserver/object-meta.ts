@@ -1,5 +1,4 @@
 /** What is true of every object's metadata, whatever its kind: system fields, and validation in Kubernetes' words. */
-import { randomBytes, randomUUID } from 'node:crypto';
 import {
   checkDnsLabel,
   checkLabelValue,
@@ -9,6 +8,7 @@ import {
 } from '../../api/names.js';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../api/object.js';
 import { goQuote } from '../../go/quote.js';
+import type { Random } from '../../random.js';
 import { type FieldError, forbiddenField, invalidField, requiredField, tooLongField } from './field-error.js';
 import type { Resource } from './resource.js';
 
@@ -24,20 +24,19 @@ export function timestamp(ms: number): string {
 }
 
 /** What the server decides when an object is made; what a client sent for these is ignored. */
-export function fillSystemFields(object: KubeObject, now: number): void {
+export function fillSystemFields(object: KubeObject, nowMs: number, random: Random): void {
   const { metadata } = object;
-  metadata.uid = randomUUID();
-  metadata.creationTimestamp = timestamp(now);
+  metadata.uid = random.uuid();
+  metadata.creationTimestamp = timestamp(nowMs);
   delete metadata.resourceVersion;
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
   delete (metadata as { selfLink?: string }).selfLink;
 }
 
-export function generateName(prefix: string): string {
-  const random = randomBytes(suffixLength);
+export function generateName(prefix: string, random: Random): string {
   let suffix = '';
-  for (const byte of random) suffix += suffixAlphabet[byte % suffixAlphabet.length];
+  for (const byte of random.bytes(suffixLength)) suffix += suffixAlphabet[byte % suffixAlphabet.length];
   return prefix.slice(0, maxGeneratedPrefix) + suffix;
 }
 

@@ -10,13 +10,11 @@ import {
   tooLongField,
   unsupportedField,
 } from './field-error.js';
-import { maxBodyBytes, readProtobuf, readYaml } from './http/body.js';
+import { type FieldValidation, maxBodyBytes, readProtobuf, readYaml } from './http/body.js';
 import type { Exchange } from './http/exchange.js';
 import { bodyFormat } from './http/negotiate.js';
 import { DecodeError } from './resource.js';
 import { badRequest, invalid, plainInternal } from './status-error.js';
-
-export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export interface WriteOptions {
   dryRun: boolean;

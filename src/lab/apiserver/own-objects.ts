@@ -1,17 +1,28 @@
 /** Objects that the server itself makes and changes, without a request: system namespaces, what its controllers do. */
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
+import type { Random } from '../../random.js';
 import { encodeObject, keyOf } from './http/codec.js';
 import { fillSystemFields, timestamp } from './object-meta.js';
 import type { Resource } from './resource.js';
 import { type Key, RevisionConflict, type Store } from './store/store.js';
 
-/** Makes an object unless there is one by that name. */
-export async function ensureObject(store: Store, clock: Clock, resource: Resource, draft: KubeObject): Promise<void> {
+export interface CreateContext {
+  store: Store;
+  clock: Clock;
+  random: Random;
+}
+
+/** Creates an object unless there is one by that name. */
+export async function ensureObject(
+  { store, clock, random }: CreateContext,
+  resource: Resource,
+  draft: KubeObject,
+): Promise<void> {
   const key = keyOf(resource, draft.metadata.namespace ?? '', draft.metadata.name);
   if (store.latest(key) !== undefined) return;
   const { object } = resource.decode(draft, 'json');
-  fillSystemFields(object, clock.now());
+  fillSystemFields(object, clock.now(), random);
   resource.setDefaults(object);
   resource.prepareForCreate(object);
   const encode = (revision: number) => encodeObject(resource, object, revision);
@@ -62,4 +73,13 @@ export function goOrWait(object: KubeObject, now: number): KubeObject | 'delete'
 function encodeStored({ kind, apiVersion, metadata, ...rest }: KubeObject, revision: number): Buffer {
   const meta = { ...metadata, resourceVersion: String(revision) };
   return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: meta, ...rest }));
+}
+
+/** Reads what is stored of another kind, for the parts that decide about this one. */
+export function findObject(
+  store: Store,
+  key: { group: string; resource: string; namespace: string; name: string },
+): KubeObject | undefined {
+  const stored = store.latest(key);
+  return stored && (JSON.parse(stored.bytes.toString('utf8')) as KubeObject);
 }

@@ -2,11 +2,11 @@
 import type { KubeObject } from '../../api/object.js';
 import type { Status } from '../../api/status.js';
 import { whyNotEvict } from './disruption-budget.js';
-import type { Connector, Parts } from './handler.js';
 import { readObject } from './http/body.js';
 import { keyOf } from './http/codec.js';
 import type { Exchange } from './http/exchange.js';
 import { negotiateOutput } from './http/negotiate.js';
+import type { Presenter } from './http/presenter.js';
 import type { RequestInfo } from './http/request-info.js';
 import { timestamp } from './object-meta.js';
 import { type DeleteOptions, writeOptions } from './options.js';
@@ -14,8 +14,9 @@ import { changeOwn } from './own-objects.js';
 import type { Resource } from './resource.js';
 import { builtIn } from './resources/define.js';
 import { podStatus } from './resources/pod-parts.js';
+import type { Connector } from './router.js';
 import { badRequest, conflict, methodNotAllowed, notFound, plainInternal } from './status-error.js';
-import { deleteObject } from './verbs/delete.js';
+import { type DeleteContext, deleteObject } from './verbs/delete.js';
 import { admissionRequest, type VerbRequest } from './verbs/verb.js';
 
 const pods = { group: '', resource: 'pods' };
@@ -31,24 +32,23 @@ const evictions = builtIn({
 });
 const bindings = builtIn({ kind: 'Binding', plural: 'bindings', shape: 'core.v1.Binding', namespaced: true });
 
-/** `parts` is asked for late: the connectors are one of them. */
-export function podConnectors(parts: () => Parts): Connector[] {
+export function podConnectors(context: DeleteContext, presenter: Presenter): Connector[] {
   const connector = (
     subresource: string,
     kind: Resource,
-    act: (request: VerbRequest, body: KubeObject, dryRun: boolean) => Promise<void>,
+    act: (request: VerbRequest, context: DeleteContext, body: KubeObject, dryRun: boolean) => Promise<void>,
   ): Connector => ({
     ...pods,
     subresource,
     async handle(exchange, info, resource) {
       if (exchange.method !== 'POST') throw methodNotAllowed();
-      const request = requestOf(exchange, info, resource, parts());
+      const request = requestOf(exchange, info, resource, presenter);
       const { dryRun } = writeOptions(exchange.query, 'CreateOptions');
       const body = await readBody(exchange, info, kind);
-      await parts().admission.mutate(
+      await context.admission.mutate(
         admissionRequest(request, 'CREATE', { object: body, dryRun, options: { dryRun } }),
       );
-      await act(request, body, dryRun);
+      await act(request, context, body, dryRun);
       exchange.respond(201, { 'content-type': 'application/json' }, JSON.stringify(success));
     },
   });
@@ -57,7 +57,7 @@ export function podConnectors(parts: () => Parts): Connector[] {
 
 const success: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
-function requestOf(exchange: Exchange, info: RequestInfo, resource: Resource, parts: Parts): VerbRequest {
+function requestOf(exchange: Exchange, info: RequestInfo, resource: Resource, presenter: Presenter): VerbRequest {
   const output = negotiateOutput({
     accept: exchange.header('accept'),
     userAgent: exchange.header('user-agent'),
@@ -65,7 +65,7 @@ function requestOf(exchange: Exchange, info: RequestInfo, resource: Resource, pa
     verb: 'create',
     isOne: true,
   });
-  return { exchange, info, resource, output, parts };
+  return { exchange, info, resource, output, presenter };
 }
 
 async function readBody(exchange: Exchange, info: RequestInfo, kind: Resource): Promise<KubeObject> {
@@ -75,11 +75,11 @@ async function readBody(exchange: Exchange, info: RequestInfo, kind: Resource): 
   return object;
 }
 
-async function evict(request: VerbRequest, body: KubeObject, dryRun: boolean): Promise<void> {
+async function evict(request: VerbRequest, context: DeleteContext, body: KubeObject, dryRun: boolean): Promise<void> {
   const { dryRun: stages = [], ...given } = (body.deleteOptions ?? {}) as Omit<DeleteOptions, 'dryRun'> & {
     dryRun?: string[];
   };
-  const { store } = request.parts;
+  const { store } = context;
   const { name, namespace } = request.info;
   const stored = store.latest(keyOf(request.resource, namespace, name));
   if (stored === undefined) throw notFound(pods, name);
@@ -98,23 +98,28 @@ async function evict(request: VerbRequest, body: KubeObject, dryRun: boolean): P
   if (refused !== undefined) throw refused;
   // The pod's own deletion: for whoever admits it, not the subresource's.
   const deletion = { ...request, info: { ...request.info, subresource: '' } };
-  await deleteObject(deletion, name, { ...given, dryRun: dryRun || stages.length > 0 });
+  await deleteObject(deletion, context, name, { ...given, dryRun: dryRun || stages.length > 0 });
 }
 
-async function bind({ info, resource, parts }: VerbRequest, body: KubeObject, dryRun: boolean): Promise<void> {
+async function bind(
+  { info, resource }: VerbRequest,
+  { store, clock }: DeleteContext,
+  body: KubeObject,
+  dryRun: boolean,
+): Promise<void> {
   const { target } = body as { target?: { name?: string; kind?: string } };
   const node = target?.name ?? '';
   if (node === '') throw plainInternal('target.name: Required value');
   const key = keyOf(resource, info.namespace, info.name);
-  if (parts.store.latest(key) === undefined) throw notFound(pods, info.name);
-  await changeOwn(parts.store, key, (pod) => {
+  if (store.latest(key) === undefined) throw notFound(pods, info.name);
+  await changeOwn(store, key, (pod) => {
     const spec = pod.spec as { nodeName?: string };
     if (pod.metadata.deletionTimestamp !== undefined) {
       throw conflict(binding, info.name, `pod ${info.name} is being deleted, cannot be assigned to a host`);
     }
     if (spec.nodeName)
       throw conflict(binding, info.name, `pod ${info.name} is already assigned to node "${spec.nodeName}"`);
-    return dryRun ? undefined : scheduled({ ...pod, spec: { ...spec, nodeName: node } }, parts.clock.now());
+    return dryRun ? undefined : scheduled({ ...pod, spec: { ...spec, nodeName: node } }, clock.now());
   });
 }
 

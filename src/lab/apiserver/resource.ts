@@ -118,3 +118,8 @@ export interface Decoded {
 
 /** The data cannot be this kind: `json: cannot unmarshal number into Go struct field ConfigMap.data of type string`. */
 export class DecodeError extends Error {}
+
+/** Whether a CRD defines it. Its objects are typed in lists, decoded by their schema, and have no strategic merge patch. */
+export function isCustom(resource: Resource): boolean {
+  return resource.typedItems === true;
+}

@@ -2,19 +2,21 @@
 
 import type { KubeObject } from '../../api/object.js';
 import { invalidField } from './field-error.js';
-import type { Connector, Parts } from './handler.js';
 import { maxBodyBytes, readObject } from './http/body.js';
 import { decodeStored, keyOf } from './http/codec.js';
 import { mediaType, negotiateOutput } from './http/negotiate.js';
+import type { Presenter } from './http/presenter.js';
 import { respondObject } from './http/respond.js';
 import { writeOptions } from './options.js';
 import { DecodeError, type Resource } from './resource.js';
 import { builtIn } from './resources/define.js';
+import type { Connector } from './router.js';
 import { badRequest, internal, invalid, methodNotAllowed, notFound } from './status-error.js';
+import type { Store } from './store/store.js';
 import { type ChangePlan, changeObject } from './verbs/change.js';
 import { patchKinds } from './verbs/patch.js';
 import { readPatch } from './verbs/read-patch.js';
-import { about, type VerbRequest } from './verbs/verb.js';
+import { about, type VerbRequest, type WriteContext } from './verbs/verb.js';
 
 /** What discovery says of it. */
 export const scalePart = { group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: ['get', 'patch', 'update'] };
@@ -27,8 +29,7 @@ const scales = builtIn({
   namespaced: true,
 });
 
-/** `parts` is asked for late: the connectors are one of them. */
-export function scaleConnector(parts: () => Parts): Connector {
+export function scaleConnector(context: WriteContext, presenter: Presenter): Connector {
   return {
     group: '*',
     resource: '*',
@@ -41,16 +42,19 @@ export function scaleConnector(parts: () => Parts): Connector {
         verb: 'get',
         isOne: true,
       });
-      const request: VerbRequest = { exchange, info, resource, output, parts: parts() };
-      const { object } = info.verb === 'get' ? read(request) : await changeObject(request, await planChange(request));
+      const request: VerbRequest = { exchange, info, resource, output, presenter };
+      const { object } =
+        info.verb === 'get'
+          ? read(request, context.store)
+          : await changeObject(request, context, await planChange(request));
       respondObject({ ...request, resource: scales }, 200, scaleOf(resource, object));
     },
   };
 }
 
-function read(request: VerbRequest): { object: KubeObject } {
-  const { info, resource, parts } = request;
-  const stored = parts.store.get(keyOf(resource, info.namespace, info.name));
+function read(request: VerbRequest, store: Store): { object: KubeObject } {
+  const { info, resource } = request;
+  const stored = store.get(keyOf(resource, info.namespace, info.name));
   if (stored === undefined) throw notFound(about(request), info.name);
   const object = decodeStored(resource, stored.bytes);
   if (numberAt(object, resource.scale!.wanted) === undefined) {

@@ -1,7 +1,7 @@
 /** /version: which Kubernetes this server speaks like, and what it really is. */
 
-import type { Route } from './handler.js';
 import { answerJson } from './http/answer.js';
+import type { Route } from './router.js';
 import { methodNotAllowed, noSuchResource } from './status-error.js';
 
 /** The release whose answers this server follows. */

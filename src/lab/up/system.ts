@@ -102,7 +102,13 @@ export async function runSystem(options: SystemOptions): Promise<void> {
 }
 
 async function prepare({ directory, system }: SystemOptions, url: string): Promise<NodePlan[]> {
-  const pki = await openPki({ dir: directory.at('pki'), bindAddress: host, log: silentLog }).catch((error: Error) => {
+  const pki = await openPki({
+    dir: directory.at('pki'),
+    bindAddress: host,
+    log: silentLog,
+    clock,
+    random: systemRandom,
+  }).catch((error: Error) => {
     throw new CannotRun(error.message);
   });
   writeKubeconfig(directory.kubeconfig, { server: url, ca: pki.ca, user: 'kubernetes-admin', client: pki.admin });

@@ -6,13 +6,16 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readEvidence } from '../../../../test/evidence/read.js';
 import { systemClock } from '../../../clock.js';
 import { silentLog } from '../../../log.js';
+import { systemRandom } from '../../../random.js';
 import { createHandler, type Handle } from '../handler.js';
 import { callInMemory } from '../http/in-memory.js';
 import { tablePresenter } from '../http/table.js';
 import { Registry } from '../registry.js';
 import { builtInResources } from '../resources/built-in.js';
+import { createRouter } from '../router.js';
 import { memoryJournal } from '../store/journal.js';
 import { RevisionStore } from '../store/revision-store.js';
+import { createVerbs } from '../verbs/verbs.js';
 import { WatchClock } from '../watch/watch-clock.js';
 import { type Access, type AccessOptions, createAccess, parseModes } from './access.js';
 import { newSigningKey } from './json-web-token.js';
@@ -35,6 +38,7 @@ async function open(more: Partial<AccessOptions> = {}) {
   access = createAccess({
     store,
     clock: systemClock,
+    random: systemRandom,
     log: silentLog,
     anonymous: true,
     tokens: [readTokenFile(tokenFile, 'tokens.csv').tokens],
@@ -43,19 +47,22 @@ async function open(more: Partial<AccessOptions> = {}) {
     ownPort: () => undefined,
     ...more,
   });
+  const registry = new Registry([...builtInResources({ dynamicKubeletConfig: true }), ...access.resources]);
   handle = createHandler({
-    store,
-    registry: new Registry([...builtInResources({ dynamicKubeletConfig: true }), ...access.resources]),
+    access,
+    dispatch: createRouter({
+      registry,
+      presenter: tablePresenter(() => new Date()),
+      routes: access.routes,
+      connectors: access.connectors,
+      verbs: createVerbs(
+        { store, admission: access.admission, clock: systemClock, random: systemRandom },
+        registry,
+        watches,
+      ),
+    }),
     clock: systemClock,
     log: silentLog,
-    authenticator: access.authenticator,
-    impersonate: access.impersonate,
-    authorizer: access.authorizer,
-    admission: access.admission,
-    presenter: tablePresenter(() => new Date()),
-    routes: access.routes,
-    connectors: access.connectors,
-    watches,
   });
   for (const name of ['default', 'kube-system', 'kube-node-lease'])
     await as('admin', 'POST', '/api/v1/namespaces', { metadata: { name } });

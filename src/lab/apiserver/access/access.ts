@@ -4,14 +4,16 @@
  */
 import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
+import type { Random } from '../../../random.js';
 import { defaultAdmission } from '../admission/default-admission.js';
 import type { Admission } from '../admission.js';
 import { inTurn } from '../admission.js';
 import type { Authorizer } from '../attributes.js';
-import type { Authenticator, Connector, Impersonate, Route } from '../handler.js';
-import { findObject } from '../handler.js';
+import type { RequestAccess } from '../handler.js';
+import { findObject } from '../own-objects.js';
 import { NodeProxy } from '../proxy/node-proxy.js';
 import type { Resource } from '../resource.js';
+import type { Connector, Route } from '../router.js';
 import type { Store } from '../store/store.js';
 import { feedAccess } from './access-feed.js';
 import { RequestAuthenticator, type TokenAuthenticator } from './authenticate.js';
@@ -35,6 +37,7 @@ export type AuthorizationMode = (typeof authorizationModes)[number];
 export interface AccessOptions {
   store: Store;
   clock: Clock;
+  random: Random;
   log: Log;
   /** Asked in this order. Default Node, RBAC. */
   modes?: AuthorizationMode[];
@@ -56,10 +59,7 @@ export interface AccessOptions {
   ownPort(): number | undefined;
 }
 
-export interface Access {
-  authenticator: Authenticator;
-  impersonate: Impersonate;
-  authorizer: Authorizer;
+export interface Access extends RequestAccess {
   admission: Admission;
   resources: Resource[];
   connectors: Connector[];
@@ -71,7 +71,8 @@ export interface Access {
 }
 
 export function createAccess(options: AccessOptions): Access {
-  const { store, clock, modes = ['Node', 'RBAC'], issuer = 'https://kubernetes.default.svc.cluster.local' } = options;
+  const { store, clock, random, modes = ['Node', 'RBAC'] } = options;
+  const { issuer = 'https://kubernetes.default.svc.cluster.local' } = options;
   const objects = { find: (key: Parameters<typeof findObject>[1]) => findObject(store, key) };
   const rbac = new RbacAuthorizer();
   const graph = new NodeGraph({ configAccess: options.nodeConfigAccess ?? 'automatic' });
@@ -84,7 +85,7 @@ export function createAccess(options: AccessOptions): Access {
   };
   const authorizer = new AuthorizerChain([masters, ...modes.map((mode) => byMode[mode])]);
   const signer = new TokenSigner(options.serviceAccountKey);
-  const serviceAccountTokens = new ServiceAccountTokens({ signer, issuer, objects, clock });
+  const serviceAccountTokens = new ServiceAccountTokens({ signer, issuer, objects, clock, random });
   const authenticator = new RequestAuthenticator({
     tokens: [...(options.tokens ?? []), serviceAccountTokens],
     anonymous: options.anonymous ?? false,
@@ -92,7 +93,7 @@ export function createAccess(options: AccessOptions): Access {
     clock,
   });
   const admission = inTurn([
-    defaultAdmission(objects),
+    defaultAdmission(objects, random),
     ...(modes.includes('RBAC') ? [escalationCheck(rbac, authorizer)] : []),
   ]);
   const proxy = new NodeProxy({

@@ -1,6 +1,8 @@
 /** Service-account tokens: what they say, and what ends them. */
+
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
+import { systemRandom } from '../../../random.js';
 import { RequestAuthenticator } from './authenticate.js';
 import { newSigningKey, TokenSigner } from './json-web-token.js';
 import { ServiceAccountTokens } from './service-account-tokens.js';
@@ -15,7 +17,7 @@ const objects = {
     stored[`${resource}/${namespace}/${name}`],
 };
 const clock = { now: () => now };
-const tokens = new ServiceAccountTokens({ signer, issuer, objects, clock });
+const tokens = new ServiceAccountTokens({ signer, issuer, objects, clock, random: systemRandom });
 const authenticator = new RequestAuthenticator({ tokens: [tokens], anonymous: true, issuer: 'here', clock });
 
 function make(name: string, uid: string, spec = {}): KubeObject {

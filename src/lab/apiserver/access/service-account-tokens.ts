@@ -2,9 +2,9 @@
  * Tokens of service accounts: what they claim, and whether the claim still holds. A token names its account, and the pod,
  * secret or node it is bound to, by uid: it ends with them, before it expires.
  */
-import { randomUUID } from 'node:crypto';
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
+import type { Random } from '../../../random.js';
 import type { Objects } from '../admission/refusal.js';
 import type { User } from '../attributes.js';
 import { type TokenAuthenticator, type TokenIdentity, TokenRefused } from './authenticate.js';
@@ -48,6 +48,7 @@ export interface ServiceAccountTokensOptions {
   issuer: string;
   objects: Objects;
   clock: Pick<Clock, 'now'>;
+  random: Pick<Random, 'uuid'>;
 }
 
 /** Clocks of nodes differ; a token is not refused for less than this. */
@@ -62,14 +63,14 @@ export class ServiceAccountTokens implements TokenAuthenticator {
   constructor(private readonly options: ServiceAccountTokensOptions) {}
 
   issue({ audiences, seconds, warnAfterSeconds, ...bound }: Grant): string {
-    const { signer, issuer, clock } = this.options;
+    const { signer, issuer, clock, random } = this.options;
     const now = Math.floor(clock.now() / 1000);
     const claims: PublicClaims = {
       aud: audiences,
       exp: now + seconds,
       iat: now,
       iss: issuer,
-      jti: randomUUID(),
+      jti: random.uuid(),
       nbf: now,
       sub: serviceAccountUserName(bound.namespace, bound.serviceaccount.name),
     };

@@ -3,13 +3,13 @@
 import type { Clock } from '../../../clock.js';
 import type { Objects } from '../admission/refusal.js';
 import type { Admission } from '../admission.js';
-import type { Connector } from '../handler.js';
 import { readObject } from '../http/body.js';
 import type { Exchange } from '../http/exchange.js';
 import type { RequestInfo } from '../http/request-info.js';
 import { writeOptions } from '../options.js';
 import type { Resource } from '../resource.js';
 import { builtIn } from '../resources/define.js';
+import type { Connector } from '../router.js';
 import { methodNotAllowed } from '../status-error.js';
 import type { ServiceAccountTokens } from './service-account-tokens.js';
 import { accountFor, answerRequest, completeRequest } from './token-request.js';

@@ -1,5 +1,5 @@
 /** Where others learn how to check our service-account tokens: OpenID discovery and the public key. */
-import type { Route } from '../handler.js';
+import type { Route } from '../router.js';
 import type { TokenSigner } from './json-web-token.js';
 
 export function issuerRoutes(issuer: string, signer: TokenSigner): Route[] {

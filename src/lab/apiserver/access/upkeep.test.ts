@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import { systemClock } from '../../../clock.js';
 import { createLog } from '../../../log.js';
+import { systemRandom } from '../../../random.js';
 import { memoryJournal } from '../store/journal.js';
 import { RevisionStore } from '../store/revision-store.js';
 import type { Key } from '../store/store.js';
@@ -15,7 +16,7 @@ let store: RevisionStore;
 let stop: () => void;
 const complaints: string[] = [];
 const log = createLog({ format: 'text', level: 'warn', write: (line) => complaints.push(line) });
-const start = () => startUpkeep({ store, clock: systemClock, log });
+const start = () => startUpkeep({ store, clock: systemClock, random: systemRandom, log });
 
 beforeEach(async () => {
   complaints.length = 0;

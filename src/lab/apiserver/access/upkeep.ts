@@ -6,6 +6,7 @@
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
+import type { Random } from '../../../random.js';
 import { isSameJson } from '../json-equality.js';
 import { fillSystemFields } from '../object-meta.js';
 import { type Key, RevisionConflict, type Store, type StoreEvent } from '../store/store.js';
@@ -16,6 +17,7 @@ import { rbacGroup } from './rbac.js';
 export interface UpkeepOptions {
   store: Store;
   clock: Clock;
+  random: Random;
   log: Log;
 }
 
@@ -111,7 +113,7 @@ class Aggregation {
 
 /** Stores what `change` makes of the newest state; somebody else's write in between means looking again. */
 async function put(
-  { store, clock }: UpkeepOptions,
+  { store, clock, random }: UpkeepOptions,
   key: Key,
   change: (existing: KubeObject | undefined) => KubeObject | undefined,
 ): Promise<void> {
@@ -119,7 +121,7 @@ async function put(
     const stored = store.latest(key);
     const next = change(stored && parse(stored.bytes));
     if (next === undefined) return;
-    if (stored === undefined) fillSystemFields(next, clock.now());
+    if (stored === undefined) fillSystemFields(next, clock.now(), random);
     const { kind, apiVersion, metadata, ...rest } = next;
     const encode = (revision: number) =>
       // Kind and version first: lists leave them out by their length.

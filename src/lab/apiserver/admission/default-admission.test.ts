@@ -1,7 +1,9 @@
 /** What admission adds to new objects, and which namespaces take none. */
+
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import type { ApiError } from '../../../api/status.js';
+import { systemRandom } from '../../../random.js';
 import type { AdmissionRequest, Operation } from '../admission.js';
 import type { Resource } from '../resource.js';
 import { defaultAdmission } from './default-admission.js';
@@ -16,9 +18,10 @@ const stored: Record<string, KubeObject> = {
     imagePullSecrets: [{ name: 'registry' }],
   },
 };
-const admission = defaultAdmission({
-  find: ({ resource, namespace, name }) => stored[`${resource}/${namespace}/${name}`],
-});
+const admission = defaultAdmission(
+  { find: ({ resource, namespace, name }) => stored[`${resource}/${namespace}/${name}`] },
+  systemRandom,
+);
 
 function named(name: string, metadata = {}): KubeObject {
   return { apiVersion: 'v1', kind: '', metadata: { name, ...metadata } };

@@ -1,4 +1,5 @@
 /** The admission plugins of this server, in the order in which Kubernetes asks them. */
+import type { Random } from '../../../random.js';
 import { type Admission, inTurn } from '../admission.js';
 import { namespaceLifecycle } from './namespace-lifecycle.js';
 import { nodeRestriction } from './node-restriction.js';
@@ -7,10 +8,10 @@ import type { Objects } from './refusal.js';
 import { serviceAccount } from './service-account.js';
 import { taintNodes } from './taint-nodes.js';
 
-export const defaultAdmission = (objects: Objects): Admission =>
+export const defaultAdmission = (objects: Objects, random: Random): Admission =>
   inTurn([
     namespaceLifecycle(objects),
-    serviceAccount(objects),
+    serviceAccount(objects, random),
     nodeRestriction(objects),
     taintNodes,
     podPriority,

@@ -2,6 +2,7 @@
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
+import type { Random } from '../../../random.js';
 import { isMirrorPod, podReferences } from '../access/pod-references.js';
 import type { Admission, AdmissionRequest } from '../admission.js';
 import { generateName } from '../object-meta.js';
@@ -30,26 +31,26 @@ interface ServiceAccount extends KubeObject {
   imagePullSecrets?: { name: string }[];
 }
 
-export function serviceAccount(objects: Objects): Admission {
+export function serviceAccount(objects: Objects, random: Random): Admission {
   return {
     mutate(request) {
       if (request.operation !== 'CREATE' || !isAbout(request, 'pods') || request.object === undefined) return;
       // The kubelet compares a mirror with its static pod and deletes it when they differ: nothing is added.
       if (isMirrorPod(request.object)) checkMirror(request, request.object);
-      else setDefaults(request, request.object, objects);
+      else setDefaults(request, request.object, objects, random);
     },
     validate() {},
   };
 }
 
-function setDefaults(request: AdmissionRequest, pod: KubeObject, objects: Objects): void {
+function setDefaults(request: AdmissionRequest, pod: KubeObject, objects: Objects, random: Random): void {
   pod.spec ??= {};
   const spec = pod.spec as PodSpec;
   const name = spec.serviceAccountName || spec.serviceAccount || 'default';
   spec.serviceAccountName = name;
   spec.serviceAccount = name;
   const account = find(request, name, objects);
-  if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) mountToken(spec);
+  if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) mountToken(spec, random);
   if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length)
     spec.imagePullSecrets = account.imagePullSecrets.map(({ name: secret }) => ({ name: secret }));
 }
@@ -72,9 +73,9 @@ function checkMirror(request: AdmissionRequest, pod: KubeObject): void {
     throw refuse(request, 'a mirror pod may not use ServiceAccountToken volume projections');
 }
 
-function mountToken(spec: PodSpec): void {
+function mountToken(spec: PodSpec, random: Random): void {
   const existing = spec.volumes?.find((volume) => volume.name?.startsWith(volumePrefix));
-  const name = existing?.name ?? generateName(volumePrefix);
+  const name = existing?.name ?? generateName(volumePrefix, random);
   const containers = [...asList(spec.initContainers), ...asList(spec.containers)];
   const without = containers.filter(
     ({ volumeMounts }) => !volumeMounts?.some((mount) => mount.mountPath === mountPath),

@@ -1,6 +1,7 @@
 /** PATCH with application/apply-patch+yaml: reads the applied object and plans the change it makes. */
 
 import type { KubeObject } from '../../../api/object.js';
+import type { Clock } from '../../../clock.js';
 import { JsonSyntaxError } from '../../../go/json.js';
 import { normaliseType, readYaml, warningsOf } from '../http/body.js';
 import { isSameJson } from '../json-equality.js';
@@ -17,7 +18,7 @@ import { isMap, type JsonMap } from './merge-schema.js';
 import { type Applied, ApplyConflicts, afterUpdate, apply, type Write } from './ownership.js';
 import { mergeSchema, setManagers, withoutManagers, writeOf, writer } from './tracking.js';
 
-export function planApply(request: VerbRequest, body: Buffer, options: WriteOptions): ChangePlan {
+export function planApply(request: VerbRequest, body: Buffer, options: WriteOptions, clock: Clock): ChangePlan {
   const { exchange } = request;
   const { value, complaint } = readApplied(body);
   const applied = value as JsonMap;
@@ -28,7 +29,7 @@ export function planApply(request: VerbRequest, body: Buffer, options: WriteOpti
     isApplied: true,
     produce(current) {
       checkPatch(request, applied);
-      const object = applyTo(request, applied, options, current);
+      const object = applyTo(request, applied, options, clock.now(), current);
       if (current === undefined && object.metadata.uid !== undefined) {
         const why = `uid mismatch: the provided object specified uid ${object.metadata.uid}, and no existing object was found`;
         throw conflict(about(request), request.info.name, why);
@@ -90,12 +91,13 @@ function applyTo(
   request: VerbRequest,
   applied: JsonMap,
   options: WriteOptions,
+  nowMs: number,
   current: KubeObject | undefined,
 ): KubeObject {
   const { resource, info } = request;
-  const by = writer(request, options.fieldManager, 'Apply');
+  const by = writer(request, options.fieldManager, 'Apply', nowMs);
   const stored = readManagers(current?.metadata.managedFields) ?? [];
-  const managers = current !== undefined && stored.length === 0 ? firstManagers(request, current) : stored;
+  const managers = current !== undefined && stored.length === 0 ? firstManagers(request, nowMs, current) : stored;
   const write = writeOf(resource, info.subresource, { live: current, managers, by });
   const result = applyOrMigrate(write, applied, options);
   const object = decodeMerged(resource, result.object, applied);
@@ -108,9 +110,9 @@ function applyTo(
 }
 
 /** Whatever is there before the first apply belongs to a manager of its own. */
-function firstManagers(request: VerbRequest, current: KubeObject): Manager[] {
+function firstManagers(request: VerbRequest, nowMs: number, current: KubeObject): Manager[] {
   const { resource } = request;
-  const { subresource: _, ...by } = writer(request, 'before-first-apply', 'Update');
+  const { subresource: _, ...by } = writer(request, 'before-first-apply', 'Update', nowMs);
   return afterUpdate(writeOf(resource, '', { live: undefined, managers: [], by }), withoutManagers(current));
 }
 

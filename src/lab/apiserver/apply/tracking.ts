@@ -15,7 +15,13 @@ import { ItemError } from './merge-schema.js';
 import { afterUpdate, type Write } from './ownership.js';
 
 /** Notes in the object's metadata what a create, update or patch did to the fields' owners. `old` is absent for a new object. */
-export function trackUpdate(request: VerbRequest, options: WriteOptions, object: KubeObject, old?: KubeObject): void {
+export function trackUpdate(
+  request: VerbRequest,
+  options: WriteOptions,
+  nowMs: number,
+  object: KubeObject,
+  old?: KubeObject,
+): void {
   const { managedFields: given, ...metadata } = object.metadata;
   object.metadata = metadata;
   // A subresource is no place to set them.
@@ -25,7 +31,7 @@ export function trackUpdate(request: VerbRequest, options: WriteOptions, object:
   // Without any since it was made, tracking begins with the first apply.
   if (old !== undefined && managers.length === 0) return;
   const name = options.fieldManager || userAgentName(request.exchange.header('user-agent') ?? '');
-  const by = writer(request, name, 'Update');
+  const by = writer(request, name, 'Update', nowMs);
   try {
     const after = afterUpdate(writeOf(request.resource, request.info.subresource, { live: old, managers, by }), object);
     setManagers(object, after);
@@ -52,12 +58,17 @@ export function setManagers(object: KubeObject, managers: Manager[]): void {
   else object.metadata.managedFields = sortManagers(managers);
 }
 
-export function writer({ resource, info, parts }: VerbRequest, name: string, operation: Manager['operation']): Manager {
+export function writer(
+  { resource, info }: VerbRequest,
+  name: string,
+  operation: Manager['operation'],
+  nowMs: number,
+): Manager {
   return {
     manager: name || 'unknown',
     operation,
     apiVersion: apiVersionOf(resource),
-    time: timestamp(parts.clock.now()),
+    time: timestamp(nowMs),
     fieldsType: 'FieldsV1',
     fieldsV1: nothing,
     ...(info.subresource === '' ? {} : { subresource: info.subresource }),

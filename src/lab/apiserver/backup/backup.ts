@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../clock.js';
-import type { Route } from '../handler.js';
+import type { Route } from '../router.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { encodeBackup } from './backup-format.js';

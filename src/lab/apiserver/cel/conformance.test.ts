@@ -1,5 +1,7 @@
 /** Expressions and what Kubernetes makes of them: one table for each library, one for what is refused. */
+
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../../clock.js';
 import { newEnvironment } from './environment.js';
 import { Meter } from './meter.js';
 import { CompileError, compile, RunError } from './program.js';
@@ -65,7 +67,7 @@ type.declare(environment);
 environment.registerVariable('self', type.name).registerVariable('object', 'dyn').registerVariable('oldObject', 'dyn');
 
 const run = (expression: string) =>
-  compile(environment, expression).run({ self, object, oldObject: null }, new Meter());
+  compile(environment, expression).run({ self, object, oldObject: null }, new Meter(systemClock));
 
 /** Each expression is true. */
 function holds(title: string, expressions: string[]): void {

@@ -1,5 +1,7 @@
 /** No expression may keep the server busy: each of these would run for hours or fill the memory. */
+
 import { expect, test } from 'vitest';
+import { systemClock } from '../../../clock.js';
 import { newEnvironment } from './environment.js';
 import { Meter } from './meter.js';
 import { compile } from './program.js';
@@ -13,7 +15,7 @@ const long = `'${'a'.repeat(10_000)}'`;
 
 const environment = newEnvironment().registerVariable('all', 'dyn').registerVariable('text', 'string');
 const all = Array.from({ length: 20_000 }, (_, index) => new Map([['x', BigInt(index)]]));
-const run = (expression: string) => compile(environment, expression).run({ all, text: 'b' }, new Meter());
+const run = (expression: string) => compile(environment, expression).run({ all, text: 'b' }, new Meter(systemClock));
 
 test.each([
   ['loops inside loops', nested(12, 'true')],
@@ -46,7 +48,7 @@ test.each([
 });
 
 test('a spent meter spends nothing more', () => {
-  const meter = new Meter(5);
+  const meter = new Meter(systemClock, 5);
   const program = compile(environment, nested(2, 'true'));
   expect(() => program.run({ all, text: '' }, meter)).toThrow('actual cost limit exceeded');
   expect(() => compile(environment, 'true || 1 in [1]').run({ all, text: '' }, meter)).toThrow('cost limit');

@@ -3,6 +3,7 @@
  * growing values are counted, and the clock ends what counting does not see (comparing large objects in a loop).
  */
 import { EvaluationError } from '@marcbachmann/cel-js';
+import type { Clock } from '../../../clock.js';
 
 /** About what Kubernetes allows one request: a second. */
 const requestUnits = 10_000_000;
@@ -16,19 +17,21 @@ export class OutOfBudget extends EvaluationError {
 
 /** One for each request and each policy or custom resource; everything evaluated for it pays from it. */
 export class Meter {
+  readonly #clock: Pick<Clock, 'monotonic'>;
   #left: number;
   readonly #deadline: number;
   /** Once true, no result counts: an error inside `||` or `all` may have been swallowed on its way up. */
   isExhausted = false;
 
-  constructor(units = requestUnits, milliseconds = requestMs) {
+  constructor(clock: Pick<Clock, 'monotonic'>, units = requestUnits) {
+    this.#clock = clock;
     this.#left = units;
-    this.#deadline = performance.now() + milliseconds;
+    this.#deadline = clock.monotonic() + requestMs;
   }
 
   spend(units: number): void {
     this.#left -= units;
-    if (this.#left >= 0 && performance.now() <= this.#deadline) return;
+    if (this.#left >= 0 && this.#clock.monotonic() <= this.#deadline) return;
     this.isExhausted = true;
     throw new OutOfBudget();
   }

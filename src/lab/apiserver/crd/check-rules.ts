@@ -1,6 +1,7 @@
 /** Asks the CEL rules of a custom resource's schema about an object, and complains in the words of Kubernetes. */
 
 import { Optional } from '@marcbachmann/cel-js';
+import type { Clock } from '../../../clock.js';
 import { goQuote } from '../../../go/quote.js';
 import { Meter } from '../cel/meter.js';
 import { RunError } from '../cel/program.js';
@@ -24,6 +25,7 @@ const blocking: ReadonlySet<FieldError['type']> = new Set([
 
 /** Appends what the rules say to what the schema said; `old` is absent on create. */
 export function withRuleErrors(
+  clock: Pick<Clock, 'monotonic'>,
   found: FieldError[],
   rules: RuleNode | undefined,
   object: unknown,
@@ -31,7 +33,7 @@ export function withRuleErrors(
 ): FieldError[] {
   if (rules === undefined) return found;
   if (found.some(({ type }) => blocking.has(type))) return [...found, notChecked];
-  const pass: Pass = { meter: new Meter(), errors: [] };
+  const pass: Pass = { meter: new Meter(clock), errors: [] };
   checkNode(pass, rules, { path: '', value: object, old, isUnchanged: () => isSameJson(object, old) });
   return [...found, ...pass.errors];
 }

@@ -1,6 +1,8 @@
 /** Kinds that CRDs define: what is pruned, defaulted and refused, and what columns show. */
+
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
+import { systemClock } from '../../../clock.js';
 import { fieldErrorText } from '../field-error.js';
 import { Registry } from '../registry.js';
 import { customResources } from './custom-resource.js';
@@ -67,7 +69,7 @@ function definition(change: Record<string, unknown> = {}): KubeObject {
 
 const clock = { now: () => 0 };
 const definitions = (registry = new Registry()) => customResourceDefinitions({ registry, clock });
-const [widgets] = customResources(definition());
+const [widgets] = customResources(definition(), systemClock);
 
 function widget(spec: unknown, rest: object = {}): KubeObject {
   return { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'a' }, spec, ...rest } as KubeObject;
@@ -181,7 +183,7 @@ describe('definitions', () => {
 
   test('wait when a name is taken', () => {
     const registry = new Registry(
-      customResources(definition({ names: { plural: 'gadgets', singular: 'gadget', kind: 'Widget' } })),
+      customResources(definition({ names: { plural: 'gadgets', singular: 'gadget', kind: 'Widget' } }), systemClock),
     );
     const { status } = created(definition(), registry) as { status?: unknown };
     expect(status).toMatchObject({

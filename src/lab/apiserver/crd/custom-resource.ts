@@ -1,6 +1,7 @@
 /** Makes a resource of each version that a CRD serves: schema, columns and names are data there as they are for built-in kinds. */
 
 import type { KubeObject } from '../../../api/object.js';
+import type { Clock } from '../../../clock.js';
 import { findAll, type JsonPath, JsonPathError, parsePath } from '../../../go/json-path.js';
 import { goQuote } from '../../../go/quote.js';
 import { type FieldError, invalidField } from '../field-error.js';
@@ -21,12 +22,12 @@ const maxReplicas = 2 ** 31 - 1;
 /** The order in which Kubernetes lists them for custom resources. */
 const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 
-export function customResources(crd: KubeObject): Resource[] {
+export function customResources(crd: KubeObject, clock: Pick<Clock, 'monotonic'>): Resource[] {
   const served = crdSpec(crd).versions.filter((version) => version.served);
-  return served.map((version) => customResource(crd, version));
+  return served.map((version) => customResource(crd, version, clock));
 }
 
-function customResource(crd: KubeObject, version: Version): Resource {
+function customResource(crd: KubeObject, version: Version, clock: Pick<Clock, 'monotonic'>): Resource {
   const { group, names, scope, versions } = crdSpec(crd);
   const schema = version.schema?.openAPIV3Schema ?? { 'x-kubernetes-preserve-unknown-fields': true };
   const rules = compileRules(schema, true);
@@ -69,11 +70,11 @@ function customResource(crd: KubeObject, version: Version): Resource {
     },
     warnings: finalizerWarnings,
     validateCreate: (object) => [
-      ...withRuleErrors(validate(object, schema, ''), rules, object),
+      ...withRuleErrors(clock, validate(object, schema, ''), rules, object),
       ...scaleErrors(scale, object, ''),
     ],
     validateUpdate: (object, old, subresource) => [
-      ...withRuleErrors(validate(object, schema, subresource), rules, object, old),
+      ...withRuleErrors(clock, validate(object, schema, subresource), rules, object, old),
       ...scaleErrors(scale, object, subresource),
     ],
     ...deprecation(group, kind, version),

@@ -1,6 +1,8 @@
 /** CEL rules in CRDs: what they refuse, when they are asked, and which of them a definition may have. */
+
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
+import { systemClock } from '../../../clock.js';
 import { fieldErrorText } from '../field-error.js';
 import { Registry } from '../registry.js';
 import { customResources } from './custom-resource.js';
@@ -29,7 +31,7 @@ const thing = (spec: unknown, name = 'a'): KubeObject =>
 
 /** What a schema says of an object, created or changed from another. */
 function complaints(crd: KubeObject, spec: unknown, old?: unknown): string[] {
-  const [resource] = customResources(crd);
+  const [resource] = customResources(crd, systemClock);
   const errors =
     old === undefined ? resource!.validateCreate(thing(spec)) : resource!.validateUpdate(thing(spec), thing(old), '');
   return errors.map(fieldErrorText);

@@ -1,5 +1,6 @@
 /** Follows the CRDs in the store and keeps the registry in step: a definition that is established is served, a deleted one is not. */
 import type { KubeObject } from '../../../api/object.js';
+import type { Clock } from '../../../clock.js';
 import type { Registry } from '../registry.js';
 import type { Resource } from '../resource.js';
 import type { Store } from '../store/store.js';
@@ -8,11 +9,11 @@ import { isEstablished } from './definition.js';
 import { crdGroup, crdPlural } from './definitions.js';
 
 /** Serves what the store defines now and from now on; the returned function ends it. */
-export function serveDefinedKinds(store: Store, registry: Registry): () => void {
+export function serveDefinedKinds(store: Store, registry: Registry, clock: Pick<Clock, 'monotonic'>): () => void {
   const served = new Map<string, Resource[]>();
   const serve = (name: string, crd: KubeObject | undefined) => {
     const before = served.get(name) ?? [];
-    const after = crd !== undefined && isEstablished(crd) ? customResources(crd) : [];
+    const after = crd !== undefined && isEstablished(crd) ? customResources(crd, clock) : [];
     served.set(name, after);
     if (before.length + after.length > 0) registry.replace(before, after);
   };

@@ -1,11 +1,11 @@
 /** The paths of discovery: /, /api, /apis and what stands below them without naming a resource. */
 
-import type { Route } from '../handler.js';
 import { answerBytes, answerJson, answerPageNotFound, CachedDocument } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import { errorOutput, noRepresentation } from '../http/negotiate.js';
 import { answerYaml } from '../http/yaml-answer.js';
 import type { Registry } from '../registry.js';
+import type { Route } from '../router.js';
 import { methodNotAllowed, noSuchResource, notAcceptable } from '../status-error.js';
 import { aggregatedDiscovery } from './aggregated.js';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupsOf } from './groups.js';

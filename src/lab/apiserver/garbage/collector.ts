@@ -76,13 +76,18 @@ class Collector {
 
   /** What was there before: an owner may have gone while nobody watched. */
   async #scan(collection: Collection): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
+    await this.#nextTurn();
     for (const [at, stored] of this.#options.store.list(collection).items.entries()) {
       if (this.#ended.signal.aborted) return;
       const current = this.#options.store.get(stored.key);
       if (current !== undefined) this.#note(current.key, current.bytes);
-      if (at % scanStep === scanStep - 1) await new Promise((resolve) => setImmediate(resolve));
+      if (at % scanStep === scanStep - 1) await this.#nextTurn();
     }
+  }
+
+  /** Lets requests that wait run first. */
+  #nextTurn(): Promise<void> {
+    return this.#options.clock.sleep(0);
   }
 
   #see({ type, key, bytes }: StoreEvent): void {

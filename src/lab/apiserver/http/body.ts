@@ -7,7 +7,6 @@ import { readYaml as readGoYaml } from '../../../go/yaml/compose.js';
 import { plainValue } from '../../../go/yaml/plain.js';
 import { YamlError } from '../../../go/yaml/tokens.js';
 import { invalidField } from '../field-error.js';
-import type { FieldValidation } from '../options.js';
 import { DecodeError, type Resource } from '../resource.js';
 import { decodeProtobuf, openEnvelope } from '../schema/protobuf.js';
 import { hasKind } from '../schema/types.js';
@@ -15,6 +14,9 @@ import { badRequest, invalid, unsupportedMediaType } from '../status-error.js';
 import { apiVersionOf } from './codec.js';
 import type { Exchange } from './exchange.js';
 import { type BodyFormat, bodyFormat } from './negotiate.js';
+
+/** What happens with fields that the kind does not have. */
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 /** Kubernetes' limit for any object. */
 export const maxBodyBytes = 3 << 20;

@@ -6,16 +6,12 @@ import type { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { goQuery } from '../../../go/query.js';
 import { requestEntityTooLarge, timeout } from '../status-error.js';
+import type { Deadlines } from './deadlines.js';
 import type { Exchange, ResponseHeaders, ResponseStream } from './exchange.js';
 
 type Request = IncomingMessage | Http2ServerRequest;
 /** The little that both kinds of response share and we need. */
 type Response = ServerResponse | Http2ServerResponse;
-
-export interface BodyLimits {
-  /** A body must be complete within this time. */
-  bodyTimeoutMs: number;
-}
 
 /** Larger bodies are not worth turning into a string. */
 const singleWriteBytes = 64 << 10;
@@ -28,16 +24,16 @@ export class HttpExchange implements Exchange {
   readonly search: string;
   readonly #request: Request;
   readonly #response: Response;
-  readonly #limits: BodyLimits;
+  readonly #bodyDeadlines: Deadlines;
   #query: URLSearchParams | undefined;
   #warnings: string[] = [];
   #warningBytes = 0;
   #body: Promise<Buffer> | undefined;
 
-  constructor(request: Request, response: Response, limits: BodyLimits) {
+  constructor(request: Request, response: Response, bodyDeadlines: Deadlines) {
     this.#request = request;
     this.#response = response;
-    this.#limits = limits;
+    this.#bodyDeadlines = bodyDeadlines;
     this.method = request.method ?? 'GET';
     const url = request.url ?? '/';
     const mark = url.indexOf('?');
@@ -178,7 +174,7 @@ export class HttpExchange implements Exchange {
       const chunks: Buffer[] = [];
       let size = 0;
       const finish = (error?: Error) => {
-        bodyDeadlines.delete(finish);
+        this.#bodyDeadlines.delete(finish);
         request.off('data', onData).off('end', finish).off('close', onClose);
         if (error !== undefined) reject(error);
         else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
@@ -194,9 +190,7 @@ export class HttpExchange implements Exchange {
       };
       const onClose = () => finish(new Error('the client went away while sending its body'));
       request.on('data', onData).on('end', finish).on('close', onClose);
-      bodyDeadlines.add(finish, this.#limits.bodyTimeoutMs, () =>
-        refuse(timeout('request did not complete within the allotted timeout')),
-      );
+      this.#bodyDeadlines.add(finish, () => refuse(timeout('request did not complete within the allotted timeout')));
     });
   }
 
@@ -231,32 +225,6 @@ function sharedFrame(chunk: Buffer): Buffer {
   }
   return framed;
 }
-
-/** Deadlines of bodies that are being read. One timer for all: a timer for each would cost more than reading most bodies. */
-class Deadlines {
-  readonly #waiting = new Map<object, { at: number; expire: () => void }>();
-  #timer: NodeJS.Timeout | undefined;
-
-  add(owner: object, ms: number, expire: () => void): void {
-    this.#waiting.set(owner, { at: performance.now() + ms, expire });
-    this.#timer ??= setTimeout(() => this.#look(), ms).unref();
-  }
-
-  delete(owner: object): void {
-    this.#waiting.delete(owner);
-  }
-
-  #look(): void {
-    this.#timer = undefined;
-    const now = performance.now();
-    for (const { at, expire } of [...this.#waiting.values()]) if (at <= now) expire();
-    // In the order of adding: the first is the next to expire, as long as all get the same time.
-    const [next] = this.#waiting.values();
-    if (next !== undefined) this.#timer = setTimeout(() => this.#look(), Math.max(1, next.at - now)).unref();
-  }
-}
-
-const bodyDeadlines = new Deadlines();
 
 /** Asked for with every request, decoded once per connection. */
 const certificates = new WeakMap<object, X509Certificate | 'refused' | undefined>();

@@ -91,7 +91,7 @@ export function respondOther(exchange: Exchange, output: Output, code: number, v
 }
 
 function respondForm(request: VerbRequest, code: number, objects: KubeObject[], list?: ListMeta): void {
-  const { exchange, output, resource, parts } = request;
+  const { exchange, output, resource, presenter } = request;
   const { form } = output;
   if (form === undefined) {
     const apiVersion = apiVersionOf(resource);
@@ -103,7 +103,7 @@ function respondForm(request: VerbRequest, code: number, objects: KubeObject[], 
   }
   const includeObject = exchange.query.get('includeObject') ?? '';
   const presentation = { form, resource, objects, includeObject, withColumns: true };
-  const presented = parts.presenter.present(list === undefined ? presentation : { ...presentation, list });
+  const presented = presenter.present(list === undefined ? presentation : { ...presentation, list });
   respondOther(exchange, output, code, presented);
 }
 

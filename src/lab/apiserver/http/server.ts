@@ -9,12 +9,15 @@ import {
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
 import type { Handle } from '../handler.js';
+import { Deadlines } from './deadlines.js';
 import { HttpExchange } from './http-exchange.js';
 
 export interface ServerOptions {
   handle: Handle;
+  clock: Clock;
   log: Log;
   /** PEM. */
   key: string;
@@ -84,11 +87,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   server.maxConnections = limits.connections;
   limitHttp1(server, limits);
-  server.on('request', (request, response) => serve(request, response, options, limits));
+  const bodyDeadlines = new Deadlines(options.clock, limits.bodyTimeoutMs);
+  server.on('request', (request, response) => serve(request, response, options, bodyDeadlines));
   const connections = trackConnections(server, limits, options.log);
   await listen(server, options.port, options.host);
   const { address, port } = server.address() as AddressInfo;
-  return { host: address, port, close: () => close(server, connections, limits.closeMs) };
+  return {
+    host: address,
+    port,
+    close: async () => {
+      await close(server, connections, options.clock, limits.closeMs);
+      bodyDeadlines.close();
+    },
+  };
 }
 
 /** The HTTP/1.1 side takes these as properties; the types of the HTTP/2 server do not know them. */
@@ -106,9 +117,9 @@ function serve(
   request: Http2ServerRequest,
   response: Http2ServerResponse,
   { handle, log }: ServerOptions,
-  limits: ServerLimits,
+  bodyDeadlines: Deadlines,
 ) {
-  const exchange = new HttpExchange(request, response, limits);
+  const exchange = new HttpExchange(request, response, bodyDeadlines);
   handle(exchange).catch((error: unknown) => {
     log.error('request handling failed', { method: exchange.method, path: exchange.path, error });
     response.destroy();
@@ -178,13 +189,20 @@ function closeWhenIdle(session: ServerHttp2Session, idleMs: number): void {
   });
 }
 
-async function close(server: Http2SecureServer, { sockets, sessions }: Connections, graceMs: number): Promise<void> {
+async function close(
+  server: Http2SecureServer,
+  { sockets, sessions }: Connections,
+  clock: Clock,
+  graceMs: number,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   for (const session of sessions) session.close();
-  const timer = setTimeout(() => {
+  const done = new AbortController();
+  const cutOff = () => {
     for (const session of sessions) session.destroy();
     for (const socket of sockets) socket.destroy();
-  }, graceMs);
+  };
+  clock.sleep(graceMs, done.signal).then(cutOff, () => {});
   await closed;
-  clearTimeout(timer);
+  done.abort();
 }

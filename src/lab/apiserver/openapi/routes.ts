@@ -1,8 +1,9 @@
 /** /openapi/v2 (JSON or protobuf) and /openapi/v3 with its documents. Built when first asked for, kept as bytes until a CRD changes. */
-import type { Route } from '../handler.js';
+
 import { answerBytes, answerText, CachedDocument } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Registry } from '../registry.js';
+import type { Route } from '../router.js';
 import { kubernetesVersion } from '../version.js';
 import { documentV2 } from './document-v2.js';
 import { documentV3 } from './document-v3.js';

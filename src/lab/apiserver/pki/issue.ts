@@ -2,8 +2,9 @@
  * Makes keys and X.509 certificates. Elliptic curves only: an RSA key costs more time than all of the rest of the start.
  * The library is loaded when something must be made, so a start that finds everything on disk never pays for it.
  */
-import { randomBytes, webcrypto } from 'node:crypto';
+import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
+import type { Random } from '../../../random.js';
 
 /** A certificate and its private key, both PEM. */
 export interface KeyPair {
@@ -30,11 +31,16 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const usages = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' };
 
 /** A certificate authority; with `key` the same authority anew, so that all it signed stays good. */
-export async function createAuthority(commonName: string, validity: Validity, key?: string): Promise<KeyPair> {
+export async function createAuthority(
+  commonName: string,
+  validity: Validity,
+  random: Random,
+  key?: string,
+): Promise<KeyPair> {
   const x509 = await loadX509();
   const keys = key === undefined ? await generateKeys() : await importKeys(key);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: serialNumber(),
+    serialNumber: serialNumber(random),
     name: [{ CN: [commonName] }],
     keys,
     signingAlgorithm: algorithm,
@@ -49,13 +55,13 @@ export async function createAuthority(commonName: string, validity: Validity, ke
   return { cert: pem(certificate.toString('pem')), key: key ?? (await exportKey(keys.privateKey)) };
 }
 
-export async function issue(authority: KeyPair, leaf: Leaf, validity: Validity): Promise<KeyPair> {
+export async function issue(authority: KeyPair, leaf: Leaf, validity: Validity, random: Random): Promise<KeyPair> {
   const x509 = await loadX509();
   const signer = await importKeys(authority.key);
   const keys = await generateKeys();
   const hosts = (leaf.hosts ?? []).map((value) => ({ type: isIP(value) ? ('ip' as const) : ('dns' as const), value }));
   const certificate = await x509.X509CertificateGenerator.create({
-    serialNumber: serialNumber(),
+    serialNumber: serialNumber(random),
     subject: [...(leaf.organizations ?? []).map((name) => ({ O: [name] })), { CN: [leaf.commonName] }],
     issuer: new x509.X509Certificate(authority.cert).subjectName,
     publicKey: keys.publicKey,
@@ -105,8 +111,8 @@ async function importKeys(text: string): Promise<webcrypto.CryptoKeyPair> {
 const pem = (text: string) => (text.endsWith('\n') ? text : `${text}\n`);
 
 /** Positive, so that no reader takes it for a negative number. */
-function serialNumber(): string {
-  const bytes = randomBytes(16);
+function serialNumber(random: Random): string {
+  const bytes = random.bytes(16);
   bytes[0] = (bytes[0]! & 0x7f) | 0x01;
   return bytes.toString('hex');
 }

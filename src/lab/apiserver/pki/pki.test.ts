@@ -1,4 +1,5 @@
 /** The server's certificates: made once, kept, renewed, never lost; and who they make their holder over a real TLS socket. */
+
 import { X509Certificate } from 'node:crypto';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, get } from 'node:https';
@@ -9,6 +10,7 @@ import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { silentLog } from '../../../log.js';
+import { systemRandom } from '../../../random.js';
 import { RequestAuthenticator } from '../access/authenticate.js';
 import { kubeconfigText, serverUrl } from './admin-kubeconfig.js';
 import type { KeyPair } from './issue.js';
@@ -20,8 +22,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(join(dir, '..'), { recursive: true, force: true }));
 
-const at = (date: string) => () => new Date(date);
-const open = (now = at('2026-01-01'), bindAddress = '127.0.0.1') => openPki({ dir, bindAddress, log: silentLog, now });
+const at = (date: string) => ({ now: () => Date.parse(date) });
+const open = (clock = at('2026-01-01'), bindAddress = '127.0.0.1') =>
+  openPki({ dir, bindAddress, log: silentLog, clock, random: systemRandom });
 const read = (name: string) => readFileSync(join(dir, name), 'utf8');
 
 describe('on disk', () => {
@@ -114,7 +117,7 @@ describe('over a real socket', () => {
   let now = Date.now();
   beforeEach(async () => {
     now = Date.now();
-    pki = await open(() => new Date());
+    pki = await open({ now: () => Date.now() });
     const authenticator = new RequestAuthenticator({
       tokens: [],
       anonymous: true,

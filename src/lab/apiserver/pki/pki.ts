@@ -17,8 +17,10 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isMissing, realFiles, replaceFile } from '../../../atomic-file.js';
+import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
 import { makeDirectory } from '../../../make-directory.js';
+import type { Random } from '../../../random.js';
 import { newSigningKey } from '../access/json-web-token.js';
 import { mastersGroup, nodesGroup, nodeUserName } from '../access/well-known.js';
 import { createAuthority, issue, type KeyPair, type Leaf } from './issue.js';
@@ -34,7 +36,8 @@ export interface PkiOptions {
   /** Where the server listens, beside the loopback addresses and the host's name. */
   bindAddress: string;
   log: Log;
-  now?: () => Date;
+  clock: Pick<Clock, 'now'>;
+  random: Random;
 }
 
 export interface Pki {
@@ -54,11 +57,12 @@ export interface Pki {
 }
 
 export async function openPki(options: PkiOptions): Promise<Pki> {
-  const { dir, bindAddress, now = () => new Date() } = options;
+  const { dir, bindAddress, clock, random } = options;
+  const now = () => new Date(clock.now());
   makeDirectory(dir);
   const ca = await openAuthority(options, now());
   const leaf = (name: string, wanted: Leaf) => openLeaf(name, wanted, ca, options, now());
-  const fresh = (wanted: Leaf) => issue(ca, wanted, validity(now(), leafDays));
+  const fresh = (wanted: Leaf) => issue(ca, wanted, validity(now(), leafDays), random);
   const [apiserver, forKubelets, forAdmin] = await Promise.all([
     leaf('apiserver', { commonName: 'kube-apiserver', usage: 'server', hosts: serverHosts(bindAddress) }),
     leaf('apiserver-kubelet-client', kubeletClient),
@@ -96,7 +100,7 @@ function serverHosts(bindAddress: string): string[] {
 }
 
 /** A half-made authority (a key alone) has signed nothing yet and is completed; a damaged one is never replaced. */
-async function openAuthority({ dir, log }: PkiOptions, now: Date): Promise<KeyPair> {
+async function openAuthority({ dir, log, random }: PkiOptions, now: Date): Promise<KeyPair> {
   const cert = readIfThere(join(dir, 'ca.crt'));
   const key = readIfThere(join(dir, 'ca.key'));
   if (cert !== undefined && key === undefined)
@@ -112,7 +116,7 @@ async function openAuthority({ dir, log }: PkiOptions, now: Date): Promise<KeyPa
     if (!isDue(new X509Certificate(cert), now)) return { cert, key };
     log.info('certificate authority renewed with the same key', { dir });
   }
-  const made = await createAuthority('relet-ca', validity(now, authorityDays), key);
+  const made = await createAuthority('relet-ca', validity(now, authorityDays), random, key);
   keep(dir, 'ca', made);
   return made;
 }
@@ -121,7 +125,7 @@ async function openLeaf(
   name: string,
   wanted: Leaf,
   ca: KeyPair,
-  { dir, log }: PkiOptions,
+  { dir, log, random }: PkiOptions,
   now: Date,
 ): Promise<KeyPair> {
   const cert = readIfThere(join(dir, `${name}.crt`));
@@ -131,7 +135,7 @@ async function openLeaf(
     if (fault === undefined) return { cert, key };
     log.info('certificate made anew', { name, because: fault });
   }
-  const made = await issue(ca, wanted, validity(now, leafDays));
+  const made = await issue(ca, wanted, validity(now, leafDays), random);
   keep(dir, name, made);
   return made;
 }

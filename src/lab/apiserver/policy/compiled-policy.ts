@@ -6,7 +6,6 @@ import { authorizerType } from '../cel/functions/authorizer.js';
 import { CompileError, compile, type Program } from '../cel/program.js';
 import { type PolicySpec, policySpec, type Validation } from './policy.js';
 import { requestType } from './request-type.js';
-import { Variables } from './variables.js';
 
 /** An expression of a policy; without a program it always fails, with `problem`. */
 export interface Expression {
@@ -82,4 +81,47 @@ function wrongType(types: string[], found: string): string {
   const names = types.map((name) => (name === 'null' ? 'null_type' : name));
   const wanted = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`;
   return `must evaluate to ${wanted} but got ${found.replaceAll('<', '(').replaceAll('>', ')')}`;
+}
+
+/** A variable of a policy. */
+export type Variable = Expression & { name: string };
+
+const variablesType = 'kubernetes.variables';
+
+/**
+ * The value `variables` of a policy: a type with one field for each, evaluated when it is read. It grows while the policy is
+ * compiled: each variable may use those before it.
+ */
+export class Variables {
+  readonly all: Variable[] = [];
+  // One class for all: by it the checker knows the value, whichever variables there were when an expression was compiled.
+  readonly #Value = lazyValues((name) => this.all.find((variable) => variable.name === name));
+
+  /** As they are now. */
+  declare(environment: Environment): void {
+    const fields = Object.fromEntries(this.all.map(({ name, program }) => [name, program?.type ?? 'dyn']));
+    environment.registerType(variablesType, { ctor: this.#Value, fields }).registerVariable('variables', variablesType);
+  }
+
+  /** For one evaluation: each is evaluated when it is asked for, once. */
+  values(evaluate: (variable: Variable) => unknown): unknown {
+    return new this.#Value(evaluate);
+  }
+}
+
+function lazyValues(find: (name: string) => Variable | undefined) {
+  return class extends Map<string, unknown> {
+    readonly #evaluate: (variable: Variable) => unknown;
+
+    constructor(evaluate: (variable: Variable) => unknown) {
+      super();
+      this.#evaluate = evaluate;
+    }
+
+    override get(name: string): unknown {
+      const variable = find(name);
+      if (variable !== undefined && !super.has(name)) super.set(name, this.#evaluate(variable));
+      return super.get(name);
+    }
+  };
 }

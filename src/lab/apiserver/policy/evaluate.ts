@@ -1,6 +1,7 @@
 /** What one policy says of one request: its conditions, its validations and what it wants written into the audit log. */
 
 import type { KubeObject } from '../../../api/object.js';
+import type { Clock } from '../../../clock.js';
 import { goQuote } from '../../../go/quote.js';
 import type { AdmissionRequest } from '../admission.js';
 import type { Authorizer } from '../attributes.js';
@@ -10,9 +11,8 @@ import { RunError } from '../cel/program.js';
 import { dynamicValue } from '../cel/values.js';
 import { apiVersionOf } from '../http/codec.js';
 import type { Resource } from '../resource.js';
-import type { CompiledPolicy, Expression } from './compiled-policy.js';
+import type { CompiledPolicy, Expression, Variable } from './compiled-policy.js';
 import { requestValue } from './request-type.js';
-import type { Variable } from './variables.js';
 
 const maxMessageBytes = 5 * 1024;
 const outOfBudget = 'validation failed due to running out of cost budget, no further validation rules will be run';
@@ -30,6 +30,9 @@ export interface Verdict {
   /** Audit annotations that could not be evaluated: they refuse whatever the binding does with denials. */
   faults: string[];
 }
+
+/** What all match conditions of a policy may cost together. */
+const conditionUnits = 2_500_000;
 
 /** What the expressions of one evaluation see. */
 export type Values = Record<string, unknown>;
@@ -54,14 +57,19 @@ export function valuesOf(
   };
 }
 
-export function evaluate(policy: CompiledPolicy, shared: Values, params: KubeObject | undefined): Verdict {
-  const meter = new Meter();
+export function evaluate(
+  policy: CompiledPolicy,
+  shared: Values,
+  params: KubeObject | undefined,
+  clock: Pick<Clock, 'monotonic'>,
+): Verdict {
+  const meter = new Meter(clock);
   const values: Values = { ...shared, params: params === undefined ? null : dynamicValue(params) };
   values.variables = policy.variables.values((variable) => runVariable(variable, values, meter));
   const isLenient = policy.spec.failurePolicy === 'Ignore';
   const nothing: Verdict = { denials: [], annotations: [], faults: [] };
   try {
-    if (!conditionsHold(policy, values)) return nothing;
+    if (!conditionsHold(policy, values, new Meter(clock, conditionUnits))) return nothing;
   } catch (error) {
     return isLenient ? nothing : { ...nothing, denials: [{ message: faultOf(error), index: 0 }] };
   }
@@ -80,8 +88,7 @@ export function evaluate(policy: CompiledPolicy, shared: Values, params: KubeObj
 }
 
 /** False decides, even where another condition could not be evaluated. */
-function conditionsHold(policy: CompiledPolicy, values: Values): boolean {
-  const meter = new Meter(2_500_000);
+function conditionsHold(policy: CompiledPolicy, values: Values, meter: Meter): boolean {
   const faults: string[] = [];
   for (const condition of policy.matchConditions) {
     try {

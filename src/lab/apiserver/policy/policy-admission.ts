@@ -2,7 +2,9 @@
  * ValidatingAdmissionPolicy: asks every bound policy that is about a request. Policies are compiled when they are written and
  * found by the resource they are about: a request that none is about pays for one look into a map.
  */
+
 import type { KubeObject } from '../../../api/object.js';
+import type { Clock } from '../../../clock.js';
 import { type Objects, refuse } from '../admission/refusal.js';
 import type { Admission, AdmissionRequest } from '../admission.js';
 import type { Authorizer } from '../attributes.js';
@@ -14,6 +16,7 @@ import { collectParams, Misconfigured, type Places, paramResource } from './para
 import { type BindingSpec, bindingPlural, bindingSpec, policyGroup, policyPlural } from './policy.js';
 
 export interface PolicyOptions extends Places {
+  clock: Pick<Clock, 'monotonic'>;
   authorizer: Authorizer;
   objects: Objects;
 }
@@ -167,7 +170,7 @@ function ask(
       const objects = collectParams(options, params, binding.spec.paramRef, request.attributes.namespace);
       for (const object of objects) {
         values ??= valuesOf(request, as, around.namespace(), options.authorizer);
-        const { denials, annotations: found, faults } = evaluate(policy, values, object);
+        const { denials, annotations: found, faults } = evaluate(policy, values, object, options.clock);
         refusals.push(...carryOut(request, policy, binding, denials));
         refusals.push(...faults.map((message) => ({ policy: policy.name, binding: binding.name, message })));
         for (const { key, value } of found)

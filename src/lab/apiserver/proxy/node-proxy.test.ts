@@ -1,4 +1,5 @@
 /** The node proxy against a real kubelet's stand-in: TLS with the server's client certificate, streams both ways, honest errors. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -10,7 +11,9 @@ import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import type { ApiError } from '../../../api/status.js';
+import { systemClock } from '../../../clock.js';
 import { silentLog } from '../../../log.js';
+import { systemRandom } from '../../../random.js';
 import type { Exchange, ResponseHeaders } from '../http/exchange.js';
 import { openPki, type Pki } from '../pki/pki.js';
 import { NodeProxy } from './node-proxy.js';
@@ -50,12 +53,24 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 beforeAll(async () => {
-  pki = await openPki({ dir: join(dir, 'pki'), bindAddress: '127.0.0.1', log: silentLog });
+  pki = await openPki({
+    dir: join(dir, 'pki'),
+    bindAddress: '127.0.0.1',
+    log: silentLog,
+    clock: systemClock,
+    random: systemRandom,
+  });
   const serving = await pki.issueKubeletServing('n', ['127.0.0.1']);
   kubelet = createServer({ ...serving, ca: pki.ca, requestCert: true, rejectUnauthorized: true }, answer);
   await new Promise<void>((done) => kubelet.listen(0, '127.0.0.1', done));
   port = (kubelet.address() as AddressInfo).port;
-  proxy = new NodeProxy({ findNode, client: pki.kubeletClient, kubeletCa: pki.ca, ownPort: () => undefined });
+  proxy = new NodeProxy({
+    findNode,
+    client: pki.kubeletClient,
+    kubeletCa: pki.ca,
+    ownPort: () => undefined,
+    clock: systemClock,
+  });
 });
 afterAll(() => {
   proxy.close();

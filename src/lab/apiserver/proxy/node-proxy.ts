@@ -7,6 +7,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIPv6 } from 'node:net';
 import type { KubeObject } from '../../../api/object.js';
+import type { Clock } from '../../../clock.js';
 import type { Exchange } from '../http/exchange.js';
 import type { RequestInfo } from '../http/request-info.js';
 import { methodNotAllowed, notFound, serviceUnavailable } from '../status-error.js';
@@ -19,6 +20,7 @@ export interface NodeProxyOptions extends TargetOptions {
   client: { cert: string; key: string };
   /** PEM of the authority that signed the kubelets' certificates. Default: any certificate will do. */
   kubeletCa?: string;
+  clock: Pick<Clock, 'sleep'>;
   /** How long to wait for a connection. Default 30 000. */
   connectTimeoutMs?: number;
 }
@@ -85,15 +87,16 @@ export class NodeProxy {
         path: `/${rest}${exchange.search && `?${exchange.search}`}`,
         headers: { ...headers, host: hostPort(host, port) },
       });
-      const timer = setTimeout(
+      const connected = new AbortController();
+      this.options.clock.sleep(this.options.connectTimeoutMs ?? 30_000, connected.signal).then(
         () => request.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })),
-        this.options.connectTimeoutMs ?? 30_000,
+        () => {},
       );
       request.on('socket', (socket) => {
-        if (!socket.connecting) clearTimeout(timer);
-        else socket.once(scheme === 'https' ? 'secureConnect' : 'connect', () => clearTimeout(timer));
+        if (!socket.connecting) connected.abort();
+        else socket.once(scheme === 'https' ? 'secureConnect' : 'connect', () => connected.abort());
       });
-      request.on('close', () => clearTimeout(timer));
+      request.on('close', () => connected.abort());
       request.on('response', resolve);
       request.on('error', reject);
       exchange.onClose(() => request.destroy());

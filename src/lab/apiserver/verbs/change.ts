@@ -10,9 +10,9 @@ import { validateChangedMeta } from '../object-meta.js';
 import type { WriteOptions } from '../options.js';
 import type { Resource } from '../resource.js';
 import { badRequest, conflict, invalid, notFound, plainInternal } from '../status-error.js';
-import { RevisionConflict, type Stored } from '../store/store.js';
+import { RevisionConflict, type Store, type Stored } from '../store/store.js';
 import { createObject, setNamespace } from './create.js';
-import { about, admissionRequest, soon, type VerbRequest } from './verb.js';
+import { about, admissionRequest, thenMaybeSync, type VerbRequest, type WriteContext } from './verb.js';
 
 /** How often a write that another overtook is made anew. Without asynchronous admission that never happens. */
 const attempts = 20;
@@ -36,10 +36,10 @@ export interface Changed {
   isNew: boolean;
 }
 
-export async function changeObject(request: VerbRequest, plan: ChangePlan): Promise<Changed> {
+export async function changeObject(request: VerbRequest, context: WriteContext, plan: ChangePlan): Promise<Changed> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await changeOnce(request, plan);
+      return await changeOnce(request, context, plan);
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
       if (attempt === attempts) throw conflict(about(request), request.info.name);
@@ -47,11 +47,12 @@ export async function changeObject(request: VerbRequest, plan: ChangePlan): Prom
   }
 }
 
-function changeOnce(request: VerbRequest, plan: ChangePlan): Changed | Promise<Changed> {
-  const { info, resource, parts } = request;
+function changeOnce(request: VerbRequest, context: WriteContext, plan: ChangePlan): Changed | Promise<Changed> {
+  const { info, resource } = request;
+  const { store, admission, clock } = context;
   const key = keyOf(resource, info.namespace, info.name);
-  const current = parts.store.latest(key);
-  if (current === undefined) return createMissing(request, plan);
+  const current = store.latest(key);
+  if (current === undefined) return createMissing(request, context, plan);
   // Read once: the store reads anew whenever it is asked.
   const before = { key, revision: current.revision, bytes: current.bytes };
   const old = decodeStored(resource, before.bytes);
@@ -61,24 +62,26 @@ function changeOnce(request: VerbRequest, plan: ChangePlan): Changed | Promise<C
   checkRevision(object, current.revision, request);
   carryOver(object, old);
   resource.setDefaults(object);
-  if (plan.isApplied !== true) trackUpdate(request, plan.options, object, old);
-  const admission = admissionRequest(request, 'UPDATE', {
+  if (plan.isApplied !== true) trackUpdate(request, plan.options, clock.now(), object, old);
+  const admitted = admissionRequest(request, 'UPDATE', {
     object,
     oldObject: old,
     dryRun: plan.options.dryRun,
     options: plan.options,
   });
-  return soon(parts.admission.mutate(admission), () => {
+  return thenMaybeSync(admission.mutate(admitted), () => {
     prepare(request, object, old);
-    return soon(parts.admission.validate(admission), () => write(request, object, before, plan.options.dryRun));
+    return thenMaybeSync(admission.validate(admitted), () =>
+      write(request, store, object, before, plan.options.dryRun),
+    );
   });
 }
 
-async function createMissing(request: VerbRequest, plan: ChangePlan): Promise<Changed> {
+async function createMissing(request: VerbRequest, context: WriteContext, plan: ChangePlan): Promise<Changed> {
   if (!plan.createsMissing) throw notFound(about(request), request.info.name);
   const object = plan.produce(undefined);
   checkIdentity(object, request);
-  return { ...(await createObject(request, object, plan.options, plan.isApplied)), isNew: true };
+  return { ...(await createObject(request, context, object, plan.options, plan.isApplied)), isNew: true };
 }
 
 function checkUid(expected: string | undefined, old: KubeObject, request: VerbRequest): void {
@@ -166,7 +169,8 @@ function isSpecChanged(object: KubeObject, old: KubeObject, resource: Resource):
 }
 
 async function write(
-  { resource, parts: { store } }: VerbRequest,
+  { resource }: VerbRequest,
+  store: Store,
   object: KubeObject,
   current: Stored,
   dryRun: boolean,

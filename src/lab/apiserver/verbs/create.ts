@@ -8,14 +8,14 @@ import { fillSystemFields, generateName, validateNewMeta } from '../object-meta.
 import { type WriteOptions, writeOptions } from '../options.js';
 import type { Resource } from '../resource.js';
 import { alreadyExists, badRequest, generateNameConflict, invalid, plainInternal } from '../status-error.js';
-import { RevisionConflict, type Stored } from '../store/store.js';
-import { about, admissionRequest, soon, type VerbRequest } from './verb.js';
+import { RevisionConflict, type Store, type Stored } from '../store/store.js';
+import { about, admissionRequest, thenMaybeSync, type VerbRequest, type WriteContext } from './verb.js';
 
 const revisionOnCreate = 'resourceVersion should not be set on objects to be created';
 /** A generated name that is taken is tried again, as often as Kubernetes does. */
 const generateAttempts = 8;
 
-export async function create(request: VerbRequest): Promise<void> {
+export async function create(request: VerbRequest, context: WriteContext): Promise<void> {
   const { exchange, info, resource } = request;
   const options = writeOptions(exchange.query, 'CreateOptions');
   const object = await readObject(exchange, resource, options.fieldValidation);
@@ -25,7 +25,7 @@ export async function create(request: VerbRequest): Promise<void> {
     const plain = { ...request, output: { ...request.output, form: undefined } };
     return respondObject(plain, 201, await resource.answer(object, info.user));
   }
-  const made = await createObject(request, object, options);
+  const made = await createObject(request, context, object, options);
   if (made.stored !== undefined) respondStored(request, 201, made.stored);
   else respondObject(request, 201, made.object);
 }
@@ -33,6 +33,7 @@ export async function create(request: VerbRequest): Promise<void> {
 /** `stored` is absent on a dry run. Also used by PUT and apply where they may create. */
 export async function createObject(
   request: VerbRequest,
+  context: WriteContext,
   draft: KubeObject,
   options: WriteOptions,
   isApplied = false,
@@ -41,9 +42,9 @@ export async function createObject(
   const isGenerated = (draft.metadata.name ?? '') === '' && (draft.metadata.generateName ?? '') !== '';
   for (let attempt = 1; ; attempt++) {
     const object = isGenerated ? structuredClone(draft) : draft;
-    if (isGenerated) object.metadata.name = generateName(object.metadata.generateName!);
+    if (isGenerated) object.metadata.name = generateName(object.metadata.generateName!, context.random);
     try {
-      return await createOnce(request, object, options, { isApplied, givenRevision: given });
+      return await createOnce(request, context, object, options, { isApplied, givenRevision: given });
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
       const { name } = object.metadata;
@@ -59,23 +60,30 @@ interface Origin {
   givenRevision: string;
 }
 
-function createOnce(request: VerbRequest, object: KubeObject, options: WriteOptions, origin: Origin) {
-  const { info, resource, parts } = request;
-  fillSystemFields(object, parts.clock.now());
+function createOnce(
+  request: VerbRequest,
+  context: WriteContext,
+  object: KubeObject,
+  options: WriteOptions,
+  origin: Origin,
+) {
+  const { info, resource } = request;
+  const { admission, clock, random } = context;
+  fillSystemFields(object, clock.now(), random);
   const { name = '' } = object.metadata;
   resource.setDefaults(object);
-  if (!origin.isApplied) trackUpdate(request, options, object);
+  if (!origin.isApplied) trackUpdate(request, options, clock.now(), object);
   const details = { object, dryRun: options.dryRun, options };
   // POST has no name in its path; whoever admits needs to know it.
   const named = info.name === '' ? { ...request, info: { ...info, name } } : request;
-  const admission = admissionRequest(named, 'CREATE', details);
-  return soon(parts.admission.mutate(admission), () => {
+  const admitted = admissionRequest(named, 'CREATE', details);
+  return thenMaybeSync(admission.mutate(admitted), () => {
     prepare(request, object);
-    return soon(parts.admission.validate(admission), () => {
+    return thenMaybeSync(admission.validate(admitted), () => {
       // Only the store looks at it, after everybody else.
       if (!options.dryRun && !origin.isApplied && /[1-9]/.test(origin.givenRevision))
         throw plainInternal(revisionOnCreate);
-      return store(request, object, options);
+      return write(request, context.store, object, options);
     });
   });
 }
@@ -88,15 +96,15 @@ function prepare({ exchange, resource }: VerbRequest, object: KubeObject): void 
   for (const warning of resource.warnings(object, '')) exchange.warn(warning);
 }
 
-async function store({ resource, parts }: VerbRequest, object: KubeObject, options: WriteOptions) {
+async function write({ resource }: VerbRequest, store: Store, object: KubeObject, options: WriteOptions) {
   const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name);
   if (options.dryRun) {
-    const current = parts.store.latest(key);
+    const current = store.latest(key);
     if (current !== undefined) throw new RevisionConflict(key, current);
     return { object };
   }
   const encode = (revision: number) => encodeWithinLimit(resource, object, revision);
-  return { object, stored: await parts.store.write({ key, expected: 0, delete: false, encode }) };
+  return { object, stored: await store.write({ key, expected: 0, delete: false, encode }) };
 }
 
 /** The path decides; an object that says otherwise is refused. Kinds without namespaces have none, whatever the object says. */

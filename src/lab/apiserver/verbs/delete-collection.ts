@@ -4,23 +4,23 @@ import { respondList } from '../http/respond.js';
 import { listOptions } from '../list/list-options.js';
 import { selectionOf } from '../list/selection.js';
 import { deleteOptions } from '../options.js';
-import { deleteObject } from './delete.js';
+import { type DeleteContext, deleteObject } from './delete.js';
 import { collect } from './list.js';
 import type { VerbRequest } from './verb.js';
 
-export async function deleteCollection(request: VerbRequest): Promise<void> {
+export async function deleteCollection(request: VerbRequest, context: DeleteContext): Promise<void> {
   const { exchange, info, resource } = request;
   const options = listOptions(exchange.query, false);
   const selection = selectionOf(info, resource, exchange.query);
   const deletion = await deleteOptions(exchange);
-  const { items, meta } = collect(request, selection, options);
+  const { items, meta } = collect(context.store, resource, selection, options);
   // Read before they are gone: the answer shows them as they were.
   const shown = items.map(({ key, revision, bytes }) => ({ key, revision, bytes }));
   // All at once: they share a sync.
   await Promise.all(
     shown.map(async ({ key }) => {
       const one = { ...request, info: { ...info, namespace: key.namespace } };
-      await deleteObject(one, key.name, deletion).catch((error: unknown) => {
+      await deleteObject(one, context, key.name, deletion).catch((error: unknown) => {
         // Another was faster: gone is gone.
         if (!(error instanceof ApiError) || error.code !== 404) throw error;
       });

@@ -7,16 +7,18 @@ import { timestamp } from '../object-meta.js';
 import { type DeleteOptions, deleteOptions } from '../options.js';
 import type { Resource } from '../resource.js';
 import { conflict, notFound } from '../status-error.js';
-import { RevisionConflict, type Stored } from '../store/store.js';
+import { RevisionConflict, type Store, type Stored } from '../store/store.js';
 import { isReadyToGo } from './change.js';
-import { about, admissionRequest, soon, type VerbRequest } from './verb.js';
+import { about, admissionRequest, thenMaybeSync, type VerbRequest, type WriteContext } from './verb.js';
 
 const attempts = 20;
 
-export async function deleteOne(request: VerbRequest): Promise<void> {
+export type DeleteContext = Omit<WriteContext, 'random'>;
+
+export async function deleteOne(request: VerbRequest, context: DeleteContext): Promise<void> {
   const { exchange, info, resource, output } = request;
   const options = await deleteOptions(exchange);
-  const { object, stored, isGone } = await deleteObject(request, info.name, options);
+  const { object, stored, isGone } = await deleteObject(request, context, info.name, options);
   if (!isGone || resource.returnsDeleted === true) {
     const code = !isGone && options.orphanDependents === false ? 202 : 200;
     if (stored !== undefined && !isGone) respondStored(request, code, stored);
@@ -48,10 +50,15 @@ export interface Deleted {
   isGone: boolean;
 }
 
-export async function deleteObject(request: VerbRequest, name: string, options: DeleteOptions): Promise<Deleted> {
+export async function deleteObject(
+  request: VerbRequest,
+  context: DeleteContext,
+  name: string,
+  options: DeleteOptions,
+): Promise<Deleted> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await deleteOnce(request, name, options);
+      return await deleteOnce(request, context, name, options);
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
       if (attempt === attempts) throw conflict(about(request), name);
@@ -59,19 +66,24 @@ export async function deleteObject(request: VerbRequest, name: string, options: 
   }
 }
 
-function deleteOnce(request: VerbRequest, name: string, options: DeleteOptions): Deleted | Promise<Deleted> {
-  const { info, resource, parts } = request;
-  const current = parts.store.latest(keyOf(resource, info.namespace, name));
+function deleteOnce(
+  request: VerbRequest,
+  { store, admission, clock }: DeleteContext,
+  name: string,
+  options: DeleteOptions,
+): Deleted | Promise<Deleted> {
+  const { info, resource } = request;
+  const current = store.latest(keyOf(resource, info.namespace, name));
   if (current === undefined) throw notFound(about(request), name);
   const old = decodeStored(resource, current.bytes);
   checkPreconditions(request, old, options);
   const details = { oldObject: old, dryRun: options.dryRun, options };
   const named = info.name === name ? request : { ...request, info: { ...info, name } };
-  const admission = admissionRequest(named, 'DELETE', details);
-  return soon(parts.admission.mutate(admission), () =>
-    soon(parts.admission.validate(admission), () => {
-      const marked = markDeleted(old, resource, options, parts.clock.now());
-      return carryOut(request, current, old, marked, options.dryRun);
+  const admitted = admissionRequest(named, 'DELETE', details);
+  return thenMaybeSync(admission.mutate(admitted), () =>
+    thenMaybeSync(admission.validate(admitted), () => {
+      const marked = markDeleted(old, resource, options, clock.now());
+      return carryOut(resource, store, current, old, marked, options.dryRun);
     }),
   );
 }
@@ -136,7 +148,8 @@ function finalizersFor({ propagationPolicy, orphanDependents }: DeleteOptions, p
 }
 
 async function carryOut(
-  { resource, parts: { store } }: VerbRequest,
+  resource: Resource,
+  store: Store,
   current: Stored,
   old: KubeObject,
   marked: KubeObject | undefined,

@@ -7,6 +7,7 @@ import { decodeContinue, encodeContinue } from '../list/continue-token.js';
 import { type ListOptions, listOptions } from '../list/list-options.js';
 import { parseRevision, tooLargeRevision } from '../list/revision-parameter.js';
 import { type Selection, selectionOf } from '../list/selection.js';
+import type { Resource } from '../resource.js';
 import { badRequest, expired, plainInternal } from '../status-error.js';
 import type { ListRange, Store, Stored } from '../store/store.js';
 import type { VerbRequest } from './verb.js';
@@ -14,17 +15,18 @@ import type { VerbRequest } from './verb.js';
 const tooOldToContinue =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
 
-export async function list(request: VerbRequest): Promise<void> {
+export async function list(request: VerbRequest, store: Store): Promise<void> {
   const { exchange, info, resource } = request;
   const options = listOptions(exchange.query, false);
   const selection = selectionOf(info, resource, exchange.query);
-  const { items, meta } = collect(request, selection, options);
+  const { items, meta } = collect(store, resource, selection, options);
   await respondList(request, items, meta);
 }
 
 /** What a list shows, not yet read. */
 export function collect(
-  { resource, parts: { store } }: VerbRequest,
+  store: Store,
+  resource: Resource,
   selection: Selection,
   options: ListOptions,
 ): { items: Stored[]; meta: ListMeta } {

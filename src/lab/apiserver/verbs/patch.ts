@@ -8,11 +8,12 @@ import { maxBodyBytes, normaliseType, report } from '../http/body.js';
 import { mediaType } from '../http/negotiate.js';
 import { respondObject, respondStored } from '../http/respond.js';
 import { type WriteOptions, writeOptions } from '../options.js';
+import type { Registry } from '../registry.js';
 import { type Decoded, DecodeError, type Resource } from '../resource.js';
 import { badRequest, invalid, unsupportedMediaType } from '../status-error.js';
 import { type ChangePlan, changeObject } from './change.js';
 import { type Patch, readPatch } from './read-patch.js';
-import type { VerbRequest } from './verb.js';
+import type { VerbRequest, WriteContext } from './verb.js';
 
 export const patchKinds: Record<string, 'json' | 'merge' | 'strategic' | 'apply'> = {
   'application/json-patch+json': 'json',
@@ -21,7 +22,7 @@ export const patchKinds: Record<string, 'json' | 'merge' | 'strategic' | 'apply'
   'application/apply-patch+yaml': 'apply',
 };
 
-export async function patch(request: VerbRequest): Promise<void> {
+export async function patch(request: VerbRequest, context: WriteContext, registry: Registry): Promise<void> {
   const { exchange, resource } = request;
   const kind = patchKinds[mediaType(exchange.header('content-type'))];
   if (kind === 'strategic' && resource.strategicMergePatch === false)
@@ -33,15 +34,15 @@ export async function patch(request: VerbRequest): Promise<void> {
   const body = await exchange.body(maxBodyBytes);
   const plan =
     kind === 'apply'
-      ? planApply(request, body, options)
-      : planPatch(request, readPatch(kind, body, resource, options.fieldValidation), options);
-  const { object, stored, isNew } = await changeObject(request, plan);
+      ? planApply(request, body, options, context.clock)
+      : planPatch(request, readPatch(kind, body, resource, options.fieldValidation), options, registry);
+  const { object, stored, isNew } = await changeObject(request, context, plan);
   const code = isNew ? 201 : 200;
   if (stored !== undefined) respondStored(request, code, stored);
   else respondObject(request, code, object);
 }
 
-function planPatch(request: VerbRequest, read: Patch, options: WriteOptions): ChangePlan {
+function planPatch(request: VerbRequest, read: Patch, options: WriteOptions, registry: Registry): ChangePlan {
   const { exchange, resource } = request;
   let isReported = false;
   return {
@@ -51,7 +52,7 @@ function planPatch(request: VerbRequest, read: Patch, options: WriteOptions): Ch
       const patched = read.apply(current!);
       const refuse = (why: string) => invalid(noKind, '', [invalidField('patch', read.shown(patched, current!), why)]);
       // What a strategic merge patch says of the type is not read at all.
-      if (read.style === 'json') checkType(patched, request, refuse);
+      if (read.style === 'json') checkType(patched, request, registry, refuse);
       try {
         const { object, unknownFields } = decodeTouched(patched, current!, read, resource);
         const complaints = [...read.complaints, ...[...unknownFields].sort().map((path) => `unknown field "${path}"`)];
@@ -84,7 +85,12 @@ function decodeTouched(patched: unknown, current: KubeObject, { style, touched }
 const noKind = { group: '', kind: '' };
 
 /** A patch may not turn an object into another kind. */
-function checkType(patched: unknown, { info, resource, parts }: VerbRequest, refuse: (why: string) => Error): void {
+function checkType(
+  patched: unknown,
+  { info, resource }: VerbRequest,
+  registry: Registry,
+  refuse: (why: string) => Error,
+): void {
   const { kind, apiVersion } = (patched ?? {}) as { kind?: unknown; apiVersion?: unknown };
   const expected = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
   if ((kind ?? resource.kind) === resource.kind && apiVersion === expected) return;
@@ -101,7 +107,7 @@ function checkType(patched: unknown, { info, resource, parts }: VerbRequest, ref
     ]);
   }
   // Kubernetes reads it as the kind it now says it is, and complains of what does not fit there.
-  const other = parts.registry.findKind(group, version, String(kind));
+  const other = registry.findKind(group, version, String(kind));
   if (other !== undefined) throw refuse(misfit(other, patched));
   throw refuse(
     `no kind "${String(kind)}" is registered for version "${String(apiVersion)}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,

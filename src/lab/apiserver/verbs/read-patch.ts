@@ -5,7 +5,7 @@ import type { KubeObject } from '../../../api/object.js';
 import { ApiError } from '../../../api/status.js';
 import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../../../go/json.js';
 import { goPrint } from '../../../go/print.js';
-import type { FieldValidation } from '../options.js';
+import type { FieldValidation } from '../http/body.js';
 import { applyJsonPatch, JsonPatchCopyError, JsonPatchError, type JsonPatchOperation } from '../patch/json-patch.js';
 import { type JsonObject, StrategicMergeError } from '../patch/strategic-directives.js';
 import { applyStrategicMergePatch, type PatchSchema } from '../patch/strategic-merge-patch.js';

@@ -3,13 +3,13 @@ import { readObject } from '../http/body.js';
 import { respondObject, respondStored } from '../http/respond.js';
 import { writeOptions } from '../options.js';
 import { changeObject } from './change.js';
-import type { VerbRequest } from './verb.js';
+import type { VerbRequest, WriteContext } from './verb.js';
 
-export async function update(request: VerbRequest): Promise<void> {
+export async function update(request: VerbRequest, context: WriteContext): Promise<void> {
   const { exchange, resource, info } = request;
   const options = writeOptions(exchange.query, 'UpdateOptions');
   const sent = await readObject(exchange, resource, options.fieldValidation);
-  const { object, stored, isNew } = await changeObject(request, {
+  const { object, stored, isNew } = await changeObject(request, context, {
     options,
     produce: () => structuredClone(sent),
     createsMissing: resource.createOnUpdate === true && info.subresource === '',

@@ -1,22 +1,33 @@
-/** What every verb is given: the request, the resource it is about, and the parts of the server. */
-import type { AdmissionRequest, Operation } from '../admission.js';
-import type { Parts } from '../handler.js';
+/** What every verb is given: the request, the resource it is about, and how it is answered. */
+import type { Clock } from '../../../clock.js';
+import type { Random } from '../../../random.js';
+import type { Admission, AdmissionRequest, Operation } from '../admission.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Output } from '../http/negotiate.js';
+import type { Presenter } from '../http/presenter.js';
 import type { RequestInfo } from '../http/request-info.js';
 import type { Resource } from '../resource.js';
+import type { Store } from '../store/store.js';
 
 export interface VerbRequest {
   exchange: Exchange;
   info: RequestInfo;
   resource: Resource;
   output: Output;
-  parts: Parts;
-  /** Adds to what the audit log says of the request; absent where nothing is logged. */
+  presenter: Presenter;
+  /** Adds to the audit log entry of the request; absent where requests are not logged. */
   annotate?: (key: string, value: string) => void;
 }
 
 export type Verb = (request: VerbRequest) => void | Promise<void>;
+
+/** What a verb that writes needs beside the request. */
+export interface WriteContext {
+  store: Store;
+  admission: Admission;
+  clock: Clock;
+  random: Random;
+}
 
 /** How errors name the resource: by what the request said, as Kubernetes does. */
 export function about({ info }: VerbRequest): { group: string; resource: string } {
@@ -39,7 +50,7 @@ export function admissionRequest(
   };
 }
 
-/** Waits only where there is something to wait for: between reading and writing no other request may come. */
-export function soon<T>(value: void | Promise<void>, then: () => T | Promise<T>): T | Promise<T> {
+/** Continues synchronously unless there is a promise to wait for, so that no other request runs between read and write. */
+export function thenMaybeSync<T>(value: void | Promise<void>, then: () => T | Promise<T>): T | Promise<T> {
   return value instanceof Promise ? value.then(then) : then();
 }

@@ -1,9 +1,13 @@
 /** GET with watch=true: what is there now where the client asks for it, then every change until the timeout. */
 
+import type { Clock } from '../../../clock.js';
+import type { Random } from '../../../random.js';
 import { type ListOptions, listOptions } from '../list/list-options.js';
 import { parseRevision } from '../list/revision-parameter.js';
 import { selectionOf } from '../list/selection.js';
 import { expired } from '../status-error.js';
+import type { Store } from '../store/store.js';
+import type { WatchClock } from '../watch/watch-clock.js';
 import { Watcher, type WatcherOptions } from '../watch/watcher.js';
 import type { VerbRequest } from './verb.js';
 
@@ -11,12 +15,18 @@ import type { VerbRequest } from './verb.js';
 const minTimeoutMs = 1_800_000;
 const maxStallMs = 60_000;
 
-export function watch(request: VerbRequest): void {
-  const { exchange, info, resource, output, parts } = request;
+export interface WatchContext {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  watches: WatchClock;
+}
+
+export function watch(request: VerbRequest, { store, clock, random, watches }: WatchContext): void {
+  const { exchange, info, resource, output, presenter } = request;
   const options = listOptions(exchange.query, true);
   const selection = selectionOf(info, resource, exchange.query);
   const wanted = parseRevision(options.resourceVersion);
-  const { store } = parts;
   const isInitial = wantsInitialEvents(options, wanted);
   const stream = exchange.stream(200, {
     'content-type': output.type === 'yaml' ? 'application/yaml;stream=watch' : 'application/json',
@@ -31,12 +41,12 @@ export function watch(request: VerbRequest): void {
     from: isInitial || isTooOld || wanted === 0 ? store.revision : wanted,
     initial: isInitial ? store.list(selection.scope).items : [],
     marksInitialEnd: options.sendInitialEvents === true,
-    presenter: parts.presenter,
+    presenter,
     form: output.form,
     includeObject: exchange.query.get('includeObject') ?? '',
     bookmarks: options.allowWatchBookmarks,
     maxStallMs,
-    now: () => parts.clock.monotonic(),
+    now: () => clock.monotonic(),
   };
   const watcher = new Watcher(watcherOptions);
   // Once the stream has begun, errors are events.
@@ -45,7 +55,7 @@ export function watch(request: VerbRequest): void {
     return;
   }
   const timeoutMs = options.timeoutSeconds === undefined ? 0 : options.timeoutSeconds * 1000;
-  parts.watches.add(watcher, timeoutMs > 0 ? timeoutMs : minTimeoutMs * (1 + Math.random()));
+  watches.add(watcher, timeoutMs > 0 ? timeoutMs : minTimeoutMs * (1 + random.number()));
 }
 
 /** Without a revision, or with 0, a watch begins with what there is; sendInitialEvents says so outright. */
