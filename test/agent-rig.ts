@@ -273,7 +273,7 @@ export function simpleJudge(healthzPort: number | undefined, staticPodPath?: str
         lenient: true,
       });
       if (verdict === 'accepted') return accepted;
-      const reason = verdict === 'decode-error' ? 'parse' : 'validate';
+      const reason = verdict === 'decode-error' ? 'ParseFailed' : 'ValidationFailed';
       return { kind: 'refused', reason, cause: new Error(message), warnings: [] };
     },
   };

@@ -42,7 +42,12 @@ test('a config that is refused at the start of relet has its cause in the status
   const refusing: Judge = {
     async judge({ checkpoint }) {
       if (checkpoint !== undefined)
-        return { kind: 'refused', reason: 'validate', cause: new Error('unrecognized feature gate: X'), warnings: [] };
+        return {
+          kind: 'refused',
+          reason: 'ValidationFailed',
+          cause: new Error('unrecognized feature gate: X'),
+          warnings: [],
+        };
       const healthz = { host: '127.0.0.1', port: rig.node.healthzPort };
       return { kind: 'accepted', warnings: [], configFile: undefined, healthz, staticPodPath: undefined };
     },

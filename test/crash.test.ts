@@ -46,7 +46,7 @@ const payload = (source: ExactSource) => ({
 const judge: Judge = {
   async judge({ checkpoint }) {
     if (checkpoint && checkpoint.source.resourceVersion === c.resourceVersion)
-      return { kind: 'refused', reason: 'validate', cause: new Error('c is bad'), warnings: [] };
+      return { kind: 'refused', reason: 'ValidationFailed', cause: new Error('c is bad'), warnings: [] };
     return {
       kind: 'accepted',
       warnings: [],
@@ -179,7 +179,7 @@ const all: Record<string, Transition> = {
       transitions.fail(
         memory,
         await choiceOf(memory),
-        { kind: 'failed', reason: 'crash-loop', cause: 'died' },
+        { kind: 'failed', reason: 'CrashLoop', cause: 'died' },
         { at: new Date(0), environment: { binary: '', files: {} } },
       ),
     mayRun: [b, a],

@@ -151,7 +151,7 @@ describe('a node that follows a NodeConfig', () => {
     await point(rig.admin, 'plain');
     const refused = await untilStatus(rig, 'error', (status) => status?.config?.error !== undefined);
     expect(refused.config).toEqual({
-      error: 'failed to sync: refused a ConfigMap without the label relet.dev/kubelet-config',
+      error: 'failed to sync: the ConfigMap does not have the label relet.dev/kubelet-config',
     });
     expect(rig.node.log()).toContain('ConfigMap kube-system/plain has no label relet.dev/kubelet-config');
     await rig.patchConfigMap('plain', { metadata: { labels } });
@@ -164,7 +164,7 @@ describe('a node that follows a NodeConfig', () => {
     const metadata = { name: 'pinned', namespace: 'kube-system', labels };
     await rig.createConfigMap('pinned', { kubelet: text }, { metadata });
     await point(rig.admin, 'pinned', { sha256: createHash('sha256').update('other').digest('hex') });
-    const error = 'failed to sync: refused a ConfigMap whose content does not have the pinned sha256';
+    const error = 'failed to sync: the content of the ConfigMap does not have the pinned sha256';
     await untilStatus(rig, 'refused', (status) => status?.config?.error === error);
     await point(rig.admin, 'pinned', { sha256: createHash('sha256').update(text).digest('hex') });
     const active = await untilStatus(rig, 'active', (status) => status?.config?.active !== undefined);

@@ -168,7 +168,7 @@ describe('relet set', () => {
       await cluster.relet(['set', 'mistaken', 'maxPods=8', '--yes']);
       const copy = join(cluster.dir, 'mistaken.yaml');
       await cluster.relet(['edit', 'mistaken', '--yes'], { env: { KUBE_EDITOR: `sh -c 'cp "$0" ${copy}'` } });
-      expect(readFileSync(copy, 'utf8')).toMatch(/^# relet: The config that mistaken .* is assigned; it was refused/);
+      expect(readFileSync(copy, 'utf8')).toMatch(/^# relet: The config that mistaken .* is assigned; it was rejected/);
       expect(readFileSync(copy, 'utf8')).toMatch(/^maxPods: 8$/m);
     });
   });
@@ -239,7 +239,7 @@ describe('a change that a node does not take', () => {
     const { status, stdout, stderr } = await cluster.relet(['set', '-l', 'pool=blue', 'maxPods=98', '--yes']);
     node['b-2']!.does = 'prove';
     expect(status).toBe(1);
-    expect(stdout).toMatch(/^b-2: refused a config that would stop the kubelet.*\n {4}port 10250 is taken$/m);
+    expect(stdout).toMatch(/^b-2: rejected: the kubelet would exit.*\n {4}port 10250 is taken$/m);
     expect(stdout).toMatch(/^Done \(1\): b-1\nFailed \(1\): b-2\nNot changed \(1\): b-3$/m);
     expect(stderr).toContain("'relet undo b-2' takes the change back");
     expect(stderr).toContain('to continue with the nodes that are not done, run the same command again');
@@ -390,8 +390,8 @@ describe('relet push and assign', () => {
         {
           node: 'json-2',
           ...change,
-          state: 'refused',
-          reason: 'Refused',
+          state: 'rejected',
+          reason: 'Rejected',
           message: expect.stringContaining('port 10250'),
         },
         { node: 'json-3', ...change, state: 'local', reason: 'NotChanged' },

@@ -144,7 +144,7 @@ describe('relet wait', () => {
     ]);
     const { status, stderr } = await cluster.relet(['wait', 'b-3', 'b-1', '--for=ok']);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/b-3 will not reach 'ok': refused a config/);
+    expect(stderr).toMatch(/b-3 will not reach 'ok': rejected: the kubelet/);
   });
 
   test('2 for a node that is not there, or nobody asked about', async () => {
@@ -167,7 +167,7 @@ describe('relet describe and doctor', () => {
   test('describe tells state, cause, history and the next step in 80 columns', async () => {
     const { status, stdout } = await cluster.relet(['describe', 'b-3']);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^State: +refused$/m);
+    expect(stdout).toMatch(/^State: +rejected$/m);
     expect(stdout).toMatch(/^Cause: +port 10250 is taken$/m);
     expect(stdout).toContain('Correct it with');
     expect(stdout).toMatch(/^Last changes:\n {2}- .*assign by/m);
@@ -181,7 +181,7 @@ describe('relet describe and doctor', () => {
     await node['b-3']!.report({ assigned: { configMap }, error: error! });
     const { stdout } = await cluster.relet(['describe', 'b-3']);
     await node['b-3']!.report({ assigned: assigned!, error: error! });
-    expect(stdout).toMatch(/^State: +refused$/m);
+    expect(stdout).toMatch(/^State: +rejected$/m);
     expect(stdout).not.toMatch(/^Cause:/m);
   });
 
@@ -205,7 +205,7 @@ describe('relet describe and doctor', () => {
     expect(whats).toContain(
       'error: ConfigMap relet-system/missing is assigned to deaf and does not exist; they go on with what they have',
     );
-    expect(whats).toContain('error: refused: b-3');
+    expect(whats).toContain('error: rejected: b-3');
     expect(whats.join('\n')).toMatch(/warning: pinned: flags of the kubelet pin maxPods/);
     expect(found.filter(({ level, remedy }) => level === 'error' && remedy === undefined)).toEqual([]);
     await cluster.relet(['reset', 'deaf', '--yes', '--no-wait']);
@@ -237,7 +237,7 @@ describe('relet get', () => {
       ['get', '-l', 'pool=blue', '-o', 'jsonpath={range .items[*]}{.metadata.name},{end}'],
       'b-1,b-2,b-3,',
     ],
-    ['columns', ['get', 'b-3', '-o', 'custom-columns=N:.metadata.name,S:.status.state'], 'N     S\nb-3   refused\n'],
+    ['columns', ['get', 'b-3', '-o', 'custom-columns=N:.metadata.name,S:.status.state'], 'N     S\nb-3   rejected\n'],
     ['sorted', ['get', '-l', 'pool=blue', '--sort-by', 'state', '-o', 'name'], 'node/b-1\nnode/b-2\nnode/b-3\n'],
   ])('%s', async (_name, args, stdout) => {
     expect(await cluster.relet(args)).toEqual({ status: 0, stdout, stderr: '' });

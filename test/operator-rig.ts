@@ -6,11 +6,12 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { betaError, Fault, type FaultReason } from '../src/api/faults.js';
+import { ConfigError, type ConfigErrorReason } from '../src/api/config-error.js';
 import { pinnedByFlagsAnnotation } from '../src/api/node-annotations.js';
 import { configNamespace } from '../src/api/node-config.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../src/api/node-config-source.js';
 import type { KubeObject } from '../src/api/object.js';
+import { betaError } from '../src/api/upstream-words.js';
 import { systemClock } from '../src/clock.js';
 import { check } from '../src/config/check.js';
 import { encode } from '../src/config/encode.js';
@@ -289,9 +290,9 @@ export class PlayedNode {
     const exact: NodeConfigSource = {
       configMap: { namespace, name, kubeletConfigKey, uid: uid!, resourceVersion: resourceVersion! },
     };
-    if (this.does === 'refuse') return this.#fail('forecast', { ...before, assigned: exact });
+    if (this.does === 'refuse') return this.#fail('StartWouldFail', { ...before, assigned: exact });
     await this.report({ ...before, assigned: exact });
-    if (this.does === 'roll back') return this.#fail('crash-loop', { ...before, assigned: exact });
+    if (this.does === 'roll back') return this.#fail('CrashLoop', { ...before, assigned: exact });
     this.#effective = this.#read((configMap.data as Record<string, string>)[kubeletConfigKey]!);
     await this.report({
       ...before,
@@ -302,8 +303,8 @@ export class PlayedNode {
   }
 
   /** With the event that has the cause, as a relet sends it that does not report it in its status. */
-  async #fail(reason: FaultReason, status: NodeConfigStatus): Promise<void> {
-    const error = betaError(new Fault(reason, ''));
+  async #fail(reason: ConfigErrorReason, status: NodeConfigStatus): Promise<void> {
+    const error = betaError(new ConfigError(reason, ''));
     const { namespace, name, uid, resourceVersion, kubeletConfigKey } = status.assigned!.configMap!;
     const config = `/api/v1/namespaces/${namespace}/configmaps/${name}, UID: ${uid}, ResourceVersion: ${resourceVersion}, KubeletConfigKey: ${kubeletConfigKey}`;
     await this.#cluster.admin.create(
@@ -315,7 +316,7 @@ export class PlayedNode {
         metadata: { namespace: 'default', name: `${this.name}.${process.hrtime.bigint().toString(16)}` },
         involvedObject: { kind: 'Node', name: this.name, uid: this.name },
         type: 'Warning',
-        reason: reason === 'forecast' ? 'KubeletConfigRefused' : 'KubeletConfigRolledBack',
+        reason: reason === 'StartWouldFail' ? 'KubeletConfigRefused' : 'KubeletConfigRolledBack',
         message: `${config}: ${error}: port 10250 is taken`,
         lastTimestamp: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
       },

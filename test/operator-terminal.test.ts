@@ -119,7 +119,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
     const nodes = ['b-1', 'b-3', 'alpha', 'slow-2'];
     const { screen } = await cluster.terminal(['get', ...nodes], { env: { NO_COLOR: '1' } });
     expect(screen).not.toContain('\x1b');
-    expect((await cluster.terminal(['get', ...nodes])).screen).toContain('\x1b[31mrefused\x1b[39m');
+    expect((await cluster.terminal(['get', ...nodes])).screen).toContain('\x1b[31mrejected\x1b[39m');
     for (const line of screen.trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
@@ -145,7 +145,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
       ok       the clocks of this machine and of the server agree
       ok       you may do all that relet does (ConfigMaps in relet-system)
       ok       1 of 1 nodes report about their config
-      ok       no node is on trial, waiting, refused or rolled back
+      ok       no node is on trial, waiting, rejected or rolled back
       ok       the assigned ConfigMap is there
       ok       every assigned node may read its ConfigMap
 
@@ -183,8 +183,8 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
       "
     `);
     expect(await look(['wait', 'b-3', '--for=ok'])).toMatchInlineSnapshot(`
-      "relet: b-3 will not reach 'ok': refused a config that would stop the kubelet at
-      its start, see Kubelet log for details; see 'relet describe b-3'
+      "relet: b-3 will not reach 'ok': rejected: the kubelet would exit at its start
+      with this config, see Kubelet log for details; see 'relet describe b-3'
       "
     `);
   });

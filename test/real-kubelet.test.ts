@@ -102,7 +102,7 @@ describe.skipIf(missing.length > 0)(
       await assign(rig, 'killer', killer(node));
       await untilStatus(rig, started, {
         assigned: names('killer'),
-        error: 'refused a config that would stop the kubelet at its start, see Kubelet log for details',
+        error: 'rejected: the kubelet would exit at its start with this config, see Kubelet log for details',
       });
       expect(ranWith(started)).toHaveLength(1);
       expect(kubeletsOf(node)).toHaveLength(1);

@@ -12,8 +12,8 @@
  * Every start is a boot: it chooses from disk. So sync, a rollback and a person on the host all do the same: they change
  * what is remembered, and then let the kubelet be restarted if another config should run.
  */
-import { errorKind } from '../api/config-state.js';
-import { betaError, Fault } from '../api/faults.js';
+
+import { ConfigError } from '../api/config-error.js';
 import { backoffMs } from '../kube/backoff.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import { rfc3339 } from '../time.js';
@@ -179,7 +179,7 @@ export class Agent {
 
   // ── sync: watch, resolve, checkpoint, judge, assign, restart ──
 
-  /** Something may have changed. Run twice, it does nothing the second time. Throws a Fault when it cannot be followed. */
+  /** Something may have changed. Run twice, it does nothing the second time. Throws a ConfigError when it cannot be followed. */
   async #pass(api: ApiSide, signal: AbortSignal): Promise<ReconcileResult> {
     const { memory, log } = this.#parts;
     // Read again only when its time has come: each edit of a flood would otherwise cost three requests.
@@ -218,8 +218,7 @@ export class Agent {
   }
 
   get #hasFailedTrial(): boolean {
-    const fault = this.#run?.choice.fault;
-    return fault !== undefined && errorKind(betaError(fault)) === 'rolled back';
+    return this.#run?.choice.fault?.outcome === 'rolled back';
   }
 
   /** Judged before anything is stopped. What is refused is assigned all the same, and reported; it only never runs. */
@@ -228,7 +227,7 @@ export class Agent {
     if (isAnotherAssignment(memory, source)) forgetFailures(memory);
     this.#judge.forget();
     await consider(this.#parts, 'assigned', { source }, signal).catch((error) => {
-      if (!(error instanceof Fault)) throw error;
+      if (!(error instanceof ConfigError)) throw error;
       counters.refusals++;
     });
     assign(memory, source, this.#run?.healthy ? this.#run.choice.source : undefined);

@@ -87,10 +87,10 @@ test('local runs when everything is refused, local itself among it: the kubelet 
   const memory = newMemory();
   memory.assign(a);
   const judge: Judge = {
-    judge: async () => ({ kind: 'refused', reason: 'validate', cause: new Error('no'), warnings: [] }),
+    judge: async () => ({ kind: 'refused', reason: 'ValidationFailed', cause: new Error('no'), warnings: [] }),
   };
   const choice = await chosen(memory, { judge });
-  expect(choice).toMatchObject({ rank: 'local', source: undefined, fault: { reason: 'validate' } });
+  expect(choice).toMatchObject({ rank: 'local', source: undefined, fault: { reason: 'ValidationFailed' } });
   expect(choice.accepted).toMatchObject({ configFile: undefined, healthz: undefined });
 });
 
@@ -98,7 +98,7 @@ const failAt = (memory: Memory, choice: Choice, at: number) =>
   fail(
     memory,
     choice,
-    { kind: 'failed', reason: 'crash-loop', cause: 'crashed' },
+    { kind: 'failed', reason: 'CrashLoop', cause: 'crashed' },
     { at: new Date(at), environment: { binary: 'b', files: { '/crt': 'ENOENT' } } },
   );
 
@@ -111,10 +111,10 @@ describe('what failed its trial', () => {
     failAt(memory, await chosen(memory, { ...appeared, now: 60_000 }), 60_000);
     expect((await chosen(memory, { ...appeared, now: 179_999 })).source).toBeUndefined();
     const refuses: Judge = {
-      judge: async () => ({ kind: 'refused', reason: 'validate', cause: new Error('no'), warnings: [] }),
+      judge: async () => ({ kind: 'refused', reason: 'ValidationFailed', cause: new Error('no'), warnings: [] }),
     };
     const refused = await chosen(memory, { ...appeared, judge: refuses, now: 180_000 });
-    expect(refused.fault?.reason).toBe('validate');
+    expect(refused.fault?.reason).toBe('ValidationFailed');
     expect((await chosen(memory, { ...appeared, now: 10_000_000 })).source).toBeUndefined();
     expect((await chosen(memory, { files: { '/crt': 'd' }, now: 419_999 })).source).toBeUndefined();
     expect((await chosen(memory, { files: { '/crt': 'd' }, now: 420_000 })).source).toEqual(a);
@@ -165,7 +165,7 @@ describe('what failed its trial', () => {
     failAt(memory, await chosen(memory, {}), 0);
     const { source, fault } = await chosen(memory, question);
     expect(source).toEqual(expected);
-    expect(fault?.reason).toBe(expected ? undefined : 'crash-loop');
+    expect(fault?.reason).toBe(expected ? undefined : 'CrashLoop');
   });
 });
 

@@ -3,7 +3,7 @@
  * failure is what we report, and local is the last resort. Needs nothing but disk, and changes nothing but the memory
  * of having judged.
  */
-import { Fault } from '../api/faults.js';
+import { ConfigError } from '../api/config-error.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { KubeletCommandLine } from './command-line.js';
@@ -11,7 +11,7 @@ import type { Host } from './drivers/host.js';
 import { describe, type ExactSource, type SourceOrLocal, sameSource } from './source.js';
 import { type Checkpoint, sha256 } from './state/checkpoints.js';
 import type { Memory, Recorded } from './state/memory.js';
-import { type Environment, type Failure, type Verdict, verdictKey, withVerdict } from './state/verdicts.js';
+import { type Environment, type Failure, reasonOf, type Verdict, verdictKey, withVerdict } from './state/verdicts.js';
 import { environmentOf, mayRetry } from './trial/retry.js';
 import type { Accepted, Candidate, Judge, Judgement } from './validate/judging.js';
 
@@ -27,23 +27,26 @@ export interface Choice {
   /** Under which a verdict about it is remembered. */
   key: string;
   /** Why a candidate before it could not run; the first one. */
-  fault?: Fault;
+  fault?: ConfigError;
   /** The candidates that cannot run, and a last known good that could not. */
   passedOver?: PassedOver[];
 }
 
 export interface PassedOver {
   source: SourceOrLocal;
-  fault: Fault;
+  fault: ConfigError;
 }
 
 /** It ran and failed. */
-export class FailedBefore extends Fault {
+export class FailedBefore extends ConfigError {
   readonly key: string;
   readonly failure: Failure;
 
   constructor(key: string, failure: Failure) {
-    super(failure.reason, new Error(`${failure.cause} (at ${failure.at}; not tried again)`));
+    super(
+      reasonOf(failure.reason) ?? 'InternalError',
+      new Error(`${failure.cause} (at ${failure.at}; not tried again)`),
+    );
     this.key = key;
     this.failure = failure;
   }
@@ -76,7 +79,7 @@ export async function choose(parts: ChooseParts, signal: AbortSignal): Promise<C
       const failed = await failedBefore(parts, list.slice(at + 1));
       return failed.length === 0 ? choice : { ...choice, passedOver: [...passedOver, ...failed] };
     } catch (error) {
-      if (!(error instanceof Fault)) throw error;
+      if (!(error instanceof ConfigError)) throw error;
       parts.log.warn('config cannot run', { rank, config: nameOf(recorded), error: error.message, cause: error.cause });
       passedOver.push({ source: 'source' in recorded ? recorded.source : undefined, fault: error });
     }
@@ -148,14 +151,14 @@ export function candidates(memory: Memory): Ranked[] {
   return unique;
 }
 
-/** Judges a source that may not be recorded yet. Throws a Fault when it cannot run. */
+/** Judges a source that may not be recorded yet. Throws a ConfigError when it cannot run. */
 export async function consider(
   parts: ChooseParts,
   rank: Rank,
   recorded: Recorded,
   signal: AbortSignal,
 ): Promise<Choice> {
-  if ('broken' in recorded) throw new Fault('load', recorded.broken);
+  if ('broken' in recorded) throw new ConfigError('LoadFailed', recorded.broken);
   const { memory, judge, commandLine } = parts;
   const checkpoint = recorded.source && load(memory, recorded.source);
   const digest = checkpoint?.digest ?? localDigest(commandLine);
@@ -216,12 +219,12 @@ function load(memory: Memory, source: ExactSource): Checkpoint {
   try {
     return memory.checkpoints.load(source);
   } catch (cause) {
-    throw new Fault('load', cause);
+    throw new ConfigError('LoadFailed', cause);
   }
 }
 
 function orFault(judgement: Judgement): Accepted {
-  if (judgement.kind === 'refused') throw new Fault(judgement.reason, judgement.cause);
+  if (judgement.kind === 'refused') throw new ConfigError(judgement.reason, judgement.cause);
   return judgement;
 }
 

@@ -1,7 +1,8 @@
 /** Which ConfigMap a node is to use, and what is taken from it. Ids are those of the conformance list. */
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/manual-clock.js';
-import { betaError, Fault } from '../api/faults.js';
+import { ConfigError } from '../api/config-error.js';
+import { betaError } from '../api/upstream-words.js';
 import { apiPath, describe as describeSource, type ExactSource, sameSource } from './source.js';
 import { nodeNameFrom } from './sync/connect.js';
 import { InPlaceSpread } from './sync/in-place.js';
@@ -30,7 +31,7 @@ describe('payload of a ConfigMap', () => {
     ],
   ])('%s is refused', (_name, object, message) => {
     expect(() => identityOf(object as ConfigMap)).toThrow(
-      expect.objectContaining({ reason: 'bad-object', cause: new Error(message) }),
+      expect.objectContaining({ reason: 'InvalidObject', cause: new Error(message) }),
     );
   });
 
@@ -62,8 +63,8 @@ describe('payload of a ConfigMap', () => {
 
 describe('the reference', () => {
   test('U3.1 a source without subfield is refused', () => {
-    expect(() => targetOf({})).toThrow(expect.objectContaining({ reason: 'all-nil' }));
-    expect(betaError(new Fault('all-nil', ''))).toBe(
+    expect(() => targetOf({})).toThrow(expect.objectContaining({ reason: 'ReferenceEmpty' }));
+    expect(betaError(new ConfigError('ReferenceEmpty', ''))).toBe(
       'failed to sync: invalid NodeConfigSource, exactly one subfield must be non-nil, but all were nil',
     );
   });
@@ -85,7 +86,7 @@ describe('the reference', () => {
   ])('a ConfigMap with %s is reported', async (_what, change, why) => {
     const found = resolve(targetOf({ configMap: source }), async () => configMap(change as object));
     await expect(found).rejects.toMatchObject({
-      reason: 'bad-object',
+      reason: 'InvalidObject',
       cause: { message: expect.stringContaining(why) },
     });
   });
@@ -97,7 +98,7 @@ describe('the reference', () => {
       throw new Error('configmaps "n" not found');
     });
     await expect(absent).rejects.toMatchObject({
-      reason: 'download',
+      reason: 'DownloadFailed',
       cause: { message: expect.stringContaining('not found') },
     });
   });
@@ -111,7 +112,7 @@ describe('the reference', () => {
   test('an alpha reference must match the uid of what it finds', async () => {
     const target = targetOf({ configMapRef: { namespace: 'ns', name: 'n', uid: 'another' } });
     await expect(resolve(target, async () => configMap())).rejects.toMatchObject({
-      reason: 'other-uid',
+      reason: 'UIDMismatch',
       about: { wanted: 'another', found: 'u' },
     });
   });

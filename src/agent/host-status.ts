@@ -1,11 +1,12 @@
 /** What `relet node status` shows: read from disk and /proc alone, so that it works on the day when the API is gone. */
 import { join } from 'node:path';
-import { betaError, Fault } from '../api/faults.js';
+import { betaError } from '../api/upstream-words.js';
 import type { Files } from '../atomic-file.js';
 import type { Host } from './drivers/host.js';
 import type { Hold } from './hold.js';
 import { lockHolder } from './state/lock.js';
 import type { Memory, Recorded } from './state/memory.js';
+import { reasonOf } from './state/verdicts.js';
 
 export interface HostStatus {
   node: string;
@@ -56,7 +57,13 @@ export function readHostStatus(dir: string, memory: Memory, host: Host, files: F
     held: memory.hold.read(),
     failures: Object.values(memory.verdicts.read() ?? {}).flatMap((verdict) =>
       verdict.kind === 'failed'
-        ? [{ error: betaError(new Fault(verdict.reason, undefined)), cause: verdict.cause, at: verdict.at }]
+        ? [
+            {
+              error: betaError({ reason: reasonOf(verdict.reason) ?? 'InternalError', about: {} }),
+              cause: verdict.cause,
+              at: verdict.at,
+            },
+          ]
         : [],
     ),
     changedAt: report?.at,

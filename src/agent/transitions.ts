@@ -2,7 +2,7 @@
  * Every change of what a node remembers, as short orders of writes. Each order is chosen so that a crash between any two
  * writes leaves a state that boots: a record names only complete checkpoints, and a way back is kept before it is needed.
  */
-import { Fault } from '../api/faults.js';
+import { ConfigError } from '../api/config-error.js';
 import type { Log } from '../log.js';
 import { type Choice, type FailedBefore, isLastKnownGood } from './choose.js';
 import type { SourceOrLocal } from './source.js';
@@ -17,12 +17,12 @@ export function checkpoint(memory: Memory, { source, payload }: Resolved): boole
   try {
     memory.checkpoints.exists(source);
   } catch (cause) {
-    throw new Fault('exists', cause, about);
+    throw new ConfigError('CheckpointUnreadable', cause, about);
   }
   try {
     return memory.checkpoints.save(source, payload);
   } catch (cause) {
-    throw new Fault('save', cause, about);
+    throw new ConfigError('CheckpointNotSaved', cause, about);
   }
 }
 
@@ -33,9 +33,9 @@ export function assign(memory: Memory, source: SourceOrLocal, replaces: SourceOr
     memory.assign(source);
     if (source !== undefined) memory.wayBack.remove();
   } catch (cause) {
-    if (source !== undefined) throw new Fault('assign', cause, { uid: source.uid });
+    if (source !== undefined) throw new ConfigError('AssignmentNotSaved', cause, { uid: source.uid });
     // Where local runs already, only the record had to change.
-    throw new Fault(replaces === undefined ? 'set-default' : 'reset', cause);
+    throw new ConfigError(replaces === undefined ? 'DefaultNotSaved' : 'ResetNotSaved', cause);
   }
 }
 

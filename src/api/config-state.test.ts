@@ -1,9 +1,9 @@
 /** The state of a node's config, from every combination that nodes report. */
 import { describe, expect, test } from 'vitest';
-import { faultReasons } from './condition-reasons.js';
-import { configState, errorKind, sameReference, sourceName } from './config-state.js';
-import { betaError, Fault, type FaultReason, faults } from './faults.js';
+import { type ConfigErrorReason, configErrors } from './config-error.js';
+import { configState, errorOutcome, errorReason, sameReference, sourceName } from './config-state.js';
 import type { NodeConfigSource, NodeConfigStatus } from './node-config-source.js';
+import { betaError } from './upstream-words.js';
 
 const wanted = (name: string): NodeConfigSource => ({
   configMap: { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet' },
@@ -36,7 +36,7 @@ describe('the state of a node', () => {
       { assigned: exact('a', '2'), active: exact('a', '2'), lastKnownGood: exact('a', '1') },
       'trial',
     ],
-    ['judged and refused', wanted('a'), { assigned: exact('a'), error: refusal }, 'refused'],
+    ['judged and refused', wanted('a'), { assigned: exact('a'), error: refusal }, 'rejected'],
     ['tried and rolled back', wanted('a'), { assigned: exact('a'), error: rollback }, 'rolled back'],
     [
       'rolled back, in the words of an older relet',
@@ -57,7 +57,7 @@ describe('the state of a node', () => {
     ],
     ['reset, the node has not heard', undefined, { assigned: exact('a'), active: exact('a') }, 'waiting'],
     ['reset, the kubelet restarts', undefined, { active: exact('a') }, 'waiting'],
-    ['reset, and the local config is refused', undefined, { active: exact('a'), error: refusal }, 'refused'],
+    ['reset, and the local config is refused', undefined, { active: exact('a'), error: refusal }, 'rejected'],
   ])('%s', (_name, configSource, status, state) => {
     expect(configState({ configSource, status })).toBe(state);
   });
@@ -70,37 +70,27 @@ describe('the state of a node', () => {
   });
 });
 
-describe('the words of a status', () => {
-  test('every fault of the list is told apart', () => {
-    const kinds = Object.keys(faults).map((reason) => errorKind(betaError(new Fault(reason as FaultReason, 'x'))));
-    expect(Object.fromEntries(Object.keys(faults).map((reason, at) => [reason, kinds[at]]))).toMatchObject({
-      load: 'refused',
-      validate: 'refused',
-      forecast: 'refused',
-      guard: 'refused',
-      policy: 'refused',
-      'crash-loop': 'rolled back',
-      unhealthy: 'rolled back',
-      'no-api': 'rolled back',
-      crashing: 'crashing',
-      download: 'sync',
-      'all-nil': 'sync',
-    });
+describe('the error of a status', () => {
+  const reasons = Object.keys(configErrors) as ConfigErrorReason[];
+
+  test.each(reasons)('%s has the same outcome by its reason and by the words of a Node', (reason) => {
+    const words = betaError({ reason, about: {} });
+    const { outcome } = configErrors[reason];
+    expect(errorOutcome('words of a later version', { reason })).toBe(outcome);
+    expect(errorOutcome(words, { reason: 'a sentence, as on a Node' })).toBe(outcome);
+    expect([reason, undefined]).toContain(errorReason(words));
   });
 
-  test('its reason is believed before its words, and means the same', () => {
-    for (const [fault, { reason }] of Object.entries(faultReasons)) {
-      const words = betaError(new Fault(fault as FaultReason, 'x'));
-      expect(errorKind('words of a version to come', reason), fault).toBe(errorKind(words));
-      // A Node, or an older relet, has a sentence there.
-      expect(errorKind(words, `current failed ${fault}`), fault).toBe(errorKind(words));
-    }
+  test('unknown words of a Node count as a rejection, unless their beginning shows otherwise', () => {
+    expect(errorOutcome('words of a later version')).toBe('rejected');
+    expect(errorOutcome('failed to sync: words of a later version')).toBe('not followed');
+    expect(errorOutcome('rolled back a config, in the words of an earlier version')).toBe('rolled back');
   });
 
   test('the state of a node follows from the reason', () => {
     const status = { error: 'words of a version to come' };
     expect(configState({ status, condition: { reason: 'CrashLoop' } })).toBe('rolled back');
-    expect(configState({ status, condition: { reason: 'ValidationFailed' } })).toBe('refused');
+    expect(configState({ status, condition: { reason: 'ValidationFailed' } })).toBe('rejected');
     expect(configState({ status, condition: { reason: 'DownloadFailed' } })).toBe('local');
   });
 });

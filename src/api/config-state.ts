@@ -3,14 +3,14 @@
  * `relet get` prints:
  *
  *   local ── assigned ──► waiting ── started, healthy ──► trial ── trial over ──► active
- *                            ├── judged and not taken ──► refused       (runs its last known good)
+ *                            ├── validation failed ──► rejected         (runs its last known good)
  *                            └── crashed, or never healthy ─► rolled back  (runs its last known good)
  */
-import { faultOfReason } from './condition-reasons.js';
-import { type FaultReason, faults } from './faults.js';
+import { type ConfigErrorOutcome, type ConfigErrorReason, configErrors, isConfigErrorReason } from './config-error.js';
 import type { NodeConfigSource, NodeConfigStatus } from './node-config-source.js';
+import { outcomeOfBeta, reasonOfBeta } from './upstream-words.js';
 
-export const configStates = ['local', 'active', 'trial', 'waiting', 'refused', 'rolled back'] as const;
+export const configStates = ['local', 'active', 'trial', 'waiting', 'rejected', 'rolled back'] as const;
 export type ConfigState = (typeof configStates)[number];
 
 /** One source in one form, whichever dialect it came in. In spec there is no resourceVersion, and no uid but the alpha's. */
@@ -48,37 +48,14 @@ export function sameExactSource(a: SourceName | undefined, b: SourceName | undef
   return sameReference(a, b) && a?.resourceVersion === b?.resourceVersion;
 }
 
-export type ErrorKind = 'refused' | 'rolled back' | 'crashing' | 'sync';
-
-const rollbacks: readonly FaultReason[] = ['crash-loop', 'unhealthy', 'no-api'];
-
-/**
- * What an error in a node's status is about: by the reason of ConfigOK beside it, or, where that is not one of ours (a Node, an
- * older relet), by its words. Words of other versions that we do not know count as a refusal.
- */
-export function errorKind(error: string, reason?: string): ErrorKind {
-  const fault = faultOf(error, reason);
-  if (fault !== undefined) return kindOf(fault);
-  if (error.startsWith('failed to sync: ')) return 'sync';
-  // What follows differs between versions of relet; no error of another kind begins like this.
-  return /^rolled back\b/.test(error) ? 'rolled back' : 'refused';
+/** The reason for an error in a node's status: that of ConfigOK beside it, or, on a Node, the one its words stand for. */
+export function errorReason(error: string, condition?: { reason: string }): ConfigErrorReason | undefined {
+  return isConfigErrorReason(condition?.reason) ? condition.reason : reasonOfBeta(error);
 }
 
-/** Which of our faults an error is; undefined where its words are another version's, or are shared by several. */
-export function faultOf(error: string, reason?: string): FaultReason | undefined {
-  const byReason = faultOfReason(reason);
-  if (byReason !== undefined) return byReason;
-  const found = (Object.keys(faults) as FaultReason[]).filter((fault) => {
-    const { at, beta } = faults[fault];
-    return error === (at === 'sync' ? `failed to sync: ${beta}` : beta);
-  });
-  return found.length === 1 ? found[0] : undefined;
-}
-
-function kindOf(fault: FaultReason): ErrorKind {
-  if (faults[fault].at === 'sync') return 'sync';
-  if (fault === 'crashing') return 'crashing';
-  return rollbacks.includes(fault) ? 'rolled back' : 'refused';
+/** What became of the assigned config, where the node's status has an error. */
+export function errorOutcome(error: string, condition?: { reason: string }): ConfigErrorOutcome {
+  return isConfigErrorReason(condition?.reason) ? configErrors[condition.reason].outcome : outcomeOfBeta(error);
 }
 
 export interface AskedAndReported {
@@ -103,10 +80,10 @@ export function configState({
     sourceName(status.lastKnownGood),
   ];
   if (!sameReference(wanted, assigned)) return 'waiting';
-  const kind = status.error ? errorKind(status.error, condition?.reason) : undefined;
+  const outcome = status.error ? errorOutcome(status.error, condition) : undefined;
   // A node that cannot follow its reference goes on with what it has; the error stands beside.
-  if (kind === 'refused' || kind === 'rolled back') return kind;
-  if (kind === 'crashing' || !sameExactSource(assigned, active)) return 'waiting';
+  if (outcome === 'rejected' || outcome === 'rolled back') return outcome;
+  if (outcome === 'crashing' || !sameExactSource(assigned, active)) return 'waiting';
   if (active === undefined) return 'local';
   return sameExactSource(active, good) ? 'active' : 'trial';
 }

@@ -1,12 +1,12 @@
 /** What is reported as active, and which error beside it, in every moment of a kubelet. */
 import { describe, expect, test } from 'vitest';
 import { sourceOf } from '../../../test/agent-rig.js';
-import { Fault } from '../../api/faults.js';
+import { ConfigError } from '../../api/config-error.js';
 import { type RunState, whatRuns } from './announce.js';
 
 const [it, before] = [sourceOf('1'), sourceOf('2')];
-const rolledBack = new Fault('crash-loop', '');
-const earlier = new Fault('validate', '');
+const rolledBack = new ConfigError('CrashLoop', '');
+const earlier = new ConfigError('ValidationFailed', '');
 const accepted = {
   kind: 'accepted' as const,
   warnings: [],
@@ -25,27 +25,27 @@ const started: RunState = {
 };
 
 describe('what is reported', () => {
-  test.each<[string, Partial<RunState> | undefined, Fault | undefined, object]>([
-    ['before any kubelet: what was reported last', undefined, earlier, { active: before, fault: 'validate' }],
+  test.each<[string, Partial<RunState> | undefined, ConfigError | undefined, object]>([
+    ['before any kubelet: what was reported last', undefined, earlier, { active: before, fault: 'ValidationFailed' }],
     ['alive: what runs', { alive: true }, undefined, { active: it }],
     ['alive after an error: no error', { alive: true }, earlier, { active: it }],
     [
       'alive as a fallback: the error too',
       { alive: true, choice: fallback },
       undefined,
-      { active: it, fault: 'crash-loop' },
+      { active: it, fault: 'CrashLoop' },
     ],
     [
       'rolled back and still alive: both',
       { alive: true, instead: fallback },
       undefined,
-      { active: it, fault: 'crash-loop' },
+      { active: it, fault: 'CrashLoop' },
     ],
     [
       'started after an error: the error stays until it runs',
       { onTrial: true },
       earlier,
-      { active: before, fault: 'validate' },
+      { active: before, fault: 'ValidationFailed' },
     ],
     [
       'started as a fallback: no error that names what does not run yet',
@@ -57,9 +57,9 @@ describe('what is reported', () => {
       'crashed as a fallback: why it was started',
       { choice: fallback, crash: 'x' },
       undefined,
-      { active: before, fault: 'crash-loop' },
+      { active: before, fault: 'CrashLoop' },
     ],
-    ['crashed: an error', { crash: 'x' }, undefined, { active: before, fault: 'crashing' }],
+    ['crashed: an error', { crash: 'x' }, undefined, { active: before, fault: 'KubeletCrashed' }],
     [
       'crashed on trial: the trial counts, and nothing is decided',
       { crash: 'x', onTrial: true },

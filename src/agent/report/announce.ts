@@ -11,7 +11,7 @@
  *   crashed, else                   last     that it crashes
  */
 
-import { Fault } from '../../api/faults.js';
+import { ConfigError } from '../../api/config-error.js';
 import type { TrialState } from '../../api/node-config.js';
 import { rfc3339 } from '../../time.js';
 import type { AgentParts } from '../agent-parts.js';
@@ -48,12 +48,13 @@ export function whatRuns(
   run: RunState | undefined,
   assigned: SourceOrLocal,
   last: Pick<Report, 'assigned' | 'active' | 'fault'>,
-): { active: SourceOrLocal; fault: Fault | undefined } {
+): { active: SourceOrLocal; fault: ConfigError | undefined } {
   const { active } = last;
   const next = run?.instead ?? run?.choice;
   if (run?.alive) return { active: run.choice.source, fault: next?.fault };
   if (run?.crash !== undefined && next?.fault !== undefined) return { active, fault: next.fault };
-  if (run?.crash !== undefined && !run.onTrial) return { active, fault: new Fault('crashing', new Error(run.crash)) };
+  if (run?.crash !== undefined && !run.onTrial)
+    return { active, fault: new ConfigError('KubeletCrashed', new Error(run.crash)) };
   return { active, fault: sameSource(assigned, last.assigned) ? last.fault : undefined };
 }
 

@@ -1,6 +1,6 @@
 /** What a node reports, as status, condition, annotations, metrics and events: pure functions. */
 import { describe, expect, test } from 'vitest';
-import { Fault } from '../../api/faults.js';
+import { ConfigError } from '../../api/config-error.js';
 import type { ExactSource } from '../source.js';
 import { statusPatch } from '../sync/node-reference.js';
 import { eventObject } from './events.js';
@@ -24,8 +24,8 @@ describe('the report', () => {
     const report: Report = {
       ...local,
       assigned: source,
-      fault: new Fault('validate', ''),
-      syncFault: new Fault('download', '', { name: 'n', namespace: 'ns' }),
+      fault: new ConfigError('ValidationFailed', ''),
+      syncFault: new ConfigError('DownloadFailed', '', { name: 'n', namespace: 'ns' }),
     };
     expect(statusConfig(report).error).toBe('failed to sync: failed to download config, see Kubelet log for details');
     expect(configOk(report)).toEqual({
@@ -36,7 +36,7 @@ describe('the report', () => {
   });
 
   test('a config that was just rolled back is not called the last known good while its kubelet still ends', () => {
-    const report: Report = { ...local, assigned: source, active: source, fault: new Fault('unhealthy', '') };
+    const report: Report = { ...local, assigned: source, active: source, fault: new ConfigError('NotHealthy', '') };
     expect(configOk(report)).toMatchObject({ status: 'False', message: `using current (UID: "${source.uid}")` });
     expect(configOk({ ...report, active: undefined }).message).toBe('using last-known-good (default)');
   });
@@ -85,7 +85,7 @@ describe('the report', () => {
 
   test('metrics have upstream’s names and one series each', () => {
     const text = render({
-      report: { ...local, assigned: source, syncFault: new Fault('download', '') },
+      report: { ...local, assigned: source, syncFault: new ConfigError('DownloadFailed', '') },
       counters: newCounters(),
       trialSeconds: 5,
       held: false,

@@ -1,9 +1,10 @@
 /** What a node says about its config, in every dialect: status.config (beta) and the condition ConfigOK (alpha). Pure. */
 
-import { faultReasons, okReasons } from '../../api/condition-reasons.js';
-import { alphaReason, betaError, type Fault } from '../../api/faults.js';
+import { okReasons } from '../../api/condition-reasons.js';
+import type { ConfigError } from '../../api/config-error.js';
 import type { HeldState, TrialState } from '../../api/node-config.js';
 import type { NodeConfigStatus } from '../../api/node-config-source.js';
+import { alphaReason, betaError } from '../../api/upstream-words.js';
 import { causesOf } from '../../error-causes.js';
 import { shorten } from '../../shorten.js';
 import { asNodeConfigSource, type SourceOrLocal, sameSource } from '../source.js';
@@ -13,9 +14,9 @@ export interface Report {
   active: SourceOrLocal;
   lastKnownGood: SourceOrLocal;
   /** Why the assigned config does not run. */
-  fault?: Fault;
+  fault?: ConfigError;
   /** Why the reference could not be followed; stands before `fault` while it lasts. */
-  syncFault?: Fault;
+  syncFault?: ConfigError;
   /** Generation of the NodeConfig that the last finished pass was about: `syncFault` is its result. */
   observedGeneration?: number;
   /** What a person should know about a config that runs nevertheless. */
@@ -61,7 +62,7 @@ export function configOk(report: Report): ConditionText {
   const { assigned, active, fault, syncFault } = report;
   const name = (source: SourceOrLocal) => alphaName(source, report.initConfig);
   // A config that was just rolled back runs until its kubelet has ended.
-  const isLocalInstead = active === undefined && fault !== undefined && fault.reason !== 'crashing';
+  const isLocalInstead = active === undefined && fault !== undefined && fault.reason !== 'KubeletCrashed';
   const isCurrent = sameSource(assigned, active) && !isLocalInstead;
   const isGood = sameSource(report.lastKnownGood, active);
   // Neither: what was on trial runs until its kubelet has ended.
@@ -76,7 +77,7 @@ export function configOk(report: Report): ConditionText {
 /** ConfigOK of a NodeConfig: the same answer, as the conventions of Kubernetes want it. */
 export function configCondition({ assigned, active, fault, syncFault }: Report): ConditionText {
   const error = syncFault ?? fault;
-  if (error !== undefined) return { status: 'False', ...faultReasons[error.reason] };
+  if (error !== undefined) return { status: 'False', reason: error.reason, message: error.message };
   const state = !sameSource(assigned, active) ? 'pending' : active === undefined ? 'local' : 'active';
   return { status: 'True', ...okReasons[state] };
 }

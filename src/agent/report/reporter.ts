@@ -4,7 +4,8 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { betaError, type Fault } from '../../api/faults.js';
+import type { ConfigError } from '../../api/config-error.js';
+import { betaError } from '../../api/upstream-words.js';
 import type { Clock } from '../../clock.js';
 import { causesOf } from '../../error-causes.js';
 import type { Log } from '../../log.js';
@@ -80,7 +81,7 @@ export class Reporter {
   }
 
   /** People are told to search the log for the words in the status; the cause stands beside them. */
-  #say(slot: 'fault' | 'syncFault', fault: Fault | undefined, report: Report): void {
+  #say(slot: 'fault' | 'syncFault', fault: ConfigError | undefined, report: Report): void {
     const words = fault && `${betaError(fault)}\n${causesOf(fault)}`;
     if (words === this.#said.get(slot)) return;
     if (fault === undefined) {

@@ -2,7 +2,7 @@
  * What relet learned about a config by running it. A verdict belongs to exact bytes, a kubelet version and flags: the
  * same config is not tried again until one of them, the assignment, or what the failure depended on changes.
  */
-import { type FaultReason, faults } from '../../api/faults.js';
+import { type ConfigErrorReason, isConfigErrorReason } from '../../api/config-error.js';
 import { isObject } from '../../json.js';
 import { sha256 } from './checkpoints.js';
 
@@ -16,7 +16,8 @@ export type Verdict =
 /** Its trial failed, or it was last known good and no longer starts. What is optional is absent in older records. */
 export interface Failure {
   kind: 'failed';
-  reason: FaultReason;
+  /** Read with reasonOf(): records of the first edition have other words. */
+  reason: string;
   /** How, for the log and the status. */
   cause: string;
   at: string;
@@ -63,10 +64,21 @@ export function isVerdicts(value: unknown): value is Verdicts {
           verdict.kind === 'proven' ||
           (verdict.kind === 'failed' &&
             typeof verdict.cause === 'string' &&
-            Object.hasOwn(faults, String(verdict.reason)) &&
+            reasonOf(verdict.reason) !== undefined &&
             isEnvironmentOrAbsent(verdict.environment))),
     )
   );
+}
+
+/** As the first edition recorded them. */
+const earlierReasons: Readonly<Record<string, ConfigErrorReason>> = {
+  'crash-loop': 'CrashLoop',
+  unhealthy: 'NotHealthy',
+  'no-api': 'APIServerLost',
+};
+
+export function reasonOf(recorded: unknown): ConfigErrorReason | undefined {
+  return isConfigErrorReason(recorded) ? recorded : earlierReasons[String(recorded)];
 }
 
 function isEnvironmentOrAbsent(value: unknown): boolean {

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { connectionSource } from '../../../test/connection-source.js';
 import { ManualClock } from '../../../test/manual-clock.js';
 import { answerJson, startScriptedServer } from '../../../test/scripted-server.js';
-import { Fault } from '../../api/faults.js';
+import { ConfigError } from '../../api/config-error.js';
 import { ApiError } from '../../kube/api-error.js';
 import { createClient, type KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
@@ -75,7 +75,7 @@ test('a pass that failed during an outage runs again as soon as the API server a
 });
 
 describe('an assignment that is not granted yet', () => {
-  const denied = () => new Fault('download', new ApiError(403, 'Forbidden', 'configmaps "a" is forbidden'));
+  const denied = () => new ConfigError('DownloadFailed', new ApiError(403, 'Forbidden', 'configmaps "a" is forbidden'));
 
   test('is waited for with short retries, and is no error', async () => {
     let passes = 0;
@@ -98,7 +98,7 @@ describe('an assignment that is not granted yet', () => {
     await clock.advance(4900);
     expect(reported).toEqual([]);
     await clock.advance(2000);
-    expect(reported[0]).toMatchObject({ syncFault: { reason: 'download' } });
+    expect(reported[0]).toMatchObject({ syncFault: { reason: 'DownloadFailed' } });
     const before = passes;
     await clock.advance(60_000);
     expect(passes).toBeGreaterThan(before);

@@ -2,8 +2,9 @@
  * The half of the agent that needs the API: what it follows, what it asks, what it writes. Nothing here decides; it calls
  * `sync` when something may have changed, and keeps writing status and events until the API has them.
  */
-import { errorKind } from '../../api/config-state.js';
-import { betaError, Fault } from '../../api/faults.js';
+
+import { ConfigError } from '../../api/config-error.js';
+import { betaError } from '../../api/upstream-words.js';
 import type { Clock } from '../../clock.js';
 import { causesOf } from '../../error-causes.js';
 import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../../kube/api-error.js';
@@ -30,7 +31,7 @@ export interface Connected {
 
 export interface ApiSideOptions extends Connected {
   reporter: Reporter;
-  /** One look at what should be so. Throws a Fault when the reference cannot be followed. */
+  /** One look at what should be so. Throws a ConfigError when the reference cannot be followed. */
   pass(api: ApiSide): Promise<ReconcileResult>;
   clock: Clock;
   log: Log;
@@ -116,8 +117,7 @@ export class ApiSide {
   /** Each refusal once, whether sync or a start of the kubelet found it. A rollback has an event of its own. */
   #tellRefusal(): void {
     const { assigned, fault } = this.#options.reporter.report ?? {};
-    const error = fault && betaError(fault);
-    const refusal = fault && errorKind(error!) === 'refused' ? refused(assigned, error!, causesOf(fault)) : undefined;
+    const refusal = fault?.outcome === 'rejected' ? refused(assigned, betaError(fault), causesOf(fault)) : undefined;
     if (refusal && refusal.message !== this.#toldRefusal) this.tell(refusal);
     this.#toldRefusal = refusal?.message;
   }
@@ -220,7 +220,7 @@ export class ApiSide {
       this.#forbiddenSinceMs = isDenied ? (this.#forbiddenSinceMs ?? clock.monotonic()) : undefined;
       const waitedMs = clock.monotonic() - (this.#forbiddenSinceMs ?? Number.NEGATIVE_INFINITY);
       if (waitedMs < permissionPatienceMs) return { kind: 'requeue', afterMs: permissionRetryMs(waitedMs) };
-      if (error instanceof Fault && !isSilence(error))
+      if (error instanceof ConfigError && !isSilence(error))
         reporter.update({ syncFault: error, observedGeneration: this.#generation });
       return { kind: 'retry', error };
     }
@@ -268,6 +268,6 @@ export async function talkToApi(parts: AgentParts, { onConnected, pass, signal }
 }
 
 /** The API did not answer: that is no fault of the reference, and nobody could be told. */
-function isSilence({ reason, cause }: Fault): boolean {
-  return (reason === 'download' || reason === 'reference') && cause instanceof ConnectionError;
+function isSilence({ reason, cause }: ConfigError): boolean {
+  return (reason === 'DownloadFailed' || reason === 'ReferenceUnreadable') && cause instanceof ConnectionError;
 }

@@ -8,8 +8,7 @@
  * Taking NodeConfigs away is no instruction. So it is remembered, on disk, that one was followed: a Node without a
  * configSource, which all Nodes are on such a cluster, must not be read as "back to local".
  */
-
-import { Fault } from '../../api/faults.js';
+import { ConfigError } from '../../api/config-error.js';
 import type { Clock } from '../../clock.js';
 import { isObject } from '../../json.js';
 import { ApiError } from '../../kube/api-error.js';
@@ -129,5 +128,5 @@ export class ChosenReference implements Reference {
 
 /** An answer that is no answer to the question, such as 401, is told like one about the object itself. */
 function refused(error: unknown): never {
-  throw error instanceof ApiError ? new Fault('reference', error) : error;
+  throw error instanceof ApiError ? new ConfigError('ReferenceUnreadable', error) : error;
 }

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { trialReasons } from '../../api/condition-reasons.js';
-import { Fault } from '../../api/faults.js';
+import { ConfigError } from '../../api/config-error.js';
 import {
   type ConfigChange,
   isUndecided,
@@ -82,7 +82,7 @@ export class NodeConfigReference implements Reference {
         : { kind: 'local', generation };
     } catch (error) {
       if (isNotFound(error)) return { kind: 'none', why: `NodeConfig ${JSON.stringify(name)} does not exist` };
-      if (error instanceof ApiError) throw new Fault('reference', error);
+      if (error instanceof ApiError) throw new ConfigError('ReferenceUnreadable', error);
       throw error;
     }
   }

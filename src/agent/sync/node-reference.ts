@@ -1,7 +1,7 @@
 /** The reference as Kubernetes had it: Node.spec.configSource, reported in Node.status. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { Fault } from '../../api/faults.js';
+import { ConfigError } from '../../api/config-error.js';
 import {
   agentVersionAnnotation,
   causeAnnotation,
@@ -81,7 +81,7 @@ export class NodeReference implements Reference {
       return configSource ? { kind: 'source', target: targetOf(configSource) } : { kind: 'local' };
     } catch (error) {
       if (isNotFound(error)) return { kind: 'none', why: `Node ${JSON.stringify(name)} does not exist` };
-      if (error instanceof ApiError) throw new Fault('reference', error);
+      if (error instanceof ApiError) throw new ConfigError('ReferenceUnreadable', error);
       throw error;
     }
   }

@@ -23,7 +23,7 @@ export interface ReferenceListener {
 export interface Reference {
   /** Follows the object by name until the signal fires. */
   follow(listener: ReferenceListener, signal: AbortSignal): Promise<void>;
-  /** Asks the API now. Throws a Fault when it answers and refuses, another error when it does not answer. */
+  /** Asks the API now. Throws a ConfigError when it answers and refuses, another error when it does not answer. */
   read(signal: AbortSignal): Promise<Instruction>;
   /** Makes the object's status say this; does nothing when it does already. Throws when the API did not take it, and is false when there is no such object yet. */
   write(report: Report, signal: AbortSignal): Promise<boolean>;

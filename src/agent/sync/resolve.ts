@@ -1,5 +1,5 @@
 /** From a reference to the exact ConfigMap version it means now, with its files. Asks the API; writes nothing. */
-import { Fault } from '../../api/faults.js';
+import { ConfigError } from '../../api/config-error.js';
 import { configLabel } from '../../api/node-config.js';
 import type { ConfigMapRef, NodeConfigSource } from '../../api/node-config-source.js';
 import type { KubeObject } from '../../api/object.js';
@@ -29,7 +29,7 @@ export interface Resolved {
 
 const alphaKey = 'kubelet';
 
-/** Beta and alpha references become one thing. Throws a Fault for one that leads nowhere. */
+/** Beta and alpha references become one thing. Throws a ConfigError for one that leads nowhere. */
 export function targetOf(configSource: NodeConfigSource): Target {
   const { configMap, configMapRef } = configSource;
   if (configMap) {
@@ -37,19 +37,22 @@ export function targetOf(configSource: NodeConfigSource): Target {
     // A server checks these, but only on update: a Node may be created with anything.
     for (const [field, value] of Object.entries({ namespace, name, kubeletConfigKey }))
       if (typeof value !== 'string' || value === '')
-        throw new Fault('download', new Error(`spec.configSource.configMap.${field} must be set`), {
+        throw new ConfigError('DownloadFailed', new Error(`spec.configSource.configMap.${field} must be set`), {
           name: String(name ?? ''),
           namespace: String(namespace ?? ''),
         });
     return { namespace, name, kubeletConfigKey };
   }
   if (configMapRef) return alphaTarget(configMapRef);
-  throw new Fault('all-nil', new Error('spec.configSource names neither configMap nor configMapRef'));
+  throw new ConfigError('ReferenceEmpty', new Error('spec.configSource names neither configMap nor configMapRef'));
 }
 
 function alphaTarget({ namespace, name, uid }: ConfigMapRef): Target {
   if (!namespace || !name || !uid)
-    throw new Fault('incomplete', new Error(`configMapRef has ${JSON.stringify({ namespace, name, uid })}`));
+    throw new ConfigError(
+      'ReferenceIncomplete',
+      new Error(`configMapRef has ${JSON.stringify({ namespace, name, uid })}`),
+    );
   return { namespace, name, uid, kubeletConfigKey: alphaKey };
 }
 
@@ -59,13 +62,13 @@ export async function resolve(target: Target, getConfigMap: (target: Target) => 
   try {
     configMap = await getConfigMap(target);
   } catch (cause) {
-    throw new Fault('download', cause, { name, namespace });
+    throw new ConfigError('DownloadFailed', cause, { name, namespace });
   }
   const { uid, resourceVersion } = identityOf(configMap);
   checkData(configMap);
   checkMark(target, configMap);
   if (target.uid !== undefined && target.uid !== uid)
-    throw new Fault('other-uid', new Error(`ConfigMap ${namespace}/${name} was created anew`), {
+    throw new ConfigError('UIDMismatch', new Error(`ConfigMap ${namespace}/${name} was created anew`), {
       wanted: target.uid,
       found: uid,
     });
@@ -78,7 +81,7 @@ const mostKeys = 512;
 /** A server checks most of this; one that is broken, or something between it and the node, may not. */
 function checkData({ metadata, data = {}, binaryData = {} }: ConfigMap): void {
   const refuse = (why: string) =>
-    new Fault('bad-object', new Error(`ConfigMap ${metadata.namespace}/${metadata.name}: ${why}`));
+    new ConfigError('InvalidObject', new Error(`ConfigMap ${metadata.namespace}/${metadata.name}: ${why}`));
   const keys = Object.keys(data).length + Object.keys(binaryData).length;
   if (keys > mostKeys)
     throw refuse(`${keys} keys are more than ${mostKeys}: put the kubelet config into a ConfigMap of its own`);
@@ -89,23 +92,27 @@ function checkData({ metadata, data = {}, binaryData = {} }: ConfigMap): void {
 function checkMark(target: Target, { metadata, data }: ConfigMap): void {
   const { namespace, name, kubeletConfigKey, sha256: wanted } = target;
   if (target.labelled && metadata.labels?.[configLabel] === undefined)
-    throw new Fault('unlabelled', new Error(`ConfigMap ${namespace}/${name} has no label ${configLabel}`), {
+    throw new ConfigError('NotLabelled', new Error(`ConfigMap ${namespace}/${name} has no label ${configLabel}`), {
       name,
       namespace,
     });
   const text = Object.hasOwn(data ?? {}, kubeletConfigKey) ? data![kubeletConfigKey] : undefined;
   const found = text === undefined ? 'of nothing' : sha256(Buffer.from(text, 'utf8'));
   if (wanted !== undefined && wanted !== found)
-    throw new Fault('other-sha256', new Error(`key ${kubeletConfigKey} has the sha256 ${found}, pinned is ${wanted}`), {
-      name,
-      namespace,
-      found,
-      wanted,
-    });
+    throw new ConfigError(
+      'SHA256Mismatch',
+      new Error(`key ${kubeletConfigKey} has the sha256 ${found}, pinned is ${wanted}`),
+      {
+        name,
+        namespace,
+        found,
+        wanted,
+      },
+    );
 }
 
 export function identityOf(configMap: ConfigMap | null | undefined): { uid: string; resourceVersion: string } {
-  const refuse = (why: string) => new Fault('bad-object', new Error(why));
+  const refuse = (why: string) => new ConfigError('InvalidObject', new Error(why));
   if (!configMap) throw refuse('ConfigMap must be non-nil');
   const { uid, resourceVersion } = configMap.metadata ?? {};
   if (!uid) throw refuse('ConfigMap must have a non-empty UID');

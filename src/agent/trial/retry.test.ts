@@ -19,7 +19,7 @@ test('the paths in a config are found wherever they are', () => {
 
 const failure: Failure = {
   kind: 'failed',
-  reason: 'crash-loop',
+  reason: 'CrashLoop',
   cause: 'crashed',
   at: new Date(0).toISOString(),
   environment: { binary: 'b', files: { '/a': '1' } },
@@ -45,7 +45,7 @@ describe('a failed config', () => {
   });
 
   test('that was not healthy in time is started once more only if its fallback took as long', () => {
-    const unhealthy: Failure = { ...failure, reason: 'unhealthy', retryOnce: true };
+    const unhealthy: Failure = { ...failure, reason: 'NotHealthy', retryOnce: true };
     expect([true, false].map((tookLong) => retriesOnce(unhealthy, { tookLong }))).toEqual([true, false]);
     expect(retriesOnce({ ...failure, retryOnce: true }, { tookLong: false })).toBe(true);
     expect(retriesOnce(failure, { tookLong: true })).toBe(false);

@@ -42,7 +42,7 @@ export function mayRetry({ environment, failures = 1, at }: Failure, present: En
  * allows, something else was broken also for a config that only was not healthy in time.
  */
 export function retriesOnce({ reason, retryOnce }: Failure, fallback: { tookLong: boolean }): boolean {
-  return retryOnce === true && (reason === 'crash-loop' || fallback.tookLong);
+  return retryOnce === true && (reason === 'CrashLoop' || fallback.tookLong);
 }
 
 export function environmentOf(

@@ -1,5 +1,6 @@
 /** What follows from the end of a trial: records, a line in the log, an event. */
-import { betaError, Fault } from '../../api/faults.js';
+import { ConfigError } from '../../api/config-error.js';
+import { betaError } from '../../api/upstream-words.js';
 import type { AgentParts } from '../agent-parts.js';
 import * as events from '../report/events.js';
 import type { Run } from '../run.js';
@@ -30,7 +31,7 @@ export function concludeTrial(parts: AgentParts, api: ApiSide | undefined, run: 
   fail(memory, run.choice, end, { at: new Date(clock.now()), environment });
   run.trial = undefined;
   counters.rollbacks++;
-  const error = betaError(new Fault(end.reason, end.cause));
+  const error = betaError(new ConfigError(end.reason, end.cause));
   log.error('config rolled back', { config: describe(source), error, cause: end.cause });
   api?.tell(events.rolledBack(source, error, end.cause));
 }

@@ -1,6 +1,6 @@
 /** What a trial decides from each health check and each crash: pure functions, without a kubelet. */
 import { describe, expect, test } from 'vitest';
-import { Fault } from '../../api/faults.js';
+import { ConfigError } from '../../api/config-error.js';
 import { silentLog } from '../../log.js';
 import type { Verdicts } from '../state/verdicts.js';
 import { explain } from './death.js';
@@ -41,12 +41,12 @@ describe('a trial', () => {
     [
       'fails when healthz is silent for the deadline',
       { health: { ...well, alive: false }, unhealthyMs: 60_000 },
-      'unhealthy',
+      'NotHealthy',
     ],
     [
       'fails when the Node is not Ready again',
       { health: { ...well, readyAgain: false }, unhealthyMs: 60_000 },
-      'unhealthy',
+      'NotHealthy',
     ],
     [
       'does not ask for a Ready that was not there before',
@@ -82,7 +82,7 @@ describe('a trial', () => {
         health: { alive: true, apiAnswers: false, readyAgain: false },
         apiSilentMs: 60_000,
       },
-      'no-api',
+      'APIServerLost',
     ],
     [
       'but not after a reboot, when it may only be slow',
@@ -151,9 +151,9 @@ describe('who is to blame for a death', () => {
 
   test('where the fallback dies too, the config was not to blame, and its verdict is lifted', () => {
     const doubt = new Doubt(3);
-    const fault = new Fault('crash-loop', '');
+    const fault = new ConfigError('CrashLoop', '');
     const lifts = (healthy: boolean) => {
-      const verdicts: Verdicts[] = [{ key: { kind: 'failed', reason: 'crash-loop', cause: '', at: '' } }];
+      const verdicts: Verdicts[] = [{ key: { kind: 'failed', reason: 'CrashLoop', cause: '', at: '' } }];
       const memory = {
         verdicts: { read: () => verdicts[0], write: (value: Verdicts) => void verdicts.unshift(value) },
       };

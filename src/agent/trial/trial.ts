@@ -7,7 +7,7 @@
  *    │  └─ stopped from outside, reboot, relet restarted: the sum of healthy time is kept
  *    └──── died by itself too often, or not healthy before the deadline ──► failed (rolled back, remembered)
  */
-import type { FaultReason } from '../../api/faults.js';
+import type { ConfigErrorReason } from '../../api/config-error.js';
 import { isObject } from '../../json.js';
 
 export interface Trial {
@@ -60,7 +60,7 @@ export interface Health {
   taken?: { port: number; pid: number };
 }
 
-export type TrialFailure = { kind: 'failed'; reason: FaultReason; cause: string };
+export type TrialFailure = { kind: 'failed'; reason: ConfigErrorReason; cause: string };
 export type TrialEnd = { kind: 'graduate' } | TrialFailure;
 export type TrialStep = { kind: 'go-on' } | TrialEnd;
 
@@ -106,13 +106,13 @@ export function afterLook({ trial, health, unhealthyMs, apiSilentMs, rebooted }:
     const { taken } = health;
     const why = taken ? `${silent}: port ${taken.port} is held by another process (pid ${taken.pid})` : silent;
     const cause = health.alive ? `the Node was not Ready again within ${deadline}` : why;
-    return { kind: 'failed', reason: 'unhealthy', cause };
+    return { kind: 'failed', reason: 'NotHealthy', cause };
   }
   const lost = !health.apiAnswers && before.apiAnswered && before.staticPods && !rebooted;
   if (lost && apiSilentMs >= limits.healthDeadlineMs)
     return {
       kind: 'failed',
-      reason: 'no-api',
+      reason: 'APIServerLost',
       cause: `the API server answered before the switch and not for ${deadline} after it, and this node runs static pods`,
     };
   if (counts(health, before) && trial.healthyMs >= limits.durationMs) return { kind: 'graduate' };
@@ -124,7 +124,7 @@ export function afterDeath(trial: Trial, cause: string, limits: TrialLimits): { 
   const counted = { ...trial, deaths: trial.deaths + 1, healthyMs: 0 };
   const step: TrialStep =
     counted.deaths >= limits.failedStarts
-      ? { kind: 'failed', reason: 'crash-loop', cause: crashes(counted.deaths, cause) }
+      ? { kind: 'failed', reason: 'CrashLoop', cause: crashes(counted.deaths, cause) }
       : { kind: 'go-on' };
   return { trial: counted, step };
 }

@@ -93,7 +93,7 @@ test('what is wrong with a config a thousand times over is told in a few lines',
   expect(warnings).toHaveLength(21);
   expect(warnings.at(-1)).toBe('and 980 more');
   const refused = await judge({ config: `${header}evictionHard: {memory.available: ${'9x'.repeat(50_000)}}\n` });
-  expect(refused).toMatchObject({ kind: 'refused', reason: 'forecast' });
+  expect(refused).toMatchObject({ kind: 'refused', reason: 'StartWouldFail' });
   expect((refused as Refused).cause.message.length).toBeLessThan(3000);
 });
 
@@ -110,7 +110,7 @@ describe('judging a config', () => {
     const judgement = await judge({ config: header, parts: { probe: refuses } });
     expect(judgement).toMatchObject({
       kind: 'refused',
-      reason: 'validate',
+      reason: 'ValidationFailed',
       cause: { message: 'invalid configuration: no "such" thing' },
     });
   });
@@ -124,8 +124,8 @@ describe('judging a config', () => {
   });
 
   test.each([
-    ['{0xdeadbeef}', 'parse'],
-    [`${header}kubeAPIQPS: -1\n`, 'validate'],
+    ['{0xdeadbeef}', 'ParseFailed'],
+    [`${header}kubeAPIQPS: -1\n`, 'ValidationFailed'],
   ])('when the kubelet gives no verdict ours counts: %j', async (config, reason) => {
     expect(await judge({ config, parts: { probe: silent } })).toMatchObject({ kind: 'refused', reason });
   });
@@ -169,7 +169,7 @@ describe('guards', () => {
     const judgement = await judge({ ...moved, parts: withStaticPods });
     expect(judgement).toMatchObject({
       kind: 'refused',
-      reason: 'guard',
+      reason: 'NodeWouldBeCutOff',
       cause: { message: expect.stringContaining('/etc/kubernetes/manifests') },
     });
   });
@@ -182,7 +182,7 @@ describe('guards', () => {
 
   test("a providerID that is not this machine's is refused", async () => {
     const config = `${header}providerID: aws:///a/i-1\n`;
-    expect(await judge({ config })).toMatchObject({ kind: 'refused', reason: 'guard' });
+    expect(await judge({ config })).toMatchObject({ kind: 'refused', reason: 'NodeWouldBeCutOff' });
     const own = { nodeFacts: () => ({ hasStaticPods: false, providerID: 'aws:///a/i-1' }) };
     expect(await judge({ config, parts: own })).toMatchObject({ kind: 'accepted' });
   });
@@ -192,7 +192,7 @@ test('a config that closes the kubelet API is refused, unless the ConfigMap or t
   const config = `${header}enableServer: false\n`;
   expect(await judge({ config })).toMatchObject({
     kind: 'refused',
-    reason: 'guard',
+    reason: 'NodeWouldBeCutOff',
     cause: { message: expect.stringContaining('enableServer: false would close the kubelet API') },
   });
   const annotations = { [allowFieldsAnnotation]: 'enableServer' };
@@ -213,7 +213,7 @@ describe('the field policy', () => {
     const config = `${header}${line}\n`;
     expect(await judge({ config })).toMatchObject({
       kind: 'refused',
-      reason: 'policy',
+      reason: 'FieldPolicyDenied',
       cause: { message: expect.stringContaining(field) },
     });
     expect(await judge({ config, annotations: { [allowFieldsAnnotation]: field } })).toMatchObject({
@@ -234,7 +234,7 @@ describe('the field policy', () => {
     for (const line of ['maxPods: 201', 'failSwapOn: false'])
       expect(await judge({ config: `${header}${line}\n`, annotations, parts })).toMatchObject({
         kind: 'refused',
-        reason: 'policy',
+        reason: 'FieldPolicyDenied',
       });
   });
 });
@@ -256,7 +256,7 @@ describe('the forecast', () => {
   const config = `${header}evictionHard: {memory.available: bogus}\n`;
 
   test('a config that passes validation and kills the kubelet is refused', async () => {
-    expect(await judge({ config })).toMatchObject({ kind: 'refused', reason: 'forecast' });
+    expect(await judge({ config })).toMatchObject({ kind: 'refused', reason: 'StartWouldFail' });
   });
 
   test.each([
@@ -286,8 +286,8 @@ describe.skipIf(!existsSync(kubelet))('a real kubelet (skipped unless KUBEBUILDE
 
   test.each([
     [`${header}maxPods: 50\n`, { kind: 'accepted' }],
-    [`${header}eventRecordQPS: -1\n`, { kind: 'refused', reason: 'validate' }],
-    ['{0xdeadbeef}', { kind: 'refused', reason: 'parse' }],
+    [`${header}eventRecordQPS: -1\n`, { kind: 'refused', reason: 'ValidationFailed' }],
+    ['{0xdeadbeef}', { kind: 'refused', reason: 'ParseFailed' }],
   ])('says what it thinks of %j without being started', async (text, expected) => {
     const dir = newDir();
     const file = join(dir, 'kubelet');

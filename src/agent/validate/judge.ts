@@ -83,12 +83,12 @@ class Case {
     } catch (error) {
       // The local config has no other way to run; a dynamic one gives way to what ran before.
       if (this.#candidate.checkpoint === undefined) throw error;
-      return this.#refuse('internal', [withCauses(error)]);
+      return this.#refuse('InternalError', [withCauses(error)]);
     }
     const theirs = await (early ?? this.#ask(configFile, document?.isAlpha ?? false));
     if (theirs.kind === 'refused') return this.#refuse(faultOf(theirs), [theirs.message]);
     if (ours.verdict !== 'accepted' && theirs.kind === 'unknown' && this.#history === 'none')
-      return this.#refuse(ours.verdict === 'decode-error' ? 'parse' : 'validate', [ours.message]);
+      return this.#refuse(ours.verdict === 'decode-error' ? 'ParseFailed' : 'ValidationFailed', [ours.message]);
     // The kubelet takes it and we cannot even read it: let the trial decide, with what we know of the defaults.
     if (ours.verdict !== 'accepted') {
       // The local config is not asked about: it is what is left, and runs whatever anybody says.
@@ -108,14 +108,14 @@ class Case {
       const guards = this.#notLifted(cutOffs(effective, local.effective, facts), true);
       if (guards.length > 0)
         return this.#refuse(
-          'guard',
+          'NodeWouldBeCutOff',
           guards.map(({ message }) => message),
         );
       const against = objections(this.#parts.policy, effective, local.effective, this.#minor);
       const policy = this.#notLifted(against, !this.#parts.policyIsOurs);
       if (policy.length > 0)
         return this.#refuse(
-          'policy',
+          'FieldPolicyDenied',
           policy.map(({ message }) => message),
         );
       this.#warnings.push(
@@ -135,7 +135,7 @@ class Case {
       this.#warnings.push(...messages);
       return undefined;
     }
-    return this.#refuse('forecast', messages);
+    return this.#refuse('StartWouldFail', messages);
   }
 
   #accept(effective: KubeletConfig, configFile: string | undefined): Accepted {
@@ -238,10 +238,10 @@ function mayBeAlpha(text: string): boolean {
 }
 
 /** Where the kubelet stopped: reading the file, or disliking what it says. */
-function faultOf({ message }: { message: string }): 'parse' | 'validate' {
+function faultOf({ message }: { message: string }): 'ParseFailed' | 'ValidationFailed' {
   return /failed to load kubelet config file|failed to decode|was empty|failed to read/i.test(message)
-    ? 'parse'
-    : 'validate';
+    ? 'ParseFailed'
+    : 'ValidationFailed';
 }
 
 function servingPort(effective: KubeletConfig): { host: string; port: number } | undefined {

@@ -1,5 +1,5 @@
 /** What the agent needs from judging: the question and the answer. The judges themselves stand in judge.ts. */
-import type { FaultReason } from '../../api/faults.js';
+import type { ConfigErrorReason } from '../../api/config-error.js';
 import type { Checkpoint } from '../state/checkpoints.js';
 
 /** A config that could run: a checkpoint, or undefined for the local one. */
@@ -38,7 +38,10 @@ export interface Grounds {
 
 export interface Refused {
   kind: 'refused';
-  reason: Extract<FaultReason, 'parse' | 'validate' | 'forecast' | 'guard' | 'policy' | 'internal'>;
+  reason: Extract<
+    ConfigErrorReason,
+    'ParseFailed' | 'ValidationFailed' | 'StartWouldFail' | 'NodeWouldBeCutOff' | 'FieldPolicyDenied' | 'InternalError'
+  >;
   /** For the log: everything that is wrong, in the words of whoever found it. */
   cause: Error;
   warnings: string[];

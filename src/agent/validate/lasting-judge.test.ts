@@ -106,7 +106,7 @@ describe('a judgement', () => {
   });
 
   test('that refused is not remembered', async () => {
-    const refusal: Judgement = { kind: 'refused', reason: 'validate', cause: new Error('no'), warnings: [] };
+    const refusal: Judgement = { kind: 'refused', reason: 'ValidationFailed', cause: new Error('no'), warnings: [] };
     const { candidate, again } = await judgedOnce(refusal);
     const { judge, loads } = again();
     expect(await judge.judge(candidate, { history: 'accepted', signal })).toBe(refusal);

@@ -39,7 +39,7 @@ describe('a change to b, asked of a node that ran a', () => {
       { assigned: exact('b'), active: exact('b'), lastKnownGood: exact('b') },
       { kind: 'active', ready: true, proven: true },
     ],
-    ['refused', { assigned: exact('b'), active: exact('a'), error: refusal }, { kind: 'refused', error: refusal }],
+    ['rejected', { assigned: exact('b'), active: exact('a'), error: refusal }, { kind: 'rejected', error: refusal }],
     ['rolled back', { assigned: exact('b'), error: rollback }, { kind: 'rolled back', error: rollback }],
     ['an error about a', { assigned: exact('a'), error: refusal }, { kind: 'asked', error: refusal }],
     [
@@ -88,9 +88,9 @@ describe('an error counts only if it is about the reference that was written', (
       'no generation',
       { kind: 'cannot follow', error: download, doubtful: true },
     ],
-    ['refused', { ...runsA, error: refusal }, 'the generation before', { kind: 'asked', error: refusal }],
-    ['refused', { ...runsA, error: refusal }, 'the generation written', { kind: 'refused', error: refusal }],
-    ['refused', { ...runsA, error: refusal }, 'no generation', { kind: 'refused', error: refusal, doubtful: true }],
+    ['rejected', { ...runsA, error: refusal }, 'the generation before', { kind: 'asked', error: refusal }],
+    ['rejected', { ...runsA, error: refusal }, 'the generation written', { kind: 'rejected', error: refusal }],
+    ['rejected', { ...runsA, error: refusal }, 'no generation', { kind: 'rejected', error: refusal, doubtful: true }],
     ['no error', runsA, 'the generation before', { kind: 'asked' }],
     ['no error', runsA, 'the generation written', { kind: 'active', ready: true, proven: true }],
     ['no error', runsA, 'no generation', { kind: 'active', ready: true, proven: true }],
@@ -111,7 +111,7 @@ describe('what can be waited for', () => {
       node(wanted('a'), { assigned: exact('a'), active: exact('a'), lastKnownGood: exact('a'), error: download }),
       ['yes', 'yes', 'not yet'],
     ],
-    ['refused', node(wanted('a'), { assigned: exact('a'), error: refusal }), ['never', 'never', 'never']],
+    ['rejected', node(wanted('a'), { assigned: exact('a'), error: refusal }), ['never', 'never', 'never']],
   ])('%s: active, lastKnownGood, ok', (_name, one, expected) => {
     expect((['active', 'lastKnownGood', 'ok'] as const).map((goal) => reaches(one, goal))).toEqual(expected);
   });

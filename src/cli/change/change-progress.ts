@@ -4,12 +4,12 @@
  * its reference is `doubtful` until it has been reported for a while.
  *
  *   asked ──► taken ──► active
- *     │         ├─────► refused, rolled back
+ *     │         ├─────► rejected, rolled back
  *     └───────────────► cannot follow
  */
 import {
   configState,
-  errorKind,
+  errorOutcome,
   type SourceName,
   sameExactSource,
   sameReference,
@@ -23,7 +23,7 @@ export type ChangeProgress =
   | { kind: 'taken' }
   | { kind: 'active'; ready: boolean; proven: boolean }
   /** `doubtful`: it may be about the reference that the node had before. */
-  | { kind: 'refused' | 'rolled back' | 'cannot follow'; error: string; doubtful?: true }
+  | { kind: 'rejected' | 'rolled back' | 'cannot follow'; error: string; doubtful?: true }
   | { kind: 'changed' };
 
 export interface Wish {
@@ -38,11 +38,11 @@ export function changeProgress(node: ConfiguredNode, { to, written }: Wish): Cha
   const { assigned, active, lastKnownGood, error } = node.status;
   const isAbout = aboutWritten(node, written);
   if (isAbout === 'no') return { kind: 'asked', ...(error && { error }) };
-  const kind = error === undefined ? undefined : errorKind(error, node.condition?.reason);
-  if (kind === 'sync')
+  const kind = error === undefined ? undefined : errorOutcome(error, node.condition);
+  if (kind === 'not followed')
     return { kind: 'cannot follow', error: error!, ...(isAbout === 'unknown' && { doubtful: true }) };
   if (!sameReference(wanted, sourceName(assigned))) return { kind: 'asked', ...(error && { error }) };
-  if (kind === 'refused' || kind === 'rolled back') {
+  if (kind === 'rejected' || kind === 'rolled back') {
     const wasAssigned = sameReference(wanted, sourceName(written.status.assigned));
     return { kind, error: error!, ...(isAbout === 'unknown' && wasAssigned && { doubtful: true }) };
   }
@@ -70,7 +70,7 @@ export type Goal = 'active' | 'lastKnownGood' | 'ok';
 /** `never`: it will not come by itself, something has to be done first. */
 export function reaches(node: ConfiguredNode, goal: Goal): 'yes' | 'not yet' | 'never' {
   const state = configState(node);
-  if (state === 'refused' || state === 'rolled back') return 'never';
+  if (state === 'rejected' || state === 'rolled back') return 'never';
   if (state === 'waiting') return node.held === undefined ? 'not yet' : 'never';
   if (goal === 'ok') return node.status.error === undefined ? 'yes' : 'not yet';
   return goal === 'active' || state !== 'trial' ? 'yes' : 'not yet';

@@ -19,7 +19,7 @@ test.each<[Outcome | undefined, string, Reason, string | undefined]>([
   [{ kind: 'active', proven: true }, 'active', 'Active', undefined],
   [{ kind: 'active', proven: false }, 'trial', 'OnTrial', undefined],
   [{ kind: 'assigned' }, 'waiting', 'Assigned', undefined],
-  [{ kind: 'refused', error: 'no', reported: node, cause: 'port' }, 'refused', 'Refused', 'no: port'],
+  [{ kind: 'rejected', error: 'no', reported: node, cause: 'port' }, 'rejected', 'Rejected', 'no: port'],
   [{ kind: 'rolled back', error: 'no', reported: node }, 'rolled back', 'RolledBack', 'no'],
   [{ kind: 'cannot follow', error: 'gone', reported: node }, 'waiting', 'CannotFollow', 'gone'],
   [{ kind: 'timed out' }, 'waiting', 'TimedOut', undefined],

@@ -33,7 +33,7 @@ export type Reason =
   | 'Assigned'
   | 'AlreadyAssigned'
   | 'DryRun'
-  | 'Refused'
+  | 'Rejected'
   | 'RolledBack'
   | 'CannotFollow'
   | 'Held'
@@ -82,7 +82,7 @@ function stateAfter(outcome: AnyOutcome, node: ConfiguredNode, isLocal: boolean)
   switch (outcome.kind) {
     case 'active':
       return isLocal ? 'local' : outcome.proven ? 'active' : 'trial';
-    case 'refused':
+    case 'rejected':
     case 'rolled back':
       return outcome.kind;
     case 'dry run':
@@ -102,7 +102,7 @@ function reasonOf(outcome: AnyOutcome): Pick<NodeResult, 'reason' | 'message'> {
 
 const reasons: Record<Exclude<AnyOutcome['kind'], 'active'>, Reason> = {
   assigned: 'Assigned',
-  refused: 'Refused',
+  rejected: 'Rejected',
   'rolled back': 'RolledBack',
   'cannot follow': 'CannotFollow',
   held: 'Held',

@@ -31,7 +31,7 @@ export function endText(
       return end.proven
         ? paint.green(target === 'local' ? 'active: its local config' : `active: ${target}`)
         : `${paint.green(`active: ${target}`)}; on trial, wait for its end with 'relet wait ${name} --for=lastKnownGood'`;
-    case 'refused':
+    case 'rejected':
       return `${paint.red(withState(end.kind, end.error))}${details}`;
     case 'rolled back':
       return `${paint.red(withState(end.kind, end.error))}${details}\n${wrap(rollbackText(node, end.reported), columns, '    ')}`;
@@ -74,7 +74,7 @@ export function tellRest({ terminal }: Session, changes: NodeChange[], outcomes:
 
 const lists: [title: string, kinds: (Outcome['kind'] | undefined)[]][] = [
   ['Done', ['active', 'assigned']],
-  ['Failed', ['refused', 'rolled back', 'cannot follow', 'held', 'changed', 'gone']],
+  ['Failed', ['rejected', 'rolled back', 'cannot follow', 'held', 'changed', 'gone']],
   ['Assigned, not active yet', ['timed out', 'interrupted', 'not followed']],
   ['Not changed', [undefined]],
 ];

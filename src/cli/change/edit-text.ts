@@ -11,7 +11,7 @@ const mark = '# relet:';
 export function withIntroduction(
   text: string,
   { name, kubeletVersion, configSource }: Pick<ConfiguredNode, 'name' | 'kubeletVersion' | 'configSource'>,
-  failed: 'refused' | 'rolled back' | undefined,
+  failed: 'rejected' | 'rolled back' | undefined,
 ): string {
   const kubelet = `kubelet ${kubeletVersion || 'of unknown version'}`;
   const what =

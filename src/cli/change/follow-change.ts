@@ -9,7 +9,7 @@ import { type ChangeProgress, changeProgress, type Wish } from './change-progres
 export type ChangeEnd =
   | { kind: 'active'; proven: boolean }
   /** `reported`: the node as it was then. */
-  | { kind: 'refused' | 'rolled back' | 'cannot follow'; error: string; reported: ConfiguredNode }
+  | { kind: 'rejected' | 'rolled back' | 'cannot follow'; error: string; reported: ConfiguredNode }
   | { kind: 'held'; held: HeldState }
   | { kind: 'changed' | 'gone' | 'timed out' | 'interrupted' };
 

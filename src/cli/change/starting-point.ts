@@ -27,7 +27,7 @@ export interface StartingPoint {
   /** Everything that runs, where the kubelet could be asked. */
   running: KubeletConfig | undefined;
   /** The assigned config that does not run: any change replaces it. */
-  failed: { source: string; state: 'refused' | 'rolled back' } | undefined;
+  failed: { source: string; state: 'rejected' | 'rolled back' } | undefined;
   notes: string[];
 }
 
@@ -41,7 +41,7 @@ export async function startingPoint(
 ): Promise<StartingPoint> {
   const state = configState(node);
   const wanted = sourceName(node.configSource);
-  const failed = state === 'refused' || state === 'rolled back' ? { source: sourceText(wanted), state } : undefined;
+  const failed = state === 'rejected' || state === 'rolled back' ? { source: sourceText(wanted), state } : undefined;
   const [configz, assigned] = [await askConfigz(session, node), await readAssigned(session, node)];
   const running = configz instanceof ApiError ? undefined : configz.document;
   if (assigned !== undefined && failed === undefined) return { ...assigned, before: assigned.text, running, failed };

@@ -135,7 +135,7 @@ function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command
   if (parts.includes('key')) command.option('--key <KEY>', 'key in the ConfigMap');
   return command.addHelpText(
     'after',
-    '\nExit codes: 0 done, 1 refused, rolled back or declined, 2 could not run,\n3 timed out.',
+    '\nExit codes: 0 done, 1 rejected, rolled back or declined, 2 could not run,\n3 timed out.',
   );
 }
 

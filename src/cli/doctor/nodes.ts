@@ -1,6 +1,6 @@
 /** What `relet doctor` looks at on nodes: who reports, in which state, what they may read, pinned fields, clocks. */
 import { isDeepStrictEqual } from 'node:util';
-import { type ConfigState, configState, errorKind, sourceName } from '../../api/config-state.js';
+import { type ConfigState, configState, errorOutcome, sourceName } from '../../api/config-state.js';
 import type { KubeObject } from '../../api/object.js';
 import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { leases } from '../../kube/resource-type.js';
@@ -40,7 +40,7 @@ export function checkAgents(nodes: ConfiguredNode[]): Diagnosis[] {
 }
 
 const remedies: Partial<Record<ConfigState, string>> = {
-  refused: "'relet describe NODE' tells why; correct the config with 'relet edit', or 'relet undo'",
+  rejected: "'relet describe NODE' tells why; correct the config with 'relet edit', or 'relet undo'",
   'rolled back': "'relet describe NODE' tells why; correct the config with 'relet edit', or 'relet undo'",
   waiting: "'relet describe NODE' tells what it waits for",
   trial: "'relet wait NODE --for=lastKnownGood' waits for the end of the trial",
@@ -50,7 +50,7 @@ export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
   const byState = new Map<ConfigState, string[]>();
   for (const node of nodes) byState.set(configState(node), [...(byState.get(configState(node)) ?? []), node.name]);
   const levels: Partial<Record<ConfigState, Diagnosis['level']>> = {
-    refused: 'error',
+    rejected: 'error',
     'rolled back': 'error',
     waiting: 'warning',
   };
@@ -67,7 +67,7 @@ export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
       remedy: `'relet describe NODE' shows since when and why; ${releaseHint}`,
     });
   const cannot = nodes.filter(
-    ({ status, condition }) => status.error && errorKind(status.error, condition?.reason) === 'sync',
+    ({ status, condition }) => status.error && errorOutcome(status.error, condition) === 'not followed',
   );
   for (const { name, status } of cannot.slice(0, 5))
     found.push({
@@ -75,7 +75,7 @@ export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
       what: `${name} cannot follow its reference: ${status.error}`,
       remedy: 'see the checks of ConfigMaps and access below',
     });
-  return found.length > 0 ? found : [{ level: 'ok', what: 'no node is on trial, waiting, refused or rolled back' }];
+  return found.length > 0 ? found : [{ level: 'ok', what: 'no node is on trial, waiting, rejected or rolled back' }];
 }
 
 /** What nodes warn of themselves, such as a value that only the local file has: the one thing `kubeadm upgrade` cannot reach. */

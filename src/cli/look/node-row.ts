@@ -1,7 +1,6 @@
 /** One node in the fleet as `relet get` shows it: as a row, and as an object for `-o json` and its kin. Pure. */
 
-import { faultReasons } from '../../api/condition-reasons.js';
-import { configState, faultOf, type SourceName, sourceName } from '../../api/config-state.js';
+import { configState, errorReason, type SourceName, sourceName } from '../../api/config-state.js';
 import { readHistory, sourceText } from '../../fleet/config-history.js';
 import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { shortDuration } from '../../go/short-duration.js';
@@ -93,7 +92,6 @@ export function nodeRow(
   const { configSource, status } = node;
   const name = (source: SourceName | undefined) =>
     source === undefined ? 'local' : wide ? sourceText(source) : source.name;
-  const fault = status.error === undefined ? undefined : faultOf(status.error, node.condition?.reason);
   const error = (status.error ?? '').replace(/, see Kubelet log for details$/, '');
   return {
     name: node.name,
@@ -103,8 +101,10 @@ export function nodeRow(
     lastKnownGood: name(sourceName(status.lastKnownGood)),
     age: ageOf(configuredAt(node), nowMs),
     // Where room is scarce: the state is in a column of its own.
-    error: short ? error.replace(/^(rolled back|refused)( a config (under which|with which|that))?:? /, '') : error,
-    reason: fault && faultReasons[fault].reason,
+    error: short
+      ? error.replace(/^(rolled back|rejected|refused)( a config (under which|with which|that))?:? /, '')
+      : error,
+    reason: status.error === undefined ? undefined : errorReason(status.error, node.condition),
     ready: node.ready,
     version: node.kubeletVersion,
     labels: labels
@@ -117,7 +117,7 @@ export function nodeRow(
 
 /** Red where the node does not do what was asked of it, yellow where it has not yet. */
 export function paintState(text: string, paint: Paint): string {
-  if (/^(refused|rolled back)/.test(text)) return paint.red(text);
+  if (/^(rejected|rolled back)/.test(text)) return paint.red(text);
   return /^(waiting|trial|held)/.test(text) ? paint.yellow(text) : paint.green(text);
 }
 

@@ -1,7 +1,7 @@
 /** A node's state in a full sentence, and what to do next. Pure. */
 
-import { configState, errorKind, faultOf, sameReference, sourceName } from '../../api/config-state.js';
-import type { FaultReason } from '../../api/faults.js';
+import type { ConfigErrorReason } from '../../api/config-error.js';
+import { configState, errorOutcome, errorReason, sameReference, sourceName } from '../../api/config-state.js';
 import type { HeldState } from '../../api/node-config.js';
 import { sourceText } from '../../fleet/config-history.js';
 import type { ConfiguredNode } from '../../fleet/config-references.js';
@@ -25,7 +25,7 @@ function sentence(node: ConfiguredNode): string {
   const wanted = sourceText(sourceName(node.configSource));
   const runs = sourceText(sourceName(status.active));
   const fallback = runs === 'local' ? 'its local config' : runs;
-  const sync = status.error !== undefined && errorKind(status.error, node.condition?.reason) === 'sync';
+  const sync = status.error !== undefined && errorOutcome(status.error, node.condition) === 'not followed';
   const following = sync
     ? ` It cannot follow its reference, though (${status.error}); it keeps trying. 'relet doctor ${name}' looks for the reason.`
     : '';
@@ -36,8 +36,8 @@ function sentence(node: ConfiguredNode): string {
       return `It runs the config that it is assigned, and its trial is over: it is the last known good. There is nothing to do.${following}`;
     case 'trial':
       return `It runs the config that it is assigned, on trial. When it has been healthy long enough, the config becomes the last known good; until then a rollback goes to ${sourceText(sourceName(status.lastKnownGood))}. 'relet wait ${name} --for=lastKnownGood' waits for the end of the trial, 'relet undo ${name}' ends it.${following}`;
-    case 'refused':
-      return `${wanted} was refused before the kubelet was restarted; the node still runs ${fallback}. Correct it with 'relet edit ${name}', or return to the config before it with 'relet undo ${name}'.`;
+    case 'rejected':
+      return `${wanted} was rejected before the kubelet was restarted; the node still runs ${fallback}. Correct it with 'relet edit ${name}', or return to the config before it with 'relet undo ${name}'.`;
     case 'rolled back':
       return `${wanted} failed its trial${trialFailure(node)}; the node rolled back to ${fallback}. The same config is not tried again. Correct it with 'relet edit ${name}', or return to the config before it with 'relet undo ${name}'.`;
     case 'waiting':
@@ -45,15 +45,15 @@ function sentence(node: ConfiguredNode): string {
   }
 }
 
-const failures: Partial<Record<FaultReason, string>> = {
-  'crash-loop': ' (the kubelet kept crashing)',
-  unhealthy: ' (the kubelet was not healthy in time)',
-  'no-api': ' (the node lost the API server)',
+const failures: Partial<Record<ConfigErrorReason, string>> = {
+  CrashLoop: ' (the kubelet kept crashing)',
+  NotHealthy: ' (the kubelet was not healthy in time)',
+  APIServerLost: ' (the node lost the API server)',
 };
 
 function trialFailure({ status, condition }: ConfiguredNode): string {
-  const fault = faultOf(status.error ?? '', condition?.reason);
-  return (fault && failures[fault]) ?? '';
+  const reason = errorReason(status.error ?? '', condition);
+  return (reason && failures[reason]) ?? '';
 }
 
 function waiting(node: ConfiguredNode, wanted: string, following: string): string {
@@ -61,7 +61,7 @@ function waiting(node: ConfiguredNode, wanted: string, following: string): strin
     return `It is assigned ${wanted} and nothing there has ever reported about its config: 'relet kubelet --dynamic-config-dir=…' must run in front of its kubelet. Until then nothing changes on it; 'relet reset ${node.name}' takes the assignment back.`;
   if (node.restartDelayedUntil !== undefined)
     return `It is assigned ${wanted} and does not run it yet: its config changed several times in a short time, so the restart of its kubelet is delayed until ${node.restartDelayedUntil}. Then it uses the newest config.`;
-  if (node.status.error !== undefined && errorKind(node.status.error) === 'crashing')
+  if (node.status.error !== undefined && errorOutcome(node.status.error, node.condition) === 'crashing')
     return `Its kubelet crashed and is started again. If it keeps crashing, the node rolls back automatically. The kubelet's own lines in the log on the host show the cause.`;
   if (following !== '') return `It is assigned ${wanted} and does not run it yet.${following}`;
   const wait = `Wait for it with 'relet wait ${node.name} --for=active'`;

@@ -90,7 +90,7 @@ export const lookCommands: Record<string, () => Command> = {
         .addOption(new Option('-o, --output <FORMAT>', 'json: the state of each node').choices(['json']))
         .addHelpText(
           'after',
-          '\nExit codes: 0 all nodes got there, 1 a node cannot get there (refused or rolled\nback), 2 could not run, 3 timed out.',
+          '\nExit codes: 0 all nodes got there, 1 a node cannot get there (rejected or rolled\nback), 2 could not run, 3 timed out.',
         )
         .action(async (names, options) => (await import('./wait.js')).wait(names, options)),
       [

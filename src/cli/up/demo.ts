@@ -17,7 +17,7 @@ import { ownName } from './own-name.js';
 export async function run(args: string[]): Promise<void> {
   const command = verb(
     'relet demo',
-    'Watch a config become active, an invalid one refused, a crashing one rolled back.',
+    'Watch a config become active, an invalid one rejected, a crashing one rolled back.',
   )
     .option('--fast', 'at full speed, without pauses for reading')
     .addHelpText(
