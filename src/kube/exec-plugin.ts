@@ -29,13 +29,13 @@ export interface ExecPluginOptions {
   clock: Clock;
   /** A person sits at standard input and may be asked. Default false. */
   interactive?: boolean;
-  /** How long a run without a person may take. Default 60 s. */
-  timeoutMs?: number;
 }
 
 const versions = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `client.authentication.k8s.io/${version}`);
 const clusterExtension = 'client.authentication.k8s.io/exec';
 const maxOutputBytes = 1024 * 1024;
+/** Of a plugin that nobody has to answer. */
+const timeoutMs = 60_000;
 
 export class ExecPluginError extends Error {
   override name = 'ExecPluginError';
@@ -137,7 +137,7 @@ function environment(options: ExecPluginOptions, interactive: boolean): Record<s
 }
 
 async function run(options: ExecPluginOptions, interactive: boolean, signal: AbortSignal): Promise<string> {
-  const { exec, userName, timeoutMs = 60_000 } = options;
+  const { exec, userName, clock } = options;
   // Loaded by the few who have a plugin: it costs most of a megabyte.
   const { spawn } = await import('node:child_process');
   const failed = (why: string, cause?: unknown) =>
@@ -155,16 +155,19 @@ async function run(options: ExecPluginOptions, interactive: boolean, signal: Abo
       reject(error);
       child.kill('SIGKILL');
     };
-    const timer = interactive
-      ? undefined
-      : setTimeout(() => give(failed(`gave no answer in ${timeoutMs} ms`)), timeoutMs);
+    const ended = new AbortController();
+    if (!interactive)
+      clock.sleep(timeoutMs, ended.signal).then(
+        () => give(failed(`gave no answer in ${timeoutMs} ms`)),
+        () => {},
+      );
     child.stdout!.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       size += chunk.length;
       if (size > maxOutputBytes) give(failed(`printed more than ${maxOutputBytes} bytes`));
     });
     child.on('error', (cause: NodeJS.ErrnoException) => {
-      clearTimeout(timer);
+      ended.abort();
       if (signal.aborted) return reject(signal.reason);
       const hint = exec.installHint ? `\n${visible(exec.installHint)}` : '';
       reject(
@@ -174,7 +177,7 @@ async function run(options: ExecPluginOptions, interactive: boolean, signal: Abo
       );
     });
     child.on('close', (code, killedBy) => {
-      clearTimeout(timer);
+      ended.abort();
       if (code === 0) resolve(Buffer.concat(chunks).toString('utf8'));
       else reject(failed(code === null ? `was killed by ${killedBy}` : `failed with exit code ${code}`));
     });
