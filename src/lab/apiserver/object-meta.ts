@@ -10,7 +10,7 @@ import type { KubeObject, ObjectMeta, OwnerReference } from '../../api/object.js
 import { goQuote } from '../../go/quote.js';
 import type { Random } from '../../random.js';
 import { type FieldError, forbiddenField, invalidField, requiredField, tooLongField } from './field-error.js';
-import type { Resource } from './resource.js';
+import { isCustom, type Resource } from './resource.js';
 
 const maxAnnotationBytes = 256 << 10;
 /** No vowels and no look-alikes, so that no words come out. */
@@ -43,9 +43,9 @@ export function generateName(prefix: string, random: Random): string {
 /** On create. The kind's own rule for names applies. */
 export function validateNewMeta(object: KubeObject, resource: Resource): FieldError[] {
   return [
-    ...validateMeta(object.metadata, resource.namespaced, resource.nameRule),
+    ...validateMeta(object.metadata, resource.namespaced, resource.strategy.nameRule),
     // Custom resources may have finalizers of any name.
-    ...(resource.typedItems === true ? [] : validateBareFinalizers(object.metadata.finalizers ?? [])),
+    ...(isCustom(resource) ? [] : validateBareFinalizers(object.metadata.finalizers ?? [])),
   ];
 }
 
@@ -53,8 +53,8 @@ export function validateNewMeta(object: KubeObject, resource: Resource): FieldEr
 export function validateChangedMeta(object: KubeObject, old: KubeObject, resource: Resource): FieldError[] {
   const changed = validateChange(object.metadata, old.metadata);
   const common = validateMeta(object.metadata, resource.namespaced, checkPathSegment);
-  const bare = resource.typedItems === true ? [] : validateBareFinalizers(object.metadata.finalizers ?? []);
-  const whole = resource.revalidatesMeta === true ? validateNewMeta(object, resource) : [];
+  const bare = isCustom(resource) ? [] : validateBareFinalizers(object.metadata.finalizers ?? []);
+  const whole = resource.strategy.revalidatesMeta ? validateNewMeta(object, resource) : [];
   return [...common, ...changed, ...changed, ...bare, ...whole];
 }
 

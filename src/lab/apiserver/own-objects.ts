@@ -23,8 +23,8 @@ export async function ensureObject(
   if (store.latest(key) !== undefined) return;
   const { object } = resource.decode(draft, 'json');
   fillSystemFields(object, clock.now(), random);
-  resource.setDefaults(object);
-  resource.prepareForCreate(object);
+  resource.strategy.setDefaults(object);
+  resource.strategy.prepareForCreate(object);
   const encode = (revision: number) => encodeObject(resource, object, revision);
   try {
     await store.write({ key, expected: 0, delete: false, encode });

@@ -12,7 +12,7 @@ import { timestamp } from './object-meta.js';
 import { type DeleteOptions, writeOptions } from './options.js';
 import { changeOwn } from './own-objects.js';
 import type { Resource } from './resource.js';
-import { builtIn } from './resources/define.js';
+import { defineResource } from './resources/define.js';
 import { podStatus } from './resources/pod-parts.js';
 import type { Connector } from './router.js';
 import { badRequest, conflict, methodNotAllowed, notFound, plainInternal } from './status-error.js';
@@ -21,16 +21,14 @@ import { admissionRequest, type VerbRequest } from './verbs/verb.js';
 
 const pods = { group: '', resource: 'pods' };
 const binding = { group: '', resource: 'pods/binding' };
-const evictions = builtIn({
+const evictions = defineResource({
   group: 'policy',
   kind: 'Eviction',
   plural: 'evictions',
   shape: 'policy.v1.Eviction',
-  // As kubectl before 1.22 sends it.
-  readsAlso: ['policy/v1beta1'],
   namespaced: true,
 });
-const bindings = builtIn({ kind: 'Binding', plural: 'bindings', shape: 'core.v1.Binding', namespaced: true });
+const bindings = defineResource({ kind: 'Binding', plural: 'bindings', shape: 'core.v1.Binding', namespaced: true });
 
 export function podConnectors(context: DeleteContext, presenter: Presenter): Connector[] {
   const connector = (
@@ -68,8 +66,11 @@ function requestOf(exchange: Exchange, info: RequestInfo, resource: Resource, pr
   return { exchange, info, resource, output, presenter };
 }
 
+/** As kubectl before 1.22 sends evictions. */
+const olderVersions = ['policy/v1beta1'];
+
 async function readBody(exchange: Exchange, info: RequestInfo, kind: Resource): Promise<KubeObject> {
-  const object = await readObject(exchange, kind, 'Ignore');
+  const object = await readObject(exchange, kind, 'Ignore', olderVersions);
   const name = object.metadata.name ?? '';
   if (name !== '' && name !== info.name) throw badRequest(`name in URL does not match name in ${kind.kind} object`);
   return object;

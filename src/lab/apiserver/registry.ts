@@ -21,10 +21,6 @@ export class Registry {
     return [...this.#resources.values()];
   }
 
-  hasGroup(group: string): boolean {
-    return this.all().some((resource) => resource.group === group);
-  }
-
   /** Whether kinds of Kubernetes itself are in that group: those of CRDs have no shape. */
   hasBuiltIn(group: string): boolean {
     return this.all().some((entry) => entry.group === group && entry.shape !== undefined);

@@ -8,8 +8,8 @@ import { mediaType, negotiateOutput } from './http/negotiate.js';
 import type { Presenter } from './http/presenter.js';
 import { respondObject } from './http/respond.js';
 import { writeOptions } from './options.js';
-import { DecodeError, type Resource } from './resource.js';
-import { builtIn } from './resources/define.js';
+import { DecodeError, isCustom, type Resource } from './resource.js';
+import { defineResource } from './resources/define.js';
 import type { Connector } from './router.js';
 import { badRequest, internal, invalid, methodNotAllowed, notFound } from './status-error.js';
 import type { Store } from './store/store.js';
@@ -21,7 +21,7 @@ import { about, type VerbRequest, type WriteContext } from './verbs/verb.js';
 /** What discovery says of it. */
 export const scalePart = { group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: ['get', 'patch', 'update'] };
 
-const scales = builtIn({
+const scales = defineResource({
   group: 'autoscaling',
   kind: 'Scale',
   plural: 'scales',
@@ -66,7 +66,7 @@ function read(request: VerbRequest, store: Store): { object: KubeObject } {
 async function planChange(request: VerbRequest): Promise<ChangePlan> {
   const { exchange, info } = request;
   // Kubernetes does not note who scaled an object of a custom kind.
-  const shared = { createsMissing: false, isApplied: request.resource.typedItems === true };
+  const shared = { createsMissing: false, isApplied: isCustom(request.resource) };
   if (info.verb === 'update') {
     const options = writeOptions(exchange.query, 'UpdateOptions');
     const sent = await readObject(exchange, scales, options.fieldValidation);

@@ -7,7 +7,7 @@ import type { Attributes, Authorizer, User } from '../attributes.js';
 import type { FieldError } from '../field-error.js';
 import { timestamp } from '../object-meta.js';
 import type { Resource } from '../resource.js';
-import { builtIn } from '../resources/define.js';
+import { defineResource } from '../resources/define.js';
 import { badRequest, invalid } from '../status-error.js';
 import type { TokenIdentity } from './authenticate.js';
 import { nonResourceAttributes, resourceAttributes, unreadSelectors } from './review-attributes.js';
@@ -31,21 +31,21 @@ export function reviewResources(options: ReviewOptions): Resource[] {
     status: decide(options.authorizer, object, user),
   });
   return [
-    builtIn({
+    defineResource({
       ...authentication,
       kind: 'TokenReview',
       plural: 'tokenreviews',
       shape: 'authentication.v1.TokenReview',
       answer: (object) => reviewToken(object, options),
     }),
-    builtIn({
+    defineResource({
       ...authentication,
       kind: 'SelfSubjectReview',
       plural: 'selfsubjectreviews',
       shape: 'authentication.v1.SelfSubjectReview',
       answer: (object, user) => reviewSelf(object, user, options.clock.now()),
     }),
-    builtIn({
+    defineResource({
       ...authorization,
       kind: 'LocalSubjectAccessReview',
       plural: 'localsubjectaccessreviews',
@@ -57,7 +57,7 @@ export function reviewResources(options: ReviewOptions): Resource[] {
         return asObject(review(object, subjectOf(object)));
       },
     }),
-    builtIn({
+    defineResource({
       ...authorization,
       kind: 'SelfSubjectAccessReview',
       plural: 'selfsubjectaccessreviews',
@@ -67,14 +67,14 @@ export function reviewResources(options: ReviewOptions): Resource[] {
         return asObject(review(object, user));
       },
     }),
-    builtIn({
+    defineResource({
       ...authorization,
       kind: 'SelfSubjectRulesReview',
       plural: 'selfsubjectrulesreviews',
       shape: 'authorization.v1.SelfSubjectRulesReview',
       answer: (object, user) => reviewRules(object, user, options.rules),
     }),
-    builtIn({
+    defineResource({
       ...authorization,
       kind: 'SubjectAccessReview',
       plural: 'subjectaccessreviews',

@@ -8,7 +8,7 @@ import type { Exchange } from '../http/exchange.js';
 import type { RequestInfo } from '../http/request-info.js';
 import { writeOptions } from '../options.js';
 import type { Resource } from '../resource.js';
-import { builtIn } from '../resources/define.js';
+import { defineResource } from '../resources/define.js';
 import type { Connector } from '../router.js';
 import { methodNotAllowed } from '../status-error.js';
 import type { ServiceAccountTokens } from './service-account-tokens.js';
@@ -22,7 +22,7 @@ export interface TokenConnectorOptions {
   clock: Pick<Clock, 'now'>;
 }
 
-const tokenRequests = builtIn({
+const tokenRequests = defineResource({
   group: 'authentication.k8s.io',
   kind: 'TokenRequest',
   plural: 'tokenrequests',

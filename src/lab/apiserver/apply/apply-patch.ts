@@ -3,6 +3,7 @@
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
 import { JsonSyntaxError } from '../../../go/json.js';
+import { isObject } from '../../../json.js';
 import { normaliseType, readYaml, warningsOf } from '../http/body.js';
 import { isSameJson } from '../json-equality.js';
 import type { WriteOptions } from '../options.js';
@@ -14,7 +15,7 @@ import { checkApplied } from './check-applied.js';
 import { conflictError } from './conflict-error.js';
 import { allowedByLastApplied, setLastApplied } from './last-applied.js';
 import { type Manager, readManagers } from './managers.js';
-import { isMap, type JsonMap } from './merge-schema.js';
+import type { JsonMap } from './merge-schema.js';
 import { type Applied, ApplyConflicts, afterUpdate, apply, type Write } from './ownership.js';
 import { mergeSchema, setManagers, withoutManagers, writeOf, writer } from './tracking.js';
 
@@ -49,7 +50,7 @@ function readApplied(body: Buffer): { value: unknown; complaint: string | undefi
   try {
     const { value, duplicates } = readYaml(body.toString('utf8'));
     const found = value ?? {};
-    if (!isMap(found)) {
+    if (!isObject(found)) {
       const why = `cannot unmarshal ${Array.isArray(found) ? 'array' : goName(found)} into Go value of type map[string]interface {}`;
       throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: json: ${why}`);
     }
@@ -70,7 +71,7 @@ function checkPatch({ resource }: VerbRequest, applied: JsonMap): void {
   const [version = '', group = ''] = parts.reverse();
   const type = parts.length > 2 ? '/, Kind=' : `${group}/${version}, Kind=${typeof kind === 'string' ? kind : ''}`;
   if (type !== typeText(resource)) throw badRequest(`invalid object type: ${type}`);
-  if (isMap(metadata) && metadata.managedFields !== undefined && metadata.managedFields !== null) {
+  if (isObject(metadata) && metadata.managedFields !== undefined && metadata.managedFields !== null) {
     throw badRequest('metadata.managedFields must be nil');
   }
   const problem = checkApplied(applied, mergeSchema(resource));
@@ -79,7 +80,7 @@ function checkPatch({ resource }: VerbRequest, applied: JsonMap): void {
 }
 
 function subjectText({ metadata }: JsonMap): string {
-  const { namespace = '', name = '' } = (isMap(metadata) ? metadata : {}) as { namespace?: string; name?: string };
+  const { namespace = '', name = '' } = (isObject(metadata) ? metadata : {}) as { namespace?: string; name?: string };
   return `${namespace}/${name}`;
 }
 
@@ -102,7 +103,7 @@ function applyTo(
   const result = applyOrMigrate(write, applied, options);
   const object = decodeMerged(resource, result.object, applied);
   if (options.fieldManager === 'kubectl') setLastApplied(object, applied);
-  resource.setDefaults(object);
+  resource.strategy.setDefaults(object);
   if (current === undefined) setManagers(object, result.managers);
   else if (isUnchanged(object, current, result.managers, stored)) setManagers(object, stored);
   else setManagers(object, result.managers);

@@ -150,5 +150,5 @@ function resetFields(resource: Resource, subresource: string): FieldSet {
 
 function resetPaths(resource: Resource, subresource: string): string[] {
   if (!('status' in resource.subresources)) return [];
-  return subresource === 'status' ? ['spec', ...(resource.statusResets ?? [])] : ['status'];
+  return subresource === 'status' ? ['spec', ...resource.strategy.statusResetFields] : ['status'];
 }

@@ -88,7 +88,7 @@ describe('custom resources', () => {
 
   test('defaults are filled in, null where it is not allowed is dropped', () => {
     const { object } = widgets!.decode(widget({ size: 1, code: null, maybe: null, colour: null, nested: {} }), 'json');
-    widgets!.setDefaults(object);
+    widgets!.strategy.setDefaults(object);
     expect(object.spec).toEqual({ size: 1, maybe: null, colour: 'red', nested: { a: 'x' } });
   });
 
@@ -129,12 +129,12 @@ describe('custom resources', () => {
       'spec.map.k: Invalid value: "string": spec.map.k in body must be of type integer: "string"',
     ],
   ])('%j is refused in the words of Kubernetes', (spec, message) => {
-    expect(widgets!.validateCreate(widget(spec)).map(fieldErrorText)).toEqual([message]);
+    expect(widgets!.strategy.validateCreate(widget(spec)).map(fieldErrorText)).toEqual([message]);
   });
 
   test('what stands twice is named once, after everything the schema says', () => {
     const spec = { set: ['a', 'a', 'a'], parts: [{ name: 'x' }, { name: 'x' }], size: 0, code: 'ABCDE' };
-    expect(widgets!.validateCreate(widget(spec)).map(fieldErrorText)).toEqual([
+    expect(widgets!.strategy.validateCreate(widget(spec)).map(fieldErrorText)).toEqual([
       'spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1',
       'spec.code: Too long: may not be more than 4 bytes',
       'spec.parts[1]: Duplicate value: map[string]interface {}{"name":"x"}',
@@ -145,9 +145,9 @@ describe('custom resources', () => {
   test('a status write is checked against the schema of status and changes nothing else', () => {
     const old = widget({ size: 1 }, { status: { ready: 1 } });
     const object = widget({ size: 9 }, { status: { ready: 'x' } });
-    widgets!.prepareForUpdate(object, old, 'status');
+    widgets!.strategy.prepareForUpdate(object, old, 'status');
     expect(object.spec).toEqual({ size: 1 });
-    expect(widgets!.validateUpdate(object, old, 'status').map(fieldErrorText)).toEqual([
+    expect(widgets!.strategy.validateUpdate(object, old, 'status').map(fieldErrorText)).toEqual([
       'status.ready: Invalid value: "string": ready in body must be of type integer: "string"',
     ]);
   });
@@ -163,11 +163,11 @@ describe('custom resources', () => {
 describe('definitions', () => {
   function created(crd: KubeObject, registry = new Registry()): KubeObject {
     const resource = definitions(registry);
-    resource.setDefaults(crd);
-    resource.prepareForCreate(crd);
+    resource.strategy.setDefaults(crd);
+    resource.strategy.prepareForCreate(crd);
     return crd;
   }
-  const complaints = (crd: KubeObject) => definitions().validateCreate(created(crd)).map(fieldErrorText);
+  const complaints = (crd: KubeObject) => definitions().strategy.validateCreate(created(crd)).map(fieldErrorText);
 
   test('are established by the write that makes them', () => {
     const { status } = created(definition()) as { status?: unknown };

@@ -7,7 +7,7 @@ import { goQuote } from '../../../go/quote.js';
 import { type FieldError, invalidField } from '../field-error.js';
 import type { Column, Decoded, Resource } from '../resource.js';
 import { age, ageColumn, nameColumn } from '../resources/columns.js';
-import { builtIn } from '../resources/define.js';
+import { defineResource } from '../resources/define.js';
 import { scalePart } from '../scale-subresource.js';
 import { decodeStruct } from '../schema/decode.js';
 import { withRuleErrors } from './check-rules.js';
@@ -34,7 +34,7 @@ function customResource(crd: KubeObject, version: Version, clock: Pick<Clock, 'm
   const { status, scale } = version.subresources ?? {};
   const hasStatus = status !== undefined;
   const { kind, plural } = names;
-  const { shape: _none, ...resource } = builtIn({
+  const resource = defineResource({
     group,
     version: version.name,
     kind,
@@ -44,8 +44,6 @@ function customResource(crd: KubeObject, version: Version, clock: Pick<Clock, 'm
     shortNames: names.shortNames ?? [],
     categories: names.categories ?? [],
     namespaced: scope === 'Namespaced',
-    // Never read: the schema comes from the CRD.
-    shape: '',
     // While its definition goes, no object may come.
     verbs: crd.metadata.deletionTimestamp === undefined ? verbs : verbs.filter((verb) => verb !== 'create'),
     subresources: {
@@ -56,9 +54,7 @@ function customResource(crd: KubeObject, version: Version, clock: Pick<Clock, 'm
     columns: [nameColumn, ...columnsOf(version)],
     hasGeneration: true,
     schema,
-    strategicMergePatch: false,
-    unconditionalUpdate: false,
-    typedItems: true,
+    allowUnconditionalUpdate: false,
     selectableFields: selectableFields(version),
     decode: (value) => decode(value, schema),
     setDefaults: (object) => setDefaults(object, schema),

@@ -5,7 +5,7 @@ import { timestamp } from '../object-meta.js';
 import type { Registry } from '../registry.js';
 import type { Resource } from '../resource.js';
 import { createdAtColumn, nameColumn } from '../resources/columns.js';
-import { builtIn } from '../resources/define.js';
+import { defineResource } from '../resources/define.js';
 import { type CrdCondition, type CrdStatus, crdSpec, crdStatus } from './definition.js';
 import { namedStatus } from './naming.js';
 import { validateDefinition, validateDefinitionUpdate } from './validate-definition.js';
@@ -26,7 +26,7 @@ export function customResourceDefinitions({ registry, clock }: DefinitionsOption
     addStoredVersion(crd);
     crd.status = namedStatus(crd, registry, timestamp(clock.now()));
   };
-  return builtIn({
+  return defineResource({
     group: crdGroup,
     kind: 'CustomResourceDefinition',
     plural: crdPlural,
@@ -35,10 +35,10 @@ export function customResourceDefinitions({ registry, clock }: DefinitionsOption
     shortNames: ['crd', 'crds'],
     categories: ['api-extensions'],
     hasStatus: true,
-    statusResets: ['metadata'],
+    statusResetFields: ['metadata'],
     hasGeneration: true,
     columns: [nameColumn, createdAtColumn],
-    rowsMayBeNull: true,
+    rows: { mayBeNull: true },
     setDefaults(crd) {
       const spec = crdSpec(crd);
       spec.names.singular ||= spec.names.kind.toLowerCase();
@@ -57,16 +57,18 @@ export function customResourceDefinitions({ registry, clock }: DefinitionsOption
       crd.status = structuredClone(old.status);
       settle(crd);
     },
-    beginDeletion(crd) {
-      const { finalizers = [] } = crd.metadata;
-      if (!finalizers.includes(cleanupFinalizer)) crd.metadata.finalizers = [...finalizers, cleanupFinalizer];
-      crd.status = withCondition(crdStatus(crd) as CrdStatus, {
-        type: 'Terminating',
-        status: 'True',
-        lastTransitionTime: timestamp(clock.now()),
-        reason: 'InstanceDeletionPending',
-        message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
-      });
+    deletion: {
+      begin(crd) {
+        const { finalizers = [] } = crd.metadata;
+        if (!finalizers.includes(cleanupFinalizer)) crd.metadata.finalizers = [...finalizers, cleanupFinalizer];
+        crd.status = withCondition(crdStatus(crd) as CrdStatus, {
+          type: 'Terminating',
+          status: 'True',
+          lastTransitionTime: timestamp(clock.now()),
+          reason: 'InstanceDeletionPending',
+          message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+        });
+      },
     },
     validateCreate: validateDefinition,
     validateUpdate: (crd, old, subresource) => (subresource === '' ? validateDefinitionUpdate(crd, old) : []),

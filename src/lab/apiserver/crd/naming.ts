@@ -42,9 +42,9 @@ function clashOf(crd: KubeObject, registry: Registry): Clash | undefined {
   const { group, names } = crdSpec(crd);
   const others = registry.all().filter((resource) => resource.group === group && resource.plural !== names.plural);
   const resourceNames = new Set(
-    others.flatMap(({ plural, singular, shortNames }) => [plural, singular, ...shortNames]),
+    others.flatMap((other) => [other.plural, other.names.singular, ...other.names.shortNames]),
   );
-  const kinds = new Set(others.flatMap(({ kind, listKind }) => [kind, listKind]));
+  const kinds = new Set(others.flatMap((other) => [other.kind, other.names.listKind]));
   const inUse = (reason: string, name: string | undefined, taken: Set<string>): Clash | undefined =>
     name !== undefined && taken.has(name) ? { reason, message: `"${name}" is already in use` } : undefined;
   return (

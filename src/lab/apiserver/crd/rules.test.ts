@@ -33,7 +33,9 @@ const thing = (spec: unknown, name = 'a'): KubeObject =>
 function complaints(crd: KubeObject, spec: unknown, old?: unknown): string[] {
   const [resource] = customResources(crd, systemClock);
   const errors =
-    old === undefined ? resource!.validateCreate(thing(spec)) : resource!.validateUpdate(thing(spec), thing(old), '');
+    old === undefined
+      ? resource!.strategy.validateCreate(thing(spec))
+      : resource!.strategy.validateUpdate(thing(spec), thing(old), '');
   return errors.map(fieldErrorText);
 }
 
@@ -170,9 +172,9 @@ describe('a definition is refused', () => {
   function refusals(spec: JsonSchema): string[] {
     const resource = customResourceDefinitions({ registry: new Registry(), clock: { now: () => 0 } });
     const crd = definition(spec);
-    resource.setDefaults(crd);
-    resource.prepareForCreate(crd);
-    return resource.validateCreate(crd).map(fieldErrorText);
+    resource.strategy.setDefaults(crd);
+    resource.strategy.prepareForCreate(crd);
+    return resource.strategy.validateCreate(crd).map(fieldErrorText);
   }
 
   test.each<[string, ValidationRule, string]>([

@@ -23,9 +23,9 @@ function refusals(spec: Record<string, unknown>): string[] {
     metadata: { name: 'toys.example.com' },
     spec: { group: 'example.com', scope: 'Namespaced', names, versions: [one], ...spec },
   } as unknown as KubeObject;
-  resource.setDefaults(crd);
-  resource.prepareForCreate(crd);
-  return resource.validateCreate(crd).map(fieldErrorText);
+  resource.strategy.setDefaults(crd);
+  resource.strategy.prepareForCreate(crd);
+  return resource.strategy.validateCreate(crd).map(fieldErrorText);
 }
 
 const withSchema = (a: JsonSchema, more: Partial<Version> = {}) =>

@@ -1,6 +1,6 @@
 /** Discovery in one document, as clients since 1.26 ask for it: all groups, versions, resources and subresources. */
 import type { Registry } from '../registry.js';
-import type { Resource } from '../resource.js';
+import { isCustom, type Resource } from '../resource.js';
 import { groupsOf } from './groups.js';
 
 /** `isCore` chooses between what /api and what /apis answers. */
@@ -26,10 +26,10 @@ export function aggregatedDiscovery(registry: Registry, version: string, isCore:
 }
 
 function resourceDiscovery(resource: Resource): unknown {
-  const { kind, plural, singular, namespaced, verbs, shortNames, categories } = resource;
+  const { kind, plural, namespaced, verbs, names } = resource;
+  const { singular, shortNames, categories } = names;
   // Where a built-in kind is served under its own group and version, Kubernetes leaves both empty.
-  const own =
-    resource.typedItems === true ? { group: resource.group, version: resource.version } : { group: '', version: '' };
+  const own = isCustom(resource) ? { group: resource.group, version: resource.version } : { group: '', version: '' };
   const subresources = Object.entries(resource.subresources).map(([subresource, part]) => ({
     subresource,
     responseKind: {

@@ -92,7 +92,8 @@ export function apiResourceList(registry: Registry, group: string, version: stri
 }
 
 function apiResources(resource: Resource) {
-  const { plural, singular, namespaced, kind, verbs, shortNames, categories } = resource;
+  const { plural, namespaced, kind, verbs, names } = resource;
+  const { singular, shortNames, categories } = names;
   const main = {
     name: plural,
     singularName: singular,

@@ -103,7 +103,7 @@ class Collector {
       if (this.#dependents.of(owner.uid).length === 0) this.#gone.delete(owner.uid);
     }
     const dependents = this.#dependents.of(uid ?? '');
-    if (dependents.length > 0 && this.#resourceOf(key)?.isOnlyKept === true) this.#gone.add(uid!);
+    if (dependents.length > 0 && this.#resourceOf(key)?.noController === true) this.#gone.add(uid!);
     for (const dependent of dependents) this.#add(dependent.key);
   }
 
@@ -184,7 +184,7 @@ class Collector {
     const stored = this.#options.store.latest(keyOf(resource, namespace, name));
     const metadata = stored && (JSON.parse(stored.bytes.toString()) as KubeObject).metadata;
     // Pods that name a DaemonSet nobody made were put there by hand: not garbage.
-    if (metadata?.uid !== uid) return resource.isOnlyKept === true && !this.#gone.has(uid) ? 'unknown' : 'gone';
+    if (metadata?.uid !== uid) return resource.noController === true && !this.#gone.has(uid) ? 'unknown' : 'gone';
     const isWaiting = metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(foregroundFinalizer);
     return isWaiting === true ? 'waiting' : 'there';
   }

@@ -6,8 +6,9 @@ import { goQuote } from '../../../go/quote.js';
 import { readYaml as readGoYaml } from '../../../go/yaml/compose.js';
 import { plainValue } from '../../../go/yaml/plain.js';
 import { YamlError } from '../../../go/yaml/tokens.js';
+import { isObject } from '../../../json.js';
 import { invalidField } from '../field-error.js';
-import { DecodeError, type Resource } from '../resource.js';
+import { DecodeError, isCustom, type Resource } from '../resource.js';
 import { decodeProtobuf, openEnvelope } from '../schema/protobuf.js';
 import { hasKind } from '../schema/types.js';
 import { badRequest, invalid, unsupportedMediaType } from '../status-error.js';
@@ -28,13 +29,14 @@ export async function readObject(
   exchange: Exchange,
   resource: Resource,
   fieldValidation: FieldValidation,
+  otherVersions: string[] = [],
 ): Promise<KubeObject> {
   const format = bodyFormat(exchange.header('content-type'));
   const body = await exchange.body(maxBodyBytes);
   const parsed = parseBody(body, format, resource);
   const { value } = parsed;
   if (fieldValidation !== 'Ignore') warnOfOtherVersion(exchange, value, resource);
-  const type = checkType(value, body, resource);
+  const type = checkType(value, body, resource, otherVersions);
   const complain = (why: string) =>
     badRequest(`${type.kind} in version ${goQuote(type.version)} cannot be handled as a ${resource.kind}: ${why}`);
   if (!type.matches) throw complain(type.why);
@@ -45,7 +47,7 @@ export async function readObject(
 
 /** A version that a CRD does not have has no fields; Kubernetes says so before it refuses the version itself. */
 function warnOfOtherVersion(exchange: Exchange, value: unknown, resource: Resource): void {
-  if (resource.typedItems !== true || typeof value !== 'object' || value === null) return;
+  if (!isCustom(resource) || typeof value !== 'object' || value === null) return;
   const { apiVersion, kind, metadata: _, ...fields } = value as Record<string, unknown>;
   if (typeof apiVersion !== 'string' || apiVersion === '' || apiVersion === apiVersionOf(resource) || !kind) return;
   for (const field of Object.keys(fields).sort()) exchange.warn(`unknown field ${goQuote(field)}`);
@@ -165,8 +167,8 @@ interface FoundType {
   why: string;
 }
 
-function checkType(value: unknown, body: Buffer, resource: Resource): FoundType {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+function checkType(value: unknown, body: Buffer, resource: Resource, otherVersions: string[]): FoundType {
+  if (!isObject(value)) {
     if (value === null) return { kind: resource.kind, version: resource.version, matches: true, why: '' };
     const found = jsonKind(value);
     const struct =
@@ -183,23 +185,26 @@ function checkType(value: unknown, body: Buffer, resource: Resource): FoundType 
   if (typeof apiVersion === 'string' && apiVersion.split('/').length > 2)
     throw unrecognized(resource, `unexpected GroupVersion string: ${apiVersion}`, body);
   // Kinds of CRDs have no types of their own to fall back on.
-  if (resource.typedItems === true && (typeof kind !== 'string' || kind === ''))
+  if (isCustom(resource) && (typeof kind !== 'string' || kind === ''))
     throw unrecognized(resource, `Object 'Kind' is missing in '${body.toString('utf8').trimEnd()}'`, body);
   const given = { kind: typeof kind === 'string' && kind !== '' ? kind : resource.kind, apiVersion };
   const expected = apiVersionOf(resource);
-  const isCustom = resource.typedItems === true;
   const full =
-    typeof apiVersion === 'string' && (apiVersion !== '' || isCustom) ? apiVersion : isCustom ? '' : expected;
+    typeof apiVersion === 'string' && (apiVersion !== '' || isCustom(resource))
+      ? apiVersion
+      : isCustom(resource)
+        ? ''
+        : expected;
   const version = full.split('/').at(-1)!;
-  const isReadable = full === expected || resource.readsAlso?.includes(full) === true;
+  const isReadable = full === expected || otherVersions.includes(full);
   if (isReadable && given.kind === resource.kind) {
     return { kind: given.kind, version, matches: true, why: '' };
   }
-  if (full !== expected && (isCustom || isOlder(full, resource.group))) {
+  if (full !== expected && (isCustom(resource) || isOlder(full, resource.group))) {
     throw badRequest(`the API version in the data (${full}) does not match the expected API version (${expected})`);
   }
   // Only the path says what a custom object is, and only its validation looks.
-  if (isCustom) throw otherKind(value as KubeObject, given.kind, resource);
+  if (isCustom(resource)) throw otherKind(value as KubeObject, given.kind, resource);
   const why = foreign(given.kind, full, resource);
   return { kind: given.kind, version, matches: false, why };
 }

@@ -1,7 +1,7 @@
 /** Answers: stored bytes as they are wherever possible; Table, YAML and pretty forms only where asked for. */
 import type { KubeObject } from '../../../api/object.js';
 import { ApiError, type Status } from '../../../api/status.js';
-import type { Resource } from '../resource.js';
+import { isCustom, type Resource } from '../resource.js';
 import { insufficientStorage, internal } from '../status-error.js';
 import { type Stored, StoreFull } from '../store/store.js';
 import type { VerbRequest } from '../verbs/verb.js';
@@ -54,10 +54,10 @@ export async function respondList(request: VerbRequest, items: Stored[], list: L
 }
 
 function* listPieces(resource: Resource, items: Stored[], list: ListMeta): Generator<Buffer> {
-  const metadata = resource.typedItems === true ? { continue: '', ...list } : list;
-  const head = JSON.stringify({ kind: resource.listKind, apiVersion: apiVersionOf(resource), metadata });
+  const metadata = isCustom(resource) ? { continue: '', ...list } : list;
+  const head = JSON.stringify({ kind: resource.names.listKind, apiVersion: apiVersionOf(resource), metadata });
   yield Buffer.from(`${head.slice(0, -1)},"items":[`);
-  const skip = resource.typedItems === true ? 0 : typePrefixLength(resource);
+  const skip = isCustom(resource) ? 0 : typePrefixLength(resource);
   let open = skip === 0 ? '' : '{';
   for (const item of items) {
     // Typed lists of Kubernetes leave kind and apiVersion of their items out.
@@ -96,8 +96,8 @@ function respondForm(request: VerbRequest, code: number, objects: KubeObject[], 
   if (form === undefined) {
     const apiVersion = apiVersionOf(resource);
     const typed = objects.map((object) => ({ ...object, kind: resource.kind, apiVersion }));
-    const items = resource.typedItems === true ? typed : typed.map(({ kind: _, apiVersion: __, ...item }) => item);
-    const value = list === undefined ? typed[0] : { kind: resource.listKind, apiVersion, metadata: list, items };
+    const items = isCustom(resource) ? typed : typed.map(({ kind: _, apiVersion: __, ...item }) => item);
+    const value = list === undefined ? typed[0] : { kind: resource.names.listKind, apiVersion, metadata: list, items };
     respondOther(exchange, output, code, value);
     return;
   }

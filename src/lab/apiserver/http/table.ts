@@ -1,7 +1,7 @@
 /** Table and PartialObjectMetadata: the server prints rows for `kubectl get`, and sends only metadata to who needs no more. */
 import type { KubeObject } from '../../../api/object.js';
 import { ApiError } from '../../../api/status.js';
-import type { Column, Resource } from '../resource.js';
+import { type Column, isCustom, type Resource } from '../resource.js';
 import { badRequest } from '../status-error.js';
 import type { ListMeta, OutputForm, Presentation, Presenter } from './presenter.js';
 
@@ -28,7 +28,7 @@ function table({ form, resource, objects, list, includeObject, withColumns }: Pr
   }
   const rows = objects.map((object) => ({
     cells: resource.columns.map((column) => column.cell(object, now)),
-    ...(resource.rowConditions === undefined ? {} : withConditions(resource.rowConditions(object))),
+    ...withConditions(resource.rows?.conditions?.(object) ?? []),
     object: included(object, includeObject, resource, apiVersion),
   }));
   return {
@@ -36,7 +36,7 @@ function table({ form, resource, objects, list, includeObject, withColumns }: Pr
     apiVersion,
     metadata: list === undefined ? { resourceVersion: objects[0]?.metadata.resourceVersion } : listMeta(list),
     columnDefinitions: withColumns ? resource.columns.map(definition) : null,
-    rows: rows.length === 0 && resource.rowsMayBeNull ? null : rows,
+    rows: rows.length === 0 && resource.rows?.mayBeNull ? null : rows,
   };
 }
 
@@ -96,8 +96,9 @@ function apiVersionOf({ group, version }: OutputForm, what: string): string {
 }
 
 /** How Go names the type behind a kind: *core.ConfigMap, *rbac.Role. */
-function goType({ group, kind, typedItems }: Resource): string {
-  if (typedItems) return '*unstructured.Unstructured';
+function goType(resource: Resource): string {
+  const { group, kind } = resource;
+  if (isCustom(resource)) return '*unstructured.Unstructured';
   return `*${group === '' ? 'core' : group.split('.')[0]}.${kind}`;
 }
 

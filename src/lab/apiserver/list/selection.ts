@@ -6,7 +6,7 @@ import { goQuote } from '../../../go/quote.js';
 import { exactValue, type FieldTerm, parseFieldSelector } from '../field-selector.js';
 import { collectionOf } from '../http/codec.js';
 import type { RequestInfo } from '../http/request-info.js';
-import type { Resource } from '../resource.js';
+import { isCustom, type Resource } from '../resource.js';
 import { badRequest } from '../status-error.js';
 import type { Scope } from '../store/store.js';
 
@@ -82,7 +82,7 @@ function checkField(resource: Resource, field: string): void {
   const own = Object.keys(resource.selectableFields);
   if (own.includes(field)) return;
   throw badRequest(
-    own.length > 0 || resource.typedItems === true
+    own.length > 0 || isCustom(resource)
       ? `field label not supported: ${field}`
       : `${goQuote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
   );

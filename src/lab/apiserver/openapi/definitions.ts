@@ -11,7 +11,7 @@ export function kindName({ shape, group, version, kind }: Resource): string {
 export function listName(resource: Resource): string {
   return resource.shape === undefined
     ? `${kindName(resource)}List`
-    : kindName(resource).replace(/[^.]+$/, resource.listKind);
+    : kindName(resource).replace(/[^.]+$/, resource.names.listKind);
 }
 
 export function buildDefinitions(resources: Resource[]): Map<string, Definition> {
@@ -26,7 +26,7 @@ export function buildDefinitions(resources: Resource[]): Map<string, Definition>
 }
 
 function addKind(definitions: Map<string, Definition>, resource: Resource): void {
-  const { group, version, kind, listKind, shape } = resource;
+  const { group, version, kind, names, shape } = resource;
   const name = kindName(resource);
   if (shape !== undefined) addStruct(definitions, shape);
   else definitions.set(name, customKind(resource));
@@ -52,7 +52,7 @@ function addKind(definitions: Map<string, Definition>, resource: Resource): void
       metadata: { description: "The list's own metadata.", ref: listMetaName },
     },
   });
-  markKind(definitions, listName(resource), { group, version, kind: listKind });
+  markKind(definitions, listName(resource), { group, version, kind: names.listKind });
 }
 
 /** Kinds that only subresources have. */

@@ -1,5 +1,5 @@
 /** What can be asked of each path, in a neutral form: clients look here for the parameters and patch types a server knows. */
-import type { Resource } from '../resource.js';
+import { isCustom, type Resource } from '../resource.js';
 import { kindName, listName } from './definitions.js';
 
 export interface Parameter {
@@ -145,8 +145,8 @@ function operation(resource: Resource, verb: string, suffix = ''): Operation {
   };
 }
 
-function patchTypesOf({ strategicMergePatch = true }: Resource): string[] {
-  return strategicMergePatch ? patchTypes : patchTypes.filter((type) => !type.includes('strategic'));
+function patchTypesOf(resource: Resource): string[] {
+  return isCustom(resource) ? patchTypes.filter((type) => !type.includes('strategic')) : patchTypes;
 }
 
 const idVerbs: Record<string, string> = { update: 'replace', get: 'read', deletecollection: 'deleteCollection' };

@@ -12,13 +12,13 @@ import { validateBinding } from '../policy/validate-binding.js';
 import { validatePolicy } from '../policy/validate-policy.js';
 import type { Column } from '../resource.js';
 import { ageColumn, column, nameColumn } from './columns.js';
-import { builtIn } from './define.js';
+import { defineResource } from './define.js';
 
 const shared = {
   group: policyGroup,
   namespaced: false,
   hasGeneration: true,
-  unconditionalUpdate: false,
+  allowUnconditionalUpdate: false,
   categories: ['api-extensions'],
 };
 
@@ -31,7 +31,7 @@ const validationsColumn: Column = {
   type: 'integer',
 };
 
-export const validatingAdmissionPolicies = builtIn({
+export const validatingAdmissionPolicies = defineResource({
   ...shared,
   kind: 'ValidatingAdmissionPolicy',
   plural: policyPlural,
@@ -58,7 +58,7 @@ export const validatingAdmissionPolicies = builtIn({
   validateUpdate: (policy, _old, subresource) => (subresource === '' ? validatePolicy(policy) : []),
 });
 
-export const validatingAdmissionPolicyBindings = builtIn({
+export const validatingAdmissionPolicyBindings = defineResource({
   ...shared,
   kind: 'ValidatingAdmissionPolicyBinding',
   plural: bindingPlural,

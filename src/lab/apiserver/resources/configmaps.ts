@@ -5,12 +5,12 @@ import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, forbiddenField, invalidField, tooLongField } from '../field-error.js';
 import { isEquivalent } from '../json-equality.js';
 import { ageColumn, column, keyCount, nameColumn } from './columns.js';
-import { builtIn } from './define.js';
+import { defineResource } from './define.js';
 
 export const maxDataBytes = 1024 * 1024;
 export const immutableText = 'field is immutable when `immutable` is set';
 
-export const configMaps = builtIn({
+export const configMaps = defineResource({
   kind: 'ConfigMap',
   plural: 'configmaps',
   revalidatesMeta: true,

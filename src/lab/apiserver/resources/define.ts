@@ -1,7 +1,7 @@
 /** Fills in what most built-in kinds share, so that each definition says only what is its own. */
 import { nameIsDnsSubdomain } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
-import type { Column, Resource } from '../resource.js';
+import type { Column, Resource, ResourceNames, Strategy } from '../resource.js';
 import { decodeStruct } from '../schema/decode.js';
 import { linkedSchema } from '../schema/linked.js';
 import { ageColumn, nameColumn } from './columns.js';
@@ -9,49 +9,76 @@ import { ageColumn, nameColumn } from './columns.js';
 export const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const statusVerbs = ['get', 'patch', 'update'];
 
-/** What a kind must say of itself; everything else of a Resource may be given too. */
-export interface Definition extends Partial<Resource> {
+type Flat = Omit<Resource, 'names' | 'strategy'> & ResourceNames & Strategy;
+
+/** What a kind must say of itself; everything else of a Resource, its names and its strategy may be given too. */
+export interface Definition extends Partial<Flat> {
   kind: string;
   plural: string;
-  /** Its shape in the table of types, such as core.v1.Node. */
-  shape: string;
   namespaced: boolean;
   /** The part of the object that only the status subresource writes. */
   hasStatus?: boolean;
 }
 
-export function builtIn(definition: Definition): Resource {
-  const { hasStatus = false, ...own } = definition;
-  const { kind, shape } = own;
+/** `shape` is absent for kinds of CRDs alone, which bring their schema and their decoder. */
+export function defineResource(definition: Definition): Resource {
+  const { hasStatus = false, listKind, singular, shortNames, categories, ...rest } = definition;
+  const { kind, shape } = rest;
+  const { given, own } = splitStrategy(rest);
   return {
     group: '',
     version: 'v1',
-    listKind: `${kind}List`,
-    singular: kind.toLowerCase(),
-    shortNames: [],
-    categories: [],
+    names: {
+      listKind: listKind ?? `${kind}List`,
+      singular: singular ?? kind.toLowerCase(),
+      shortNames: shortNames ?? [],
+      categories: categories ?? [],
+    },
     verbs: allVerbs,
     subresources: hasStatus ? { status: { kind, verbs: statusVerbs } } : {},
     columns: nameAndAge,
-    hasGeneration: false,
     get schema() {
-      return linkedSchema(shape);
+      return shape === undefined ? {} : linkedSchema(shape);
     },
     selectableFields: {},
-    nameRule: nameIsDnsSubdomain,
     decode(value, style) {
-      const { value: object, unknownFields } = decodeStruct(shape, value, style);
+      const { value: object, unknownFields } = decodeStruct(shape!, value, style);
       return { object: object as KubeObject, unknownFields };
     },
-    setDefaults() {},
-    prepareForCreate() {},
-    prepareForUpdate(object, old, subresource) {
-      if (hasStatus) keepOtherPart(object, old, subresource);
+    strategy: {
+      ...commonStrategy,
+      prepareForUpdate(object, old, subresource) {
+        if (hasStatus) keepOtherPart(object, old, subresource);
+      },
+      ...given,
     },
-    validateCreate: () => [],
-    validateUpdate: () => [],
-    warnings: () => [],
     ...own,
+  };
+}
+
+const commonStrategy: Strategy = {
+  nameRule: nameIsDnsSubdomain,
+  hasGeneration: false,
+  setDefaults() {},
+  prepareForCreate() {},
+  prepareForUpdate() {},
+  validateCreate: () => [],
+  validateUpdate: () => [],
+  warnings: () => [],
+  revalidatesMeta: false,
+  allowCreateOnUpdate: false,
+  allowUnconditionalUpdate: true,
+  statusResetFields: [],
+};
+
+function splitStrategy<T extends Partial<Strategy>>(
+  flat: T,
+): { given: Partial<Strategy>; own: Omit<T, keyof Strategy> } {
+  const entries = Object.entries(flat);
+  const isGiven = ([key]: [string, unknown]) => Object.hasOwn(commonStrategy, key);
+  return {
+    given: Object.fromEntries(entries.filter(isGiven)),
+    own: Object.fromEntries(entries.filter((entry) => !isGiven(entry))) as Omit<T, keyof Strategy>,
   };
 }
 

@@ -60,7 +60,7 @@ test('its columns are those of any event', () => {
 
 test('what is made in the new form must be of the new form', () => {
   const view = eventsView.stored!.fromStored(stored);
-  expect(eventsView.validateCreate(view).map(fieldErrorText)).toEqual([
+  expect(eventsView.strategy.validateCreate(view).map(fieldErrorText)).toEqual([
     'eventTime: Required value',
     'firstTimestamp: Invalid value: "": needs to be unset',
     'lastTimestamp: Invalid value: "": needs to be unset',

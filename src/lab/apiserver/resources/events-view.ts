@@ -4,7 +4,7 @@ import { nameIsDnsSubdomain } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, invalidField, requiredField } from '../field-error.js';
 import { isEquivalent } from '../json-equality.js';
-import { builtIn } from './define.js';
+import { defineResource } from './define.js';
 import { type EventFields, eventColumns, validateEvent } from './events.js';
 
 /** New name → name in the core group. */
@@ -42,14 +42,14 @@ const regarding = (field: string) => (event: KubeObject) =>
   (event.regarding as Record<string, string> | undefined)?.[field] ?? '';
 const text = (field: string) => (event: KubeObject) => String(event[field] ?? '');
 
-export const eventsView = builtIn({
+export const eventsView = defineResource({
   group: 'events.k8s.io',
   kind: 'Event',
   plural: 'events',
   shape: 'events.v1.Event',
   namespaced: true,
   shortNames: ['ev'],
-  createOnUpdate: true,
+  allowCreateOnUpdate: true,
   columns: eventColumns().map((column) => ({ ...column, cell: (event, now) => column.cell(toStored(event), now) })),
   nameRule: nameIsDnsSubdomain,
   selectableFields: {

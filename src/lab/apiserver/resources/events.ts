@@ -5,7 +5,7 @@ import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, invalidField, requiredField } from '../field-error.js';
 import type { Column } from '../resource.js';
 import { age, column, nameColumn, wideColumn } from './columns.js';
-import { builtIn } from './define.js';
+import { defineResource } from './define.js';
 
 export interface EventFields {
   involvedObject: Record<string, string>;
@@ -26,13 +26,13 @@ export interface EventFields {
 const fields = (event: KubeObject) => event as unknown as EventFields & KubeObject;
 const involved = (field: string) => (event: KubeObject) => fields(event).involvedObject?.[field] ?? '';
 
-export const events = builtIn({
+export const events = defineResource({
   kind: 'Event',
   plural: 'events',
   shape: 'core.v1.Event',
   namespaced: true,
   shortNames: ['ev'],
-  createOnUpdate: true,
+  allowCreateOnUpdate: true,
   columns: eventColumns(),
   // Whatever can stand in a path: components name their events freely.
   nameRule: () => [],

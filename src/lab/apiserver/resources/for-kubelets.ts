@@ -3,9 +3,9 @@
  * and complains. Nothing here acts on them.
  */
 import { ageColumn, column, nameColumn } from './columns.js';
-import { builtIn } from './define.js';
+import { defineResource } from './define.js';
 
-export const csiNodes = builtIn({
+export const csiNodes = defineResource({
   group: 'storage.k8s.io',
   kind: 'CSINode',
   plural: 'csinodes',
@@ -18,7 +18,7 @@ export const csiNodes = builtIn({
   ],
 });
 
-export const csiDrivers = builtIn({
+export const csiDrivers = defineResource({
   group: 'storage.k8s.io',
   kind: 'CSIDriver',
   plural: 'csidrivers',
@@ -26,7 +26,7 @@ export const csiDrivers = builtIn({
   namespaced: false,
 });
 
-export const runtimeClasses = builtIn({
+export const runtimeClasses = defineResource({
   group: 'node.k8s.io',
   kind: 'RuntimeClass',
   plural: 'runtimeclasses',

@@ -2,7 +2,7 @@
 import type { KubeObject } from '../../../api/object.js';
 import { shortDuration } from '../../../go/short-duration.js';
 import { age, ageColumn, column, nameColumn, numberColumn } from './columns.js';
-import { builtIn } from './define.js';
+import { defineResource } from './define.js';
 import { containerColumns, selectorColumn, setTemplateDefaults } from './workloads.js';
 
 type Template = Parameters<typeof setTemplateDefaults>[0];
@@ -25,7 +25,7 @@ interface JobStatus {
 const jobSpec = (job: KubeObject) => job.spec as JobSpec;
 const jobStatus = (job: KubeObject) => (job.status ?? {}) as JobStatus;
 
-export const jobs = builtIn({
+export const jobs = defineResource({
   group: 'batch',
   kind: 'Job',
   plural: 'jobs',
@@ -34,7 +34,7 @@ export const jobs = builtIn({
   categories: ['all'],
   hasStatus: true,
   hasGeneration: true,
-  isOnlyKept: true,
+  noController: true,
   columns: [
     nameColumn,
     column('Status', 'How it goes.', stateOf),
@@ -114,7 +114,7 @@ const cronSpec = (object: KubeObject) => object.spec as CronSpec;
 const cronStatus = (object: KubeObject) =>
   (object.status ?? {}) as { active?: unknown[]; lastScheduleTime?: string | null };
 
-export const cronJobs = builtIn({
+export const cronJobs = defineResource({
   group: 'batch',
   kind: 'CronJob',
   plural: 'cronjobs',
@@ -124,7 +124,7 @@ export const cronJobs = builtIn({
   categories: ['all'],
   hasStatus: true,
   hasGeneration: true,
-  isOnlyKept: true,
+  noController: true,
   columns: [
     nameColumn,
     column('Schedule', 'When Jobs are made.', (object) => cronSpec(object).schedule ?? ''),

@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, invalidField } from '../field-error.js';
 import { ageColumn, column, nameColumn } from './columns.js';
-import { builtIn } from './define.js';
+import { defineResource } from './define.js';
 
 interface LeaseSpec {
   holderIdentity?: string;
@@ -13,7 +13,7 @@ interface LeaseSpec {
 
 const specOf = (lease: KubeObject) => (lease.spec ?? {}) as LeaseSpec;
 
-export const leases = builtIn({
+export const leases = defineResource({
   group: 'coordination.k8s.io',
   kind: 'Lease',
   plural: 'leases',
@@ -24,22 +24,22 @@ export const leases = builtIn({
     column('Holder', 'Who holds it now.', (lease) => specOf(lease).holderIdentity ?? ''),
     ageColumn,
   ],
-  createOnUpdate: true,
-  unconditionalUpdate: false,
+  allowCreateOnUpdate: true,
+  allowUnconditionalUpdate: false,
   prepareForCreate: dropElection,
   prepareForUpdate: dropElection,
   validateCreate: validateLease,
   validateUpdate: validateLease,
 });
 
-export const serviceAccounts = builtIn({
+export const serviceAccounts = defineResource({
   kind: 'ServiceAccount',
   plural: 'serviceaccounts',
   revalidatesMeta: true,
   shape: 'core.v1.ServiceAccount',
   namespaced: true,
   shortNames: ['sa'],
-  returnsDeleted: true,
+  deletion: { returnsObject: true },
   subresources: {
     token: { kind: 'TokenRequest', group: 'authentication.k8s.io', version: 'v1', verbs: ['create'] },
   },

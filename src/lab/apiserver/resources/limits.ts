@@ -1,7 +1,7 @@
 /** ResourceQuotas, LimitRanges and PodDisruptionBudgets: kept and shown. Nothing here counts against them but what their status says. */
 import type { KubeObject } from '../../../api/object.js';
 import { ageColumn, column, createdAtColumn, nameColumn, numberColumn } from './columns.js';
-import { builtIn } from './define.js';
+import { defineResource } from './define.js';
 
 type Amounts = Record<string, string>;
 
@@ -17,7 +17,7 @@ function usage(quota: KubeObject, isLimit: boolean): string {
     .join(', ');
 }
 
-export const resourceQuotas = builtIn({
+export const resourceQuotas = defineResource({
   kind: 'ResourceQuota',
   plural: 'resourcequotas',
   shape: 'core.v1.ResourceQuota',
@@ -43,14 +43,14 @@ interface LimitItem {
   defaultRequest?: Amounts;
 }
 
-export const limitRanges = builtIn({
+export const limitRanges = defineResource({
   kind: 'LimitRange',
   plural: 'limitranges',
   shape: 'core.v1.LimitRange',
   namespaced: true,
   shortNames: ['limits'],
   columns: [nameColumn, createdAtColumn],
-  rowsMayBeNull: true,
+  rows: { mayBeNull: true },
   setDefaults(range) {
     const { limits } = (range.spec ?? {}) as { limits?: LimitItem[] };
     for (const item of limits ?? []) {
@@ -68,7 +68,7 @@ interface BudgetSpec {
 
 const budgetSpec = (budget: KubeObject) => (budget.spec ?? {}) as BudgetSpec;
 
-export const podDisruptionBudgets = builtIn({
+export const podDisruptionBudgets = defineResource({
   group: 'policy',
   kind: 'PodDisruptionBudget',
   plural: 'poddisruptionbudgets',

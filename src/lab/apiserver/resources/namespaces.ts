@@ -4,7 +4,7 @@ import { checkQualifiedName, nameIsDnsLabel } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, invalidField } from '../field-error.js';
 import { ageColumn, column, nameColumn } from './columns.js';
-import { builtIn, keepOtherPart } from './define.js';
+import { defineResource, keepOtherPart } from './define.js';
 
 export const namespaceFinalizer = 'kubernetes';
 const nameLabel = 'kubernetes.io/metadata.name';
@@ -13,7 +13,7 @@ interface NamespaceStatus {
   phase?: string;
 }
 
-export const namespaces = builtIn({
+export const namespaces = defineResource({
   kind: 'Namespace',
   plural: 'namespaces',
   shape: 'core.v1.Namespace',
@@ -52,8 +52,10 @@ export const namespaces = builtIn({
     keepOtherPart(object, old, subresource);
     object.spec = structuredClone(old.spec);
   },
-  beginDeletion(object) {
-    object.status = { ...(object.status as NamespaceStatus), phase: 'Terminating' };
+  deletion: {
+    begin(object) {
+      object.status = { ...(object.status as NamespaceStatus), phase: 'Terminating' };
+    },
   },
   validateCreate: (object) => validateFinalizers(object, () => 'spec.finalizers'),
   validateUpdate(object, _old, subresource) {

@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, requiredField } from '../field-error.js';
 import { ageColumn, column, nameColumn, wideColumn } from './columns.js';
-import { builtIn } from './define.js';
+import { defineResource } from './define.js';
 import { labelsText } from './selector-text.js';
 
 interface ServicePort {
@@ -27,7 +27,7 @@ interface ServiceSpec {
 
 const serviceSpec = (service: KubeObject) => (service.spec ?? {}) as ServiceSpec;
 
-export const services = builtIn({
+export const services = defineResource({
   kind: 'Service',
   plural: 'services',
   shape: 'core.v1.Service',
@@ -103,7 +103,7 @@ function someOf(entries: string[], none: string): string {
   return `${entries.slice(0, shownCount).join(',')}${rest > 0 ? ` + ${rest} more...` : ''}`;
 }
 
-export const endpoints = builtIn({
+export const endpoints = defineResource({
   kind: 'Endpoints',
   plural: 'endpoints',
   singular: 'endpoints',
@@ -136,7 +136,7 @@ interface IngressSpec {
 
 const ingressSpec = (ingress: KubeObject) => (ingress.spec ?? {}) as IngressSpec;
 
-export const ingresses = builtIn({
+export const ingresses = defineResource({
   group: 'networking.k8s.io',
   kind: 'Ingress',
   plural: 'ingresses',

@@ -33,7 +33,7 @@ describe('N4: the gate DynamicKubeletConfig', () => {
     ['on: a Node created with both keeps both', gateOn, { spec: true, status: true }, { spec: true, status: true }],
   ])('%s', (_name, resource, given, kept) => {
     const object = node(given);
-    resource.prepareForCreate(object);
+    resource.strategy.prepareForCreate(object);
     expect(has(object)).toEqual(kept);
   });
 
@@ -62,7 +62,7 @@ describe('N4: the gate DynamicKubeletConfig', () => {
     ['on: an update is kept', gateOn, {}, { spec: true }, { spec: true, status: false }],
   ])('%s', (_name, resource, before, given, kept) => {
     const object = node(given);
-    resource.prepareForUpdate(object, node(before), '');
+    resource.strategy.prepareForUpdate(object, node(before), '');
     expect(has(object)).toEqual(kept);
   });
 
@@ -72,7 +72,7 @@ describe('N4: the gate DynamicKubeletConfig', () => {
     ['on: status.config is kept', gateOn, {}, true],
   ])('%s', (_name, resource, before, isKept) => {
     const object = node({ status: true });
-    resource.prepareForUpdate(object, node(before), 'status');
+    resource.strategy.prepareForUpdate(object, node(before), 'status');
     expect(has(object).status).toBe(isKept);
   });
 
@@ -82,14 +82,14 @@ describe('N4: the gate DynamicKubeletConfig', () => {
     ['no warning comes with status.config alone', { status: true }, []],
     ['no warning comes with neither', {}, []],
   ])('%s', (_name, given, warnings) => {
-    expect(gateOn.warnings(node(given), '')).toEqual(warnings);
-    expect(gateOn.warnings(node(given), 'status')).toEqual([]);
+    expect(gateOn.strategy.warnings(node(given), '')).toEqual(warnings);
+    expect(gateOn.strategy.warnings(node(given), 'status')).toEqual([]);
   });
 });
 
 describe('sources on an update', () => {
   const complaints = (configSource: unknown) =>
-    gateOn.validateUpdate({ ...node(), spec: { configSource } }, node(), '').map(fieldErrorText);
+    gateOn.strategy.validateUpdate({ ...node(), spec: { configSource } }, node(), '').map(fieldErrorText);
 
   test('a good one passes, and so does any alpha reference', () => {
     expect(complaints(source)).toEqual([]);
@@ -116,12 +116,12 @@ describe('sources on an update', () => {
   });
 
   test('X12: a Node may be created with a source that makes no sense', () => {
-    expect(gateOn.validateCreate({ ...node(), spec: { configSource: {} } })).toEqual([]);
+    expect(gateOn.strategy.validateCreate({ ...node(), spec: { configSource: {} } })).toEqual([]);
   });
 
   test('in status uid and resourceVersion are required', () => {
     const object = { ...node(), status: { config: { active: source } } };
-    expect(gateOn.validateUpdate(object, node(), 'status').map(fieldErrorText)).toEqual([
+    expect(gateOn.strategy.validateUpdate(object, node(), 'status').map(fieldErrorText)).toEqual([
       'status.config.active.configMap.uid: Required value: uid must be set in status',
       'status.config.active.configMap.resourceVersion: Required value: resourceVersion must be set in status',
     ]);

@@ -8,7 +8,7 @@ import { type FieldError, forbiddenField, invalidField, requiredField, unsupport
 import { isEquivalent } from '../json-equality.js';
 import type { Column, Resource } from '../resource.js';
 import { age, column, nameColumn, wideColumn } from './columns.js';
-import { builtIn, keepOtherPart } from './define.js';
+import { defineResource, keepOtherPart } from './define.js';
 import { configSourceOf, configSourceWarning, dropDisabled, validateNodeConfig } from './node-config.js';
 
 interface Taint {
@@ -43,7 +43,7 @@ export interface NodeOptions {
 }
 
 export function nodes({ dynamicKubeletConfig }: NodeOptions): Resource {
-  return builtIn({
+  return defineResource({
     kind: 'Node',
     plural: 'nodes',
     shape: 'core.v1.Node',

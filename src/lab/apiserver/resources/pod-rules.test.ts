@@ -13,11 +13,11 @@ function pod(spec: object): KubeObject {
     metadata: { name: 'p', namespace: 'n' },
     spec: { containers: [container], ...spec },
   } as unknown as KubeObject;
-  pods.setDefaults(made);
+  pods.strategy.setDefaults(made);
   return made;
 }
 
-const refusals = (spec: object) => pods.validateCreate(pod(spec)).map(fieldErrorText);
+const refusals = (spec: object) => pods.strategy.validateCreate(pod(spec)).map(fieldErrorText);
 const inside = (parts: object) => refusals({ containers: [{ ...container, ...parts }] });
 
 test('a plain pod is taken', () => {
@@ -138,7 +138,7 @@ describe('of a pod', () => {
   test('the address of old and the list of today agree', () => {
     for (const status of [{ podIP: '10.0.0.1' }, { podIPs: [{ ip: '10.0.0.1' }] }]) {
       const changed = { ...pod({}), status };
-      pods.setDefaults(changed);
+      pods.strategy.setDefaults(changed);
       expect(changed.status).toEqual({ podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.1' }] });
     }
   });

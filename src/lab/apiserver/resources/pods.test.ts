@@ -20,7 +20,7 @@ function pod(spec: PodSpec): KubeObject {
       ...spec,
     },
   };
-  pods.setDefaults(object as KubeObject);
+  pods.strategy.setDefaults(object as KubeObject);
   return object as KubeObject;
 }
 
@@ -54,5 +54,5 @@ test.each<[string, PodSpec, unknown[]]>([
   ],
   ['another node', { nodeName: 'n' }, [fixed]],
 ])('an update to %s', (_what, spec, complaints) => {
-  expect(pods.validateUpdate(pod(spec), pod({}), '').map(fieldErrorText)).toEqual(complaints);
+  expect(pods.strategy.validateUpdate(pod(spec), pod({}), '').map(fieldErrorText)).toEqual(complaints);
 });

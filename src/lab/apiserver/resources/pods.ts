@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, forbiddenField, invalidField } from '../field-error.js';
 import { identityOf, isEquivalent } from '../json-equality.js';
-import { builtIn, keepOtherPart } from './define.js';
+import { defineResource, keepOtherPart } from './define.js';
 import { podColumns } from './pod-columns.js';
 import { setPodDefaults } from './pod-defaults.js';
 import { type Container, type PodSpec, podSpec, podStatus, qosClass } from './pod-parts.js';
@@ -11,7 +11,7 @@ import { validateNewPod, validatePod } from './pod-rules.js';
 
 const statusVerbs = ['get', 'patch', 'update'];
 
-export const pods = builtIn({
+export const pods = defineResource({
   kind: 'Pod',
   plural: 'pods',
   revalidatesMeta: true,
@@ -25,7 +25,7 @@ export const pods = builtIn({
     status: { kind: 'Pod', verbs: statusVerbs },
   },
   columns: podColumns,
-  rowConditions: endOf,
+  rows: { conditions: endOf },
   selectableFields: {
     'spec.nodeName': (pod) => podSpec(pod).nodeName ?? '',
     'spec.restartPolicy': (pod) => podSpec(pod).restartPolicy ?? '',
@@ -36,8 +36,7 @@ export const pods = builtIn({
     'status.podIP': (pod) => podStatus(pod).podIPs?.[0]?.ip ?? '',
     'status.nominatedNodeName': (pod) => podStatus(pod).nominatedNodeName ?? '',
   },
-  returnsDeleted: true,
-  statusResets: ['metadata.deletionTimestamp', 'metadata.ownerReferences'],
+  statusResetFields: ['metadata.deletionTimestamp', 'metadata.ownerReferences'],
   setDefaults(pod) {
     setPodDefaults(pod);
     if (pod.status !== undefined) agreeOnAddress(pod);
@@ -49,15 +48,17 @@ export const pods = builtIn({
   validateCreate: validateNewPod,
   validateUpdate: (pod, old, subresource) =>
     subresource === '' ? [...validatePod(pod), ...validateSpecUpdate(podSpec(pod), podSpec(old))] : [],
-  /** Without a node, or when it ended by itself, nobody would confirm the end of the pod. */
-  gracePeriodSeconds(pod, requested) {
-    const { nodeName, terminationGracePeriodSeconds = 0 } = podSpec(pod);
-    const { phase } = podStatus(pod);
-    if (!nodeName || phase === 'Failed' || phase === 'Succeeded') return 0;
-    const period = requested ?? terminationGracePeriodSeconds;
-    return period < 0 ? 1 : period;
-  },
+  deletion: { returnsObject: true, gracePeriodSeconds },
 });
+
+/** 0 without a node, or for a pod that has ended: no kubelet would confirm its end. */
+function gracePeriodSeconds(pod: KubeObject, requested: number | undefined): number {
+  const { nodeName, terminationGracePeriodSeconds = 0 } = podSpec(pod);
+  const { phase } = podStatus(pod);
+  if (!nodeName || phase === 'Failed' || phase === 'Succeeded') return 0;
+  const period = requested ?? terminationGracePeriodSeconds;
+  return period < 0 ? 1 : period;
+}
 
 /** A pod that has ended says how. */
 function endOf(pod: KubeObject): object[] {

@@ -7,7 +7,7 @@ import { isEquivalent } from '../json-equality.js';
 import { type LabelSelector, validateSelector } from '../match-labels.js';
 import type { Column } from '../resource.js';
 import { ageColumn, column, createdAtColumn, nameColumn, wideColumn } from './columns.js';
-import { builtIn } from './define.js';
+import { defineResource } from './define.js';
 
 export const rbacGroup = 'rbac.authorization.k8s.io';
 
@@ -35,7 +35,7 @@ interface RoleRef {
 const subjectsOf = (binding: KubeObject) => (binding.subjects ?? []) as Subject[];
 const roleRefOf = (binding: KubeObject) => binding.roleRef as RoleRef;
 
-const shared = { group: rbacGroup, createOnUpdate: true, nameRule: checkPathSegment };
+const shared = { group: rbacGroup, allowCreateOnUpdate: true, nameRule: checkPathSegment };
 /** Stored, no rules are no list. */
 function dropEmptyRules(role: KubeObject): void {
   if ((role.rules as unknown[] | null)?.length === 0) role.rules = null;
@@ -53,7 +53,7 @@ const bindingColumns: Column[] = [
   ),
 ];
 
-export const roles = builtIn({
+export const roles = defineResource({
   ...shared,
   kind: 'Role',
   plural: 'roles',
@@ -61,14 +61,14 @@ export const roles = builtIn({
   shape: 'rbac.v1.Role',
   namespaced: true,
   columns: roleColumns,
-  rowsMayBeNull: true,
+  rows: { mayBeNull: true },
   prepareForCreate: dropEmptyRules,
   prepareForUpdate: dropEmptyRules,
   validateCreate: (role) => validateRules(role, true),
   validateUpdate: (role) => twice(validateRules(role, true)),
 });
 
-export const clusterRoles = builtIn({
+export const clusterRoles = defineResource({
   ...shared,
   kind: 'ClusterRole',
   plural: 'clusterroles',
@@ -76,14 +76,14 @@ export const clusterRoles = builtIn({
   shape: 'rbac.v1.ClusterRole',
   namespaced: false,
   columns: roleColumns,
-  rowsMayBeNull: true,
+  rows: { mayBeNull: true },
   prepareForCreate: dropEmptyRules,
   prepareForUpdate: dropEmptyRules,
   validateCreate: validateClusterRole,
   validateUpdate: (role) => twice(validateClusterRole(role)),
 });
 
-export const roleBindings = builtIn({
+export const roleBindings = defineResource({
   ...shared,
   kind: 'RoleBinding',
   plural: 'rolebindings',
@@ -96,7 +96,7 @@ export const roleBindings = builtIn({
   validateUpdate: (binding, old) => validateBindingUpdate(binding, old, true),
 });
 
-export const clusterRoleBindings = builtIn({
+export const clusterRoleBindings = defineResource({
   ...shared,
   kind: 'ClusterRoleBinding',
   plural: 'clusterrolebindings',

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, invalidField, requiredField, tooLongField } from '../field-error.js';
 import { ageColumn, column, keyCount, nameColumn } from './columns.js';
 import { checkImmutable, maxDataBytes } from './configmaps.js';
-import { builtIn } from './define.js';
+import { defineResource } from './define.js';
 
 /** Keys that a type demands: every one of them, or (for basic-auth) at least one. */
 const demands: Record<string, { keys: string[]; anyOf?: boolean; json?: boolean; notEmpty?: boolean }> = {
@@ -17,7 +17,7 @@ const demands: Record<string, { keys: string[]; anyOf?: boolean; json?: boolean;
 };
 const serviceAccountName = 'kubernetes.io/service-account.name';
 
-export const secrets = builtIn({
+export const secrets = defineResource({
   kind: 'Secret',
   plural: 'secrets',
   revalidatesMeta: true,

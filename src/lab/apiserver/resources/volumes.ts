@@ -1,7 +1,7 @@
 /** PersistentVolumes and their claims, kept and shown. Nothing here binds one to the other. */
 import type { KubeObject } from '../../../api/object.js';
 import { ageColumn, column, nameColumn, wideColumn } from './columns.js';
-import { builtIn } from './define.js';
+import { defineResource } from './define.js';
 
 interface VolumeSpec {
   capacity?: Record<string, string>;
@@ -45,7 +45,7 @@ const modeColumn = wideColumn('VolumeMode', 'Whether it is a file system or a de
   return specOf(object).volumeMode ?? '<unset>';
 });
 
-export const persistentVolumes = builtIn({
+export const persistentVolumes = defineResource({
   kind: 'PersistentVolume',
   plural: 'persistentvolumes',
   shape: 'core.v1.PersistentVolume',
@@ -78,7 +78,7 @@ export const persistentVolumes = builtIn({
   },
 });
 
-export const persistentVolumeClaims = builtIn({
+export const persistentVolumeClaims = defineResource({
   kind: 'PersistentVolumeClaim',
   plural: 'persistentvolumeclaims',
   shape: 'core.v1.PersistentVolumeClaim',

@@ -9,7 +9,7 @@ import { isEquivalent } from '../json-equality.js';
 import type { Column, Resource } from '../resource.js';
 import { scalePart } from '../scale-subresource.js';
 import { ageColumn, column, nameColumn, numberColumn, wideColumn } from './columns.js';
-import { builtIn, type Definition, keepOtherPart } from './define.js';
+import { type Definition, defineResource, keepOtherPart } from './define.js';
 import { setPodSpecDefaults } from './pod-defaults.js';
 import type { PodSpec } from './pod-parts.js';
 import { labelsText, selectorText } from './selector-text.js';
@@ -71,13 +71,13 @@ function workload(own: Omit<Definition, 'namespaced' | 'hasStatus'>, isScalable 
     present: ['status', 'replicas'],
     selector: (object: KubeObject) => selectorText(specOf(object).selector),
   };
-  const resource = builtIn({
+  const resource = defineResource({
     group: 'apps',
     namespaced: true,
     categories: ['all'],
     hasStatus: true,
     hasGeneration: true,
-    isOnlyKept: true,
+    noController: true,
     validateCreate: validate,
     validateUpdate: validate,
     prepareForCreate(object) {
@@ -180,7 +180,7 @@ function countTemplates({ metadata }: KubeObject, count: number): void {
 }
 
 /** What rollouts of DaemonSets and StatefulSets look back at. */
-export const controllerRevisions = builtIn({
+export const controllerRevisions = defineResource({
   group: 'apps',
   kind: 'ControllerRevision',
   plural: 'controllerrevisions',

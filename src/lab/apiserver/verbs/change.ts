@@ -8,7 +8,7 @@ import { decodeStored, encodeWithinLimit, keyOf, storedKind, withRevision } from
 import { isSameJson } from '../json-equality.js';
 import { validateChangedMeta } from '../object-meta.js';
 import type { WriteOptions } from '../options.js';
-import type { Resource } from '../resource.js';
+import { isCustom, type Resource } from '../resource.js';
 import { badRequest, conflict, invalid, notFound, plainInternal } from '../status-error.js';
 import { RevisionConflict, type Store, type Stored } from '../store/store.js';
 import { createObject, setNamespace } from './create.js';
@@ -61,7 +61,7 @@ function changeOnce(request: VerbRequest, context: WriteContext, plan: ChangePla
   checkIdentity(object, request);
   checkRevision(object, current.revision, request);
   carryOver(object, old);
-  resource.setDefaults(object);
+  resource.strategy.setDefaults(object);
   if (plan.isApplied !== true) trackUpdate(request, plan.options, clock.now(), object, old);
   const admitted = admissionRequest(request, 'UPDATE', {
     object,
@@ -97,7 +97,7 @@ function storageError(key: string, why: string): string {
 
 /** Where Kubernetes would keep it in etcd: clients see that in one message. */
 function registryKey(resource: Resource, namespace: string, name: string): string {
-  const isOwnGroup = resource.typedItems === true || resource.group === 'apiextensions.k8s.io';
+  const isOwnGroup = isCustom(resource) || resource.group === 'apiextensions.k8s.io';
   const plural = resource.group === '' && resource.plural === 'nodes' ? 'minions' : resource.plural;
   const parts = ['/registry', isOwnGroup ? resource.group : '', plural, resource.namespaced ? namespace : '', name];
   return parts.filter((part) => part !== '').join('/');
@@ -119,7 +119,7 @@ function checkRevision(object: KubeObject, current: number, request: VerbRequest
   const { resource, info } = request;
   const given = object.metadata.resourceVersion ?? '';
   if (given === '' || given === '0') {
-    if (resource.unconditionalUpdate === false) {
+    if (!resource.strategy.allowUnconditionalUpdate) {
       const error = {
         ...invalidField('metadata.resourceVersion', '', 'must be specified for an update'),
         value: '0x0',
@@ -149,16 +149,16 @@ function copy<T extends object, K extends keyof T>(to: T, from: T, key: K): void
 }
 
 function prepare({ exchange, info, resource }: VerbRequest, object: KubeObject, old: KubeObject): void {
-  resource.prepareForUpdate(object, old, info.subresource);
-  if (resource.hasGeneration && info.subresource !== 'status' && isSpecChanged(object, old, resource)) {
+  resource.strategy.prepareForUpdate(object, old, info.subresource);
+  if (resource.strategy.hasGeneration && info.subresource !== 'status' && isSpecChanged(object, old, resource)) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   }
   const errors = [
     ...validateChangedMeta(object, old, resource),
-    ...resource.validateUpdate(object, old, info.subresource),
+    ...resource.strategy.validateUpdate(object, old, info.subresource),
   ];
   if (errors.length > 0) throw invalid(storedKind(resource), info.name, errors);
-  for (const warning of resource.warnings(object, info.subresource)) exchange.warn(warning);
+  for (const warning of resource.strategy.warnings(object, info.subresource)) exchange.warn(warning);
 }
 
 /** Everything but metadata, and but status where that is written apart. */

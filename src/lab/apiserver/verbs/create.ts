@@ -71,7 +71,7 @@ function createOnce(
   const { admission, clock, random } = context;
   fillSystemFields(object, clock.now(), random);
   const { name = '' } = object.metadata;
-  resource.setDefaults(object);
+  resource.strategy.setDefaults(object);
   if (!origin.isApplied) trackUpdate(request, options, clock.now(), object);
   const details = { object, dryRun: options.dryRun, options };
   // POST has no name in its path; whoever admits needs to know it.
@@ -89,11 +89,11 @@ function createOnce(
 }
 
 function prepare({ exchange, resource }: VerbRequest, object: KubeObject): void {
-  resource.prepareForCreate(object);
-  if (resource.hasGeneration) object.metadata.generation = 1;
-  const errors = [...validateNewMeta(object, resource), ...resource.validateCreate(object)];
+  resource.strategy.prepareForCreate(object);
+  if (resource.strategy.hasGeneration) object.metadata.generation = 1;
+  const errors = [...validateNewMeta(object, resource), ...resource.strategy.validateCreate(object)];
   if (errors.length > 0) throw invalid(storedKind(resource), object.metadata.name ?? '', errors);
-  for (const warning of resource.warnings(object, '')) exchange.warn(warning);
+  for (const warning of resource.strategy.warnings(object, '')) exchange.warn(warning);
 }
 
 async function write({ resource }: VerbRequest, store: Store, object: KubeObject, options: WriteOptions) {

@@ -19,7 +19,7 @@ export async function deleteOne(request: VerbRequest, context: DeleteContext): P
   const { exchange, info, resource, output } = request;
   const options = await deleteOptions(exchange);
   const { object, stored, isGone } = await deleteObject(request, context, info.name, options);
-  if (!isGone || resource.returnsDeleted === true) {
+  if (!isGone || resource.deletion?.returnsObject === true) {
     const code = !isGone && options.orphanDependents === false ? 202 : 200;
     if (stored !== undefined && !isGone) respondStored(request, code, stored);
     else respondObject(request, code, object);
@@ -116,7 +116,8 @@ export function markDeleted(
   const object = structuredClone(old);
   const { metadata } = object;
   const requested = options.gracePeriodSeconds;
-  const grace = resource.gracePeriodSeconds?.(old, requested === undefined || requested >= 0 ? requested : 1) ?? 0;
+  const grace =
+    resource.deletion?.gracePeriodSeconds?.(old, requested === undefined || requested >= 0 ? requested : 1) ?? 0;
   const finalizers = finalizersFor(options, metadata.finalizers ?? []);
   if (finalizers.length > 0) metadata.finalizers = finalizers;
   else delete metadata.finalizers;
@@ -124,7 +125,7 @@ export function markDeleted(
   if (old.metadata.deletionTimestamp === undefined) {
     metadata.deletionTimestamp = timestamp(now + grace * 1000);
     // Kinds that begin their deletion themselves are only marked.
-    if (resource.beginDeletion === undefined) {
+    if (resource.deletion?.begin === undefined) {
       metadata.deletionGracePeriodSeconds = grace;
       if ((metadata.generation ?? 0) > 0) metadata.generation = metadata.generation! + 1;
     }
@@ -135,7 +136,7 @@ export function markDeleted(
     metadata.deletionTimestamp = timestamp(started + grace * 1000);
     metadata.deletionGracePeriodSeconds = grace;
   }
-  resource.beginDeletion?.(object);
+  resource.deletion?.begin?.(object);
   return object;
 }
 
@@ -162,7 +163,7 @@ async function carryOut(
   if (!isGone && !isChanged) return { object: old, stored: current, isGone: false };
   // What is gone at once was never seen with a deletionTimestamp; its last state goes out as it was. Kinds that leave with
   // grace are marked even for a moment.
-  const shown = isGone && resource.gracePeriodSeconds === undefined ? old : marked;
+  const shown = isGone && resource.deletion?.gracePeriodSeconds === undefined ? old : marked;
   const encode = (revision: number) => encodeObject(resource, shown, revision);
   const stored = await store.write({ key: current.key, expected: current.revision, delete: isGone, encode });
   return { object: shown, stored, isGone };

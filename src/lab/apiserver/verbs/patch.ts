@@ -9,7 +9,7 @@ import { mediaType } from '../http/negotiate.js';
 import { respondObject, respondStored } from '../http/respond.js';
 import { type WriteOptions, writeOptions } from '../options.js';
 import type { Registry } from '../registry.js';
-import { type Decoded, DecodeError, type Resource } from '../resource.js';
+import { type Decoded, DecodeError, isCustom, type Resource } from '../resource.js';
 import { badRequest, invalid, unsupportedMediaType } from '../status-error.js';
 import { type ChangePlan, changeObject } from './change.js';
 import { type Patch, readPatch } from './read-patch.js';
@@ -25,7 +25,7 @@ export const patchKinds: Record<string, 'json' | 'merge' | 'strategic' | 'apply'
 export async function patch(request: VerbRequest, context: WriteContext, registry: Registry): Promise<void> {
   const { exchange, resource } = request;
   const kind = patchKinds[mediaType(exchange.header('content-type'))];
-  if (kind === 'strategic' && resource.strategicMergePatch === false)
+  if (kind === 'strategic' && isCustom(resource))
     throw unsupportedMediaType(Object.keys(patchKinds).filter((type) => patchKinds[type] !== 'strategic'));
   if (kind === undefined) {
     throw new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});

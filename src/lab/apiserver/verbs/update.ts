@@ -12,7 +12,7 @@ export async function update(request: VerbRequest, context: WriteContext): Promi
   const { object, stored, isNew } = await changeObject(request, context, {
     options,
     produce: () => structuredClone(sent),
-    createsMissing: resource.createOnUpdate === true && info.subresource === '',
+    createsMissing: resource.strategy.allowCreateOnUpdate && info.subresource === '',
     expectedUid: sent.metadata.uid,
   });
   const code = isNew ? 201 : 200;

@@ -25,10 +25,6 @@ export class WatchClock {
     this.#clock = clock;
   }
 
-  get size(): number {
-    return this.#watches.size;
-  }
-
   add(watcher: Watcher, timeoutMs: number): void {
     const now = this.#clock.monotonic();
     const bookmarkAt = now + bookmarkEveryMs;
