@@ -2,6 +2,7 @@
 
 import { JsonSyntaxError, parseGoJson } from '../../go/json.js';
 import { goQuote } from '../../go/quote.js';
+import { isObject } from '../../json.js';
 import {
   type FieldError,
   forbiddenField,
@@ -127,7 +128,7 @@ function optionsFromBody(exchange: Exchange, body: Buffer): RawDeleteOptions {
     }
     throw error;
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     const found = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
     const why = `json: cannot unmarshal ${found} into Go value of type ${typeMetaStruct}`;
     throw plainInternal(`couldn't get version/kind; json parse error: ${why}`);

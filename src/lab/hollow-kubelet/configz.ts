@@ -1,6 +1,8 @@
 /** What /configz shows of a config: as the kubelet does, without what is nil, zero or empty, unless a pointer says it was set. */
+
 import { fieldAt } from '../../config/fields.js';
 import type { KubeletConfig } from '../../config/model.js';
+import { isObject } from '../../json.js';
 
 // Fields that Kubernetes writes even when they are zero.
 const always = new Set(['containerRuntimeEndpoint', 'logging.flushFrequency', 'logging.verbosity']);
@@ -20,10 +22,6 @@ function shown(object: KubeletConfig, parent: string): KubeletConfig {
       kept[name] = typeof value === 'bigint' ? Number(value) : value;
   }
   return kept;
-}
-
-function isObject(value: unknown): value is KubeletConfig {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isEmpty(value: unknown): boolean {

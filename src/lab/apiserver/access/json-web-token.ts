@@ -1,4 +1,5 @@
 /** Signed JSON web tokens with one elliptic key (ES256): made, and checked for who signed them. What they claim is not judged here. */
+
 import {
   createHash,
   createPrivateKey,
@@ -9,6 +10,7 @@ import {
   sign,
   verify,
 } from 'node:crypto';
+import { isObject } from '../../../json.js';
 
 export type Claims = Record<string, unknown>;
 
@@ -66,7 +68,7 @@ const encode = (value: Claims) => Buffer.from(JSON.stringify(value)).toString('b
 function decode(part: string): Claims | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Claims) : undefined;
+    return isObject(value) ? (value as Claims) : undefined;
   } catch {
     return undefined;
   }

@@ -1,15 +1,9 @@
 /** Whether an applied object fits its kind's schema, in the words of Kubernetes' structured merge. Unlike elsewhere, unknown fields are errors. */
+
 import { goPrint } from '../../../go/print.js';
 import { goSyntax } from '../../../go/syntax.js';
-import {
-  declaredField,
-  ItemError,
-  isMap,
-  itemElement,
-  itemSchema,
-  listKeys,
-  type MergeSchema,
-} from './merge-schema.js';
+import { isObject } from '../../../json.js';
+import { declaredField, ItemError, itemElement, itemSchema, listKeys, type MergeSchema } from './merge-schema.js';
 import { elementText, fieldElement } from './path-element.js';
 
 /** One message for all that is wrong; undefined where nothing is. */
@@ -38,11 +32,11 @@ function kindOf(schema: MergeSchema, value: unknown): 'map' | 'list' | 'scalar' 
   if (schema.type === 'object') return 'map';
   if (schema.type === 'array') return 'list';
   if (schema.type !== undefined) return 'scalar';
-  return isMap(value) ? 'map' : Array.isArray(value) ? 'list' : 'scalar';
+  return isObject(value) ? 'map' : Array.isArray(value) ? 'list' : 'scalar';
 }
 
 function checkMap(value: unknown, schema: MergeSchema, path: string, isFree: boolean): string[] {
-  if (!isMap(value)) return [at(path, `expected map, got &{${goPrint(value)}}`)];
+  if (!isObject(value)) return [at(path, `expected map, got &{${goPrint(value)}}`)];
   const problems: string[] = [];
   for (const key of Object.keys(value).sort()) {
     const below = path + elementText(fieldElement(key));

@@ -1,10 +1,10 @@
 /** What a write did to an object, field by field: removed, modified, added. No field is in more than one of them. */
+import { isObject } from '../../../json.js';
 import { isSameJson } from '../json-equality.js';
 import { type FieldSet, insert } from './field-set.js';
 import {
   fieldSchema,
   isGranularMap,
-  isMap,
   itemElement,
   itemSchema,
   type JsonMap,
@@ -35,7 +35,7 @@ function compareValues(before: unknown, after: unknown, schema: MergeSchema, wal
   // Most of an object is as it was: found out at once, that needs no schema.
   if (isSameJson(before, after)) return;
   const isList = Array.isArray(before) || Array.isArray(after);
-  if ((isMap(before) || isMap(after)) && isGranularMap(schema)) compareMaps(before, after, schema, walk);
+  if ((isObject(before) || isObject(after)) && isGranularMap(schema)) compareMaps(before, after, schema, walk);
   else if (isList && listKeys(schema) !== undefined) compareLists(before, after, schema, walk);
   else compareWholes(before, after, walk);
 }
@@ -50,13 +50,13 @@ function compareWholes(before: unknown, after: unknown, walk: Walk): void {
 function noteContainer(before: unknown, after: unknown, walk: Walk): void {
   if (before === undefined) insert(walk.added, walk.path);
   else if (after === undefined) insert(walk.removed, walk.path);
-  else if (before !== null && after !== null && isMap(before) !== isMap(after)) insert(walk.modified, walk.path);
+  else if (before !== null && after !== null && isObject(before) !== isObject(after)) insert(walk.modified, walk.path);
 }
 
 const emptyMap: JsonMap = Object.freeze({});
 
 function compareMaps(before: unknown, after: unknown, schema: MergeSchema, walk: Walk): void {
-  const [old, now] = [isMap(before) ? before : emptyMap, isMap(after) ? after : emptyMap];
+  const [old, now] = [isObject(before) ? before : emptyMap, isObject(after) ? after : emptyMap];
   const oldKeys = Object.keys(old);
   const nowKeys = Object.keys(now);
   // Two empty ones are compared as wholes: {} is not null.

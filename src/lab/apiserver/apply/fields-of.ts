@@ -1,9 +1,9 @@
 /** The fields that a value sets, as an applied object claims them; and the same with the named fields on the way to them. */
+import { isObject } from '../../../json.js';
 import { addElement, type FieldSet, isEmpty, leaf, sortedDeep } from './field-set.js';
 import {
   fieldSchema,
   isGranularMap,
-  isMap,
   isNamed,
   itemElement,
   itemSchema,
@@ -20,7 +20,7 @@ export function fieldsOf(object: JsonMap, schema: MergeSchema): FieldSet {
 
 /** What of a value's fields lies below it; undefined where the value is one whole. */
 function fieldsBelow(value: unknown, schema: MergeSchema): FieldSet | undefined {
-  if (isMap(value) && isGranularMap(schema)) return mapFields(value, schema);
+  if (isObject(value) && isGranularMap(schema)) return mapFields(value, schema);
   if (Array.isArray(value) && listKeys(schema) !== undefined) return listFields(value, schema);
   // A container that is null has nothing below; whoever holds it decides whether it counts.
   return undefined;
@@ -31,7 +31,7 @@ function mapFields(map: JsonMap, schema: MergeSchema): FieldSet {
   for (const [key, value] of Object.entries(map)) {
     const children = fieldsBelow(value, fieldSchema(schema, key));
     const element = fieldElement(key);
-    const isBare = isMap(value) && Object.keys(value).length === 0;
+    const isBare = isObject(value) && Object.keys(value).length === 0;
     if (children === undefined || isBare) result[element] = leaf;
     // A named field stands for what is in it; a key of a map is owned itself too.
     else if (!isNamed(schema, key)) Object.assign(result, addElement({}, element, children));

@@ -1,10 +1,12 @@
 /** The annotation in which client-side kubectl apply keeps what it applied: kubectl may take those fields over, and it is kept up to date. */
+
 import type { KubeObject } from '../../../api/object.js';
+import { isObject } from '../../../json.js';
 import { checkApplied } from './check-applied.js';
 import { compare } from './compare.js';
 import { difference, type FieldSet, has, union } from './field-set.js';
 import { fieldsOf } from './fields-of.js';
-import { ItemError, isMap, type JsonMap } from './merge-schema.js';
+import { ItemError, type JsonMap } from './merge-schema.js';
 import type { Write } from './ownership.js';
 
 /** All annotations together; Kubernetes' limit. */
@@ -17,7 +19,7 @@ export function allowedByLastApplied({ live, schema, by }: Write): ((path: strin
   if (typeof text !== 'string' || text === '') return undefined;
   try {
     const applied = JSON.parse(text) as unknown;
-    if (!isMap(applied) || applied.apiVersion !== by.apiVersion) return undefined;
+    if (!isObject(applied) || applied.apiVersion !== by.apiVersion) return undefined;
     if (checkApplied(applied, schema) !== undefined) return undefined;
     const { removed, modified, added } = compare(applied, live, schema);
     const same = difference(fieldsOf(applied, schema), union(union(modified, added), removed));
@@ -49,17 +51,17 @@ export function setLastApplied(object: KubeObject, applied: JsonMap): void {
 
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
-  if (!isMap(value)) return value;
+  if (!isObject(value)) return value;
   const keys = Object.keys(value).sort();
   return Object.fromEntries(keys.map((key) => [key, sortKeys(value[key])]));
 }
 
 function withoutAnnotation(applied: JsonMap): JsonMap {
   const { [annotation]: _, ...annotations } = annotationsOf(applied);
-  if (!isMap(applied.metadata) || applied.metadata.annotations === undefined) return applied;
+  if (!isObject(applied.metadata) || applied.metadata.annotations === undefined) return applied;
   return { ...applied, metadata: { ...applied.metadata, annotations } };
 }
 
 function annotationsOf({ metadata }: JsonMap): JsonMap {
-  return isMap(metadata) && isMap(metadata.annotations) ? metadata.annotations : {};
+  return isObject(metadata) && isObject(metadata.annotations) ? metadata.annotations : {};
 }

@@ -2,6 +2,7 @@
  * Who owns which fields of an object: metadata.managedFields, read and written. A manager is told from others by its name, operation,
  * subresource and, unless it applies, the API version it writes in.
  */
+import { isObject } from '../../../json.js';
 import { type FieldSet, nothing, sortedDeep } from './field-set.js';
 import { readElement } from './path-element.js';
 
@@ -58,7 +59,7 @@ function readManager(entry: unknown): Manager {
 }
 
 function readFields(value: unknown, depth: number): FieldSet {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('not a set of fields');
+  if (!isObject(value)) throw new Error('not a set of fields');
   if (depth > maxDepth) throw new Error('too deep');
   const result: Record<string, FieldSet> = {};
   for (const [element, below] of Object.entries(value)) {

@@ -2,6 +2,7 @@
  * What the schema of a kind says about merging: which values are one whole, which maps are owned field by field, and which lists item by
  * item. Works on the linked schemas of built-in kinds and on those of CRDs; an empty schema means "whatever it is".
  */
+import { isObject } from '../../../json.js';
 import { keyElement, valueElement } from './path-element.js';
 
 export interface MergeSchema {
@@ -22,10 +23,6 @@ export interface MergeSchema {
 export type JsonMap = Record<string, unknown>;
 
 const anything: MergeSchema = Object.freeze({});
-
-export function isMap(value: unknown): value is JsonMap {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 export function isNamed({ properties }: MergeSchema, key: string): boolean {
   return properties !== undefined && Object.hasOwn(properties, key);
@@ -76,7 +73,7 @@ export class ItemError extends Error {}
 export function itemElement(item: unknown, keys: string[], schema: MergeSchema): string {
   if (keys.length === 0) return setElement(item);
   if (item === null) throw new ItemError('associative list with keys may not have a null element');
-  if (!isMap(item)) throw new ItemError('associative list with keys may not have non-map elements');
+  if (!isObject(item)) throw new ItemError('associative list with keys may not have non-map elements');
   const pairs = keys.map((key): [string, unknown] => {
     const value = Object.hasOwn(item, key) ? item[key] : fieldSchema(itemSchema(schema), key).default;
     if (value !== undefined) return [key, value];
@@ -89,7 +86,7 @@ export function itemElement(item: unknown, keys: string[], schema: MergeSchema):
 }
 
 function setElement(item: unknown): string {
-  if (isMap(item)) throw new ItemError("associative list without keys has an element that's a map type");
+  if (isObject(item)) throw new ItemError("associative list without keys has an element that's a map type");
   if (Array.isArray(item)) throw new ItemError('not supported: associative list with lists as elements');
   if (item === null) throw new ItemError("associative list without keys has an element that's an explicit null");
   return valueElement(item);

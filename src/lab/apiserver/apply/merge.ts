@@ -1,8 +1,8 @@
 /** Lays an applied object over the live one. Nothing goes away; where both say something, the applied one wins. */
+import { isObject } from '../../../json.js';
 import {
   fieldSchema,
   isGranularMap,
-  isMap,
   itemElement,
   itemSchema,
   type JsonMap,
@@ -13,7 +13,7 @@ import {
 /** Undefined means absent. Throws ItemError. */
 export function merge(live: unknown, applied: unknown, schema: MergeSchema): unknown {
   if (applied === undefined || (applied === null && isFilled(live, schema))) return live;
-  if (isMap(live) && isMap(applied) && isGranularMap(schema)) return mergeMaps(live, applied, schema);
+  if (isObject(live) && isObject(applied) && isGranularMap(schema)) return mergeMaps(live, applied, schema);
   if (Array.isArray(live) && Array.isArray(applied) && listKeys(schema) !== undefined) {
     return live.length === 0 ? applied : mergeLists(live, applied, schema);
   }
@@ -22,7 +22,7 @@ export function merge(live: unknown, applied: unknown, schema: MergeSchema): unk
 
 /** Null takes a value away, but not what is in a container that others own parts of. */
 function isFilled(value: unknown, schema: MergeSchema): boolean {
-  if (isMap(value)) return isGranularMap(schema) && Object.keys(value).length > 0;
+  if (isObject(value)) return isGranularMap(schema) && Object.keys(value).length > 0;
   return Array.isArray(value) && value.length > 0 && listKeys(schema) !== undefined;
 }
 

@@ -1,5 +1,7 @@
 /** One step of a field's path as text: `f:name`, `k:{"name":"a"}`, `v:"a"`, `i:0`. How it is made, read, ordered and shown to people. */
+
 import { goQuote } from '../../../go/quote.js';
+import { isObject } from '../../../json.js';
 
 /** Go escapes these in JSON, and the text is what counts. */
 const escaped = /[<>&\u2028\u2029]/g;
@@ -37,7 +39,7 @@ export function readElement(text: string): string | undefined {
       return valueElement(JSON.parse(content));
     case 'k': {
       const keys = JSON.parse(content) as unknown;
-      if (typeof keys !== 'object' || keys === null || Array.isArray(keys)) throw new Error(`not an object: ${text}`);
+      if (!isObject(keys)) throw new Error(`not an object: ${text}`);
       return keyElement(Object.entries(keys).sort(([a], [b]) => compareText(a, b)));
     }
     case 'i':

@@ -1,9 +1,9 @@
 /** Takes a set of fields out of a value. */
+import { isObject } from '../../../json.js';
 import { below, type FieldSet, has, isEmpty } from './field-set.js';
 import {
   fieldSchema,
   isGranularMap,
-  isMap,
   itemElement,
   itemSchema,
   type JsonMap,
@@ -18,7 +18,7 @@ export function removeFields(object: JsonMap, fields: FieldSet, schema: MergeSch
 
 /** Null where nothing is left of a container. */
 function removeFrom(value: unknown, fields: FieldSet, schema: MergeSchema): unknown {
-  if (isMap(value) && isGranularMap(schema)) return removeFromMap(value, fields, schema);
+  if (isObject(value) && isGranularMap(schema)) return removeFromMap(value, fields, schema);
   if (Array.isArray(value) && listKeys(schema) !== undefined) return removeFromList(value, fields, schema);
   return value;
 }

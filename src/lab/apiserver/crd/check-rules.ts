@@ -3,11 +3,12 @@
 import { Optional } from '@marcbachmann/cel-js';
 import type { Clock } from '../../../clock.js';
 import { goQuote } from '../../../go/quote.js';
+import { isObject } from '../../../json.js';
 import { Meter } from '../cel/meter.js';
 import { RunError } from '../cel/program.js';
 import { type FieldError, forbiddenField, requiredField } from '../field-error.js';
 import { identityOf, isSameJson } from '../json-equality.js';
-import { isMap, type JsonMap, type ValidationRule } from './json-schema.js';
+import type { JsonMap, ValidationRule } from './json-schema.js';
 import type { Rule, RuleNode } from './rules.js';
 
 /** What a messageExpression may come to. */
@@ -68,11 +69,11 @@ function checkNode(pass: Pass, node: RuleNode, place: Place): void {
   checkRules(pass, node, place);
   for (const part of node.allOf) checkNode(pass, part, place);
   if (Array.isArray(value)) checkItems(pass, node, place, value);
-  else if (isMap(value)) checkEntries(pass, node, place, value);
+  else if (isObject(value)) checkEntries(pass, node, place, value);
 }
 
 function checkEntries(pass: Pass, node: RuleNode, place: Place, value: Record<string, unknown>): void {
-  const old = isMap(place.old) ? place.old : {};
+  const old = isObject(place.old) ? place.old : {};
   for (const [key, item] of Object.entries(value)) {
     const named = node.properties.get(key);
     const before = Object.hasOwn(old, key) ? old[key] : undefined;
@@ -91,9 +92,9 @@ function checkItems(pass: Pass, node: RuleNode, place: Place, value: unknown[]):
   const before = new Map<string, unknown>();
   // The first of several with the same keys counts.
   if (isMapList && Array.isArray(place.old))
-    for (const item of [...place.old].reverse()) if (isMap(item)) before.set(keyText(item), item);
+    for (const item of [...place.old].reverse()) if (isObject(item)) before.set(keyText(item), item);
   for (const [index, item] of value.entries()) {
-    const old = isMap(item) ? before.get(keyText(item)) : undefined;
+    const old = isObject(item) ? before.get(keyText(item)) : undefined;
     const isUnchanged = isMapList ? () => old !== undefined && isSameJson(item, old) : place.isUnchanged;
     checkNode(pass, items, { path: `${place.path}[${index}]`, value: item, old, isUnchanged });
   }

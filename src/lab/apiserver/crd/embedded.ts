@@ -1,13 +1,14 @@
 /** Objects inside objects (x-kubernetes-embedded-resource) say what they are, as every object does. */
+import { isObject } from '../../../json.js';
 import { type FieldError, requiredField } from '../field-error.js';
-import { additionalOf, isMap, type JsonSchema, propertyOf } from './json-schema.js';
+import { additionalOf, type JsonSchema, propertyOf } from './json-schema.js';
 
 export function embeddedErrors(value: unknown, schema: JsonSchema, path = ''): FieldError[] {
   if (Array.isArray(value)) {
     const { items } = schema;
     return items === undefined ? [] : value.flatMap((item, index) => embeddedErrors(item, items, `${path}[${index}]`));
   }
-  if (!isMap(value)) return [];
+  if (!isObject(value)) return [];
   const own = schema['x-kubernetes-embedded-resource'] === true ? missingTypes(value, path) : [];
   const inside = Object.entries(value).flatMap(([key, item]) => {
     const inner = propertyOf(schema, key) ?? additionalOf(schema);

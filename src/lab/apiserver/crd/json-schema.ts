@@ -49,10 +49,6 @@ export interface ValidationRule {
 
 export type JsonMap = Record<string, unknown>;
 
-export function isMap(value: unknown): value is JsonMap {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** A property that the schema itself declares: keys such as `constructor` are data, never found on a prototype. */
 export function propertyOf(schema: JsonSchema, key: string): JsonSchema | undefined {
   const { properties } = schema;

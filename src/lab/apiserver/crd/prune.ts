@@ -1,5 +1,6 @@
 /** Takes out of a custom resource what its schema does not know, and fills in the schema's defaults. All in place. */
-import { additionalOf, isMap, type JsonMap, type JsonSchema, propertyOf } from './json-schema.js';
+import { isObject } from '../../../json.js';
+import { additionalOf, type JsonMap, type JsonSchema, propertyOf } from './json-schema.js';
 
 /** What every object has; a schema need not mention it. */
 const objectFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
@@ -11,7 +12,7 @@ export function prune(value: unknown, schema: JsonSchema): string[] {
   return removed.sort();
 }
 
-function pruneAt(value: unknown, schema: JsonSchema, path: string, isObject: boolean, removed: string[]): void {
+function pruneAt(value: unknown, schema: JsonSchema, path: string, isWholeObject: boolean, removed: string[]): void {
   if (Array.isArray(value)) {
     if (schema.items !== undefined)
       for (const [index, item] of value.entries())
@@ -24,12 +25,12 @@ function pruneAt(value: unknown, schema: JsonSchema, path: string, isObject: boo
         );
     return;
   }
-  if (!isMap(value)) return;
+  if (!isObject(value)) return;
   const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
   for (const key of Object.keys(value)) {
     const at = path === '' ? key : `${path}.${key}`;
     // metadata has a shape of its own, whatever the schema says.
-    if (isObject && objectFields.has(key)) continue;
+    if (isWholeObject && objectFields.has(key)) continue;
     const inner = propertyOf(schema, key) ?? additionalOf(schema);
     if (inner !== undefined) pruneAt(value[key], inner, at, inner['x-kubernetes-embedded-resource'] === true, removed);
     else if (!isOpen && schema.additionalProperties !== true) {
@@ -45,7 +46,7 @@ export function dropNulls(value: unknown, schema: JsonSchema): void {
     for (const item of value) if (schema.items !== undefined) dropNulls(item, schema.items);
     return;
   }
-  if (!isMap(value)) return;
+  if (!isObject(value)) return;
   for (const [key, item] of Object.entries(value)) {
     const inner = propertyOf(schema, key) ?? additionalOf(schema);
     if (inner === undefined) continue;
@@ -60,7 +61,7 @@ export function setDefaults(value: unknown, schema: JsonSchema): void {
     for (const item of value) if (schema.items !== undefined) setDefaults(item, schema.items);
     return;
   }
-  if (!isMap(value)) return;
+  if (!isObject(value)) return;
   for (const [key, inner] of Object.entries(schema.properties ?? {}))
     if (isMissing(value, key, inner)) define(value, key, inner.default);
   for (const [key, item] of Object.entries(value)) {

@@ -1,8 +1,9 @@
 /** Lists that are sets hold every value once, lists that are maps every key: finds what is there again, wherever it stands. */
 
+import { isObject } from '../../../json.js';
 import { duplicateField, type FieldError } from '../field-error.js';
 import { identityOf } from '../json-equality.js';
-import { additionalOf, isMap, type JsonSchema, propertyOf } from './json-schema.js';
+import { additionalOf, type JsonSchema, propertyOf } from './json-schema.js';
 
 export function repetitions(value: unknown, schema: JsonSchema, path: string): FieldError[] {
   if (Array.isArray(value)) {
@@ -11,7 +12,7 @@ export function repetitions(value: unknown, schema: JsonSchema, path: string): F
       items === undefined ? [] : repetitions(item, items, `${path}[${index}]`);
     return [...repeatedItems(value, schema, path), ...value.flatMap(inside)];
   }
-  if (!isMap(value)) return [];
+  if (!isObject(value)) return [];
   return Object.keys(value)
     .sort()
     .flatMap((key) => {
@@ -38,6 +39,6 @@ function repeatedItems(list: unknown[], schema: JsonSchema, path: string): Field
 }
 
 function keysOf(item: unknown, keys: string[]): Record<string, unknown> {
-  const present = isMap(item) ? keys.filter((key) => Object.hasOwn(item, key)) : [];
+  const present = isObject(item) ? keys.filter((key) => Object.hasOwn(item, key)) : [];
   return Object.fromEntries(present.map((key) => [key, (item as Record<string, unknown>)[key]]));
 }

@@ -2,6 +2,7 @@
 
 import { goQuote } from '../../../go/quote.js';
 import { compilePattern } from '../../../go/regex.js';
+import { isObject } from '../../../json.js';
 import {
   type FieldError,
   invalidField,
@@ -12,7 +13,7 @@ import {
 } from '../field-error.js';
 import { identityOf, isEquivalent } from '../json-equality.js';
 import { isOfFormat } from './formats.js';
-import { additionalOf, isMap, type JsonMap, type JsonSchema, propertyOf } from './json-schema.js';
+import { additionalOf, type JsonMap, type JsonSchema, propertyOf } from './json-schema.js';
 import { repetitions } from './repetitions.js';
 
 /** Where a value stands: `base` is put before paths, `name` also stands in the text of messages. */
@@ -43,7 +44,7 @@ function check(value: unknown, schema: JsonSchema, place: Place): FieldError[] {
             schema.enum.map((entry) => (typeof entry === 'string' ? entry : JSON.stringify(entry))),
           ),
         ]),
-    ...(isMap(value) ? mapErrors(value, schema, place) : []),
+    ...(isObject(value) ? mapErrors(value, schema, place) : []),
   ];
 }
 

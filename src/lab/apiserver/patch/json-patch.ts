@@ -3,6 +3,7 @@
  * on nothing, an object's field that is not there may be replaced, copying it copies null, a missing value is null, and what stands
  * before the first slash of a path is not looked at.
  */
+import { isObject } from '../../../json.js';
 import { isSameJson } from '../json-equality.js';
 
 export interface JsonPatchOperation {
@@ -160,8 +161,4 @@ function define(object: Record<string, unknown>, key: string, value: unknown): v
 
 function missing(path: string[]): JsonPatchError {
   return new JsonPatchError(`there is nothing at /${path.join('/')}`);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 /** The directives of a strategic merge patch, and what is left of a value without them. */
+import { isObject } from '../../../json.js';
 
 /** The patch contradicts itself or the schema; the message is Kubernetes'. */
 export class StrategicMergeError extends Error {}
@@ -24,8 +25,4 @@ export function withoutDirectives(value: unknown): unknown {
       .map(([key, item]) => [key, withoutDirectives(item)])
       .filter(([, item]) => item !== undefined),
   );
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

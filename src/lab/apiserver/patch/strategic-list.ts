@@ -1,6 +1,8 @@
 /** Merging lists in a strategic merge patch, and the order of what comes out. */
+
 import { goPrint } from '../../../go/print.js';
-import { isObject, type JsonObject, StrategicMergeError, withoutDirectives } from './strategic-directives.js';
+import { isObject } from '../../../json.js';
+import { type JsonObject, StrategicMergeError, withoutDirectives } from './strategic-directives.js';
 
 type MergeElement = (original: JsonObject, patch: JsonObject) => JsonObject;
 

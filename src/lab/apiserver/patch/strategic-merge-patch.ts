@@ -9,11 +9,12 @@
  *
  * How a list merges stands in the schema: x-kubernetes-patch-strategy and x-kubernetes-patch-merge-key.
  */
+
 import { goPrint } from '../../../go/print.js';
+import { isObject } from '../../../json.js';
 import {
   deletePrefix,
   directive,
-  isObject,
   type JsonObject,
   orderPrefix,
   retainKeys,

@@ -2,7 +2,9 @@
  * Reads untyped JSON as one of the built-in kinds, as Go's decoder does when it fills a struct and writes it out again: unknown
  * fields are left out and named, empty optional fields vanish, others get their zero value, quantities and times get one form.
  */
+
 import { formatQuantity, parseQuantity, quantityRule } from '../../../go/quantity.js';
+import { isObject } from '../../../json.js';
 import { DecodeError, type DecodeStyle } from '../resource.js';
 import { formatTime, parseTime } from './time.js';
 import { type Field, plainText, type Scalar, shortName, structOf, type Type } from './types.js';
@@ -213,8 +215,4 @@ function goType(type: Type): string {
 
 function join(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@
  * A patched object as Kubernetes shows it in a complaint: what the patch did not touch stands in the order of Go's structs,
  * what it touched in the order of the alphabet.
  */
+import { isObject } from '../../../json.js';
 import { isSameJson } from '../json-equality.js';
 import { structOf, type Type } from '../schema/types.js';
 
@@ -12,7 +13,7 @@ export function patchedText(patched: unknown, current: unknown, shape: string | 
 
 function ordered(patched: unknown, current: unknown, type: Type | undefined): unknown {
   if (isSameJson(patched, current)) return inGoOrder(patched, type);
-  if (!isMap(patched) || !isMap(current)) return inGoOrder(patched, undefined);
+  if (!isObject(patched) || !isObject(current)) return inGoOrder(patched, undefined);
   return sorted(patched, (key, value) =>
     ordered(value, Object.hasOwn(current, key) ? current[key] : undefined, inside(type, key)),
   );
@@ -21,7 +22,7 @@ function ordered(patched: unknown, current: unknown, type: Type | undefined): un
 function inGoOrder(value: unknown, type: Type | undefined): unknown {
   if (type?.kind === 'pointer') return inGoOrder(value, type.of);
   if (Array.isArray(value)) return value.map((item) => inGoOrder(item, type?.kind === 'list' ? type.of : undefined));
-  if (!isMap(value)) return value;
+  if (!isObject(value)) return value;
   if (type?.kind !== 'struct') return sorted(value, (key, entry) => inGoOrder(entry, inside(type, key)));
   const fields = structOf(type.name).fields.filter(({ name }) => Object.hasOwn(value, name));
   return Object.fromEntries(fields.map((field) => [field.name, inGoOrder(value[field.name], field.type)]));
@@ -36,8 +37,4 @@ function inside(type: Type | undefined, key: string): Type | undefined {
 function sorted(map: Record<string, unknown>, each: (key: string, value: unknown) => unknown): unknown {
   const keys = Object.keys(map).sort();
   return Object.fromEntries(keys.map((key) => [key, each(key, map[key])]));
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

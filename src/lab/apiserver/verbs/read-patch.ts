@@ -5,6 +5,7 @@ import type { KubeObject } from '../../../api/object.js';
 import { ApiError } from '../../../api/status.js';
 import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../../../go/json.js';
 import { goPrint } from '../../../go/print.js';
+import { isObject } from '../../../json.js';
 import type { FieldValidation } from '../http/body.js';
 import { applyJsonPatch, JsonPatchCopyError, JsonPatchError, type JsonPatchOperation } from '../patch/json-patch.js';
 import { type JsonObject, StrategicMergeError } from '../patch/strategic-directives.js';
@@ -140,10 +141,6 @@ function parse(body: Buffer, prefix: string): ParsedJson {
     if (error instanceof JsonSyntaxError) throw badRequest(`${prefix}${error.message}`);
     throw error;
   }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function goKind(value: unknown): string {
