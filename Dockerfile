@@ -17,7 +17,7 @@ WORKDIR /relet
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm run build && rm -r dist/*.map dist/types dist/apiserver*.cjs
+RUN npm run build && rm -r dist/*.map dist/types dist/apiserver*.cjs dist/lab.js
 
 FROM ${BASE}
 COPY --from=build /relet/bin /opt/relet/bin

@@ -1,4 +1,4 @@
-/** Bundles each executable into one file under dist/, and emits the types of the published `relet/config`. */
+/** Bundles each executable into one file under dist/, and the published `relet/config` and `relet/lab` with their types. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -83,8 +83,24 @@ const bundled = await build({
 writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices(Object.keys(bundled.metafile.inputs)));
 if (existsSync('src/config/index.ts')) {
   await build({ ...shared, entryPoints: { config: 'src/config/index.ts' }, outdir: 'dist', format: 'esm' });
+  // Packages in CommonJS that it contains load modules of Node with require().
+  const banner = { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" };
+  await build({ ...shared, entryPoints: { lab: 'src/lab/index.ts' }, outdir: 'dist', format: 'esm', banner });
   const types = spawnSync('npx', ['--no-install', 'tsc', '-p', 'tsconfig.types.json'], { stdio: 'inherit' });
   if (types.status !== 0) process.exit(types.status ?? 1);
+  removeUnusedTypes(['config', 'lab'].map((name) => join(root, 'dist/types', name, 'index.d.ts')));
+}
+
+/** tsc emits types of every module that is imported; only those that the published types refer to are needed. */
+function removeUnusedTypes(published) {
+  const used = new Set(published);
+  for (const file of used)
+    for (const [, path] of readFileSync(file, 'utf8').matchAll(/['"](\.[^'"]+)\.js['"]/g))
+      used.add(join(file, '..', `${path}.d.ts`));
+  for (const entry of readdirSync('dist/types', { recursive: true, withFileTypes: true })) {
+    const file = join(root, entry.parentPath, entry.name);
+    if (entry.isFile() && !used.has(file)) rmSync(file);
+  }
 }
 
 /** Whose code went into the bundles, each with its licence, as those licences ask. */

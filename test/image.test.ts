@@ -33,7 +33,7 @@ test('what goes into the image is enough to run the controller', () => {
   }
   // Taken away by the build; the image has no store of native code either.
   const dist = join(root, 'opt/relet/dist');
-  for (const name of readdirSync(dist).filter((name) => /\.map$|^types$|^apiserver.*\.cjs$/.test(name)))
+  for (const name of readdirSync(dist).filter((name) => /\.map$|^types$|^apiserver.*\.cjs$|^lab\.js$/.test(name)))
     rmSync(join(dist, name), { recursive: true });
   const [program, ...args] = JSON.parse(instructions('ENTRYPOINT')[0]!) as string[];
   const inImage = args.map((arg) => (arg.startsWith('/') ? join(root, arg) : arg));

@@ -9,11 +9,13 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
+import { readBlocks } from './page-blocks.js';
 
 const root = join(import.meta.dirname, '..');
 const dir = mkdtempSync(join(tmpdir(), 'relet-package-'));
@@ -50,12 +52,51 @@ function relet(...args: string[]) {
 test('it has the program, what a cluster and a host get, and whose code is in it; no sources, tests or maps', () => {
   for (const path of [...Object.values(manifest.bin), 'deploy/kustomization.yaml', 'deploy/systemd/20-relet.conf'])
     expect(existsSync(join(unpacked, path)), path).toBe(true);
-  expect(existsSync(join(unpacked, manifest.exports['./config'].types))).toBe(true);
+  for (const { types, default: code } of Object.values(manifest.exports))
+    for (const path of [types, code]) expect(existsSync(join(unpacked, path)), path).toBe(true);
   expect(readFileSync(join(unpacked, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8')).toMatch(/^commander .*\(MIT\)$/m);
   const files = readdirSync(unpacked, { recursive: true }).map(String);
   expect(files.filter((name) => !name.startsWith('node_modules') && /^(src|test|bench)\/|\.map$/.test(name))).toEqual(
     [],
   );
+});
+
+test('an empty project starts a lab with relet/lab, sees a node change its config, and has its types', () => {
+  const project = join(dir, 'project');
+  mkdirSync(join(project, 'node_modules', '@types'), { recursive: true });
+  symlinkSync(unpacked, join(project, 'node_modules', 'relet'));
+  const page = readBlocks(readFileSync(join(root, 'docs/lab.md'), 'utf8'));
+  const example = page.find((block) => block.kind === 'file' && block.name === 'lab.mjs');
+  writeFileSync(join(project, 'lab.mjs'), example?.kind === 'file' ? example.text : '');
+  const env = { PATH: process.env.PATH, TMPDIR: project };
+  const run = spawnSync(process.execPath, ['lab.mjs'], { cwd: project, encoding: 'utf8', env });
+  expect(run).toMatchObject({
+    status: 0,
+    stdout: "[ 'node-1', 'node-2' ]\nnode-1 runs kubelet-config-1\n",
+    stderr: '',
+  });
+  expect(readdirSync(project).filter((name) => name.startsWith('relet-lab-'))).toEqual([]);
+
+  for (const name of ['@types/node', 'undici-types'])
+    symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
+  writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
+  const compilerOptions = { module: 'nodenext', target: 'es2022', strict: true, noEmit: true, types: ['node'] };
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  writeFileSync(
+    join(project, 'typed.ts'),
+    `import { type Lab, type LabOptions, startLab } from 'relet/lab';
+const options: LabOptions = { nodes: 2, signal: AbortSignal.timeout(60_000) };
+const lab: Lab = await startLab(options);
+const path: string = lab.kubeconfig;
+// @ts-expect-error: not a number
+const url: number = lab.url;
+await lab.stopNode(lab.nodes[0] ?? path);
+await lab.stop();
+console.log(url);
+`,
+  );
+  const tsc = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', project], { encoding: 'utf8' });
+  expect(tsc).toMatchObject({ status: 0, stdout: '' });
 });
 
 test('npm warns of no install script: each one that the lockfile has is covered by allowScripts, and no other', () => {

@@ -68,7 +68,7 @@ export async function runOnFreePort<T>(question: NetworkQuestion, run: (network:
   try {
     return await run(network);
   } catch (error) {
-    const isAsked = question.askedPort !== undefined || question.remembered !== undefined;
+    const isAsked = (question.askedPort ?? 0) !== 0 || question.remembered !== undefined;
     if (isAsked || !(error instanceof ApiPortTaken)) throw error;
     return run({ ...network, apiPort: await anyFreePort() });
   }

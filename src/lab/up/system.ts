@@ -42,6 +42,16 @@ export interface SystemOptions {
   /** Ends the system. */
   signal: AbortSignal;
   listener: SystemListener;
+  /** Called once, before the first node is started. */
+  onNodes?(nodes: NodeControl): void;
+}
+
+/** Stops and starts single nodes of a running system. */
+export interface NodeControl {
+  /** Resolves when its processes have ended. */
+  stop(name: string): Promise<void>;
+  /** Resolves when the node is Ready. */
+  start(name: string): Promise<void>;
 }
 
 export interface SystemListener {
@@ -84,6 +94,7 @@ export async function runSystem(options: SystemOptions): Promise<void> {
     await applyDeploy(client, options.deployDir, nodeConfig ? 'base' : 'namespace');
     await forgetSurplusNodes(client, plans);
     keepTaints(client, clock, ended);
+    options.onNodes?.(nodeControl(options, client, plans, kept, ended));
     const readiness = followReadiness(client, { since, nodeConfig, signal: ended });
     // The controller finds the guards whole, and need not do with less for a moment; the nodes start meanwhile.
     const guarded = nodeConfig ? applyDeploy(client, options.deployDir, 'guards') : Promise.resolve();
@@ -99,6 +110,31 @@ export async function runSystem(options: SystemOptions): Promise<void> {
     await Promise.all([...kept, controller].map((one) => one.stop()));
     await server.stop();
   }
+}
+
+function nodeControl(
+  options: SystemOptions,
+  client: KubeClient,
+  plans: NodePlan[],
+  kept: KeptProcess[],
+  ended: AbortSignal,
+): NodeControl {
+  const indexOf = (name: string) => plans.findIndex((plan) => plan.name === name);
+  return {
+    stop: async (name) => kept[indexOf(name)]?.stop(),
+    async start(name) {
+      const index = indexOf(name);
+      await kept[index]?.stop();
+      const over = new AbortController();
+      const { nodeConfig } = options.system.settings;
+      const signal = AbortSignal.any([ended, over.signal]);
+      const readiness = followReadiness(client, { since: clock.now(), nodeConfig, signal });
+      kept[index] = new KeptProcess(nodeProcess(options, plans[index]!));
+      kept[index].start();
+      await Promise.race([readiness.ready(name), aborted(ended)]);
+      over.abort();
+    },
+  };
 }
 
 async function prepare({ directory, system }: SystemOptions, url: string): Promise<NodePlan[]> {
