@@ -10,7 +10,7 @@ export interface LabelRequirement {
   values: string[];
 }
 
-/** The text is no selector; the message is what Kubernetes answers. */
+/** The text is not a selector; the message is what Kubernetes answers. */
 export class SelectorError extends Error {}
 
 export function parseLabelSelector(text: string): LabelRequirement[] {

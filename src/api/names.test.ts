@@ -44,7 +44,7 @@ describe('names', () => {
     expect(rule(value)).toEqual([message]);
   });
 
-  test('a label key with two slashes is told the whole form', () => {
+  test('a label key with two slashes is answered with the whole form', () => {
     expect(checkQualifiedName('a/b/c')[0]).toMatch(
       /^a qualified name .* with an optional DNS subdomain prefix and '\/'/,
     );

@@ -1,7 +1,7 @@
 /**
  * The alpha's payload (`kubeletconfig/v1alpha1`, Kubernetes 1.8 and 1.9) rewritten as v1beta1: fields that were renamed, maps that
  * were still written as flag text in 1.8, and a warning for each field that v1beta1 does not have. What the document leaves
- * out gets v1beta1's defaults: the alpha's would open anonymous access.
+ * out gets v1beta1's defaults: those of v1alpha1 would open anonymous access.
  */
 
 import type { Entry, Value } from '../go/yaml/value.js';
@@ -18,7 +18,7 @@ const renamed: Record<string, string> = {
   remoteImageEndpoint: 'imageServiceEndpoint',
 };
 
-/** Alpha fields that are no config any more, and the flag that took over, while there was one. */
+/** Alpha fields that v1beta1 does not have, and the flag that replaced each, while there was one. */
 const dropped: Record<string, string> = {
   allowPrivileged: 'allow-privileged',
   cAdvisorPort: 'cadvisor-port',
@@ -58,7 +58,7 @@ const later: Record<string, string> = {
   volumePluginDir: 'volume-plugin-dir',
 };
 
-/** Maps that 1.8 wrote as text, and what stands between key and value there. */
+/** Maps that 1.8 wrote as text, and the separator between key and value there. */
 const mapTexts: Record<string, string> = {
   evictionHard: '<',
   evictionSoft: '<',

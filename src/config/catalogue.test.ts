@@ -30,12 +30,12 @@ describe('catalogue', () => {
     ['reservedMemory[1].limits[memory]', 'reservedMemory[].limits'],
     ['registerWithTaints[3].key', 'registerWithTaints[].key'],
     ['logging.options.json.splitStream', 'logging.options.json.splitStream'],
-  ])('a change at %s is judged as %s', (path, field) => {
+  ])('a change at %s is view as %s', (path, field) => {
     expect(impactOf(path, 32)?.why).toBe(entryOf(field)?.why);
     expect(entryOf(field)).toBeDefined();
   });
 
-  test('a path that is no field has no impact', () => {
+  test('a path that is not a field has no impact', () => {
     expect(impactOf('maxPod', 32)).toBeUndefined();
     expect(impactOf('constructor', 32)).toBeUndefined();
     expect(impactOf('', 32)).toBeUndefined();

@@ -1,5 +1,5 @@
 /**
- * What changing each field on a live node needs, and why. Kept apart from the rest of the room: only people read it, so
+ * What changing each field on a live node needs, and why. Separate from the rest of the module: only people read it, so
  * only the command line carries it. Versions, defaults and flags of a field are in fields.ts.
  */
 import { apiTraffic } from './catalogue/api-traffic.js';

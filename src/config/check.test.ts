@@ -1,4 +1,4 @@
-/** The whole judgement: order of the steps, messages by version, places of findings. */
+/** The whole check: order of the steps, messages by version, places of findings. */
 import { describe, expect, test } from 'vitest';
 import { check } from './check.js';
 
@@ -43,7 +43,7 @@ describe('check', () => {
     ]);
   });
 
-  test('unknown fields do not change the verdict, strict or lenient', () => {
+  test('unknown fields do not change the result, strict or lenient', () => {
     const text = `${header}bogus: 1\n`;
     expect(check(text, { minor: 32 })).toMatchObject({ verdict: 'accepted', findings: [{ severity: 'error' }] });
     expect(check(text, { minor: 32, lenient: true })).toMatchObject({
@@ -67,7 +67,7 @@ describe('check', () => {
     });
   });
 
-  test('versions beyond the tables are judged by the nearest', () => {
+  test('versions beyond the tables are view by the nearest', () => {
     expect(check(header, { minor: 99 }).effective).toEqual(check(header, { minor: 36 }).effective);
     expect(check(header, { minor: 1 }).effective).toEqual(check(header, { minor: 11 }).effective);
   });

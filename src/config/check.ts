@@ -1,5 +1,5 @@
 /**
- * The whole judgement of one document, in the kubelet's order:
+ * The whole check of one document, in the kubelet's order:
  *
  *   flags ─► their gates ─► decode ─► defaults ─► flags over it ─► validate ─► (accepted) ─► forecast
  *
@@ -37,14 +37,14 @@ export interface CheckOptions {
 }
 
 export interface CheckResult {
-  /** The kubelet's own verdict. What stops it in flags, TLS set-up or by a panic counts as validate-error. */
+  /** The kubelet's own answer. What stops it in flags, TLS set-up or by a panic counts as validate-error. */
   verdict: 'accepted' | 'decode-error' | 'validate-error';
   /** The kubelet's error as it prints it; '' when accepted. */
   message: string;
   /** relet's forecast for an accepted document; `fails` for any other. */
   startup: 'ok' | 'fails';
   findings: Finding[];
-  /** Decoded, defaulted, flags laid over, as on /configz; absent when it could not be decoded. */
+  /** Decoded, defaulted, overridden by flags, as on /configz; absent when it could not be decoded. */
   effective?: KubeletConfig;
 }
 
@@ -59,27 +59,33 @@ export function check(text: string, options: CheckOptions): CheckResult {
     throw error;
   }
   const commandLine = validateCommandLine(flags, { minor });
-  if (commandLine.stage !== 'accepted') return refused('validate-error', commandLine.message, commandLine.findings);
+  if (commandLine.stage !== 'accepted') return rejected('validate-error', commandLine.message, commandLine.findings);
   try {
     const decoded = decode(text, { minor, file, strict: options.lenient !== true });
-    return judge(decoded, flags, minor, file, options.host);
+    return checkDecoded(decoded, flags, minor, file, options.host);
   } catch (error) {
     if (error instanceof DecodeError)
-      return refused('decode-error', loadMessage(error.message, file, minor), error.findings);
+      return rejected('decode-error', loadMessage(error.message, file, minor), error.findings);
     throw error;
   }
 }
 
-function judge(decoded: Decoded, flags: CommandLine, minor: Minor, file: string, host: Host | undefined): CheckResult {
+function checkDecoded(
+  decoded: Decoded,
+  flags: CommandLine,
+  minor: Minor,
+  file: string,
+  host: Host | undefined,
+): CheckResult {
   const document = decoded.config;
   const defaulted = decoded.isInternal ? internalZero(minor) : setDefaults(document, minor);
   resolvePaths(defaulted, file, minor);
   const config = applyFlags(defaulted, flags, minor);
   const context = { minor, flags, document, ...(host && { host }) };
-  const judged = validate(config, context);
-  const findings = [...decoded.findings, ...pinned(document, config, flags, minor), ...judged.findings];
-  if (judged.stage !== 'accepted') {
-    const result = refused('validate-error', judged.message, place(findings, decoded.positions));
+  const view = validate(config, context);
+  const findings = [...decoded.findings, ...pinned(document, config, flags, minor), ...view.findings];
+  if (view.stage !== 'accepted') {
+    const result = rejected('validate-error', view.message, place(findings, decoded.positions));
     return { ...result, effective: config };
   }
   const foreseen = forecast(config, context);
@@ -94,13 +100,13 @@ function judge(decoded: Decoded, flags: CommandLine, minor: Minor, file: string,
   };
 }
 
-function refused(verdict: 'decode-error' | 'validate-error', message: string, findings: Finding[]): CheckResult {
+function rejected(verdict: 'decode-error' | 'validate-error', message: string, findings: Finding[]): CheckResult {
   return { verdict, message, startup: 'fails', findings };
 }
 
 function refusedFlag({ message, flag }: FlagError, minor: Minor): CheckResult {
   const finding: Finding = { severity: 'error', source: 'kubelet', path: flag === '' ? '' : `--${flag}`, message };
-  return refused('validate-error', minor < 24 ? message : `failed to parse kubelet flag: ${message}`, [finding]);
+  return rejected('validate-error', minor < 24 ? message : `failed to parse kubelet flag: ${message}`, [finding]);
 }
 
 function loadMessage(message: string, file: string, minor: Minor): string {

@@ -1,5 +1,5 @@
 /**
- * Fills a config from a document as Go's JSON decoder fills a struct. A wrong type is noted and decoding goes on; a
+ * Fills a config from a document as Go's JSON decoder fills a struct. A wrong type is noted and decoding continues; a
  * value that reads itself (duration, quantity, time) ends it. The kubelet reports that end, else the first note; we keep all.
  */
 

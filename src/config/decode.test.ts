@@ -127,7 +127,7 @@ describe('strict and lenient', () => {
     expect(findingsOf(`${header}bogus: 1\n`, 32, false)).toMatchObject([{ severity: 'warning', source: 'kubelet' }]);
   });
 
-  test('before 1.17 the kubelet says nothing, so relet does', () => {
+  test('relet reports what a kubelet before 1.17 drops silently', () => {
     expect(findingsOf(`${header}bogus: 1\n`, 16)).toMatchObject([{ source: 'relet' }]);
     expect(decode(`${header}bogus: 1\n`, { minor: 16 }).lenientReason).toBe('');
     expect(decode(`${header}bogus: 1\n`, { minor: 17 }).lenientReason).toBe(

@@ -26,7 +26,7 @@ export interface Decoded {
   lenientReason: string;
   /** The document names the kubelet's internal version, which gets no defaults. */
   isInternal: boolean;
-  /** The document was the alpha's and has been converted; kubelets from 1.11 on would not read it as it stands. */
+  /** The document was of v1alpha1 and has been converted; kubelets from 1.11 on would not read the original. */
   isAlpha: boolean;
 }
 
@@ -112,7 +112,7 @@ function strictFindings(
   strict: boolean,
 ): Finding[] {
   const severity = strict ? 'error' : 'warning';
-  // Before 1.17 the kubelet drops what it does not know and says nothing.
+  // Before 1.17 the kubelet drops unknown fields silently.
   const source = minor < 17 ? 'relet' : 'kubelet';
   const repeated = [
     ...duplicates.map(({ path, at }) => ({ path: path.join('.'), name: path[path.length - 1]!, at })),

@@ -39,7 +39,7 @@ describe('what is a difference', () => {
       { containerRuntimeEndpoint: 'unix:///run/b.sock' },
       [{ path: 'containerRuntimeEndpoint', before: 'unix:///run/a.sock', after: 'unix:///run/b.sock' }],
     ],
-    ['an empty list is no list', { clusterDNS: [] }, {}, []],
+    ['an empty list equals an absent one', { clusterDNS: [] }, {}, []],
     [
       'the order of a map is none',
       { featureGates: { A: true, B: false } },

@@ -89,7 +89,7 @@ function unknownFlag(word: string): FlagError {
   return new FlagError(`unknown shorthand flag: '${word[1]}' in ${word}`, word[1]!);
 }
 
-/** A new config with the flags laid over; the argument is not changed. Flags without a field in that minor change nothing. */
+/** A new config, overridden by the flags; the argument is not changed. Flags without a field in that minor change nothing. */
 export function applyFlags(config: KubeletConfig, flags: CommandLine, minor: Minor): KubeletConfig {
   const whole = copy(config);
   forgetSplitStreams(whole);

@@ -9,9 +9,9 @@ import { foreseeReservations } from './forecast/reservations.js';
 import { foreseeServing } from './forecast/serving.js';
 import { foreseeTopologyManager } from './forecast/topology-manager.js';
 import { gatesIn, isOn, settle } from './gates.js';
-import type { Finding, JudgeContext, KubeletConfig } from './model.js';
+import type { Finding, KubeletConfig, ValidationContext } from './model.js';
 import { gatesOfFlags } from './rules/command-line.js';
-import { Judged } from './rules/judged.js';
+import { ConfigView } from './rules/config-view.js';
 
 const themes: readonly ((outlook: Outlook) => void)[] = [
   foreseeEviction,
@@ -28,9 +28,9 @@ const themes: readonly ((outlook: Outlook) => void)[] = [
  * Errors mean: this kubelet would not start. Warnings: it may not, or not as meant. Written for accepted configs; what validation
  * refuses is not said again. Never guesses: where the outcome hangs on the host, it speaks only if that part of the host is known.
  */
-export function forecast(config: KubeletConfig, context: JudgeContext): Finding[] {
+export function forecast(config: KubeletConfig, context: ValidationContext): Finding[] {
   const settled = settle([gatesOfFlags(context.flags), gatesIn(config)], context.minor);
-  const outlook = new Outlook(new Judged(config, context, (name) => isOn(name, settled, context.minor)));
+  const outlook = new Outlook(new ConfigView(config, context, (name) => isOn(name, settled, context.minor)));
   for (const foresee of themes) foresee(outlook);
   return outlook.findings;
 }

@@ -17,7 +17,6 @@ export {
   type Finding,
   getField,
   type Host,
-  type JudgeContext,
   type KubeletConfig,
   type Minor,
   newestMinor,
@@ -25,6 +24,7 @@ export {
   type Position,
   type Positions,
   parseMinor,
+  type ValidationContext,
 } from './model.js';
 export { type JsonSchema, jsonSchema } from './schema.js';
 export { type Stage, type Validation, validate, validateCommandLine } from './validate.js';

@@ -131,7 +131,7 @@ class Reader {
       const code = this.text.charCodeAt(this.index);
       if (code === 0x22) {
         value += this.text.slice(start, this.index++);
-        // Half of a pair is no character.
+        // Half of a surrogate pair is not a character.
         return value.replace(/\p{Surrogate}/gu, '\ufffd');
       }
       if (this.atEnd() || code < 0x20) this.fail('in string literal');

@@ -1,5 +1,5 @@
 /**
- * The words this room shares: a config, a kubelet minor, a finding and where it points. Pure data; the knowledge is in
+ * The types this module shares: a config, a kubelet minor, a finding and where it points. Pure data; the knowledge is in
  * the files beside.
  */
 import type { Position } from '../go/yaml/value.js';
@@ -17,7 +17,7 @@ export type Minor = number;
 export const oldestMinor: Minor = 11;
 export const newestMinor: Minor = 36;
 
-/** 32 for '1.32', 'v1.32.1' or '1.32.1-gke.1'; undefined when it is no version. Not bounded by what we know. */
+/** 32 for '1.32', 'v1.32.1' or '1.32.1-gke.1'; undefined when it is not a version. Not bounded by what we know. */
 export function parseMinor(version: string): Minor | undefined {
   const match = /^v?1\.(\d{1,3})(?:[.+-].*)?$/.exec(version.trim());
   return match ? Number(match[1]) : undefined;
@@ -30,7 +30,7 @@ export function knownMinor(minor: Minor): Minor {
 
 export type { Position };
 
-/** Where each path stands in the document: `authentication.webhook.enabled`, `clusterDNS[1]`, `evictionHard[memory.available]`. */
+/** The place of each path in the document: `authentication.webhook.enabled`, `clusterDNS[1]`, `evictionHard[memory.available]`. */
 export type Positions = ReadonlyMap<string, Position>;
 
 export interface Finding {
@@ -44,7 +44,7 @@ export interface Finding {
   message: string;
 }
 
-/** What is known of the host a config is meant for. Every part may be unknown; an unknown part settles nothing. */
+/** What is known of the host that a config is for. Every part may be unknown; an unknown part settles nothing. */
 export interface Host {
   /** Linux unless said otherwise. */
   os?: 'linux' | 'windows';
@@ -61,9 +61,9 @@ export interface Host {
 /** The command line as parsed: each flag the kubelet knows, canonical name (`max-pods`), values in order. */
 export type CommandLine = ReadonlyMap<string, readonly string[]>;
 
-export interface JudgeContext {
+export interface ValidationContext {
   minor: Minor;
-  /** Parsed kubelet flags; already laid over the config that is judged. */
+  /** Parsed kubelet flags; they already override the config. */
   flags: CommandLine;
   host?: Host;
   /** The document as decoded, before defaults and flags: the kubelet's defaulting looks at its own feature gates only. */

@@ -2,7 +2,7 @@
 import { plainValue } from '../go/yaml/plain.js';
 import { DocumentError, readDocument } from './document.js';
 
-/** Undefined for an empty document. Throws DocumentError, also for a key that stands twice. */
+/** Undefined for an empty document. Throws DocumentError, also for a duplicate key. */
 export function readPlain(text: string): unknown {
   const { value, duplicates } = readDocument(text);
   const twice = duplicates[0];

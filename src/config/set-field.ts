@@ -21,7 +21,7 @@ export interface FieldSetting {
   value: unknown;
 }
 
-/** Whether a word is meant as a setting and not as a name. */
+/** Whether a word is a setting and not a name. */
 export const looksLikeSetting = (word: string): boolean => word.includes('=') || /^[A-Za-z].*-$/.test(word);
 
 export function parseSetting(word: string, minor: Minor): FieldSetting {

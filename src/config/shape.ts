@@ -98,7 +98,7 @@ function buildShape(minor: Minor): StructShape {
     const parts = path.split('.');
     const name = parts.pop()!;
     const parent = parts.reduce((shape, part) => descend(shape, part), root);
-    // Until 1.22 an empty resolvConf could not be told from a missing one.
+    // Until 1.22 an empty resolvConf could not be distinguished from a missing one.
     const isPointer = pointer && !(path === 'resolvConf' && minor < 23);
     parent.fields.set(name, shapeOfType(path, goType, isPointer, minor));
   }

@@ -4,12 +4,12 @@ import { casesIn, defaulted } from '../../test/config-cases.js';
 import { type Host, newestMinor, oldestMinor } from './model.js';
 import { validate, validateCommandLine } from './validate.js';
 
-function judge(minor: number, set: Record<string, unknown>, host?: Host, flags: [string, string[]][] = []) {
+function validated(minor: number, set: Record<string, unknown>, host?: Host, flags: [string, string[]][] = []) {
   return validate(defaulted(minor, set), { minor, flags: new Map(flags), ...(host === undefined ? {} : { host }) });
 }
 
 const messages = (minor: number, set: Record<string, unknown>, host?: Host) =>
-  judge(minor, set, host)
+  validated(minor, set, host)
     .findings.filter((f) => f.severity === 'error')
     .map((f) => f.message);
 
@@ -65,7 +65,7 @@ describe('rules by minor', () => {
 
 describe('stages', () => {
   test.each(casesIn('src/config/rules/stages.cases.txt'))('%s', (_title, minor, set, _host, [expected]) => {
-    const { stage, message } = judge(minor, set);
+    const { stage, message } = validated(minor, set);
     expect(message === '' ? stage : `${stage}: ${message}`).toBe(expected);
   });
 
@@ -78,7 +78,7 @@ describe('stages', () => {
   });
 
   test('each error names its field', () => {
-    const paths = judge(32, {
+    const paths = validated(32, {
       maxPods: -1,
       enforceNodeAllocatable: ['pods', 'x'],
       reservedSystemCPUs: 'x',
@@ -91,7 +91,7 @@ describe('stages', () => {
       ['log-dir', ['/tmp']],
       ['logtostderr', ['true']],
     ];
-    expect(judge(23, { 'logging.format': 'json' }, undefined, flags).message).toBe(
+    expect(validated(23, { 'logging.format': 'json' }, undefined, flags).message).toBe(
       'logging.format: Invalid value: "json": Non-default format doesn\'t honor flag: log-dir',
     );
   });

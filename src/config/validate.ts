@@ -2,11 +2,11 @@
 
 import { aggregate } from '../go/text.js';
 import { type GateError, type Gates, gateErrors, gatesIn, gateWarnings, isOn, settle } from './gates.js';
-import type { CommandLine, Finding, JudgeContext, KubeletConfig, Minor } from './model.js';
+import type { CommandLine, Finding, KubeletConfig, Minor, ValidationContext } from './model.js';
 import { checkBounds } from './rules/bounds.js';
 import { flagError, flagGateErrors, gatesOfFlags } from './rules/command-line.js';
+import { ConfigView, type RuleError } from './rules/config-view.js';
 import { checkImageCollection, checkImageCredentials, checkImagePulls } from './rules/images.js';
-import { Judged, type RuleError } from './rules/judged.js';
 import { checkLogging, panicsOnFlush } from './rules/logging.js';
 import {
   checkCertificates,
@@ -42,17 +42,17 @@ export interface Validation {
 }
 
 /** The rules in the kubelet's order, which is the order of its message. */
-const rules: readonly ((judged: Judged) => void)[] = [
+const rules: readonly ((view: ConfigView) => void)[] = [
   checkLease,
   checkCgroupsPerQOS,
   checkSystemCgroups,
-  (judged) => checkBounds(judged, ['eventBurst', 'eventRecordQPS', 'healthzPort']),
+  (view) => checkBounds(view, ['eventBurst', 'eventRecordQPS', 'healthzPort']),
   checkQuotaPeriod,
   checkImageCollection,
-  (judged) => checkBounds(judged, ['iptablesDropBit', 'iptablesMasqueradeBit', 'kubeAPIBurst', 'kubeAPIQPS']),
+  (view) => checkBounds(view, ['iptablesDropBit', 'iptablesMasqueradeBit', 'kubeAPIBurst', 'kubeAPIQPS']),
   checkStatusImages,
-  (judged) => checkBounds(judged, ['maxOpenFiles', 'maxPods', 'oomScoreAdj', 'podsPerCore', 'port', 'readOnlyPort']),
-  (judged) => checkBounds(judged, ['registryBurst', 'registryPullQPS']),
+  (view) => checkBounds(view, ['maxOpenFiles', 'maxPods', 'oomScoreAdj', 'podsPerCore', 'port', 'readOnlyPort']),
+  (view) => checkBounds(view, ['registryBurst', 'registryPullQPS']),
   checkImagePulls,
   checkCertificates,
   checkTopologyGate,
@@ -68,7 +68,7 @@ const rules: readonly ((judged: Judged) => void)[] = [
   checkReservedMemory,
   checkOS,
   checkHiddenMetrics,
-  (judged) => judged.minor <= 24 && checkLogging(judged),
+  (view) => view.minor <= 24 && checkLogging(view),
   checkTracing,
   checkMemoryQoS,
   checkRuntimeEndpoint,
@@ -78,7 +78,7 @@ const rules: readonly ((judged: Judged) => void)[] = [
 
 const accepted: Validation = { stage: 'accepted', message: '', findings: [] };
 
-/** Judges the command line alone, before any document is read, as the kubelet does: its feature gates, its node labels. */
+/** Validates the command line alone, before any document is read, as the kubelet does: its feature gates, its node labels. */
 export function validateCommandLine(flags: CommandLine, { minor }: { minor: Minor }): Validation {
   const gates = flagGateErrors(flags, minor);
   if (gates.length > 0) return refuse('gates', gateProblems(gates, '--feature-gates'), prefixes(minor).gates);
@@ -87,26 +87,26 @@ export function validateCommandLine(flags: CommandLine, { minor }: { minor: Mino
   return refuse('flags', [{ path: `--${error.flag}`, message: error.message }], prefixes(minor).flags);
 }
 
-/** Judges a config after defaults and flags. */
-export function validate(config: KubeletConfig, context: JudgeContext): Validation {
+/** Validates a config after defaults and flags. */
+export function validate(config: KubeletConfig, context: ValidationContext): Validation {
   const layers = [gatesOfFlags(context.flags), gatesIn(config)];
   const refused = refuseGates(layers, context);
   if (refused !== undefined) return refused;
   const settled = settle(layers, context.minor);
-  const judged = () => new Judged(config, context, (name) => isOn(name, settled, context.minor));
-  return runStages(judged, context.minor) ?? { ...accepted, findings: warnAboutGates(layers[1]!, context.minor) };
+  const view = () => new ConfigView(config, context, (name) => isOn(name, settled, context.minor));
+  return runStages(view, context.minor) ?? { ...accepted, findings: warnAboutGates(layers[1]!, context.minor) };
 }
 
 /** Each stage ends the kubelet, so only the first that finds something speaks. */
-function runStages(judged: () => Judged, minor: Minor): Validation | undefined {
+function runStages(view: () => ConfigView, minor: Minor): Validation | undefined {
   const said = prefixes(minor);
   if (minor >= 25) {
-    const logging = judged();
+    const logging = view();
     checkLogging(logging);
     if (logging.errors.length > 0) return refuse('logging', logging.errors, said.logging);
     if (panicsOnFlush(logging)) return refuse('panic', [flushPanic], 'panic: ');
   }
-  const whole = judged();
+  const whole = view();
   for (const rule of rules) rule(whole);
   if (whole.errors.length > 0) return refuse('validate', whole.errors, said.validate);
   if (panicsOnFlush(whole)) return refuse('panic', [flushPanic], 'panic: ');
@@ -120,7 +120,7 @@ const flushPanic: RuleError = { path: 'logging.flushFrequency', message: 'non-po
  * Bad gates come first and alone. Until 1.14 validation ignores them and the process dies of them right after; since 1.32 the
  * defaults look at the document's own gates and panic.
  */
-function refuseGates(layers: readonly Gates[], { minor, document }: JudgeContext): Validation | undefined {
+function refuseGates(layers: readonly Gates[], { minor, document }: ValidationContext): Validation | undefined {
   const isDefaulted = document !== undefined && !String(document.apiVersion).endsWith('/__internal');
   if (minor >= 32 && isDefaulted) {
     const errors = gateErrors([layers[0]!, gatesIn(document)], minor);
@@ -144,7 +144,7 @@ function warnAboutGates(gates: Gates, minor: Minor): Finding[] {
   }));
 }
 
-/** Since 1.24 the kubelet returns its errors, wrapped in what it was doing; before, that stood in the log line's headline. */
+/** Since 1.24 the kubelet returns its errors, wrapped in what it was doing; before, the log line's headline had that. */
 function prefixes(minor: Minor) {
   const wraps = (text: string) => (minor >= 24 ? text : '');
   return {

@@ -63,7 +63,7 @@ describe('JSON as Go reads it', () => {
     expect(duplicates).toEqual(['data.k', 'data', 'l[0].a']);
   });
 
-  test('a string that looks like a key is no key', () => {
+  test('a string that looks like a key is not taken for one', () => {
     expect(parseGoJson('{"a":"\\"b\\":1"}').duplicates).toEqual([]);
   });
 

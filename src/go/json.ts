@@ -1,11 +1,11 @@
 /**
- * JSON as Go reads it: its words for what is no JSON, and which keys stand twice. JSON.parse does the work; the slow reader
+ * JSON as Go reads it: its messages for text that is not JSON, and which keys are duplicates. JSON.parse does the work; the slow reader
  * here runs only for documents that are broken or may hold a key twice.
  */
 import { isObject } from '../json.js';
 import { goQuote } from './quote.js';
 
-/** The text is no JSON; the message is Go's. */
+/** The text is not JSON; the message is Go's. */
 export class JsonSyntaxError extends Error {}
 
 export interface ParsedJson {

@@ -37,7 +37,7 @@ describe('quantities', () => {
   });
 
   test.each(['', 'lots', '1 Gi', '1gi', '1.2.3', '--1', '1mm', '1e', '0x10', '100MI', '1K'])(
-    '%j is no quantity',
+    '%j is not a quantity',
     (text) => {
       expect(parseQuantity(text)).toBeUndefined();
     },
@@ -50,7 +50,7 @@ describe('quantities', () => {
   });
 });
 
-test('a text that is too long is no quantity, and nobody waits for it', () => {
+test('a text that is too long is not a quantity, and is rejected at once', () => {
   expect(parseQuantity(`${'1'.repeat(2_000_000)}x`)).toBeUndefined();
 });
 

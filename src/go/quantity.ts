@@ -31,7 +31,7 @@ const nanoPerOne = 10n ** 9n;
 /** Binary quantities are capped at int64. */
 const mostBinary = (2n ** 63n - 1n) * nanoPerOne;
 
-/** Undefined for text that is no quantity. */
+/** Undefined for text that is not a quantity. */
 export function parseQuantity(text: string): Quantity | undefined {
   const parts = split(text);
   const scale = parts && scaleOf(parts.suffix);
@@ -49,7 +49,7 @@ export function readQuantity(text: string): Quantity | string {
   return quantityProblem(text) ?? parseQuantity(text)!;
 }
 
-/** What Kubernetes says of text that is no quantity; undefined for one that is. */
+/** What Kubernetes says of text that is not a quantity; undefined for one that is. */
 export function quantityProblem(text: string): string | undefined {
   const parts = split(text);
   if (parts === undefined) return quantityRule;

@@ -6,7 +6,7 @@ const maxPatternLength = 4096;
 const maxCompiled = 200;
 const compiled = new Map<string, RE2JS>();
 
-/** It is no regular expression of Go's; the message is what Go says. */
+/** It is not a regular expression of Go; the message is Go's. */
 export class PatternError extends Error {}
 
 export function compilePattern(pattern: string): RE2JS {

@@ -32,7 +32,7 @@ export const cgroups: Entries = {
   systemCgroups: {
     what: 'Cgroup into which the kubelet moves all processes that have none. Needs cgroupRoot.',
     needs: 'reboot',
-    why: 'Moving processes has no way back: nobody remembers where they came from.',
+    why: 'Moving processes cannot be undone: their former cgroups are not recorded.',
     risk: '/ is refused at start; a wrong name takes system daemons away from systemd.',
   },
   qosReserved: {

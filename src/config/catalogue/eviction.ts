@@ -1,7 +1,7 @@
 /** Eviction: when the kubelet takes pods down to save the node. */
 import type { Entries } from './entry.js';
 
-const watcher = 'Thresholds are read once, when the eviction manager starts; it judges by them within seconds.';
+const watcher = 'Thresholds are read once, when the eviction manager starts; it applies them within seconds.';
 
 export const eviction: Entries = {
   evictionHard: {
@@ -47,7 +47,7 @@ export const eviction: Entries = {
     risk: 'Turned on, thresholds come back that the node ran without until now, and pods may be evicted at once.',
   },
   kernelMemcgNotification: {
-    what: 'Whether the kernel tells of crossed memory thresholds, besides polling.',
+    what: 'Whether the kernel reports crossed memory thresholds, besides polling.',
     needs: 'restart',
     why: 'The listener is set up at start.',
     risk: 'Reacts faster, and also to peaks a poll would not have seen.',

@@ -28,7 +28,7 @@ export const imagesAndLogs: Entries = {
     what: 'Most pulls at the same time; needs serializeImagePulls false when above 1.',
     needs: 'restart',
     why: puller,
-    risk: 'Refused when serializeImagePulls is true; many pulls at once slow the disk for running pods.',
+    risk: 'Rejected when serializeImagePulls is true; many pulls at once slow the disk for running pods.',
   },
   imagePullCredentialsVerificationPolicy: {
     what: 'Whether a pod must prove that it may use an image that is on the node already.',

@@ -11,7 +11,7 @@ export const network: Entries = {
   hairpinMode: {
     what: 'How a pod may reach itself through its Service, with the built-in Docker support.',
     needs: 'reboot',
-    why: 'Bridge and interfaces of running pods keep the old mode, and the bridge is not made anew.',
+    why: 'Bridge and interfaces of running pods keep the old mode, and the bridge is not created again.',
     risk: 'promiscuous-bridge duplicates packets on some kernels; none breaks pods that call their own Service.',
     later: { from: 24, needs: 'none', why: 'Built-in Docker support is gone; the network plugin decides.' },
   },

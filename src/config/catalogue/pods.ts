@@ -81,7 +81,7 @@ export const pods: Entries = {
     what: 'Directory of FlexVolume drivers.',
     needs: 'drain',
     why: 'Volumes that are mounted need their driver, under the new path, to be unmounted.',
-    risk: 'Pods with such volumes hang while terminating. Whoever may write the directory runs as root.',
+    risk: 'Pods with such volumes hang while terminating. A user who may write the directory runs code as root.',
   },
   volumeStatsAggPeriod: {
     what: 'How often disk use of volumes is measured; negative turns it off.',
@@ -110,13 +110,13 @@ export const pods: Entries = {
   crashLoopBackOff: {
     what: 'How long crashing containers wait.',
     needs: 'restart',
-    why: 'The back-off is created at start; waiting times begin anew.',
+    why: 'The back-off is created at start; waiting times start again.',
     risk: 'See maxContainerRestartPeriod.',
   },
   'crashLoopBackOff.maxContainerRestartPeriod': {
     what: 'Longest wait between restarts of a crashing container, needs gate KubeletCrashLoopBackOffMax.',
     needs: 'restart',
-    why: 'The back-off is created at start; waiting times begin anew.',
+    why: 'The back-off is created at start; waiting times start again.',
     risk: 'Short values let crashing pods load the node, the registry and the API server.',
   },
   shutdownGracePeriod: {

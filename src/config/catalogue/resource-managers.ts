@@ -14,7 +14,7 @@ export const resourceManagers: Entries = {
   cpuManagerPolicyOptions: {
     what: 'Fine tuning of the static CPU policy, such as full-pcpus-only.',
     needs: 'state-file',
-    why: `Options decide which CPUs are shared and which are handed out; ${cpuState} still tells the old division, and strict-cpu-reservation does not start on it.`,
+    why: `Options decide which CPUs are shared and which are handed out; ${cpuState} still has the old division, and strict-cpu-reservation does not start on it.`,
     risk: 'Unknown options, or options whose gate is off, stop the kubelet at start.',
   },
   cpuManagerReconcilePeriod: {

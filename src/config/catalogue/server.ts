@@ -19,7 +19,7 @@ export const server: Entries = {
   port: {
     what: 'Port of the kubelet HTTPS API.',
     needs: 'restart',
-    why: 'The server listens anew after the restart, and the Node object then tells the new port.',
+    why: 'The server listens on the new port after the restart, and the Node object then shows it.',
     risk: 'Firewalls, scrapers and security groups that know the old port; a port in use stops the kubelet at start.',
   },
   readOnlyPort: {
@@ -182,13 +182,13 @@ export const server: Entries = {
     what: 'Whether service logs of the host can be queried at /logs, needs gate NodeLogQuery and enableSystemLogHandler.',
     needs: 'restart',
     why: once,
-    risk: 'Set without the gate or without the handler, the kubelet refuses the config.',
+    risk: 'Set without the gate or without the handler, the kubelet rejects the config.',
   },
   healthzPort: {
     what: 'Port of /healthz; 0 turns it off.',
     needs: 'restart',
     why: 'Its little server starts with the kubelet.',
-    risk: 'Monitors of the old port think the kubelet is dead. With 0 relet judges health by the Lease.',
+    risk: 'Monitors of the old port think the kubelet is dead. With 0 relet checks health by the Lease.',
   },
   healthzBindAddress: {
     what: 'Address of /healthz.',

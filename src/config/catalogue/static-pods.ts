@@ -23,7 +23,7 @@ export const staticPods: Entries = {
   staticPodURL: {
     what: 'URL from which the kubelet reads manifests of pods it runs without the API server.',
     needs: 'never',
-    why: 'Pods of the old URL stop, and whoever serves the new one can run anything as root on the node.',
+    why: 'Pods of the old URL stop, and the server of the new one can run anything as root on the node.',
     risk: 'A way around admission, policy and audit; static pods that disappear when the server is away at start.',
   },
   staticPodURLHeader: {

@@ -18,15 +18,15 @@ export const cpuOptions: Record<string, Option> = {
 };
 
 export function foreseeCPUManager(outlook: Outlook): void {
-  const { judged } = outlook;
-  if (judged.minor <= 25 && !judged.gate('CPUManager')) return;
-  const policy = judged.text('cpuManagerPolicy');
-  const options = Object.keys(judged.map('cpuManagerPolicyOptions'));
+  const { view } = outlook;
+  if (view.minor <= 25 && !view.gate('CPUManager')) return;
+  const policy = view.text('cpuManagerPolicy');
+  const options = Object.keys(view.map('cpuManagerPolicyOptions'));
   if (
-    judged.minor >= 22 &&
-    judged.minor <= 32 &&
-    judged.isSet('cpuManagerPolicyOptions') &&
-    !judged.gate('CPUManagerPolicyOptions')
+    view.minor >= 22 &&
+    view.minor <= 32 &&
+    view.isSet('cpuManagerPolicyOptions') &&
+    !view.gate('CPUManagerPolicyOptions')
   ) {
     outlook.stops('cpuManagerPolicyOptions', {
       why: 'options of the CPU manager need the feature gate CPUManagerPolicyOptions',
@@ -34,17 +34,17 @@ export function foreseeCPUManager(outlook: Outlook): void {
     });
     return;
   }
-  if (policy === 'none' && judged.minor >= 22 && options.length > 0)
+  if (policy === 'none' && view.minor >= 22 && options.length > 0)
     outlook.stops('cpuManagerPolicyOptions', {
       why: 'the CPU manager policy none takes no options',
       says: `None policy: received unsupported options=map[${options
-        .map((name) => `${name}:${judged.map('cpuManagerPolicyOptions')[name]}`)
+        .map((name) => `${name}:${view.map('cpuManagerPolicyOptions')[name]}`)
         .sort()
         .join(' ')}]`,
       remedy: 'set cpuManagerPolicy to static, or remove the options',
     });
   // Until 1.15 an unknown policy was logged and read as none.
-  else if (policy !== 'none' && policy !== 'static' && judged.minor >= 16)
+  else if (policy !== 'none' && policy !== 'static' && view.minor >= 16)
     outlook.stops('cpuManagerPolicy', {
       why: `${quote(policy)} is not a valid CPU manager policy`,
       says: `unknown policy: "${policy}"`,
@@ -54,9 +54,9 @@ export function foreseeCPUManager(outlook: Outlook): void {
 }
 
 function foreseeStaticCPUs(outlook: Outlook): void {
-  const { judged } = outlook;
-  const reserved = reservation(judged, 'cpu');
-  const { cpus } = judged.host;
+  const { view } = outlook;
+  const reserved = reservation(view, 'cpu');
+  const { cpus } = view.host;
   if (reserved === 0n)
     outlook.stops('cpuManagerPolicy', {
       why: 'the static CPU manager needs CPU that is kept for the system',
@@ -68,7 +68,7 @@ function foreseeStaticCPUs(outlook: Outlook): void {
       why: `the static CPU manager cannot reserve more than the ${cpus} CPUs of this host`,
       remedy: 'reserve fewer CPUs',
     });
-  if (judged.minor >= 22) foreseeStaticOptions(outlook);
+  if (view.minor >= 22) foreseeStaticOptions(outlook);
 }
 
 const exclusive: readonly [Minor, string, string][] = [
@@ -79,18 +79,18 @@ const exclusive: readonly [Minor, string, string][] = [
 ];
 
 function foreseeStaticOptions(outlook: Outlook): void {
-  const { judged } = outlook;
+  const { view } = outlook;
   const path = 'cpuManagerPolicyOptions';
   foreseeOptions(outlook, path, cpuOptions, 'CPUManager');
-  const isOn = (name: string) => /^[1tT]/.test(String(judged.map(path)[name] ?? ''));
+  const isOn = (name: string) => /^[1tT]/.test(String(view.map(path)[name] ?? ''));
   for (const [since, one, other] of exclusive)
-    if (judged.minor >= since && isOn(one) && isOn(other))
+    if (view.minor >= since && isOn(one) && isOn(other))
       outlook.stops(entryPath(path, one), {
         why: `${one} and ${other} exclude each other`,
         says: `static policy options ${one} and ${other} can not be used at the same time`,
         remedy: 'keep one of them',
       });
-  if (judged.minor >= 25 && isOn('align-by-socket') && judged.text('topologyManagerPolicy') === 'single-numa-node')
+  if (view.minor >= 25 && isOn('align-by-socket') && view.text('topologyManagerPolicy') === 'single-numa-node')
     outlook.stops(entryPath(path, 'align-by-socket'), {
       why: 'align-by-socket does not go with the topology manager policy single-numa-node',
       remedy: 'drop the option or choose another topologyManagerPolicy',

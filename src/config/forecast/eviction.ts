@@ -22,26 +22,26 @@ export const evictionSignals = (minor: Minor): string[] =>
   Object.keys(signals).filter((name) => signals[name]! <= minor);
 
 export function foreseeEviction(outlook: Outlook): void {
-  const { judged } = outlook;
+  const { view } = outlook;
   for (const map of ['evictionHard', 'evictionSoft'] as const)
-    for (const [signal, value] of Object.entries(judged.map(map)))
+    for (const [signal, value] of Object.entries(view.map(map)))
       if (isSignal(outlook, map, signal)) foreseeThreshold(outlook, entryPath(map, signal), signal, String(value));
-  for (const [signal, value] of Object.entries(judged.map('evictionSoftGracePeriod')))
+  for (const [signal, value] of Object.entries(view.map('evictionSoftGracePeriod')))
     if (isSignal(outlook, 'evictionSoftGracePeriod', signal)) foreseeGracePeriod(outlook, signal, String(value));
-  for (const [signal, value] of Object.entries(judged.map('evictionMinimumReclaim')))
+  for (const [signal, value] of Object.entries(view.map('evictionMinimumReclaim')))
     if (isSignal(outlook, 'evictionMinimumReclaim', signal)) foreseeReclaim(outlook, signal, String(value));
   foreseeMissingGrace(outlook);
 }
 
 function isSignal(outlook: Outlook, map: string, signal: string): boolean {
   const since = Object.hasOwn(signals, signal) ? signals[signal]! : Infinity;
-  if (since <= outlook.judged.minor) return true;
+  if (since <= outlook.view.minor) return true;
   outlook.stops(entryPath(map, signal), {
     why: Number.isFinite(since)
       ? `${signal} is an eviction signal only since 1.${since}`
       : `${quote(signal)} is not an eviction signal`,
     says: `unsupported eviction signal ${signal}`,
-    remedy: `use one of ${evictionSignals(outlook.judged.minor).join(', ')}`,
+    remedy: `use one of ${evictionSignals(outlook.view.minor).join(', ')}`,
   });
   return false;
 }
@@ -64,7 +64,7 @@ function foreseeThreshold(outlook: Outlook, path: string, signal: string, value:
     });
 }
 
-/** The number before the sign; undefined when it is none, which is told. */
+/** The number before the sign; undefined when it is not a number, which is reported. */
 function readPercentage(outlook: Outlook, path: string, value: string): number | undefined {
   const number = parseFloat32(value.replace(/%+$/, ''));
   if (number === undefined)
@@ -79,7 +79,7 @@ function foreseePercentage(outlook: Outlook, path: string, signal: string, value
   const number = readPercentage(outlook, path, value);
   if (number === undefined) return;
   // Until 1.20 the kubelet compared a fraction of one with 100, so that only 10000% was too much.
-  const most = outlook.judged.minor >= 21 ? 1 : 100;
+  const most = outlook.view.minor >= 21 ? 1 : 100;
   if (number < 0)
     outlook.stops(path, {
       why: `${value} is less than nothing`,
@@ -129,8 +129,8 @@ function foreseeReclaim(outlook: Outlook, signal: string, value: string): void {
 }
 
 function foreseeMissingGrace(outlook: Outlook): void {
-  const periods = outlook.judged.map('evictionSoftGracePeriod');
-  for (const [signal, value] of Object.entries(outlook.judged.map('evictionSoft')))
+  const periods = outlook.view.map('evictionSoftGracePeriod');
+  for (const [signal, value] of Object.entries(outlook.view.map('evictionSoft')))
     if (!isOff(String(value)) && !Object.hasOwn(periods, signal))
       outlook.stops(entryPath('evictionSoft', signal), {
         why: `the soft threshold ${signal} has no grace period`,

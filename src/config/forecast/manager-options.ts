@@ -12,21 +12,21 @@ export interface Option {
 
 /** Options that do not exist, are behind a gate that is off, or have a value nobody can read. */
 export function foreseeOptions(outlook: Outlook, field: string, known: Record<string, Option>, gates: string): void {
-  const { judged } = outlook;
-  for (const [name, value] of Object.entries(judged.map(field))) {
+  const { view } = outlook;
+  for (const [name, value] of Object.entries(view.map(field))) {
     const path = entryPath(field, name);
     const option = Object.hasOwn(known, name) ? known[name]! : undefined;
-    const gate = option === undefined ? undefined : gateOf(option, judged.minor, gates);
-    if (option === undefined || option.stages[0] > judged.minor)
+    const gate = option === undefined ? undefined : gateOf(option, view.minor, gates);
+    if (option === undefined || option.stages[0] > view.minor)
       outlook.stops(path, {
-        why: `${quote(name)} is not an option of this manager in 1.${judged.minor}`,
+        why: `${quote(name)} is not an option of this manager in 1.${view.minor}`,
         remedy: `use ${
           Object.keys(known)
-            .filter((each) => known[each]!.stages[0] <= judged.minor)
+            .filter((each) => known[each]!.stages[0] <= view.minor)
             .join(', ') || 'none'
         }`,
       });
-    else if (gate !== undefined && !judged.gate(gate))
+    else if (gate !== undefined && !view.gate(gate))
       outlook.stops(path, {
         why: `${name} needs the feature gate ${gate}`,
         remedy: 'turn the gate on, or remove the option',
@@ -39,7 +39,7 @@ export function foreseeOptions(outlook: Outlook, field: string, known: Record<st
   }
 }
 
-/** In 1.22, the first with options, no gate stood before a single one. */
+/** In 1.22, the first with options, no gate guarded any of them. */
 function gateOf(option: Option, minor: Minor, gates: string): string | undefined {
   if (minor === 22 || minor >= option.stages[2]) return undefined;
   return `${gates}Policy${minor >= option.stages[1] ? 'Beta' : 'Alpha'}Options`;

@@ -5,15 +5,15 @@ import type { Outlook } from './outlook.js';
 import { reservation } from './reservations.js';
 
 export function foreseeMemoryManager(outlook: Outlook): void {
-  const { judged } = outlook;
-  if (judged.minor < 21 || (judged.minor <= 31 && !judged.gate('MemoryManager'))) return;
-  const policy = judged.text('memoryManagerPolicy');
+  const { view } = outlook;
+  if (view.minor < 21 || (view.minor <= 31 && !view.gate('MemoryManager'))) return;
+  const policy = view.text('memoryManagerPolicy');
   if (policy === 'Static') foreseeStaticMemory(outlook);
   else if (policy !== 'None')
     outlook.stops('memoryManagerPolicy', {
       why: `${quote(policy)} is not a valid memory manager policy of a Linux node`,
       says:
-        judged.minor >= 32 && policy === 'BestEffort'
+        view.minor >= 32 && policy === 'BestEffort'
           ? 'policy "BestEffort" is not available for platform "linux"'
           : `unknown policy: ${quote(policy)}`,
       remedy: 'use None or Static, with a capital letter',
@@ -22,9 +22,9 @@ export function foreseeMemoryManager(outlook: Outlook): void {
 
 /** What reservedMemory adds up to must equal what is held back from pods, for memory and for each size of huge pages. */
 function foreseeStaticMemory(outlook: Outlook): void {
-  const { judged } = outlook;
+  const { view } = outlook;
   const totals = reservedByNode(outlook);
-  const heldBack = reservation(judged, 'memory');
+  const heldBack = reservation(view, 'memory');
   if (totals === undefined || heldBack === undefined) return;
   const names = new Set(['memory', ...totals.keys()]);
   for (const name of names) {
@@ -47,10 +47,10 @@ function foreseeStaticMemory(outlook: Outlook): void {
 }
 
 function reservedByNode(outlook: Outlook): Map<string, bigint> | undefined {
-  const { judged } = outlook;
+  const { view } = outlook;
   const totals = new Map<string, bigint>();
-  const nodes = judged.host.numaNodes;
-  for (const [index, entry] of judged.list('reservedMemory').entries()) {
+  const nodes = view.host.numaNodes;
+  for (const [index, entry] of view.list('reservedMemory').entries()) {
     const { numaNode = 0, limits } = (entry ?? {}) as { numaNode?: number; limits?: Record<string, unknown> };
     if (nodes !== undefined && (numaNode < 0 || numaNode >= nodes))
       outlook.stops(`reservedMemory[${index}].numaNode`, {

@@ -2,7 +2,7 @@
 import { type Quantity, readQuantity } from '../../go/quantity.js';
 import { quote } from '../../go/text.js';
 import type { Finding } from '../model.js';
-import type { Judged } from '../rules/judged.js';
+import type { ConfigView } from '../rules/config-view.js';
 
 export interface Stop {
   /** What is wrong, as a clause: `"5 %" is not a valid percentage`. */
@@ -16,7 +16,7 @@ export interface Stop {
 export class Outlook {
   readonly findings: Finding[] = [];
 
-  constructor(readonly judged: Judged) {}
+  constructor(readonly view: ConfigView) {}
 
   /** This kubelet would not start. */
   stops(path: string, { why, remedy, says }: Stop): void {
@@ -29,7 +29,7 @@ export class Outlook {
     });
   }
 
-  /** The quantity in a text that the kubelet reads only at start; undefined when it cannot, which is told. */
+  /** The quantity in a text that the kubelet reads only at start; undefined when it cannot, which is reported. */
   quantity(path: string, value: string, remedy: string): Quantity | undefined {
     const quantity = readQuantity(value);
     if (typeof quantity !== 'string') return quantity;

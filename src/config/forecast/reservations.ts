@@ -3,30 +3,30 @@
 import { parseFloat32 } from '../../go/float.js';
 import { readQuantity } from '../../go/quantity.js';
 import { quote } from '../../go/text.js';
-import type { Judged } from '../rules/judged.js';
+import type { ConfigView } from '../rules/config-view.js';
 import { entryPath, type Outlook } from './outlook.js';
 
 const giga = 1_000_000_000n;
 
 export function foreseeReservations(outlook: Outlook): void {
   for (const map of ['kubeReserved', 'systemReserved'] as const)
-    for (const [name, value] of Object.entries(reservedIn(outlook.judged, map)))
+    for (const [name, value] of Object.entries(reservedIn(outlook.view, map)))
       foreseeReserved(outlook, map, name, String(value));
-  for (const [name, value] of Object.entries(outlook.judged.map('qosReserved')))
+  for (const [name, value] of Object.entries(outlook.view.map('qosReserved')))
     foreseeQOSReserved(outlook, name, String(value));
   foreseeCapacity(outlook);
 }
 
 /** reservedSystemCPUs replaces what both maps say of cpu, before they are read. */
-function reservedIn(judged: Judged, map: 'kubeReserved' | 'systemReserved'): Record<string, unknown> {
-  const { cpu, ...others } = judged.map(map);
-  if (reservedCPUs(judged).length > 0) return others;
+function reservedIn(view: ConfigView, map: 'kubeReserved' | 'systemReserved'): Record<string, unknown> {
+  const { cpu, ...others } = view.map(map);
+  if (reservedCPUs(view).length > 0) return others;
   return cpu === undefined ? others : { cpu, ...others };
 }
 
 function foreseeReserved(outlook: Outlook, map: string, name: string, value: string): void {
   const path = entryPath(map, name);
-  const known = reservable(outlook.judged);
+  const known = reservable(outlook.view);
   if (!known.includes(name)) {
     outlook.stops(path, {
       why: `${quote(name)} cannot be reserved`,
@@ -44,8 +44,8 @@ function foreseeReserved(outlook: Outlook, map: string, name: string, value: str
     });
 }
 
-function reservable(judged: Judged): string[] {
-  const hasPids = judged.minor >= 20 || (judged.minor >= 14 && judged.gate('SupportNodePidsLimit'));
+function reservable(view: ConfigView): string[] {
+  const hasPids = view.minor >= 20 || (view.minor >= 14 && view.gate('SupportNodePidsLimit'));
   return ['cpu', 'memory', 'ephemeral-storage', ...(hasPids ? ['pid'] : [])];
 }
 
@@ -64,9 +64,9 @@ function foreseeQOSReserved(outlook: Outlook, name: string, value: string): void
 }
 
 /** Each CPU of reservedSystemCPUs as a range of ids; empty when unset or unreadable, which validation reports. */
-export function reservedCPUs(judged: Judged): readonly (readonly [from: number, to: number])[] {
-  if (judged.minor < 17) return [];
-  return [...judged.text('reservedSystemCPUs').matchAll(/(\d+)(?:-(\d+))?/g)].map(([, from, to]) => [
+export function reservedCPUs(view: ConfigView): readonly (readonly [from: number, to: number])[] {
+  if (view.minor < 17) return [];
+  return [...view.text('reservedSystemCPUs').matchAll(/(\d+)(?:-(\d+))?/g)].map(([, from, to]) => [
     Number(from),
     Number(to ?? from),
   ]);
@@ -83,12 +83,12 @@ function countCPUs(ranges: readonly (readonly [from: number, to: number])[]): nu
 }
 
 /** In billionths; undefined when a part cannot be read or depends on a capacity that is unknown. */
-export function reservation(judged: Judged, name: 'cpu' | 'memory'): bigint | undefined {
-  const ranges = reservedCPUs(judged);
+export function reservation(view: ConfigView, name: 'cpu' | 'memory'): bigint | undefined {
+  const ranges = reservedCPUs(view);
   if (name === 'cpu' && ranges.length > 0) return BigInt(countCPUs(ranges)) * giga;
-  let total = name === 'memory' ? evictionReserve(judged) : 0n;
+  let total = name === 'memory' ? evictionReserve(view) : 0n;
   for (const map of ['kubeReserved', 'systemReserved']) {
-    const quantity = readQuantity(String(judged.map(map)[name] ?? '0'));
+    const quantity = readQuantity(String(view.map(map)[name] ?? '0'));
     if (total === undefined || typeof quantity === 'string') return undefined;
     total += quantity.nano;
   }
@@ -96,14 +96,14 @@ export function reservation(judged: Judged, name: 'cpu' | 'memory'): bigint | un
 }
 
 /** The hard threshold of memory.available is held back as well. */
-function evictionReserve(judged: Judged): bigint | undefined {
-  const threshold = judged.map('evictionHard')['memory.available'];
-  const ignores = judged.context.flags.get('experimental-allocatable-ignore-eviction')?.at(-1);
+function evictionReserve(view: ConfigView): bigint | undefined {
+  const threshold = view.map('evictionHard')['memory.available'];
+  const ignores = view.context.flags.get('experimental-allocatable-ignore-eviction')?.at(-1);
   if (threshold === undefined || threshold === '0%' || threshold === '100%' || /^[1tT]/.test(ignores ?? '')) return 0n;
   const text = String(threshold);
   if (text.endsWith('%')) {
     const percent = parseFloat32(text.replace(/%+$/, ''));
-    const memory = judged.host.memoryBytes;
+    const memory = view.host.memoryBytes;
     if (percent === undefined || memory === undefined) return undefined;
     return BigInt(Math.trunc(memory * Math.fround(percent / 100))) * giga;
   }
@@ -112,12 +112,12 @@ function evictionReserve(judged: Judged): bigint | undefined {
 }
 
 function foreseeCapacity(outlook: Outlook): void {
-  const { judged } = outlook;
-  const { cpus, memoryBytes } = judged.host;
-  const ranges = reservedCPUs(judged);
+  const { view } = outlook;
+  const { cpus, memoryBytes } = view.host;
+  const ranges = reservedCPUs(view);
   if (cpus !== undefined && ranges.some(([, to]) => to >= cpus)) {
     outlook.stops('reservedSystemCPUs', {
-      why: `${judged.text('reservedSystemCPUs')} names CPUs beyond the ${cpus} of this host`,
+      why: `${view.text('reservedSystemCPUs')} names CPUs beyond the ${cpus} of this host`,
       remedy: `use ids 0 to ${cpus - 1}`,
     });
     return;
@@ -126,9 +126,9 @@ function foreseeCapacity(outlook: Outlook): void {
     ['cpu', cpus],
     ['memory', memoryBytes],
   ] as const) {
-    const reserved = reservation(judged, name);
+    const reserved = reservation(view, name);
     if (capacity === undefined || reserved === undefined || reserved <= BigInt(Math.trunc(capacity)) * giga) continue;
-    outlook.stops(entryPath(judged.map('kubeReserved')[name] === undefined ? 'systemReserved' : 'kubeReserved', name), {
+    outlook.stops(entryPath(view.map('kubeReserved')[name] === undefined ? 'systemReserved' : 'kubeReserved', name), {
       why: `more ${name} is reserved than the host has (${capacity}${name === 'memory' ? ' bytes' : ''})`,
       says: 'invalid Node Allocatable configuration',
       remedy: 'reserve less in kubeReserved, systemReserved and evictionHard together',

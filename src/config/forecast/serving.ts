@@ -4,16 +4,16 @@ import { goUrlError, schemeOf } from '../../go/url.js';
 import type { Outlook } from './outlook.js';
 
 export function foreseeServing(outlook: Outlook): void {
-  const { judged } = outlook;
-  const serves = judged.get('enableServer') !== false;
+  const { view } = outlook;
+  const serves = view.get('enableServer') !== false;
   if (serves) {
     foreseeCiphers(outlook);
     foreseeCertificate(outlook);
   }
-  if (serves || judged.number('readOnlyPort') > 0) foreseeAddress(outlook);
+  if (serves || view.number('readOnlyPort') > 0) foreseeAddress(outlook);
   foreseePorts(outlook, serves);
   foreseeAuthorization(outlook);
-  if (judged.minor >= 27)
+  if (view.minor >= 27)
     for (const field of ['containerRuntimeEndpoint', 'imageServiceEndpoint']) foreseeEndpoint(outlook, field);
 }
 
@@ -22,15 +22,15 @@ const isApproved = (suite: string) => /^TLS_(ECDHE_\w+_WITH_)?(AES_\d+_GCM|CHACH
 
 /** Go's HTTP/2 server refuses a list without what the protocol requires; since Go 1.17 it no longer minds under TLS 1.3. */
 function foreseeCiphers(outlook: Outlook): void {
-  const { judged } = outlook;
-  const suites = judged.list('tlsCipherSuites').map(String);
-  const isOldGo = judged.minor <= 22;
-  if (suites.length === 0 || (!isOldGo && judged.text('tlsMinVersion') === 'VersionTLS13')) return;
+  const { view } = outlook;
+  const suites = view.list('tlsCipherSuites').map(String);
+  const isOldGo = view.minor <= 22;
+  if (suites.length === 0 || (!isOldGo && view.text('tlsMinVersion') === 'VersionTLS13')) return;
   const firstBad = suites.findIndex((suite) => !isApproved(suite));
   const misplaced = firstBad < 0 ? undefined : suites.slice(firstBad).find(isApproved);
   if (isOldGo && misplaced !== undefined)
     outlook.stops('tlsCipherSuites', {
-      why: `${misplaced} stands after ${suites[firstBad]}, which HTTP/2 does not approve`,
+      why: `${misplaced} comes after ${suites[firstBad]}, which HTTP/2 does not approve`,
       remedy: 'list the ECDHE suites with GCM or CHACHA20 first',
     });
   else if (!suites.some((suite) => required.includes(suite)))
@@ -42,12 +42,12 @@ function foreseeCiphers(outlook: Outlook): void {
 }
 
 function foreseeCertificate(outlook: Outlook): void {
-  const { judged } = outlook;
-  const [certificate, key] = ['tlsCertFile', 'tlsPrivateKeyFile'].map((field) => judged.text(field));
+  const { view } = outlook;
+  const [certificate, key] = ['tlsCertFile', 'tlsPrivateKeyFile'].map((field) => view.text(field));
   const lacking = certificate === '' ? 'tlsCertFile' : 'tlsPrivateKeyFile';
   if ((certificate === '') !== (key === '')) {
     const why = `of tlsCertFile and tlsPrivateKeyFile only one is set`;
-    if (judged.minor <= 35) outlook.stops(lacking, { why, remedy: 'set both or neither' });
+    if (view.minor <= 35) outlook.stops(lacking, { why, remedy: 'set both or neither' });
     else outlook.warn(lacking, `${why}: the kubelet runs without a serving certificate; set both or neither`);
   }
   for (const [field, since] of [
@@ -55,16 +55,16 @@ function foreseeCertificate(outlook: Outlook): void {
     ['tlsPrivateKeyFile', 11],
     ['authentication.x509.clientCAFile', 36],
   ] as const)
-    if (judged.minor >= since && judged.host.files?.[judged.text(field)] === false)
+    if (view.minor >= since && view.host.files?.[view.text(field)] === false)
       outlook.stops(field, {
-        why: `there is no file ${judged.text(field)} on the host`,
-        says: `open ${judged.text(field)}: no such file or directory`,
+        why: `there is no file ${view.text(field)} on the host`,
+        says: `open ${view.text(field)}: no such file or directory`,
         remedy: 'put the file there first, or name one that exists',
       });
 }
 
 function foreseeAddress(outlook: Outlook): void {
-  const address = outlook.judged.text('address');
+  const address = outlook.view.text('address');
   if (address === '' || isAddress(address)) return;
   outlook.stops('address', {
     why: `${quote(address)} is not a valid IP address`,
@@ -79,8 +79,8 @@ function isAddress(text: string): boolean {
 }
 
 function foreseePorts(outlook: Outlook, serves: boolean): void {
-  const { judged } = outlook;
-  const [port, readOnly, healthz] = ['port', 'readOnlyPort', 'healthzPort'].map((field) => judged.number(field));
+  const { view } = outlook;
+  const [port, readOnly, healthz] = ['port', 'readOnlyPort', 'healthzPort'].map((field) => view.number(field));
   if (serves && port === readOnly)
     outlook.stops('readOnlyPort', {
       why: `port and readOnlyPort are both ${port}`,
@@ -95,7 +95,7 @@ function foreseePorts(outlook: Outlook, serves: boolean): void {
 }
 
 function foreseeAuthorization(outlook: Outlook): void {
-  const mode = outlook.judged.text('authorization.mode');
+  const mode = outlook.view.text('authorization.mode');
   if (mode === 'AlwaysAllow' || mode === 'Webhook') return;
   outlook.stops('authorization.mode', {
     why: `${quote(mode)} is not a valid authorization mode`,
@@ -106,8 +106,8 @@ function foreseeAuthorization(outlook: Outlook): void {
 
 /** The runtime is reached by a unix socket; a bare path is read as one. */
 function foreseeEndpoint(outlook: Outlook, field: string): void {
-  const endpoint = outlook.judged.text(field);
-  if (endpoint === '' || outlook.judged.host.os === 'windows') return;
+  const endpoint = outlook.view.text(field);
+  if (endpoint === '' || outlook.view.host.os === 'windows') return;
   const isReadable = goUrlError(endpoint) === undefined;
   const scheme = isReadable ? schemeOf(endpoint) : '';
   if (scheme === 'unix' || (scheme === '' && goUrlError(`unix://${endpoint}`) === undefined)) return;

@@ -8,18 +8,18 @@ const names = `kernel.sem kernel.shmall kernel.shmmax kernel.shmmni kernel.shm_r
   kernel.msgmnb kernel.msgmni kernel.msg`.split(/\s+/);
 
 export function foreseeSysctls(outlook: Outlook): void {
-  const { judged } = outlook;
-  if (judged.minor < 16 || (judged.minor <= 20 && !judged.gate('Sysctls'))) return;
-  for (const [index, pattern] of judged.list('allowedUnsafeSysctls').map(String).entries()) {
+  const { view } = outlook;
+  if (view.minor < 16 || (view.minor <= 20 && !view.gate('Sysctls'))) return;
+  for (const [index, pattern] of view.list('allowedUnsafeSysctls').map(String).entries()) {
     const path = `allowedUnsafeSysctls[${index}]`;
-    const form = judged.minor >= 23 ? slashed : dotted;
+    const form = view.minor >= 23 ? slashed : dotted;
     if (pattern.length > 253 || !form.test(pattern))
       outlook.stops(path, {
         why: `${quote(pattern)} is not a valid sysctl pattern`,
         says: `sysctl ${quote(pattern)} must have at most 253 characters and match regex`,
         remedy: 'write a name in lower case, or a prefix with one * at its end, such as net.*',
       });
-    else if (!isNamespaced(pattern, judged.minor))
+    else if (!isNamespaced(pattern, view.minor))
       outlook.stops(path, {
         why: `${pattern} is not kept apart per pod by the kernel`,
         says: `are not known to be namespaced`,

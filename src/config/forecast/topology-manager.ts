@@ -9,34 +9,33 @@ export const topologyOptions: Record<string, Option> = {
 };
 
 export function foreseeTopologyManager(outlook: Outlook): void {
-  const { judged } = outlook;
-  if (judged.minor < 16 || (judged.minor <= 26 && !judged.gate('TopologyManager'))) return;
-  const policy = judged.text('topologyManagerPolicy');
+  const { view } = outlook;
+  if (view.minor < 16 || (view.minor <= 26 && !view.gate('TopologyManager'))) return;
+  const policy = view.text('topologyManagerPolicy');
   // From 1.20 on validation knows the policies.
-  if (judged.minor <= 19 && !['none', 'best-effort', 'restricted', 'single-numa-node'].includes(policy))
+  if (view.minor <= 19 && !['none', 'best-effort', 'restricted', 'single-numa-node'].includes(policy))
     outlook.stops('topologyManagerPolicy', {
       why: `${quote(policy)} is not a valid topology manager policy`,
       says: `unknown policy: "${policy}"`,
       remedy: 'use none, best-effort, restricted or single-numa-node',
     });
-  if (judged.minor >= 26) foreseeTopologyOptions(outlook, policy);
-  const nodes = judged.host.numaNodes ?? 0;
-  const given = judged.map('topologyManagerPolicyOptions')['max-allowable-numa-nodes'];
-  const most = judged.minor >= 31 ? Number(given ?? 8) : 8;
+  if (view.minor >= 26) foreseeTopologyOptions(outlook, policy);
+  const nodes = view.host.numaNodes ?? 0;
+  const given = view.map('topologyManagerPolicyOptions')['max-allowable-numa-nodes'];
+  const most = view.minor >= 31 ? Number(given ?? 8) : 8;
   if (policy !== 'none' && nodes > most)
     outlook.stops('topologyManagerPolicy', {
       why: `the topology manager serves at most ${most} NUMA nodes and this host has ${nodes}`,
       says: `unsupported on machines with more than ${most} NUMA Nodes`,
-      remedy:
-        judged.minor >= 31 ? 'set the option max-allowable-numa-nodes, or the policy none' : 'set the policy none',
+      remedy: view.minor >= 31 ? 'set the option max-allowable-numa-nodes, or the policy none' : 'set the policy none',
     });
 }
 
 function foreseeTopologyOptions(outlook: Outlook, policy: string): void {
-  const { judged } = outlook;
+  const { view } = outlook;
   const field = 'topologyManagerPolicyOptions';
-  if (!judged.gate('TopologyManagerPolicyOptions')) {
-    if (judged.isSet(field))
+  if (!view.gate('TopologyManagerPolicyOptions')) {
+    if (view.isSet(field))
       outlook.stops(field, {
         why: 'options of the topology manager need the feature gate TopologyManagerPolicyOptions',
         remedy: 'turn the gate on, or remove the options',
@@ -44,5 +43,5 @@ function foreseeTopologyOptions(outlook: Outlook, policy: string): void {
     return;
   }
   // Since 1.28 nobody looks at them under the policy none.
-  if (policy !== 'none' || judged.minor <= 27) foreseeOptions(outlook, field, topologyOptions, 'TopologyManager');
+  if (policy !== 'none' || view.minor <= 27) foreseeOptions(outlook, field, topologyOptions, 'TopologyManager');
 }

@@ -1,5 +1,5 @@
 /** Numbers that must lie between two bounds, and how the kubelet says so: a table, since only names and bounds differ. */
-import type { Judged } from './judged.js';
+import type { ConfigView } from './config-view.js';
 
 interface Bound {
   flag: string;
@@ -36,18 +36,18 @@ const bounds = {
 } satisfies Record<string, Bound>;
 
 /** Checks these fields against their bounds, in this order. */
-export function checkBounds(judged: Judged, fields: readonly (keyof typeof bounds)[]): void {
+export function checkBounds(view: ConfigView, fields: readonly (keyof typeof bounds)[]): void {
   for (const field of fields) {
     const bound: Bound = bounds[field];
-    const value = judged.number(field);
+    const value = view.number(field);
     if ((bound.zeroIsOff && value === 0) || (value >= bound.min && value <= (bound.max ?? Infinity))) continue;
     const rule =
       bound.max === undefined
         ? 'must not be a negative number'
         : `must be between ${bound.saidMin ?? bound.min} and ${bound.max}, inclusive`;
-    judged.report(
+    view.report(
       field,
-      `invalid configuration: ${spell(field, judged.minor)} (--${bound.flag}) ${print(judged, field)} ${rule}`,
+      `invalid configuration: ${spell(field, view.minor)} (--${bound.flag}) ${print(view, field)} ${rule}`,
     );
   }
 }
@@ -60,7 +60,7 @@ export function spell(field: string, minor: number): string {
   );
 }
 
-/** A number exactly as it stands, also beyond 2^53. */
-export function print(judged: Judged, path: string): string {
-  return String(judged.get(path) ?? 0);
+/** A number exactly as written, also beyond 2^53. */
+export function print(view: ConfigView, path: string): string {
+  return String(view.get(path) ?? 0);
 }

@@ -2,51 +2,51 @@
 
 import { quote } from '../../go/text.js';
 import { checkBounds, print, spell } from './bounds.js';
+import type { ConfigView } from './config-view.js';
 import { imagePatternError } from './image-pattern.js';
-import type { Judged } from './judged.js';
 
-export function checkImageCollection(judged: Judged): void {
-  checkBounds(judged, ['imageGCHighThresholdPercent', 'imageGCLowThresholdPercent']);
+export function checkImageCollection(view: ConfigView): void {
+  checkBounds(view, ['imageGCHighThresholdPercent', 'imageGCLowThresholdPercent']);
   const [low, high] = ['imageGCLowThresholdPercent', 'imageGCHighThresholdPercent'] as const;
-  if (judged.minor >= 12 && judged.number(low) >= judged.number(high))
-    judged.report(
+  if (view.minor >= 12 && view.number(low) >= view.number(high))
+    view.report(
       low,
-      `invalid configuration: ${spell(low, judged.minor)} (--image-gc-low-threshold) ${print(judged, low)} must be less than ${spell(high, judged.minor)} (--image-gc-high-threshold) ${print(judged, high)}`,
+      `invalid configuration: ${spell(low, view.minor)} (--image-gc-low-threshold) ${print(view, low)} must be less than ${spell(high, view.minor)} (--image-gc-high-threshold) ${print(view, high)}`,
     );
-  if (judged.minor >= 29) checkImageAge(judged);
+  if (view.minor >= 29) checkImageAge(view);
 }
 
-function checkImageAge(judged: Judged): void {
-  const maximum = judged.duration('imageMaximumGCAge');
-  const minimum = judged.duration('imageMinimumGCAge');
-  const shownMaximum = judged.text('imageMaximumGCAge');
-  const shownMinimum = judged.text('imageMinimumGCAge');
-  if (maximum !== 0n && !judged.gate('ImageMaximumGCAge'))
-    judged.report(
+function checkImageAge(view: ConfigView): void {
+  const maximum = view.duration('imageMaximumGCAge');
+  const minimum = view.duration('imageMinimumGCAge');
+  const shownMaximum = view.text('imageMaximumGCAge');
+  const shownMinimum = view.text('imageMinimumGCAge');
+  if (maximum !== 0n && !view.gate('ImageMaximumGCAge'))
+    view.report(
       'imageMaximumGCAge',
-      `invalid configuration: ImageMaximumGCAge feature gate is required for Kubelet configuration option ${judged.minor === 29 ? 'ImageMaximumGCAge' : 'imageMaximumGCAge'}`,
+      `invalid configuration: ImageMaximumGCAge feature gate is required for Kubelet configuration option ${view.minor === 29 ? 'ImageMaximumGCAge' : 'imageMaximumGCAge'}`,
     );
-  if (judged.minor >= 36 && minimum < 0n)
-    judged.report('imageMinimumGCAge', `invalid configuration: imageMinimumGCAge ${shownMinimum} must not be negative`);
+  if (view.minor >= 36 && minimum < 0n)
+    view.report('imageMinimumGCAge', `invalid configuration: imageMinimumGCAge ${shownMinimum} must not be negative`);
   if (maximum < 0n)
-    judged.report('imageMaximumGCAge', `invalid configuration: imageMaximumGCAge ${shownMaximum} must not be negative`);
+    view.report('imageMaximumGCAge', `invalid configuration: imageMaximumGCAge ${shownMaximum} must not be negative`);
   if (maximum > 0n && maximum <= minimum)
-    judged.report(
+    view.report(
       'imageMaximumGCAge',
       `invalid configuration: imageMaximumGCAge ${shownMaximum} must be greater than imageMinimumGCAge ${shownMinimum}`,
     );
 }
 
-export function checkImagePulls(judged: Judged): void {
-  if (judged.minor < 27 || !judged.isSet('maxParallelImagePulls')) return;
-  const pulls = judged.number('maxParallelImagePulls');
+export function checkImagePulls(view: ConfigView): void {
+  if (view.minor < 27 || !view.isSet('maxParallelImagePulls')) return;
+  const pulls = view.number('maxParallelImagePulls');
   if (pulls < 1)
-    judged.report(
+    view.report(
       'maxParallelImagePulls',
-      `invalid configuration: maxParallelImagePulls ${print(judged, 'maxParallelImagePulls')} must be a positive number`,
+      `invalid configuration: maxParallelImagePulls ${print(view, 'maxParallelImagePulls')} must be a positive number`,
     );
-  if (judged.bool('serializeImagePulls') && pulls > 1)
-    judged.report(
+  if (view.bool('serializeImagePulls') && pulls > 1)
+    view.report(
       'maxParallelImagePulls',
       'invalid configuration: maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false',
     );
@@ -54,43 +54,43 @@ export function checkImagePulls(judged: Judged): void {
 
 const policies = ['NeverVerify', 'NeverVerifyPreloadedImages', 'NeverVerifyAllowlistedImages', 'AlwaysVerify'];
 
-export function checkImageCredentials(judged: Judged): void {
-  if (judged.minor < 33) return;
-  const policy = judged.text('imagePullCredentialsVerificationPolicy');
-  const patterns = judged.list('preloadedImagesVerificationAllowlist').map(String);
-  if (!judged.gate('KubeletEnsureSecretPulledImages')) {
+export function checkImageCredentials(view: ConfigView): void {
+  if (view.minor < 33) return;
+  const policy = view.text('imagePullCredentialsVerificationPolicy');
+  const patterns = view.list('preloadedImagesVerificationAllowlist').map(String);
+  if (!view.gate('KubeletEnsureSecretPulledImages')) {
     const off = 'must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled';
     if (policy !== '')
-      judged.report(
+      view.report(
         'imagePullCredentialsVerificationPolicy',
         `invalid configuration: \`imagePullCredentialsVerificationPolicy\` ${off}`,
       );
     if (patterns.length > 0)
-      judged.report(
+      view.report(
         'preloadedImagesVerificationAllowlist',
         `invalid configuration: \`preloadedImagesVerificationAllowlist\` ${off}`,
       );
     return;
   }
   if (!policies.includes(policy))
-    judged.report(
+    view.report(
       'imagePullCredentialsVerificationPolicy',
       `invalid configuration: option ${quote(policy)} specified for imagePullCredentialsVerificationPolicy. Valid options are "NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages" or "AlwaysVerify"`,
     );
   if (patterns.length > 0 && policy !== 'NeverVerifyAllowlistedImages')
-    judged.report(
+    view.report(
       'preloadedImagesVerificationAllowlist',
       'invalid configuration: can\'t set `preloadedImagesVerificationAllowlist` if `imagePullCredentialsVertificationPolicy` is not "NeverVerifyAllowlistedImages"',
     );
-  else checkPatterns(judged, patterns);
+  else checkPatterns(view, patterns);
 }
 
 /** The kubelet stops at the first bad pattern. */
-function checkPatterns(judged: Judged, patterns: readonly string[]): void {
+function checkPatterns(view: ConfigView, patterns: readonly string[]): void {
   for (const [index, pattern] of patterns.entries()) {
-    const error = imagePatternError(pattern, judged.minor);
+    const error = imagePatternError(pattern, view.minor);
     if (error === undefined) continue;
-    judged.report(
+    view.report(
       `preloadedImagesVerificationAllowlist[${index}]`,
       `invalid configuration: invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${error}`,
     );

@@ -2,28 +2,28 @@
 
 import { float, quote } from '../../go/text.js';
 import { spell } from './bounds.js';
-import type { Judged } from './judged.js';
+import type { ConfigView } from './config-view.js';
 
 const defaultPeriod = 100_000_000n;
 const second = 1_000_000_000n;
 
-export function checkQuotaPeriod(judged: Judged): void {
-  if (judged.minor < 12) return;
-  const period = judged.duration('cpuCFSQuotaPeriod');
-  const shown = `{${judged.text('cpuCFSQuotaPeriod') || '0s'}}`;
-  const name = spell('cpuCFSQuotaPeriod', judged.minor);
+export function checkQuotaPeriod(view: ConfigView): void {
+  if (view.minor < 12) return;
+  const period = view.duration('cpuCFSQuotaPeriod');
+  const shown = `{${view.text('cpuCFSQuotaPeriod') || '0s'}}`;
+  const name = spell('cpuCFSQuotaPeriod', view.minor);
   const flag = ' (--cpu-cfs-quota-period)';
-  if (!judged.gate('CustomCPUCFSQuotaPeriod')) {
-    if (judged.minor >= 20 && period !== defaultPeriod)
-      judged.report(
+  if (!view.gate('CustomCPUCFSQuotaPeriod')) {
+    if (view.minor >= 20 && period !== defaultPeriod)
+      view.report(
         'cpuCFSQuotaPeriod',
-        `invalid configuration: ${name}${judged.minor >= 24 ? flag : ''} ${shown} requires feature gate CustomCPUCFSQuotaPeriod`,
+        `invalid configuration: ${name}${view.minor >= 24 ? flag : ''} ${shown} requires feature gate CustomCPUCFSQuotaPeriod`,
       );
     return;
   }
-  const [least, said] = judged.minor >= 26 ? [1_000_000n, '1ms'] : [1_000n, '1usec'];
+  const [least, said] = view.minor >= 26 ? [1_000_000n, '1ms'] : [1_000n, '1usec'];
   if (period < least || period > second)
-    judged.report(
+    view.report(
       'cpuCFSQuotaPeriod',
       `invalid configuration: ${name}${flag} ${shown} must be between ${said} and 1sec, inclusive`,
     );
@@ -32,78 +32,78 @@ export function checkQuotaPeriod(judged: Judged): void {
 const policies = ['none', 'best-effort', 'restricted', 'single-numa-node'];
 
 /** Until 1.26 the topology manager was behind a gate. */
-export function checkTopologyGate(judged: Judged): void {
-  const policy = judged.text('topologyManagerPolicy');
-  if (judged.minor < 16 || judged.minor > 26 || policy === 'none' || judged.gate('TopologyManager')) return;
-  const name = judged.minor >= 20 ? 'topologyManagerPolicy' : 'TopologyManager';
-  judged.report(
+export function checkTopologyGate(view: ConfigView): void {
+  const policy = view.text('topologyManagerPolicy');
+  if (view.minor < 16 || view.minor > 26 || policy === 'none' || view.gate('TopologyManager')) return;
+  const name = view.minor >= 20 ? 'topologyManagerPolicy' : 'TopologyManager';
+  view.report(
     'topologyManagerPolicy',
     `invalid configuration: ${name} ${policy} requires feature gate TopologyManager`,
   );
 }
 
-export function checkTopology(judged: Judged): void {
-  if (judged.minor < 20) return;
-  const policy = judged.text('topologyManagerPolicy');
-  const scope = judged.text('topologyManagerScope');
+export function checkTopology(view: ConfigView): void {
+  if (view.minor < 20) return;
+  const policy = view.text('topologyManagerPolicy');
+  const scope = view.text('topologyManagerScope');
   if (!policies.includes(policy))
-    judged.report(
+    view.report(
       'topologyManagerPolicy',
-      judged.minor >= 24
+      view.minor >= 24
         ? `invalid configuration: topologyManagerPolicy (--topology-manager-policy) ${quote(policy)} must be one of: ["none" "best-effort" "restricted" "single-numa-node"]`
         : `invalid configuration: topologyManagerPolicy non-allowable value: ${policy}`,
     );
-  if (judged.minor <= 26 && scope !== 'container' && !judged.gate('TopologyManager'))
-    judged.report(
+  if (view.minor <= 26 && scope !== 'container' && !view.gate('TopologyManager'))
+    view.report(
       'topologyManagerScope',
       `invalid configuration: topologyManagerScope ${scope} requires feature gate TopologyManager`,
     );
   if (scope !== 'container' && scope !== 'pod')
-    judged.report(
+    view.report(
       'topologyManagerScope',
-      judged.minor >= 24
+      view.minor >= 24
         ? `invalid configuration: topologyManagerScope (--topology-manager-scope) ${quote(scope)} must be one of: "container", or "pod"`
         : `invalid configuration: topologyManagerScope non-allowable value: ${scope}`,
     );
 }
 
-export function checkMemoryQoS(judged: Judged): void {
-  if (judged.minor < 22) return;
-  const isOn = judged.gate('MemoryQoS');
-  const factor = judged.get('memoryThrottlingFactor') as number | null | undefined;
-  if (isOn && !judged.isSet('memoryThrottlingFactor'))
-    judged.report(
+export function checkMemoryQoS(view: ConfigView): void {
+  if (view.minor < 22) return;
+  const isOn = view.gate('MemoryQoS');
+  const factor = view.get('memoryThrottlingFactor') as number | null | undefined;
+  if (isOn && !view.isSet('memoryThrottlingFactor'))
+    view.report(
       'memoryThrottlingFactor',
       'invalid configuration: memoryThrottlingFactor is required when MemoryQoS feature flag is enabled',
     );
   // Until 1.23 the kubelet prints the address of the number, not the number.
   if (typeof factor === 'number' && (factor <= 0 || factor > 1))
-    judged.report(
+    view.report(
       'memoryThrottlingFactor',
-      `invalid configuration: memoryThrottlingFactor ${judged.minor >= 24 ? float(factor) : '<PTR>'} must be greater than 0 and less than or equal to 1.0`,
+      `invalid configuration: memoryThrottlingFactor ${view.minor >= 24 ? float(factor) : '<PTR>'} must be greater than 0 and less than or equal to 1.0`,
     );
-  if (judged.minor >= 36) checkMemoryReservation(judged, isOn);
+  if (view.minor >= 36) checkMemoryReservation(view, isOn);
 }
 
-function checkMemoryReservation(judged: Judged, isOn: boolean): void {
-  const policy = judged.text('memoryReservationPolicy');
+function checkMemoryReservation(view: ConfigView, isOn: boolean): void {
+  const policy = view.text('memoryReservationPolicy');
   if (!isOn && policy === 'TieredReservation')
-    judged.report(
+    view.report(
       'memoryReservationPolicy',
       `invalid configuration: memoryReservationPolicy ${quote(policy)} requires MemoryQoS feature gate to be enabled`,
     );
   if (policy !== 'None' && policy !== 'TieredReservation')
-    judged.report(
+    view.report(
       'memoryReservationPolicy',
       `invalid configuration: option ${quote(policy)} specified for memoryReservationPolicy. Valid options are "None" or "TieredReservation"`,
     );
 }
 
-export function checkHairpin(judged: Judged): void {
-  const mode = judged.text('hairpinMode');
+export function checkHairpin(view: ConfigView): void {
+  const mode = view.text('hairpinMode');
   if (['none', 'hairpin-veth', 'promiscuous-bridge'].includes(mode)) return;
-  judged.report(
+  view.report(
     'hairpinMode',
-    `invalid configuration: option ${quote(mode)} specified for ${spell('hairpinMode', judged.minor)} (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"`,
+    `invalid configuration: option ${quote(mode)} specified for ${spell('hairpinMode', view.minor)} (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"`,
   );
 }

@@ -1,62 +1,62 @@
 /** Rules about logs and endpoints the kubelet serves or calls: container logs, log queries, the runtime, hidden metrics. */
 import { quote } from '../../go/text.js';
-import type { Judged } from './judged.js';
+import type { ConfigView } from './config-view.js';
 
 const threeSeconds = 3_000_000_000n;
 
-export function checkHiddenMetrics(judged: Judged): void {
-  const version = judged.text('showHiddenMetricsForVersion');
-  const previous = `1.${judged.minor - 1}`;
-  if (judged.minor < 18 || version === '' || version === previous) return;
-  judged.report(
+export function checkHiddenMetrics(view: ConfigView): void {
+  const version = view.text('showHiddenMetricsForVersion');
+  const previous = `1.${view.minor - 1}`;
+  if (view.minor < 18 || version === '' || version === previous) return;
+  view.report(
     'showHiddenMetricsForVersion',
     `--show-hidden-metrics-for-version must be omitted or have the value '${previous}'. Only the previous minor version is allowed`,
   );
 }
 
-export function checkRuntimeEndpoint(judged: Judged): void {
-  if (judged.minor >= 27 && judged.text('containerRuntimeEndpoint') === '')
-    judged.report(
+export function checkRuntimeEndpoint(view: ConfigView): void {
+  if (view.minor >= 27 && view.text('containerRuntimeEndpoint') === '')
+    view.report(
       'containerRuntimeEndpoint',
       'invalid configuration: the containerRuntimeEndpoint was not specified or empty',
     );
 }
 
-export function checkLogQuery(judged: Judged): void {
-  if (judged.minor < 27 || !judged.bool('enableSystemLogQuery')) return;
-  if (!judged.gate('NodeLogQuery'))
-    judged.report(
+export function checkLogQuery(view: ConfigView): void {
+  if (view.minor < 27 || !view.bool('enableSystemLogQuery')) return;
+  if (!view.gate('NodeLogQuery'))
+    view.report(
       'enableSystemLogQuery',
-      `invalid configuration: NodeLogQuery feature gate is required for ${judged.minor >= 35 ? 'enableSystemLogQuery' : 'enableSystemLogHandler'}`,
+      `invalid configuration: NodeLogQuery feature gate is required for ${view.minor >= 35 ? 'enableSystemLogQuery' : 'enableSystemLogHandler'}`,
     );
-  if (!judged.bool('enableSystemLogHandler'))
-    judged.report(
+  if (!view.bool('enableSystemLogHandler'))
+    view.report(
       'enableSystemLogHandler',
       'invalid configuration: enableSystemLogHandler is required for enableSystemLogQuery',
     );
 }
 
-export function checkContainerLogs(judged: Judged): void {
-  if (judged.minor < 30) return;
-  if (judged.number('containerLogMaxWorkers') < 1)
-    judged.report(
+export function checkContainerLogs(view: ConfigView): void {
+  if (view.minor < 30) return;
+  if (view.number('containerLogMaxWorkers') < 1)
+    view.report(
       'containerLogMaxWorkers',
       'invalid configuration: containerLogMaxWorkers must be greater than or equal to 1',
     );
-  if (judged.duration('containerLogMonitorInterval') < threeSeconds)
-    judged.report(
+  if (view.duration('containerLogMonitorInterval') < threeSeconds)
+    view.report(
       'containerLogMonitorInterval',
       'invalid configuration: containerLogMonitorInterval must be a positive time duration greater than or equal to 3s',
     );
-  if (judged.minor >= 33 && judged.number('containerLogMaxFiles') <= 1)
-    judged.report('containerLogMaxFiles', 'invalid configuration: containerLogMaxFiles must be greater than 1');
-  checkPodLogsDir(judged);
+  if (view.minor >= 33 && view.number('containerLogMaxFiles') <= 1)
+    view.report('containerLogMaxFiles', 'invalid configuration: containerLogMaxFiles must be greater than 1');
+  checkPodLogsDir(view);
 }
 
 /** A relative path never fails here: the kubelet has joined it to the config file's directory, cleaned, before it looks. */
-function checkPodLogsDir(judged: Judged): void {
-  const dir = judged.text('podLogsDir');
-  const complain = (rule: string) => judged.report('podLogsDir', `invalid configuration: ${rule}`);
+function checkPodLogsDir(view: ConfigView): void {
+  const dir = view.text('podLogsDir');
+  const complain = (rule: string) => view.report('podLogsDir', `invalid configuration: ${rule}`);
   if (dir === '') {
     complain('podLogsDir was not specified');
     complain(`pod logs path ${quote(dir)} must be absolute path`);

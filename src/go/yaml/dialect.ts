@@ -3,7 +3,7 @@
 export interface Dialect {
   /** Until 1.12 `{a:b}` was an error, since then it is a key `a:b`. */
   allowsColonInFlow: boolean;
-  /** Until 1.12 something that is no new document after the first was an error; since then it is not looked at. */
+  /** Until 1.12 text after the first document that does not start another one was an error; since then it is ignored. */
   endsWithDocument: boolean;
   /** Until 1.16 `1e3` was text, and only `1e+3` a number. */
   allowsBareExponent: boolean;

@@ -20,7 +20,7 @@ interface SimpleKey {
   column: number;
 }
 
-/** Longer keys, counted from their start to the colon, are no keys. */
+/** Longer keys, counted from their start to the colon, are not keys. */
 const maxKeyLength = 1024;
 
 export class Scanner {

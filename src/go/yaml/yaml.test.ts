@@ -47,7 +47,7 @@ describe('what Go accepts', () => {
       '{"a":"50","b":50,"c":"5","d":5,"e":"hi"}',
     ],
     ['a flow collection may close at column 0', 'a: {\n  b: 1\n}\nc: [\n1,\n2\n]\n', '{"a":{"b":1},"c":[1,2]}'],
-    ['quoted text may go on at column 0', 'a: "x\ny"\n', '{"a":"x y"}'],
+    ['quoted text may continue at column 0', 'a: "x\ny"\n', '{"a":"x y"}'],
     ['tabs after a colon and in flow', 'a:\t5\nb: [1,\n\t2]\n', '{"a":5,"b":[1,2]}'],
     ['CR and CRLF break lines', 'a: 1\rb: 2\r\nc: 3', '{"a":1,"b":2,"c":3}'],
     ['a byte order mark', '\ufeffa: 1\n', '{"a":1}'],
@@ -119,7 +119,7 @@ describe('older kubelets', () => {
     expect(toJson(readYaml('a: 1e3\n', dialectOf(17)).value)).toBe('{"a":1000}');
   });
 
-  test('refused what is no document after the first until 1.12', () => {
+  test('rejects text after the first document that does not start another one, until 1.12', () => {
     expect(() => readYaml(' a: 1\nb: 2\n', dialectOf(12))).toThrow('did not find expected <document start>');
     expect(toJson(readYaml(' a: 1\nb: 2\n', dialectOf(13)).value)).toBe('{"a":1}');
     expect(toJson(readYaml('a: 1\n---\n{{{\n', dialectOf(12)).value)).toBe('{"a":1}');

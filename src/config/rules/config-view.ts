@@ -1,8 +1,8 @@
-/** What every rule looks at: the config read as Go would, the minor, the gates and the host; and where it reports. */
+/** What every rule reads: the config read as Go would, the minor, the gates and the host; and where it reports. */
 
 import { tryParseDuration } from '../../go/duration.js';
 import { isObject } from '../../json.js';
-import { getField, type Host, type JudgeContext, type KubeletConfig, type Minor } from '../model.js';
+import { getField, type Host, type KubeletConfig, type Minor, type ValidationContext } from '../model.js';
 
 export interface RuleError {
   /** Dotted path of the field to change; '' where there is no single one. */
@@ -10,15 +10,15 @@ export interface RuleError {
   message: string;
 }
 
-/** A config under judgement. What is absent or null reads as Go's zero value, as in the kubelet's own struct. */
-export class Judged {
+/** A config as rules read it, and the errors that they report. What is absent or null reads as Go's zero value, as in the kubelet's own struct. */
+export class ConfigView {
   readonly errors: RuleError[] = [];
   readonly minor: Minor;
   readonly host: Host;
 
   constructor(
     readonly config: KubeletConfig,
-    readonly context: JudgeContext,
+    readonly context: ValidationContext,
     /** Whether a gate is on, after flags and document. */
     readonly gate: (name: string) => boolean,
   ) {
