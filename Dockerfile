@@ -2,7 +2,7 @@
 #
 #   docker build -t registry.example/relet:0.1.0 .     (podman and buildah build it too)
 #
-# Not for nodes, where relet runs on the host, and without `relet apiserver`, whose store is native code.
+# Not for nodes, where relet runs on the host, and without `relet apiserver`, which is a part of the lab.
 
 # The bases are tags, so that a build gets their security fixes. For a build that can be repeated, name a digest that you trust:
 # --build-arg BASE=node:22-slim@sha256:… --build-arg BUILD_BASE=node:22-slim@sha256:…

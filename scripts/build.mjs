@@ -65,8 +65,6 @@ const shared = {
   sourcemap: 'linked',
   sourcesContent: false,
   logLevel: 'warning',
-  // lmdb is native code and stays a package of its own.
-  external: ['lmdb'],
 };
 
 const bundled = await build({

@@ -31,7 +31,7 @@ test('what goes into the image is enough to run the controller', () => {
     for (const source of words.map((word) => word.replace('/relet/', '')))
       cpSync(join(repository, source), join(root, target, words.length > 1 ? source : ''), { recursive: true });
   }
-  // Taken away by the build; the image has no store of native code either.
+  // The build of the image removes these.
   const dist = join(root, 'opt/relet/dist');
   for (const name of readdirSync(dist).filter((name) => /\.map$|^types$|^apiserver.*\.cjs$|^lab\.js$/.test(name)))
     rmSync(join(dist, name), { recursive: true });

@@ -179,8 +179,6 @@ describe('source files', () => {
       'src/agent/trial/health.ts',
       'src/agent/trial/look-back.ts',
       'src/lab/apiserver/store/directory-lock.ts',
-      'src/lab/apiserver/store/disk-journal.ts',
-      'src/lab/apiserver/store/revision-store.ts',
     ];
     const found = files
       .filter((file) => isDeterministic.test(file) && !isTest(file))

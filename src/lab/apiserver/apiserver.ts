@@ -69,7 +69,7 @@ export interface ControlPlane {
   handle: Handle;
   store: Store;
   registry: Registry;
-  /** Ends watches, lets writes finish, closes the store. */
+  /** Ends watches, waits for pending writes, closes the store. */
   close(): Promise<void>;
 }
 
@@ -82,9 +82,10 @@ interface Identity extends Pick<AccessOptions, 'serviceAccountKey' | 'kubeletCli
 type PlaneOptions = ControlPlaneOptions & Identity & { log: Log };
 
 export async function createControlPlane(options: ControlPlaneOptions & Identity): Promise<ControlPlane> {
-  const store = await openStore(options.storeDirectory, options.clock, options.history);
+  const { storeDirectory: directory, clock, history, log = silentLog } = options;
+  const store = await openStore({ directory, clock, history, log });
   try {
-    return await assemble({ ...options, log: options.log ?? silentLog }, store);
+    return await assemble({ ...options, log }, store);
   } catch (error) {
     await store.close();
     throw error;

@@ -1,10 +1,21 @@
-/** Which system a command that is told to people speaks of. */
-import { homedir } from 'node:os';
+/** The directory of a lab: its flag in printed commands, and which files belong to it. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { dataDirFlag } from './directory.js';
+import { expect, onTestFinished, test } from 'vitest';
+import { dataDirFlag, openSystemDirectory } from './directory.js';
 
-test('a system in the usual place needs no flag, another one is named', () => {
+test('commands have --data-dir only for a directory that is not the default', () => {
   expect(dataDirFlag(join(homedir(), '.relet'))).toBe('');
   expect(dataDirFlag('/srv/relet')).toBe(' --data-dir /srv/relet');
+});
+
+test('a directory in which a backup was restored is still usable, and --fresh clears it', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'relet-directory-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  for (const name of ['store', 'store-before-2026-01-01T00-00-00-000Z']) mkdirSync(join(dir, name));
+  openSystemDirectory(dir).clear();
+  expect(readdirSync(dir)).toEqual([]);
+  writeFileSync(join(dir, 'store-of-mine'), '');
+  expect(() => openSystemDirectory(dir)).toThrow("has 'store-of-mine' in it");
 });

@@ -96,7 +96,10 @@ const ourNames = [
   'controller.pid',
 ];
 
-const isOurs = (name: string) => ourNames.includes(name) || name.startsWith(temporaryPrefix);
+/** 'relet apiserver restore --force' leaves the store that it replaced. */
+const restoreName = /^store-(before-.+|restoring|restored)$/;
+
+const isOurs = (name: string) => ourNames.includes(name) || name.startsWith(temporaryPrefix) || restoreName.test(name);
 
 /** Makes the directory when it is missing. One with other things in it is left alone: `--fresh` deletes what is in it. */
 export function openSystemDirectory(path: string): SystemDirectory {

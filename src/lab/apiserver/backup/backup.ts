@@ -1,4 +1,4 @@
-/** Takes a backup: of a store on disk that nobody uses, or, as a route, of the running server's own. */
+/** Takes a backup: of a store on disk that no server uses, or, as a route, of the running server. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../clock.js';
@@ -9,16 +9,13 @@ import { encodeBackup } from './backup-format.js';
 
 export const backupPath = '/relet/backup';
 
-/** Everything at one revision: nothing is written while it is gathered. */
+/** Everything at one revision. */
 export function backupOf(store: Store, clock: Pick<Clock, 'now'>): Promise<Buffer> {
   const { revision, items } = store.snapshot();
-  return encodeBackup(
-    { revision, items: items.map(({ key, revision: at, bytes }) => ({ key, revision: at, bytes })) },
-    clock.now(),
-  );
+  return encodeBackup({ revision, items }, clock.now());
 }
 
-/** For administrators: nobody else may get paths outside the API. */
+/** For administrators: other users may not read paths outside the API. */
 export function backupRoute(store: Store, clock: Clock): Route {
   return {
     path: backupPath,
@@ -35,7 +32,7 @@ export async function backupStopped(dataDir: string, clock: Clock): Promise<Buff
   if (!existsSync(directory)) {
     throw new Error(`there is no store in ${dataDir}: give the directory of relet apiserver with --data-dir`);
   }
-  const store = await openStore(directory, clock);
+  const store = await openStore({ directory, clock });
   try {
     return await backupOf(store, clock);
   } finally {

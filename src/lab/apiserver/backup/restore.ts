@@ -1,31 +1,32 @@
 /**
- * Makes a store of a backup. The new store is complete before it takes the old one's place, and the old one is put aside, never
- * removed:
+ * Makes a store of a backup. The new store is complete before it replaces the old one, and the old one is renamed, never removed:
  *
- *     write store-restoring ──► store-restored ──► store aside ──► store-restored becomes store
- *              │                       └─ a crash from here on is brought to its end by the next start
- *              └─ a crash before leaves everything as it was
+ *     write store-restoring ──► store-restored ──► rename the old store ──► rename store-restored to store
+ *              │                       │                    └─ after a crash from here on the next start finishes the restore
+ *              └───────────────────────┴─ after a crash here the next start removes the new store
  */
 
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeDirectory } from '../../../make-directory.js';
 import { isHeldDirectory, lockDirectory } from '../store/directory-lock.js';
-import { openDiskJournal } from '../store/disk-journal.js';
+import { createStore } from '../store/disk-journal.js';
+import type { Batch } from '../store/journal.js';
+import { syncDirectory } from '../store/snapshot-file.js';
 import { storeDirectory } from './backup.js';
 import type { Backup } from './backup-format.js';
 
-/** Revisions go on far behind the backup's: clients that saw later ones must notice that the past was changed, not reuse it. */
+/** Revisions continue far above the backup's: a client that saw later ones must not find them reused for other content. */
 const revisionGap = 1_000_000_000;
 
 export interface RestoreOptions {
   dataDir: string;
-  /** Put an existing store aside. */
+  /** Replace an existing store; it is renamed. */
   force: boolean;
   now: Date;
 }
 
-/** Answers where the old store is now; undefined where there was none. Throws where a server runs or a store is in the way. */
+/** Returns where the old store is now; undefined if there was none. Throws when a server runs, or when there is a store and no `force`. */
 export async function restore(backup: Backup, { dataDir, force, now }: RestoreOptions): Promise<string | undefined> {
   makeDirectory(dataDir);
   finishRestore(dataDir);
@@ -34,10 +35,10 @@ export async function restore(backup: Backup, { dataDir, force, now }: RestoreOp
   if (isThere && !force) {
     throw new Error(`${dataDir} has a store already: give another --data-dir, or --force to put that store aside`);
   }
-  // Held until the old store is aside: no server may start on it meanwhile.
+  // Held until the old store is renamed: no server may start on it meanwhile.
   const unlock = existsSync(directory) ? lockDirectory(directory) : undefined;
   try {
-    await writeStore(join(dataDir, 'store-restoring'), backup);
+    await createStore(join(dataDir, 'store-restoring'), contentOf(backup));
   } catch (error) {
     unlock?.();
     throw error;
@@ -54,12 +55,12 @@ export async function restore(backup: Backup, { dataDir, force, now }: RestoreOp
 function putAside(directory: string, now: Date): string {
   const aside = `${directory}-before-${now.toISOString().replace(/[:.]/g, '-')}`;
   renameSync(directory, aside);
-  // Our own, which went along.
+  // Our own lock, renamed with the directory.
   rmSync(join(aside, 'lock'), { force: true });
   return aside;
 }
 
-/** Whatever a crash left of a restore: a whole new store takes its place, a part of one goes. Called at every start. */
+/** Completes or removes a restore that a crash interrupted. Called at every start. */
 export function finishRestore(dataDir: string): void {
   removePart(join(dataDir, 'store-restoring'));
   const restored = join(dataDir, 'store-restored');
@@ -70,7 +71,7 @@ export function finishRestore(dataDir: string): void {
   syncDirectory(dataDir);
 }
 
-/** Unless somebody is still writing it. */
+/** Unless another process is still writing it. */
 function removePart(directory: string): void {
   if (!existsSync(directory)) return;
   try {
@@ -82,22 +83,10 @@ function removePart(directory: string): void {
   rmSync(directory, { recursive: true });
 }
 
-async function writeStore(directory: string, { revision, items }: Backup): Promise<void> {
-  const journal = await openDiskJournal(directory);
-  try {
-    const records = items
-      .toSorted((a, b) => a.revision - b.revision)
-      .map((item) => ({ ...item, type: 'created' as const, previous: 0, time: 0, size: item.bytes.length }));
-    await journal.append(records);
-    // A past that is forgotten makes watches and lists of old begin anew.
-    await journal.forget([], revision + revisionGap);
-  } finally {
-    await journal.close();
-  }
-}
-
-function syncDirectory(path: string): void {
-  const directory = openSync(path, 'r');
-  fsyncSync(directory);
-  closeSync(directory);
+function contentOf({ revision, items }: Backup): Batch {
+  const records = items
+    .toSorted((a, b) => a.revision - b.revision)
+    .map(({ key, revision: at, bytes }) => ({ key, revision: at, bytes, type: 'created' as const, time: 0 }));
+  // Watches and lists from before the backup find their revision compacted and start again.
+  return { compacted: revision + revisionGap, records };
 }

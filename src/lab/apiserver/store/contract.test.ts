@@ -33,7 +33,7 @@ describe.each(['memory', 'disk'])('store in %s', (kind) => {
   let directory: string;
   let store: RevisionStore;
   const open = async (limits: HistoryLimits = {}) =>
-    new RevisionStore(kind === 'memory' ? memoryJournal() : await openDiskJournal(directory), systemClock, limits);
+    new RevisionStore(kind === 'memory' ? memoryJournal() : await openDiskJournal({ directory }), systemClock, limits);
 
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'relet-store-'));

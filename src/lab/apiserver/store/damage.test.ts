@@ -1,4 +1,4 @@
-/** A store that is damaged, of another format or in use is refused with words, and left untouched. */
+/** A store that is damaged, of another format or in use is rejected with a remedy, and not changed. */
 import {
   cpSync,
   existsSync,
@@ -6,155 +6,209 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { open as openLmdb } from 'lmdb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../clock.js';
 import { lockDirectory } from './directory-lock.js';
-import { openStore as open } from './open-store.js';
+import { openDiskJournal } from './disk-journal.js';
+import { frame } from './frames.js';
+import { openStore } from './open-store.js';
+import { RevisionStore } from './revision-store.js';
+import type { Store } from './store.js';
 
+const nodes = { group: '', resource: 'nodes' };
 let home: string;
 let healthy: string;
 let copies = 0;
 
-const openStore = (directory: string) => open(directory, systemClock);
+const open = (directory: string) => openStore({ directory, clock: systemClock });
+const count = (store: Store) => store.count(nodes);
 
-beforeAll(async () => {
-  home = mkdtempSync(join(tmpdir(), 'relet-damage-'));
-  healthy = join(home, 'healthy');
-  const store = await openStore(healthy);
-  for (let at = 0; at < 300; at++) {
-    const key = { group: '', resource: 'nodes', namespace: '', name: `n${at}` };
-    // Some records fit into a page, some need pages of their own.
+async function write(store: Store, from: number, to: number): Promise<void> {
+  for (let at = from; at < to; at++) {
+    const key = { ...nodes, namespace: '', name: `n${at}` };
     const bytes = Buffer.from(JSON.stringify({ at, filler: 'x'.repeat(at % 3 === 0 ? 5000 : 100) }));
     await store.write({ key, expected: 0, delete: false, encode: () => bytes });
   }
+}
+
+/** A store with 200 objects in its snapshot and 100 in its log. */
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'relet-damage-'));
+  healthy = join(home, 'healthy');
+  let store: Store = new RevisionStore(await openDiskJournal({ directory: healthy, shrinkBytes: 1 }), systemClock);
+  await write(store, 0, 200);
   await store.close();
+  store = await open(healthy);
+  await write(store, 200, 300);
+  await store.close();
+  expect(readdirSync(healthy)).toHaveLength(2);
 });
 afterAll(() => rmSync(home, { recursive: true }));
 
-function copy(): { directory: string; file: string } {
+function copy(): { directory: string; snapshot: string; log: string } {
   const directory = join(home, `copy-${copies++}`);
   cpSync(healthy, directory, { recursive: true });
-  return { directory, file: join(directory, 'data.mdb') };
+  const log = readdirSync(directory).find((name) => name.startsWith('log-'))!;
+  return { directory, snapshot: join(directory, 'snapshot'), log: join(directory, log) };
 }
 
-/** As if the process had died before LMDB got the last writes: copies the log while it is there. */
-async function leaveLog(directory: string, count: number, change: (log: Buffer) => Buffer): Promise<void> {
-  const mdb = join(directory, 'data.mdb');
-  const database = readFileSync(mdb);
-  const store = await openStore(directory);
-  for (let at = 0; at < count; at++) {
-    const key = { group: '', resource: 'nodes', namespace: '', name: `late${at}` };
-    await store.write({ key, expected: 0, delete: false, encode: () => Buffer.from(`{"late":${at}}`) });
-  }
-  const name = readdirSync(directory).find((file) => file.startsWith('wal-'))!;
-  const log = readFileSync(join(directory, name));
-  await store.close();
-  writeFileSync(mdb, database);
-  writeFileSync(join(directory, name), change(log));
+function contents(directory: string): Record<string, string> {
+  return Object.fromEntries(readdirSync(directory).map((name) => [name, readFileSync(join(directory, name), 'hex')]));
 }
 
-/** Refused, and the file is the same afterwards. */
-async function expectRefused(directory: string, words: RegExp): Promise<void> {
-  const before = readFileSync(join(directory, 'data.mdb'));
-  await expect(openStore(directory)).rejects.toThrow(words);
-  expect(readFileSync(join(directory, 'data.mdb')).equals(before)).toBe(true);
-  expect(existsSync(join(directory, 'lock'))).toBe(false);
+async function expectRejected(directory: string, message: RegExp): Promise<void> {
+  const before = contents(directory);
+  await expect(open(directory)).rejects.toThrow(message);
+  expect(contents(directory)).toEqual(before);
 }
 
-describe('a store that must not be used', () => {
-  test('the healthy one opens', async () => {
-    const store = await openStore(copy().directory);
-    expect(store.count({ group: '', resource: 'nodes' })).toBe(300);
+function change(path: string, edit: (bytes: Buffer) => void): void {
+  const bytes = readFileSync(path);
+  edit(bytes);
+  writeFileSync(path, bytes);
+}
+
+describe('a damaged store', () => {
+  test('an undamaged one opens', async () => {
+    const store = await open(copy().directory);
+    expect(count(store)).toBe(300);
     await store.close();
   });
 
-  test.each([0.9, 0.5, 0.1])('truncated to %s of its size', async (share) => {
-    const { directory, file } = copy();
-    truncateSync(file, Math.floor(readFileSync(file).length * share));
-    await expectRefused(directory, /is damaged .*restore a copy/);
+  test.each([0.99, 0.5, 0.01])('is rejected when the snapshot is cut to %s of its size', async (share) => {
+    const { directory, snapshot } = copy();
+    truncateSync(snapshot, Math.floor(statSync(snapshot).size * share));
+    await expectRejected(directory, /snapshot is damaged at byte \d+: .* it was not changed\. Restore a backup/);
   });
 
-  test('overwritten with zeros page by page: refused or whole, never half read', async () => {
-    const pages = readFileSync(join(healthy, 'data.mdb')).length / 4096;
-    let refused = 0;
+  test('is rejected when the snapshot ends early between two frames', async () => {
+    const { directory, snapshot } = copy();
+    truncateSync(snapshot, 12 + readFileSync(snapshot).readUInt32BE(4));
+    await expectRejected(directory, /snapshot is damaged at byte \d+: it ends there and has 0 of \d+ records/);
+  });
+
+  test('is rejected for any overwritten page of the snapshot', async () => {
+    const pages = Math.ceil(statSync(join(healthy, 'snapshot')).size / 4096);
     for (let page = 0; page < pages; page += 5) {
-      const { directory, file } = copy();
-      const bytes = readFileSync(file);
-      bytes.fill(0, page * 4096, (page + 1) * 4096);
-      writeFileSync(file, bytes);
-      const opened = await openStore(directory).catch((error: Error) => error);
-      if (opened instanceof Error) {
-        expect(opened.message).toMatch(/is damaged/);
-        refused++;
-      } else {
-        // A page that is free or superseded: everything must still be there.
-        expect(opened.count({ group: '', resource: 'nodes' })).toBe(300);
-        for (const item of opened.list({ group: '', resource: 'nodes' }).items) JSON.parse(item.bytes.toString());
-        await opened.close();
-      }
+      const { directory, snapshot } = copy();
+      change(snapshot, (bytes) => bytes.fill(0, page * 4096, (page + 1) * 4096));
+      await expectRejected(directory, /snapshot is damaged at byte/);
       rmSync(directory, { recursive: true });
     }
-    expect(refused).toBeGreaterThan(5);
   });
 
-  test('a flipped bit inside an object', async () => {
-    const { directory, file } = copy();
-    const bytes = readFileSync(file);
-    // In each: the first one may stand in a page that is free by now.
-    const found = '"filler":"xxxx';
-    for (let at = bytes.indexOf(found); at !== -1; at = bytes.indexOf(found, at + 1))
-      bytes[at + 20] = bytes[at + 20]! ^ 1;
-    writeFileSync(file, bytes);
-    await expectRefused(directory, /checksum/);
+  test('is rejected for a flipped bit anywhere in the log, with file and offset, also in the last write', async () => {
+    const frames = offsets(readFileSync(copy().log));
+    const last = frames.at(-1)!;
+    const places = frames.filter((_, at) => at % 10 === 0).flatMap((at) => [at + 2, at + 6, at + 10, at + 60]);
+    for (const place of [...places, ...Array.from({ length: 14 }, (_, at) => last + at)]) {
+      const { directory, log } = copy();
+      change(log, (bytes) => {
+        bytes[place]! ^= 1;
+      });
+      const frameAt = frames.findLast((at) => at <= place);
+      await expectRejected(directory, new RegExp(`${log} is damaged at byte ${frameAt}: the checksum does not match`));
+      rmSync(directory, { recursive: true });
+    }
   });
 
-  test('garbage in place of the file', async () => {
-    const { directory, file } = copy();
-    writeFileSync(file, 'this is not a database'.repeat(1000));
-    await expectRefused(directory, /is damaged/);
+  test('is rejected for a zeroed page in the middle of the log', async () => {
+    const { directory, log } = copy();
+    change(log, (bytes) => bytes.fill(0, 4096, 8192));
+    await expectRejected(directory, /log-\d+ is damaged at byte/);
   });
 
-  test('a log that ends in the middle of a write is whole up to there', async () => {
-    const { directory } = copy();
-    await leaveLog(directory, 3, (log) => log.subarray(0, log.length - 5));
-    const store = await openStore(directory);
-    expect(store.count({ group: '', resource: 'nodes' })).toBe(302);
+  test('is rejected when a log is missing', async () => {
+    const { directory, log } = copy();
+    rmSync(log);
+    await expectRejected(directory, /is damaged : .*log-\d+ is missing/);
+  });
+
+  test('is rejected when the snapshot is missing', async () => {
+    const { directory, snapshot } = copy();
+    rmSync(snapshot);
+    await expectRejected(directory, /it has .*log-\d+ and no snapshot/);
+  });
+
+  test('is rejected when the snapshot is another file', async () => {
+    const { directory, snapshot } = copy();
+    writeFileSync(snapshot, 'this is not a store'.repeat(1000));
+    await expectRejected(directory, /snapshot is damaged at byte 0/);
+  });
+});
+
+/** Where the frames of a log begin. */
+function offsets(log: Buffer): number[] {
+  const found: number[] = [];
+  for (let at = 0; at < log.length; at += 12 + log.readUInt32BE(at + 4)) found.push(at);
+  return found;
+}
+
+describe('a log whose last write was interrupted', () => {
+  test('is whole up to there, wherever it was cut, and is continued', async () => {
+    const whole = offsets(readFileSync(copy().log));
+    const last = whole.at(-1)!;
+    for (const cut of [1, 11, 12, 13, 60, 110]) {
+      const { directory, log } = copy();
+      truncateSync(log, last + cut);
+      let store = await open(directory);
+      expect(count(store)).toBe(299);
+      await write(store, 400, 402);
+      await store.close();
+      store = await open(directory);
+      expect(count(store)).toBe(301);
+      await store.close();
+    }
+  });
+
+  test('is whole up to there when the file is longer than what reached the disk', async () => {
+    const { directory, log } = copy();
+    writeFileSync(log, Buffer.alloc(10_000), { flag: 'a' });
+    const store = await open(directory);
+    expect(count(store)).toBe(300);
     await store.close();
-    expect(readdirSync(directory).filter((file) => file.startsWith('wal-'))).toEqual([]);
   });
 
-  test('a flipped bit inside a log', async () => {
-    const { directory } = copy();
-    await leaveLog(directory, 3, (log) => {
-      log[20] = log[20]! ^ 1;
-      return log;
-    });
-    const logs = () => readdirSync(directory).filter((file) => file.startsWith('wal-'));
-    const before = logs();
-    await expectRefused(directory, /wal-\d+\.log is damaged at byte 0/);
-    expect(logs()).toEqual(before);
-  });
-
-  test('another format', async () => {
-    const { directory } = copy();
-    const root = openLmdb({ path: directory, overlappingSync: false, maxDbs: 4, encoding: 'json' });
-    await root.openDB('meta', { encoding: 'json' }).put('store', { format: 2, compacted: 0 });
-    await root.close();
-    await expectRefused(directory, /has format 2, this relet reads format 1: start the relet that wrote it/);
-  });
-
-  test('one that another process uses', async () => {
-    const { directory } = copy();
-    const store = await openStore(directory);
-    await expect(openStore(directory)).rejects.toThrow(`is held by process ${process.pid}: stop it first`);
+  test('is whole up to there when sectors of a large write are missing', async () => {
+    const { directory, log } = copy();
+    const { size } = statSync(log);
+    const torn = frame([Buffer.alloc(20_000, 'x')]);
+    torn.fill(0, 8192 - (size % 4096), 12_288 - (size % 4096));
+    writeFileSync(log, torn, { flag: 'a' });
+    const store = await open(directory);
+    expect(count(store)).toBe(300);
     await store.close();
-    await (await openStore(directory)).close();
+  });
+});
+
+describe('a store that cannot be opened', () => {
+  test('one of a later format is rejected', async () => {
+    const { directory, snapshot } = copy();
+    writeFileSync(snapshot, frame([Buffer.from('{"format":3,"later":true}')]));
+    await expectRejected(directory, /has format 3, this relet reads format 2: start the relet that wrote it/);
+  });
+
+  test.each(['data.mdb', 'wal-12.log'])('one of the LMDB edition (%s) is rejected with the ways out', async (file) => {
+    const directory = mkdtempSync(join(home, 'lmdb-'));
+    writeFileSync(join(directory, file), 'old');
+    await expectRejected(
+      directory,
+      /LMDB format of an earlier relet.*relet up --fresh.*--data-dir.*relet apiserver backup/,
+    );
+  });
+
+  test('one that is open already is rejected', async () => {
+    const { directory } = copy();
+    const store = await open(directory);
+    await expect(open(directory)).rejects.toThrow(`is held by process ${process.pid}: stop it first`);
+    await store.close();
+    await (await open(directory)).close();
   });
 
   test.each([

@@ -62,7 +62,7 @@ describe.skipIf(process.getuid?.() !== 0)('a store on a full disk (skipped where
     if (!isMounted) skip();
     const [directory, ballast] = [join(disk, 'store'), join(disk, 'ballast')];
     writeFileSync(ballast, Buffer.alloc(28 << 20));
-    let store = await openStore(directory, systemClock);
+    let store = await openStore({ directory, clock: systemClock });
     const first = await fill(store, 'a');
     expect(first.length).toBeGreaterThan(3);
     for (let at = 0; at < 5; at++) await expect(put(store, 'refused')).rejects.toThrow(StoreFull);
@@ -77,12 +77,14 @@ describe.skipIf(process.getuid?.() !== 0)('a store on a full disk (skipped where
     // Full to the last byte: it says so, and leaves nothing behind.
     const before = readdirSync(directory).sort();
     fillUp(ballast);
-    await expect(openStore(directory, systemClock)).rejects.toThrow(/its disk has \d+ bytes left.* make room/);
+    await expect(openStore({ directory, clock: systemClock })).rejects.toThrow(
+      /its disk has \d+ bytes left.* make room/,
+    );
     expect(readdirSync(directory).sort()).toEqual(before);
 
     rmSync(ballast);
     spawnSync('mount', ['-o', 'remount,size=100m', disk]);
-    store = await openStore(directory, systemClock);
+    store = await openStore({ directory, clock: systemClock });
     expect(names(store).sort()).toEqual(all);
     await put(store, 'after');
     expect(names(store)).toContain('after');

@@ -1,76 +1,77 @@
-/** The recent past in order of revisions, for watches that resume and lists that continue. */
-import type { RecordHead } from './journal.js';
+/** The recent events in order of revisions, for watches that resume and lists that continue. */
+import type { JournalRecord } from './journal.js';
 import type { Scope } from './store.js';
 
+/** A record in memory: one state of an object. */
+export interface State extends JournalRecord {
+  /** The state before; absent for a created object, and for one whose event is no longer in the history. */
+  previous: State | undefined;
+}
+
 export class History {
-  #records: RecordHead[] = [];
-  /** Records before this place are forgotten; the array is cut now and then. */
-  #head = 0;
+  #states: State[] = [];
+  /** Of all states in the history. */
   bytes = 0;
 
   get length(): number {
-    return this.#records.length - this.#head;
+    return this.#states.length;
   }
 
-  get oldest(): RecordHead | undefined {
-    return this.#records[this.#head];
+  get oldest(): State | undefined {
+    return this.#states[0];
   }
 
-  push(record: RecordHead): void {
-    this.#records.push(record);
-    this.bytes += record.size;
+  push(state: State): void {
+    this.#states.push(state);
+    this.bytes += state.bytes.length;
   }
 
-  /** Takes the oldest records up to a revision away, oldest first. */
-  takeUpTo(revision: number): RecordHead[] {
-    const from = this.#head;
-    this.#head = this.#place(revision);
-    const taken = this.#records.slice(from, this.#head);
-    for (const record of taken) this.bytes -= record.size;
-    if (this.#head > 1024 && this.#head * 2 > this.#records.length) {
-      this.#records = this.#records.slice(this.#head);
-      this.#head = 0;
+  /** Removes the events up to a revision. The states before them are then referenced by nothing and become garbage. */
+  removeUpTo(revision: number): void {
+    const end = this.#indexAfter(revision);
+    for (const state of this.#states.slice(0, end)) {
+      this.bytes -= state.bytes.length;
+      state.previous = undefined;
     }
-    return taken;
+    this.#states = this.#states.slice(end);
   }
 
-  /** The newest record that is older than `time` or that must go to leave `keep` records and `keepBytes` bytes. */
-  excess(limits: { before: number; keep: number; keepBytes: number }): RecordHead | undefined {
-    let found: RecordHead | undefined;
+  /** The newest event that is older than `before`, or that must go to leave `keep` events and `keepBytes` bytes. */
+  excess(limits: { before: number; keep: number; keepBytes: number }): State | undefined {
+    let found: State | undefined;
     let left = this.length;
     let bytes = this.bytes;
-    for (let at = this.#head; at < this.#records.length; at++, left--) {
-      const record = this.#records[at]!;
-      if (record.time >= limits.before && left <= limits.keep && bytes <= limits.keepBytes) break;
-      found = record;
-      bytes -= record.size;
+    for (const state of this.#states) {
+      if (state.time >= limits.before && left <= limits.keep && bytes <= limits.keepBytes) break;
+      found = state;
+      bytes -= state.bytes.length;
+      left--;
     }
     return found;
   }
 
-  /** Records after a revision, oldest first. Safe against records being added meanwhile, not against taking away. */
-  *after(revision: number, scope: Scope): Generator<RecordHead> {
-    const records = this.#records;
-    for (let at = this.#place(revision); at < records.length; at++) {
-      const record = records[at]!;
-      if (isWithin(record, scope)) yield record;
+  /** Events after a revision, oldest first; of one scope, or all. Events may be added meanwhile, not removed. */
+  *after(revision: number, scope?: Scope): Generator<State> {
+    const states = this.#states;
+    for (let at = this.#indexAfter(revision); at < states.length; at++) {
+      const state = states[at]!;
+      if (scope === undefined || isWithin(state, scope)) yield state;
     }
   }
 
-  /** The place of the first record behind a revision. */
-  #place(revision: number): number {
-    let low = this.#head;
-    let high = this.#records.length;
+  #indexAfter(revision: number): number {
+    let low = 0;
+    let high = this.#states.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#records[middle]!.revision <= revision) low = middle + 1;
+      if (this.#states[middle]!.revision <= revision) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 }
 
-function isWithin({ key }: RecordHead, scope: Scope): boolean {
+function isWithin({ key }: State, scope: Scope): boolean {
   return (
     key.resource === scope.resource &&
     key.group === scope.group &&

@@ -1,16 +1,24 @@
 /** Opens the store: on disk where a directory is given, else in memory. */
 import type { Clock } from '../../../clock.js';
+import type { Log } from '../../../log.js';
 import { openDiskJournal } from './disk-journal.js';
 import { memoryJournal } from './journal.js';
 import { type HistoryLimits, RevisionStore } from './revision-store.js';
 import type { Store } from './store.js';
 
-export async function openStore(directory: string | undefined, clock: Clock, limits?: HistoryLimits): Promise<Store> {
-  const journal = directory === undefined ? memoryJournal() : await openDiskJournal(directory);
+export interface OpenStoreOptions {
+  directory: string | undefined;
+  clock: Clock;
+  history?: HistoryLimits | undefined;
+  log?: Log;
+}
+
+export async function openStore({ directory, clock, history, log }: OpenStoreOptions): Promise<Store> {
+  const journal = directory === undefined ? memoryJournal() : await openDiskJournal({ directory, ...(log && { log }) });
   try {
-    return new RevisionStore(journal, clock, limits);
+    return new RevisionStore(journal, clock, history);
   } catch (error) {
-    // A damaged record is found only now; the directory must not stay locked for it.
+    // Damage is found only now; the directory must not stay locked.
     await journal.close();
     throw error;
   }

@@ -1,8 +1,8 @@
-/** The store: an index of the newest state, the recent past, and a journal that holds the bytes (memory or disk). */
+/** The store: the newest states and the recent events in memory, and a journal that makes writes durable. */
 import type { Clock } from '../../../clock.js';
-import { History } from './history.js';
-import type { Journal, JournalRecord, RecordHead } from './journal.js';
-import { type Entry, KeyIndex, memberId } from './key-index.js';
+import { History, type State } from './history.js';
+import type { Batch, Journal } from './journal.js';
+import { KeyIndex, memberId } from './key-index.js';
 import {
   type Change,
   type Key,
@@ -22,14 +22,14 @@ import { Subscriptions } from './subscriptions.js';
 export interface HistoryLimits {
   /** Events are kept at least this long, unless there are too many. Default 10 minutes. */
   keepMs?: number;
-  /** At most so many events. Default 50,000. */
+  /** The largest number of events. Default 50,000. */
   keepEvents?: number;
-  /** At most so many bytes of past states. Default 64 MiB. */
+  /** The largest size of all their states. Default 64 MiB. */
   keepBytes?: number;
 }
 
 interface Pending {
-  record: JournalRecord;
+  state: State;
   resolve(stored: Stored): void;
   reject(error: unknown): void;
 }
@@ -44,41 +44,34 @@ export class RevisionStore implements Store {
   readonly #index = new KeyIndex();
   readonly #history = new History();
   readonly #subscriptions = new Subscriptions();
-  /** The newest writes that are not durable yet, by key text; deleted objects are marked by their record. */
-  readonly #pending = new Map<string, JournalRecord>();
+  /** The newest writes that are not durable yet, by key text; a deletion is one of type 'deleted'. */
+  readonly #pending = new Map<string, State>();
   #queue: Pending[] = [];
-  /** Ends with the error that ended it, if any. */
+  /** Resolves with the error that ended it, if any. */
   #flushing: Promise<Error | undefined> | undefined;
-  /** The last revision given out; ahead of `revision` while writes are under way. */
+  /** The last revision assigned; ahead of `revision` while writes are pending. */
   #last = 1;
-  #compacting: Promise<void> = Promise.resolve();
+  /** The value of `compacted` that the journal has. */
+  #journalCompacted = 0;
   #closed: Promise<void> | undefined;
 
   constructor(journal: Journal, clock: Clock, limits: HistoryLimits = {}) {
     this.#journal = journal;
     this.#clock = clock;
     this.#limits = { keepMs: 600_000, keepEvents: 50_000, keepBytes: 64 << 20, ...limits };
-    const { compacted, records } = journal.load();
-    this.compacted = compacted;
-    for (const record of records) {
-      this.#apply(record);
-      if (record.revision > compacted) this.#history.push(record);
-      this.#last = Math.max(this.#last, record.revision);
-    }
-    // A compacted deletion leaves no record, yet its revision was given out.
-    this.#last = Math.max(this.#last, compacted);
+    for (const batch of journal.load()) this.#replay(batch);
+    this.#journalCompacted = this.compacted;
+    // A compacted deletion leaves no record, yet its revision was assigned.
+    this.#last = Math.max(this.#last, this.compacted);
     this.revision = this.#last;
   }
 
   get(key: Key): Stored | undefined {
-    const entry = this.#index.get(key);
-    return entry && this.#stored(entry);
+    return this.#index.get(key);
   }
 
   latest(key: Key): Stored | undefined {
-    const pending = this.#pending.get(keyText(key));
-    if (pending === undefined) return this.get(key);
-    return pending.type === 'deleted' ? undefined : pending;
+    return this.#latest(key);
   }
 
   list(scope: Scope, { limit = 0, after, revision = this.revision }: ListRange = {}): Page {
@@ -89,43 +82,42 @@ export class RevisionStore implements Store {
         return { items: stored === undefined ? [] : [stored], revision, more: false, remaining: 0 };
       }
     }
-    const { entries, remaining } =
+    const { states, remaining } =
       revision >= this.revision
         ? this.#index.range(scope, after, scope.name === undefined ? limit : 0)
-        : this.#past(scope, after, limit, revision);
-    const named = scope.name === undefined ? entries : entries.filter((entry) => entry.key.name === scope.name);
-    return { items: named.map((entry) => this.#stored(entry)), revision, more: remaining > 0, remaining };
+        : this.#rangeAt(revision, scope, after, limit);
+    const items = scope.name === undefined ? states : states.filter((state) => state.key.name === scope.name);
+    return { items, revision, more: remaining > 0, remaining };
   }
 
   snapshot(): { revision: number; items: Stored[] } {
-    return { revision: this.revision, items: this.#index.all().map((entry) => this.#stored(entry)) };
+    return { revision: this.revision, items: this.#index.all() };
   }
 
   count(scope: Scope): number {
-    return this.#index.range(scope, undefined, 0).entries.length;
+    return this.#index.range(scope, undefined, 0).states.length;
   }
 
   write(change: Change): Promise<Stored> {
     if (this.failure !== undefined) return Promise.reject(this.failure);
-    const current = this.latest(change.key);
+    const current = this.#latest(change.key);
     if ((current?.revision ?? 0) !== change.expected) {
       return Promise.reject(new RevisionConflict(change.key, current));
     }
     const revision = this.#last + 1;
     const bytes = change.encode(revision);
     this.#last = revision;
-    const record: JournalRecord = {
+    const state: State = {
       revision,
       type: change.delete ? 'deleted' : current === undefined ? 'created' : 'updated',
       key: change.key,
-      previous: change.expected,
       time: this.#clock.now(),
-      size: bytes.length,
       bytes,
+      previous: current,
     };
-    this.#pending.set(keyText(change.key), record);
+    this.#pending.set(keyText(change.key), state);
     return new Promise((resolve, reject) => {
-      this.#queue.push({ record, resolve, reject });
+      this.#queue.push({ state, resolve, reject });
       this.#flushing ??= this.#flush();
     });
   }
@@ -140,7 +132,7 @@ export class RevisionStore implements Store {
 
   *events(scope: Scope, after: number): Generator<StoreEvent> {
     if (after < this.compacted) throw new RevisionCompacted(after, this.compacted);
-    for (const record of this.#history.after(after, scope)) yield new Event(record, this.#journal);
+    for (const state of this.#history.after(after, scope)) yield eventOf(state);
   }
 
   subscribe(scope: Scope, listener: (event: StoreEvent) => void): () => void {
@@ -148,19 +140,12 @@ export class RevisionStore implements Store {
   }
 
   async compact(revision: number): Promise<void> {
-    const upTo = Math.min(revision, this.revision);
-    if (upTo <= this.compacted) return;
-    const forgotten: number[] = [];
-    for (const record of this.#history.takeUpTo(upTo)) {
-      if (record.previous !== 0) forgotten.push(record.previous);
-      if (record.type === 'deleted') forgotten.push(record.revision);
-    }
-    this.compacted = upTo;
-    this.#compacting = this.#compacting.catch(() => {}).then(() => this.#journal.forget(forgotten, upTo));
-    await this.#compacting;
+    this.#compactTo(Math.min(revision, this.revision));
+    this.#flushing ??= this.#flush();
+    await this.settled();
   }
 
-  /** Once: by a second time the files may be another store's. */
+  /** Only once: at a second call the files may belong to another store. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -169,56 +154,74 @@ export class RevisionStore implements Store {
   async #close(): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing;
     this.failure ??= new Error('the store is closed');
-    await this.#compacting.catch(() => {});
     await this.#journal.close();
   }
 
-  /** Writes what is queued until nothing is; what arrives meanwhile shares the next sync. */
+  #latest(key: Key): State | undefined {
+    const pending = this.#pending.get(keyText(key));
+    if (pending === undefined) return this.#index.get(key);
+    return pending.type === 'deleted' ? undefined : pending;
+  }
+
+  #replay({ compacted, records }: Batch): void {
+    this.#compactTo(compacted);
+    for (const record of records) {
+      const state = { ...record, previous: this.#index.get(record.key) };
+      this.#apply(state);
+      this.#last = Math.max(this.#last, state.revision);
+    }
+  }
+
+  /** Writes the queue to the journal until it is empty. Writes that arrive meanwhile share the next batch. */
   async #flush(): Promise<Error | undefined> {
     let failed: Error | undefined;
-    // Requests that arrived together are read in one turn of the loop: they share the first sync, too.
-    await new Promise(setImmediate);
-    while (this.#queue.length > 0) {
-      const batch = this.#queue;
+    // Writes that are made in one go share the first batch, too.
+    await Promise.resolve();
+    while (this.#queue.length > 0 || this.#journalCompacted < this.compacted) {
+      const queued = this.#queue;
       this.#queue = [];
+      const batch = { compacted: this.compacted, records: queued.map(({ state }) => state) };
       try {
-        await this.#journal.append(batch.map(({ record }) => record));
+        await this.#journal.append(batch);
       } catch (error) {
-        failed = this.#fail(batch, error);
+        failed = this.#fail(queued, error);
         break;
       }
-      for (const { record, resolve } of batch) resolve(this.#publish(record));
+      this.#journalCompacted = batch.compacted;
+      for (const { state, resolve } of queued) resolve(this.#publish(state));
+      this.#journal.shrink(() => this.#contents());
     }
     this.#flushing = undefined;
     this.#compactExcess();
     return failed;
   }
 
-  /** Readers and watchers learn of a write here, and only here. */
-  #publish(record: JournalRecord): Stored {
-    this.#apply(record);
-    const text = keyText(record.key);
-    if (this.#pending.get(text) === record) this.#pending.delete(text);
-    const { bytes, ...head } = record;
-    this.#history.push(head);
-    this.revision = record.revision;
-    this.#subscriptions.tell(new Event(head, this.#journal, bytes));
-    return record;
+  /** The only place where a write becomes visible to readers and watchers. */
+  #publish(state: State): Stored {
+    const text = keyText(state.key);
+    if (this.#pending.get(text) === state) this.#pending.delete(text);
+    const event = eventOf(state);
+    this.#apply(state);
+    this.revision = state.revision;
+    this.#subscriptions.notify(event);
+    return state;
   }
 
-  #apply(record: RecordHead): void {
-    if (record.type === 'deleted') this.#index.delete(record.key);
-    else this.#index.set({ key: record.key, revision: record.revision });
+  #apply(state: State): void {
+    if (state.type === 'deleted') this.#index.delete(state.key);
+    else this.#index.set(state);
+    if (state.revision > this.compacted) this.#history.push(state);
+    else state.previous = undefined;
   }
 
   /**
-   * What was queued behind a failed write was based on what is not there: it fails too. A full disk is left as it was, so the next
-   * write may be tried; after any other error nobody knows what is on the disk.
+   * Writes that were queued behind a failed one may be based on it: they fail too. After a full disk the journal is as before, so the
+   * next write may be tried; after any other error its content is not known.
    */
-  #fail(batch: Pending[], cause: unknown): Error {
-    const error = cause instanceof StoreFull ? cause : brokenStore(cause);
+  #fail(queued: Pending[], cause: unknown): Error {
+    const error = cause instanceof StoreFull ? cause : writeFailed(cause);
     if (error !== cause) this.failure = error;
-    for (const { reject } of [...batch, ...this.#queue]) reject(error);
+    for (const { reject } of [...queued, ...this.#queue]) reject(error);
     this.#queue = [];
     this.#pending.clear();
     return error;
@@ -232,78 +235,49 @@ export class RevisionStore implements Store {
     const isOld = (this.#history.oldest?.time ?? Number.POSITIVE_INFINITY) < before - keepMs / 10;
     if (!isOver && !isOld) return;
     const excess = this.#history.excess({ before, keep: keepEvents, keepBytes });
-    if (excess !== undefined) void this.compact(excess.revision).catch(() => {});
+    if (excess !== undefined) this.#compactTo(excess.revision);
   }
 
-  /** The list as it was: what changed since is taken back, by each key's first event after that revision. */
-  #past(scope: Scope, after: ListRange['after'], limit: number, revision: number) {
-    const undone = new Map<string, RecordHead>();
-    for (const record of this.#history.after(revision, scope)) {
-      const id = memberId(record.key.namespace, record.key.name);
-      if (!undone.has(id)) undone.set(id, record);
+  #compactTo(revision: number): void {
+    if (revision <= this.compacted) return;
+    this.#history.removeUpTo(revision);
+    this.compacted = revision;
+  }
+
+  /** Everything that a restart needs: the states at `compacted`, and the events since. */
+  #contents(): Batch {
+    const { compacted } = this;
+    const events = [...this.#history.after(compacted)];
+    const states = [...this.#index.all(), ...events.flatMap(({ previous }) => previous ?? [])];
+    const base = states.filter(({ revision }) => revision <= compacted).sort((a, b) => a.revision - b.revision);
+    return { compacted, records: [...base, ...events] };
+  }
+
+  /** The list as it was: for each key that changed since, the state before its first event after that revision. */
+  #rangeAt(revision: number, scope: Scope, after: ListRange['after'], limit: number) {
+    const changed = new Map<string, State>();
+    for (const state of this.#history.after(revision, scope)) {
+      const id = memberId(state.key.namespace, state.key.name);
+      if (!changed.has(id)) changed.set(id, state);
     }
-    const now = this.#index.range(scope, after, 0).entries;
-    const untouched = now.filter(({ key }) => !undone.has(memberId(key.namespace, key.name)));
+    const now = this.#index.range(scope, after, 0).states;
+    const unchanged = now.filter(({ key }) => !changed.has(memberId(key.namespace, key.name)));
     const afterId = after === undefined ? '' : memberId(after.namespace, after.name);
-    const before: Entry[] = [...undone]
-      .filter(([id, { previous }]) => previous !== 0 && id > afterId)
-      .map(([, { key, previous }]) => ({ key, revision: previous }));
-    const entries = [...untouched, ...before].sort((a, b) =>
+    const before = [...changed].flatMap(([id, { previous }]) =>
+      previous !== undefined && id > afterId ? previous : [],
+    );
+    const states = [...unchanged, ...before].sort((a, b) =>
       memberId(a.key.namespace, a.key.name) < memberId(b.key.namespace, b.key.name) ? -1 : 1,
     );
-    if (limit <= 0 || entries.length <= limit) return { entries, remaining: 0 };
-    return { entries: entries.slice(0, limit), remaining: entries.length - limit };
-  }
-
-  #stored(entry: Entry): Stored {
-    return new LazyStored(entry.key, entry.revision, this.#journal);
+    if (limit <= 0 || states.length <= limit) return { states, remaining: 0 };
+    return { states: states.slice(0, limit), remaining: states.length - limit };
   }
 }
 
-function brokenStore(cause: unknown): Error {
+function eventOf({ type, key, revision, bytes, previous }: State): StoreEvent {
+  return { type, key, revision, bytes, previous: previous?.bytes };
+}
+
+function writeFailed(cause: unknown): Error {
   return new Error('write to the store failed; nothing more is accepted until the server is started again', { cause });
-}
-
-/** Reads its bytes when they are asked for. */
-class LazyStored implements Stored {
-  readonly key: Key;
-  readonly revision: number;
-  readonly #journal: Journal;
-
-  constructor(key: Key, revision: number, journal: Journal) {
-    this.key = key;
-    this.revision = revision;
-    this.#journal = journal;
-  }
-
-  get bytes(): Buffer {
-    return this.#journal.read(this.revision);
-  }
-}
-
-class Event implements StoreEvent {
-  readonly type: StoreEvent['type'];
-  readonly key: Key;
-  readonly revision: number;
-  readonly #journal: Journal;
-  readonly #previous: number;
-  #bytes: Buffer | undefined;
-
-  constructor(record: RecordHead, journal: Journal, bytes?: Buffer) {
-    this.type = record.type;
-    this.key = record.key;
-    this.revision = record.revision;
-    this.#previous = record.previous;
-    this.#journal = journal;
-    this.#bytes = bytes;
-  }
-
-  get bytes(): Buffer {
-    this.#bytes ??= this.#journal.read(this.revision);
-    return this.#bytes;
-  }
-
-  get previous(): Buffer | undefined {
-    return this.#previous === 0 ? undefined : this.#journal.read(this.#previous);
-  }
 }

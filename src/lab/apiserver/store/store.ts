@@ -1,9 +1,8 @@
 /**
- * Where objects live: a log of revisions and the newest state per key. This file is the contract; memory and disk keep
- * it alike, see contract.test.ts.
+ * The interface of the store: events by revision, and the newest state per key. It is the same in memory and on disk, see
+ * contract.test.ts.
  *
- * A write gets its revision at once and is seen by readers and watchers only when it is durable, so nothing that was
- * seen can be lost:
+ * A write gets its revision at once, and readers and watchers see it only when it is durable. So nothing that was seen can be lost:
  *
  *     write ──► latest() sees it ──► durable ──► get(), list(), watchers see it, the promise resolves
  */
@@ -26,10 +25,7 @@ export interface Scope extends Collection {
   name?: string;
 }
 
-/**
- * An object as it was at a revision: its JSON in the stored version, metadata.resourceVersion included. Read when asked for:
- * long after it was got, that may throw RecordForgotten.
- */
+/** An object as it was at a revision: its JSON in the stored version, metadata.resourceVersion included. */
 export interface Stored {
   readonly key: Key;
   readonly revision: number;
@@ -66,48 +62,48 @@ export interface Page {
 }
 
 export interface ListRange {
-  /** At most so many; 0 or absent: all. */
+  /** The largest number of items; 0 or absent: all. */
   limit?: number;
-  /** Only keys behind this one, in key order (namespace, then name). */
+  /** Only keys after this one, in key order (namespace, then name). */
   after?: { namespace: string; name: string };
-  /** As of this revision; absent: now. Throws RevisionCompacted when it is no longer known. */
+  /** As of this revision; absent: now. Throws RevisionCompacted when it was compacted. */
   revision?: number;
 }
 
 export interface Store {
-  /** The newest durable revision. Starts at 1 so that 0 can mean "any". */
+  /** The newest durable revision. Starts at 1, because 0 means "any". */
   readonly revision: number;
-  /** Events up to this revision are forgotten: watches and lists from before fail. */
+  /** Events up to this revision are removed: watches and lists from before fail. */
   readonly compacted: number;
-  /** Why nothing more is written, once a write failed; undefined while all is well. */
+  /** The error of a write after which no more are accepted; undefined if there was none. */
   readonly failure: Error | undefined;
   /** The newest durable state. */
   get(key: Key): Stored | undefined;
-  /** The newest state, writes on their way to disk included: what a read-modify-write must start from. */
+  /** The newest state, including writes that are not durable yet: a read-modify-write must start from it. */
   latest(key: Key): Stored | undefined;
   list(scope: Scope, range?: ListRange): Page;
   /** Everything that is durable now, of every kind. */
   snapshot(): { revision: number; items: Stored[] };
-  /** How many objects there are in the scope. */
+  /** The number of objects in the scope. */
   count(scope: Scope): number;
   /**
-   * Resolves when the change is durable. Throws RevisionConflict, before anything is written, when `expected` is not
-   * what latest() shows. A failed disk rejects this write and all that follow until the store is opened again.
+   * Resolves when the change is durable. Throws RevisionConflict, before anything is written, when `expected` is not the
+   * revision of latest(). A failed disk rejects this write and all that follow until the store is opened again.
    */
   write(change: Change): Promise<Stored>;
   /** Resolves when every write so far is durable. */
   settled(): Promise<void>;
-  /** What happened after a revision, oldest first. Throws RevisionCompacted. */
+  /** The events after a revision, oldest first. Throws RevisionCompacted. */
   events(scope: Scope, after: number): Iterable<StoreEvent>;
   /** Calls for every durable event in the scope from now on, in order, until the returned function is called. */
   subscribe(scope: Scope, listener: (event: StoreEvent) => void): () => void;
-  /** Forgets what happened up to a revision, newest states excepted. Done now and then by itself. */
+  /** Removes the events up to a revision; the newest states stay. Also done automatically, see HistoryLimits. */
   compact(revision: number): Promise<void>;
-  /** Waits for writes under way, then lets go of the disk. */
+  /** Waits for pending writes, then closes the files. */
   close(): Promise<void>;
 }
 
-/** The object is not as the writer believed it to be. */
+/** The write is not based on the newest revision of the object. */
 export class RevisionConflict extends Error {
   readonly key: Key;
   readonly current: Stored | undefined;
@@ -133,25 +129,15 @@ export class RevisionCompacted extends Error {
   }
 }
 
-/** The disk takes no more: nothing of this write was kept. Reading is not affected, and the next write is tried again. */
+/** The disk is full: nothing of this write was kept. Reading is not affected, and the next write is tried again. */
 export class StoreFull extends Error {
   constructor(cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause);
     super(
       `the store cannot be written: ${why}; objects can still be read, and writes work again when its disk has room`,
-      {
-        cause,
-      },
+      { cause },
     );
     this.name = 'StoreFull';
-  }
-}
-
-/** A state that was superseded and compacted since it was listed. */
-export class RecordForgotten extends Error {
-  constructor(revision: number) {
-    super(`the state of revision ${revision} was superseded and compacted while it was being read`);
-    this.name = 'RecordForgotten';
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Who listens to what. An event reaches only those it concerns without asking the others: a thousand nodes that each
- * watch themselves cost nothing when one of them changes.
+ * Listeners by scope. An event is delivered by lookup, not by asking every listener: a thousand nodes that each watch their own
+ * object cost nothing when one of them changes.
  */
 import { collectionId, memberId } from './key-index.js';
 import type { Key, Scope, StoreEvent } from './store.js';
@@ -31,7 +31,7 @@ export class Subscriptions {
     };
   }
 
-  tell(event: StoreEvent): void {
+  notify(event: StoreEvent): void {
     for (const id of idsOf(event.key)) {
       const set = this.#listeners.get(id);
       if (set !== undefined) for (const listener of set) listener(event);

@@ -11,7 +11,7 @@ import type { Exchange, ResponseStream } from '../http/exchange.js';
 import type { OutputForm, Presenter } from '../http/presenter.js';
 import type { Selection } from '../list/selection.js';
 import type { Resource } from '../resource.js';
-import { RecordForgotten, RevisionCompacted, type Store, type Stored, type StoreEvent } from '../store/store.js';
+import { RevisionCompacted, type Store, type Stored, type StoreEvent } from '../store/store.js';
 import { formerState, frame, objectOf, plainLine, previousOf, type WatchType } from './watch-event.js';
 
 export interface WatcherOptions {
@@ -142,7 +142,7 @@ export class Watcher {
         this.#position = event.revision;
       }
     } catch (error) {
-      if (!(error instanceof RevisionCompacted || error instanceof RecordForgotten)) throw error;
+      if (!(error instanceof RevisionCompacted)) throw error;
       // Its place in history is gone: the client has to list again, and learns so when it resumes.
       this.#cutOff();
     }
