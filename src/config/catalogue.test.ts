@@ -30,7 +30,7 @@ describe('catalogue', () => {
     ['reservedMemory[1].limits[memory]', 'reservedMemory[].limits'],
     ['registerWithTaints[3].key', 'registerWithTaints[].key'],
     ['logging.options.json.splitStream', 'logging.options.json.splitStream'],
-  ])('a change at %s is view as %s', (path, field) => {
+  ])('a change at %s is treated as %s', (path, field) => {
     expect(impactOf(path, 32)?.why).toBe(entryOf(field)?.why);
     expect(entryOf(field)).toBeDefined();
   });

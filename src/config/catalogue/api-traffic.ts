@@ -39,13 +39,13 @@ export const apiTraffic: Entries = {
     what: 'How often the kubelet computes its node status (and posts it, without leases).',
     needs: 'restart',
     why: 'The status loop takes its period at start.',
-    risk: 'Must stay several times below node-monitor-grace-period of the controller manager, or nodes are view dead.',
+    risk: 'Must stay several times below node-monitor-grace-period of the controller manager, or nodes become NotReady.',
   },
   nodeStatusReportFrequency: {
     what: 'How often an unchanged node status is posted.',
     needs: 'restart',
     why: 'The status loop takes its period at start.',
-    risk: 'Short values on many nodes load the API server; health is view by the Lease either way.',
+    risk: 'Short values on many nodes load the API server; health is decided by the Lease either way.',
   },
   nodeLeaseDurationSeconds: {
     what: 'How long the node Lease is valid; it is renewed every quarter of that.',
