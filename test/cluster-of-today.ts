@@ -5,7 +5,6 @@ import { onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { configNamespaces } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
-import { systemClock } from '../src/clock.js';
 import { runController } from '../src/controller/controller.js';
 import { newControllerCounters } from '../src/controller/metrics.js';
 import type { KubeClient } from '../src/kube/client.js';
@@ -30,7 +29,6 @@ export async function makeClusterOfToday(server: ApiServer, admin: KubeClient, d
       namespaces: configNamespaces,
       guards: 'auto',
       settleMs: 0,
-      clock: systemClock,
       log: silentLog,
       counters: newControllerCounters(),
     },

@@ -7,7 +7,7 @@ import { configNamespaces } from '../api/node-config.js';
 import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
 import { runController } from '../controller/controller.js';
-import type { GuardChoice } from '../controller/guards.js';
+import type { GuardChoice } from '../controller/guard-plan.js';
 import { controllerMetrics, newControllerCounters } from '../controller/metrics.js';
 import { systemFileReader } from '../kube/cached-file.js';
 import { createClient } from '../kube/client.js';
@@ -74,7 +74,7 @@ async function control(flags: Flags): Promise<void> {
   const lead = async (until: AbortSignal) => {
     isLeader = true;
     const { configNamespaces: namespaces, guards, guardsSettleTime: settleMs } = flags;
-    await runController({ client, clock, log, counters, namespaces, guards, settleMs }, until);
+    await runController({ client, log, counters, namespaces, guards, settleMs }, until);
     isLeader = false;
   };
   if (flags.metricsBindAddress)

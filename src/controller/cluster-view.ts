@@ -1,10 +1,10 @@
-/** What the controller knows of the cluster: copies of the few kinds it works with, kept up to date, and who is told of changes. */
+/** The controller's informers: caches of the resources that it reconciles, with a callback for each kind of change. */
 import type { NodeConfig } from '../api/node-config.js';
 import { configLabel, nodeConfigs } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
 import { isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
-import { createInformer, type Informer } from '../kube/informer.js';
+import { createInformer, type Informer, parseKey } from '../kube/informer.js';
 import {
   admissionPolicies,
   admissionPolicyBindings,
@@ -18,7 +18,7 @@ import {
 } from '../kube/resource-type.js';
 import type { Log } from '../log.js';
 import { grantedConfigMap, grantLabel, type Role, type RoleBinding } from './grant-objects.js';
-import { nodeRoleLabel } from './guards.js';
+import { nodeRoleLabel } from './guard-roles.js';
 
 export interface ClusterView {
   nodes: Informer<KubeObject>;
@@ -31,7 +31,7 @@ export interface ClusterView {
   nodeRoleBindings: Informer<KubeObject>;
   policies: GuardInformer;
   policyBindings: GuardInformer;
-  /** All of it is there. */
+  /** All caches are synced. */
   synced: Promise<unknown>;
 }
 
@@ -42,17 +42,17 @@ export interface ClusterViewOptions {
   signal: AbortSignal;
   onNode(name: string): void;
   onNodeConfig(name: string): void;
-  /** `namespace/name` of a ConfigMap whose label or whose grant changed. */
+  /** `namespace/name` of a ConfigMap that changed, or whose grant did. */
   onConfigMap(key: string): void;
   onGuard(): void;
 }
 
 type Keep<T> = (object: KubeObject) => T;
 
-export function followCluster(options: ClusterViewOptions): ClusterView {
+export function watchCluster(options: ClusterViewOptions): ClusterView {
   const { client, namespaces, signal } = options;
   const onFailure = (type: ResourceType) => (error: unknown) =>
-    options.log.warn('cannot follow', { what: type.resource, error });
+    options.log.warn('list or watch failed, will retry', { resource: type.resource, error });
   const informer = <T = KubeObject>(
     type: ResourceType,
     onKey: (key: string) => void,
@@ -71,14 +71,14 @@ export function followCluster(options: ClusterViewOptions): ClusterView {
       ]),
     );
   const onGrant = (key: string) => {
-    const [namespace = '', name = ''] = key.split('/');
+    const { namespace, name } = parseKey(key);
     const configMap = grantedConfigMap(name);
     if (configMap !== undefined) options.onConfigMap(`${namespace}/${configMap}`);
   };
   const view = {
-    nodes: informer(nodes, options.onNode, { keep: smallNode }),
+    nodes: informer(nodes, options.onNode, { keep: onlyConfigSource }),
     nodeConfigs: informer<NodeConfig>(nodeConfigs, options.onNodeConfig),
-    configMaps: inNamespaces(configMaps, configLabel, options.onConfigMap, smallConfigMap),
+    configMaps: inNamespaces(configMaps, configLabel, options.onConfigMap, withoutContent),
     roles: inNamespaces<Role>(roles, grantLabel, onGrant),
     bindings: inNamespaces<RoleBinding>(roleBindings, grantLabel, onGrant),
     nodeRoles: informer(clusterRoles, ignore, { labelSelector: nodeRoleLabel, keep: onlyMetadata }),
@@ -98,13 +98,13 @@ export function followCluster(options: ClusterViewOptions): ClusterView {
   return { ...view, synced: Promise.all([...informers, ...perNamespace].map(({ synced }) => synced)) };
 }
 
-/** Guards of a kind that a server before 1.30 does not have. */
+/** An informer of admission policies or their bindings, which servers before 1.30 do not serve. */
 export interface GuardInformer {
   get(name: string): KubeObject | undefined;
   readonly isServed: boolean;
-  /** False while they cannot be watched: what is known may be old. */
+  /** False while the watch fails: the cache may be stale. */
   readonly isCurrent: boolean;
-  /** They are here, or it is known that there are none. */
+  /** Listed, or known not to be served. */
   readonly synced: Promise<unknown>;
 }
 
@@ -128,7 +128,7 @@ function guardInformer({ client, signal, onGuard, log }: ClusterViewOptions, typ
     },
     onFailure: (error) => {
       isCurrent = isNotFound(error);
-      if (!isCurrent) return log.warn('cannot follow', { what: type.resource, error });
+      if (!isCurrent) return log.warn('list or watch failed, will retry', { resource: type.resource, error });
       isServed = false;
       notServed();
       onGuard();
@@ -152,12 +152,12 @@ function onlyMetadata({ apiVersion, kind, metadata: { name, uid } }: KubeObject)
   return { apiVersion, kind, metadata: { name, ...(uid && { uid }) } };
 }
 
-/** Of a ConfigMap only whose it is; the content is none of the controller's business. */
-function smallConfigMap({ apiVersion, kind, metadata: { name, namespace, uid } }: KubeObject): KubeObject {
+/** Without the content of a ConfigMap, which the controller does not need. */
+function withoutContent({ apiVersion, kind, metadata: { name, namespace, uid } }: KubeObject): KubeObject {
   return { apiVersion, kind, metadata: { name, ...(namespace && { namespace }), ...(uid && { uid }) } };
 }
 
-function smallNode(node: KubeObject): KubeObject {
+function onlyConfigSource(node: KubeObject): KubeObject {
   const { configSource } = (node.spec ?? {}) as { configSource?: unknown };
   return { ...onlyMetadata(node), spec: configSource === undefined ? {} : { configSource } };
 }

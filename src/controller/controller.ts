@@ -1,40 +1,26 @@
 /**
- * The controller, whole: reads the present, does one step for one object, comes back later. Three kinds of work:
+ * The controller: informers enqueue keys, one queue runs the reconciler of each key.
  *
- *     node/NAME           a NodeConfig for each Node; where roles guard, the node's own role; the conditions Granted and Guarded
- *     grant/NS/NAME       the Role and the RoleBinding of one ConfigMap
- *     guards              which guards are in force, and with them whether all nodes may write status
+ *     node      NodeConfig of one Node: created, with the conditions Granted and Guarded     node-configs.ts
+ *     grant     Role and RoleBinding of one ConfigMap                                         grants.ts
+ *     guards    which guards are in force, and whether all nodes may write status             guards.ts
  *
- * It only ever grants what it may read itself, holds neither `escalate` nor `bind`, and deletes nothing but its own binding.
+ * It grants only what it may read itself, holds neither `escalate` nor `bind`, and deletes only its own binding.
  */
-
 import { setMaxListeners } from 'node:events';
-import { isDeepStrictEqual } from 'node:util';
-import { type NodeConfig, nodeConfigs, withConditions } from '../api/node-config.js';
-import type { Clock } from '../clock.js';
-import { isNotFound } from '../kube/api-error.js';
+import { nodeConfigs } from '../api/node-config.js';
 import type { KubeClient } from '../kube/client.js';
 import { serves } from '../kube/discovery.js';
-import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../kube/resource-type.js';
 import { type ReconcileResult, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
-import { rfc3339 } from '../time.js';
-import { type ClusterView, followCluster } from './cluster-view.js';
-import { boundNodes, grantBinding, grantedConfigMap, grantName, grantRole } from './grant-objects.js';
-import { configMapKey, type GrantFacts, grantedCondition, namedBy, nodeGraceMs, nodesToGrant } from './grants.js';
-import {
-  decideGuards,
-  type GuardChoice,
-  type GuardState,
-  guardedCondition,
-  nodeRoleName,
-  nodeRoleObjects,
-  nodeStatusBinding,
-  nodeStatusRole,
-} from './guards.js';
-import { guardsCheckedEveryMs, renewGuardsLease } from './guards-lease.js';
+import { type ClusterView, watchCluster } from './cluster-view.js';
+import { grantedConfigMap } from './grant-objects.js';
+import { configMapKey, type GrantFacts, referencedConfigMaps } from './grant-plan.js';
+import { GrantReconciler, grantFacts } from './grants.js';
+import type { GuardChoice } from './guard-plan.js';
+import { GuardReconciler } from './guards.js';
 import type { ControllerCounters } from './metrics.js';
-import { nodeConfigFor } from './node-config-object.js';
+import { NodeConfigReconciler } from './node-configs.js';
 import { ObjectWriter } from './object-writer.js';
 
 export interface ControllerOptions {
@@ -42,279 +28,180 @@ export interface ControllerOptions {
   /** Only ConfigMaps in these are granted. */
   namespaces: readonly string[];
   guards: GuardChoice;
-  /** A server needs a moment until it enforces new policies: so long nothing is trusted to them. Default 5 s. */
+  /** How long an API server may take to enforce new policies; they are not relied on before. Default 5 s. */
   settleMs?: number;
-  clock: Clock;
   log: Log;
   counters: ControllerCounters;
 }
 
-const askAgainMs = 10_000;
+type Key =
+  | { kind: 'node'; name: string }
+  /** `configMap` is NAMESPACE/NAME. */
+  | { kind: 'grant'; configMap: string }
+  | { kind: 'guards' };
+
+const pollMs = 10_000;
 const retryMs = 1000;
 
 /** Until the signal fires. Waits for as long as the API does not serve NodeConfigs. */
 export async function runController(options: ControllerOptions, signal: AbortSignal): Promise<void> {
-  const { client, clock, log } = options;
-  let said = '';
-  const say = (text: string, fields?: object) => {
-    if (text !== said) log.info(text, { ...fields });
-    said = text;
+  const { client, log } = options;
+  let logged = '';
+  const logOnce = (text: string, fields?: object) => {
+    if (text !== logged) log.info(text, { ...fields });
+    logged = text;
   };
   while (!signal.aborted) {
     const served = await serves(client, nodeConfigs, { signal }).catch((error: unknown) => {
-      if (!signal.aborted) say('waiting for the API server', { error });
+      if (!signal.aborted) logOnce('waiting for the API server', { error });
       return undefined;
     });
     if (served) return new Controller(options, signal).run();
-    if (served === false) say('waiting for NodeConfigs to be served, they are installed with deploy/');
-    const wait = served === false ? clock.sleep(askAgainMs, signal) : client.waitBeforeRetry(retryMs, signal);
+    if (served === false) logOnce('waiting for the API server to serve NodeConfigs, apply deploy/ to install them');
+    const wait = served === false ? client.clock.sleep(pollMs, signal) : client.waitBeforeRetry(retryMs, signal);
     await wait.catch(() => {});
   }
 }
 
 class Controller {
-  readonly #options: ControllerOptions;
   readonly #signal: AbortSignal;
   readonly #view: ClusterView;
-  readonly #queue: WorkQueue;
-  readonly #writer: ObjectWriter;
-  /** What each NodeConfig named when it was last looked at: what it names no longer may be taken away. */
-  readonly #named = new Map<string, Set<string>>();
-  /** NodeConfigs without a Node, and since when as far as we know. */
-  readonly #goneSinceMs = new Map<string, number>();
-  #guards: GuardState | undefined;
-  #wholeSinceMs: number | undefined;
-  #checkedMs = Number.NEGATIVE_INFINITY;
-  #isReady = false;
+  readonly #queue: WorkQueue<Key>;
+  readonly #counters: ControllerCounters;
+  readonly #nodeConfigs: NodeConfigReconciler;
+  readonly #grants: GrantReconciler;
+  readonly #guards: GuardReconciler;
+  readonly #now: () => number;
+  /** ConfigMaps that each NodeConfig referred to when it was last seen: one that it no longer refers to may lose its grant. */
+  readonly #referenced = new Map<string, Set<string>>();
+  /** When a NodeConfig was first seen without its Node. */
+  readonly #absentSinceMs = new Map<string, number>();
+  #isSynced = false;
 
   constructor(options: ControllerOptions, signal: AbortSignal) {
-    this.#options = options;
+    const { client, namespaces, counters, log } = options;
     this.#signal = signal;
-    // A dozen watches end with it; node would suspect a leak.
+    this.#counters = counters;
+    this.#now = () => client.clock.monotonic();
+    // A dozen watches end with this signal; Node would suspect a leak.
     setMaxListeners(0, signal);
-    this.#writer = new ObjectWriter(options.client, signal);
-    const { clock, log, counters } = options;
-    this.#queue = new WorkQueue({
-      clock,
-      random: options.client.random,
+    this.#queue = new WorkQueue<Key>({
+      clock: client.clock,
+      random: client.random,
       signal,
       workers: 8,
-      waitBeforeRetry: (ms, until) => options.client.waitBeforeRetry(ms, until),
+      idOf: describeKey,
+      waitBeforeRetry: (ms, until) => client.waitBeforeRetry(ms, until),
       reconcile: (key) => this.#reconcile(key),
       onRetry: (key, error, failures) => {
         counters.reconcileErrors++;
-        log[failures % 5 === 1 ? 'warn' : 'debug']('will be tried again', { what: key, error, failures });
+        const level = failures % 5 === 1 ? 'warn' : 'debug';
+        log[level]('reconcile failed, will retry', { key: describeKey(key), error, failures });
       },
     });
-    this.#view = followCluster({
-      ...options,
+    this.#view = watchCluster({
+      client,
+      namespaces,
+      log,
       signal,
       onNode: (name) => this.#nodeChanged(name),
       onNodeConfig: (name) => this.#nodeConfigChanged(name),
       onConfigMap: (key) => this.#configMapChanged(key),
-      onGuard: () => this.#add('guards'),
+      onGuard: () => this.#add({ kind: 'guards' }),
     });
+    const facts: GrantFacts = grantFacts(this.#view, namespaces, (name) => this.#absentMs(name));
+    const writer = new ObjectWriter(client, signal);
+    const parts = { ...options, view: this.#view, facts, writer, signal };
+    this.#grants = new GrantReconciler(parts);
+    this.#guards = new GuardReconciler({ ...parts, choice: options.guards, onChange: () => this.#addNodes() });
+    this.#nodeConfigs = new NodeConfigReconciler({ ...parts, guards: () => this.#guards.state });
   }
 
   async run(): Promise<void> {
     const aborted = new Promise((resolve) => this.#signal.addEventListener('abort', resolve, { once: true }));
     await Promise.race([this.#view.synced, aborted]);
-    this.#isReady = true;
-    this.#add('guards');
+    this.#isSynced = true;
+    this.#add({ kind: 'guards' });
     for (const { metadata } of this.#view.nodes.values()) this.#nodeChanged(metadata.name);
     for (const { metadata } of this.#view.nodeConfigs.values()) this.#nodeConfigChanged(metadata.name);
     for (const informer of this.#view.configMaps.values())
-      for (const { metadata } of informer.values()) this.#add(`grant/${metadata.namespace}/${metadata.name}`);
-    // What earlier leaders granted may have lost its reason while nobody led.
+      for (const { metadata } of informer.values()) this.#addGrant(`${metadata.namespace}/${metadata.name}`);
+    // Grants of earlier leaders may have become void while nobody led.
     for (const informer of this.#view.bindings.values())
       for (const { metadata } of informer.values()) {
         const configMap = grantedConfigMap(metadata.name);
-        if (configMap !== undefined) this.#add(`grant/${metadata.namespace}/${configMap}`);
+        if (configMap !== undefined) this.#addGrant(`${metadata.namespace}/${configMap}`);
       }
     await this.#queue.stopped;
   }
 
-  /** Half a view decides nothing: what is not listed yet would look as if it were gone. */
-  #add(key: string): void {
-    if (this.#isReady) this.#queue.add(key);
+  #reconcile(key: Key): Promise<ReconcileResult> {
+    this.#counters.reconciles++;
+    switch (key.kind) {
+      case 'node':
+        return this.#nodeConfigs.reconcile(key.name);
+      case 'grant':
+        return this.#grants.reconcile(key.configMap);
+      case 'guards':
+        return this.#guards.reconcile();
+    }
+  }
+
+  /** Nothing is decided before all caches are synced: an object that is not listed yet would look deleted. */
+  #add(key: Key): void {
+    if (this.#isSynced) this.#queue.add(key);
+  }
+
+  #addGrant(configMap: string): void {
+    this.#add({ kind: 'grant', configMap });
+  }
+
+  #addNodes(): void {
+    for (const { metadata } of this.#view.nodes.values()) this.#add({ kind: 'node', name: metadata.name });
   }
 
   #nodeChanged(name: string): void {
-    if (!this.#isReady) return;
-    this.#add(`node/${name}`);
+    if (!this.#isSynced) return;
+    this.#add({ kind: 'node', name });
     const object = this.#view.nodeConfigs.get(name);
-    const isGone = object !== undefined && this.#view.nodes.get(name) === undefined;
-    if (isGone === this.#goneSinceMs.has(name)) return;
-    if (isGone) this.#goneSinceMs.set(name, this.#options.clock.monotonic());
-    else this.#goneSinceMs.delete(name);
-    if (object !== undefined) for (const key of namedBy(object)) this.#add(`grant/${key}`);
+    const isAbsent = object !== undefined && this.#view.nodes.get(name) === undefined;
+    if (isAbsent === this.#absentSinceMs.has(name)) return;
+    if (isAbsent) this.#absentSinceMs.set(name, this.#now());
+    else this.#absentSinceMs.delete(name);
+    if (object !== undefined) for (const key of referencedConfigMaps(object)) this.#addGrant(key);
   }
 
   #nodeConfigChanged(name: string): void {
-    if (!this.#isReady) return;
+    if (!this.#isSynced) return;
     this.#nodeChanged(name);
-    const before = this.#named.get(name) ?? new Set();
+    const before = this.#referenced.get(name) ?? new Set();
     const object = this.#view.nodeConfigs.get(name);
-    const now = object === undefined ? new Set<string>() : namedBy(object);
-    if (now.size > 0) this.#named.set(name, now);
-    else this.#named.delete(name);
-    for (const key of new Set([...before, ...now])) this.#add(`grant/${key}`);
+    const now = object === undefined ? new Set<string>() : referencedConfigMaps(object);
+    if (now.size > 0) this.#referenced.set(name, now);
+    else this.#referenced.delete(name);
+    for (const key of new Set([...before, ...now])) this.#addGrant(key);
   }
 
   #configMapChanged(key: string): void {
-    if (!this.#isReady) return;
-    this.#add(`grant/${key}`);
+    if (!this.#isSynced) return;
+    this.#addGrant(key);
     for (const { metadata, spec } of this.#view.nodeConfigs.values())
-      if (configMapKey(spec?.configSource) === key) this.#add(`node/${metadata.name}`);
+      if (configMapKey(spec?.configSource) === key) this.#add({ kind: 'node', name: metadata.name });
   }
 
-  async #reconcile(key: string): Promise<ReconcileResult> {
-    this.#options.counters.reconciles++;
-    const [kind, ...rest] = key.split('/');
-    if (kind === 'guards') return this.#guard();
-    if (kind === 'grant') return this.#grant(rest.join('/'));
-    await this.#node(rest.join('/'));
-    return { kind: 'done' };
+  #absentMs(name: string): number | undefined {
+    const sinceMs = this.#absentSinceMs.get(name);
+    return sinceMs === undefined ? undefined : this.#now() - sinceMs;
   }
+}
 
-  // ── nodes ──
-
-  async #node(name: string): Promise<void> {
-    const { client, counters, log } = this.#options;
-    const node = this.#view.nodes.get(name);
-    const object = this.#view.nodeConfigs.get(name);
-    // A NodeConfig that we made goes with its Node: the garbage collector sees to that. One that somebody made stays.
-    if (object === undefined) {
-      if (node === undefined) return;
-      // The watch may not have brought it yet: then it is there, and was counted.
-      if (!(await this.#writer.create(nodeConfigs, undefined, nodeConfigFor(node)))) return;
-      counters.nodeConfigsCreated++;
-      return log.info('NodeConfig made', { node: name });
-    }
-    if (this.#guards?.inForce === 'roles' && node) await this.#ensureNodeRole(node.metadata);
-    const status = this.#conditions(object);
-    if (isDeepStrictEqual(status.conditions, object.status?.conditions)) return;
-    await client.update(nodeConfigs, { name, subresource: 'status' }, { ...object, status }, { signal: this.#signal });
-  }
-
-  #conditions(object: NodeConfig): NodeConfig['status'] & object {
-    const now = rfc3339(this.#options.clock.now());
-    const wanted = [
-      grantedCondition(object, this.#facts),
-      ...(this.#guards === undefined ? [] : [guardedCondition(this.#guards)]),
-    ];
-    return { ...object.status, conditions: withConditions(object.status?.conditions, wanted, now) };
-  }
-
-  async #ensureNodeRole(node: { name: string; uid?: string }): Promise<void> {
-    const [role, binding] = nodeRoleObjects(node);
-    const name = nodeRoleName(node.name);
-    if (this.#view.nodeRoles.get(name) === undefined) await this.#writer.create(clusterRoles, undefined, role);
-    if (this.#view.nodeRoleBindings.get(name) === undefined)
-      await this.#writer.create(clusterRoleBindings, undefined, binding);
-  }
-
-  // ── grants ──
-
-  get #facts(): GrantFacts {
-    const { namespaces } = this.#options;
-    return {
-      namespaces,
-      isLabelled: (key) => this.#inNamespace(this.#view.configMaps, key) !== undefined,
-      granted: (key) => boundNodes(this.#bindingOf(key)),
-      nodeGoneMs: (name) => {
-        const sinceMs = this.#goneSinceMs.get(name);
-        return sinceMs === undefined ? undefined : this.#options.clock.monotonic() - sinceMs;
-      },
-    };
-  }
-
-  async #grant(key: string): Promise<ReconcileResult> {
-    const wanted = nodesToGrant(key, this.#view.nodeConfigs.values(), this.#facts);
-    await this.#bind(key, wanted);
-    const goneMs = wanted.map((node) => this.#facts.nodeGoneMs(node)).filter((ms) => ms !== undefined);
-    return goneMs.length === 0 ? { kind: 'done' } : { kind: 'requeue', afterMs: nodeGraceMs - Math.max(...goneMs) };
-  }
-
-  async #bind(key: string, wanted: string[]): Promise<void> {
-    const { namespaces, counters, log } = this.#options;
-    const [namespace = '', name = ''] = key.split('/');
-    if (!namespaces.includes(namespace)) return;
-    const configMap = this.#inNamespace(this.#view.configMaps, key);
-    const binding = this.#bindingOf(key);
-    const place = { namespace, name: grantName(name) };
-    if (configMap === undefined || wanted.length === 0) {
-      if (binding === undefined || (binding.subjects ?? []).length === 0) return;
-      await this.#writer.update(roleBindings, place, { ...binding, subjects: [] });
-      return log.info('grant taken back', { configMap: key });
-    }
-    const identity = { namespace, name, uid: configMap.metadata.uid ?? '' };
-    const present = this.#inNamespace(this.#view.roles, `${namespace}/${place.name}`);
-    await this.#writer.make(roles, place, { present, wanted: grantRole(identity), fields: ['rules'] });
-    const next = grantBinding(identity, wanted);
-    if (await this.#writer.make(roleBindings, place, { present: binding, wanted: next, fields: ['subjects'] })) {
-      counters.grantsWritten++;
-      log.info('granted', { configMap: key, nodes: wanted.length });
-    }
-  }
-
-  #bindingOf(key: string) {
-    const [namespace = '', name = ''] = key.split('/');
-    return this.#inNamespace(this.#view.bindings, `${namespace}/${grantName(name)}`);
-  }
-
-  #inNamespace<T>(informers: Map<string, { get(key: string): T | undefined }>, key: string): T | undefined {
-    return informers.get(key.split('/')[0]!)?.get(key);
-  }
-
-  // ── guards ──
-
-  async #guard(): Promise<ReconcileResult> {
-    const { guards: choice, counters, log, clock, settleMs = 5000 } = this.#options;
-    const { policies, policyBindings } = this.#view;
-    const state = decideGuards(choice, {
-      served: policies.isServed && policyBindings.isServed,
-      policy: (name) => policies.get(name),
-      binding: (name) => policyBindings.get(name),
-    });
-    if (state.inForce !== 'policies') this.#wholeSinceMs = undefined;
-    else this.#wholeSinceMs ??= clock.monotonic();
-    const unsettledMs = settleMs - (clock.monotonic() - (this.#wholeSinceMs ?? Number.NEGATIVE_INFINITY));
-    if (unsettledMs > 0) return { kind: 'requeue', afterMs: unsettledMs };
-    // First nobody may do more than is guarded, then who may do it is told.
-    await this.#letAllNodesWrite(state.inForce === 'policies');
-    await this.#guardsChecked();
-    // Besides, what only we may have made and somebody took away is made again.
-    const again: ReconcileResult = { kind: 'requeue', afterMs: guardsCheckedEveryMs };
-    if (isDeepStrictEqual(state, this.#guards)) return again;
-    log[state.problems.length === 0 ? 'info' : 'error']('guards', { ...state });
-    this.#guards = state;
-    counters.guards = state.inForce;
-    for (const { metadata } of this.#view.nodes.values()) this.#add(`node/${metadata.name}`);
-    return again;
-  }
-
-  /** Not with a view that may be old: then nothing was checked. */
-  async #guardsChecked(): Promise<void> {
-    const { client, clock, log } = this.#options;
-    const { policies, policyBindings } = this.#view;
-    const sinceMs = clock.monotonic() - this.#checkedMs;
-    if (!policies.isCurrent || !policyBindings.isCurrent || sinceMs < guardsCheckedEveryMs / 2) return;
-    try {
-      await renewGuardsLease(client, this.#signal);
-      this.#checkedMs = clock.monotonic();
-    } catch (error) {
-      log.warn('cannot renew the Lease of the guards', { error });
-    }
-  }
-
-  async #letAllNodesWrite(may: boolean): Promise<void> {
-    const { client } = this.#options;
-    if (may) return void (await this.#writer.create(clusterRoleBindings, undefined, nodeStatusBinding()));
-    try {
-      await client.delete(clusterRoleBindings, { name: nodeStatusRole }, { signal: this.#signal });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+function describeKey(key: Key): string {
+  switch (key.kind) {
+    case 'node':
+      return `node/${key.name}`;
+    case 'grant':
+      return `grant/${key.configMap}`;
+    case 'guards':
+      return 'guards';
   }
 }

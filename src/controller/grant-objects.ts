@@ -1,7 +1,7 @@
-/** The objects that grants are made of: for each ConfigMap one Role that allows reading it, and one RoleBinding with the nodes. Pure. */
+/** The objects of a grant: for each ConfigMap one Role that allows reading it, and one RoleBinding with the nodes. Pure. */
 import type { KubeObject } from '../api/object.js';
 
-/** Marks what the controller made, so that it finds it again. */
+/** Marks Roles and RoleBindings of the controller. */
 export const grantLabel = 'relet.dev/grant';
 export const nodeUserPrefix = 'system:node:';
 const rbacGroup = 'rbac.authorization.k8s.io';
@@ -25,13 +25,13 @@ export interface Role extends KubeObject {
 export interface ConfigMapIdentity {
   namespace: string;
   name: string;
-  /** Role and binding go when it goes. */
+  /** It owns Role and RoleBinding. */
   uid: string;
 }
 
 export const grantName = (configMap: string): string => `relet:kubelet-config:${configMap}`;
 
-/** The ConfigMap that a grant of this name is about. */
+/** The name of the ConfigMap from the name of its grant. */
 export function grantedConfigMap(name: string): string | undefined {
   const prefix = grantName('');
   return name.startsWith(prefix) ? name.slice(prefix.length) : undefined;
@@ -64,7 +64,7 @@ export const nodeSubject = (node: string): Subject => ({
   name: `${nodeUserPrefix}${node}`,
 });
 
-/** The nodes a binding names. */
+/** The nodes among the subjects of a binding. */
 export function boundNodes(binding: Pick<RoleBinding, 'subjects'> | undefined): Set<string> {
   const users = (binding?.subjects ?? []).filter(({ kind }) => kind === 'User').map(({ name }) => name);
   const nodes = users.filter((name) => name.startsWith(nodeUserPrefix));

@@ -1,7 +1,7 @@
 /**
- * The guards as admission policies, for API servers from 1.30 on. deploy/guards has the same as YAML, and a test keeps the
- * two equal: the controller compares what it finds in the cluster with this, so that a guard that was weakened is noticed
- * as well as one that is gone.
+ * The guards as admission policies, for API servers of 1.30 and later. deploy/guards has the same as YAML, and a test keeps
+ * the two equal. The controller compares the policies in the cluster with these, so that it reports a weakened policy as
+ * well as a missing one.
  */
 
 interface NamedRule {
@@ -9,7 +9,7 @@ interface NamedRule {
   apiVersions: string[];
   operations: string[];
   resources: string[];
-  /** What a server fills in; written down, so that applying it again changes nothing. */
+  /** The server's default, written out so that applying the policy again changes nothing. */
   scope: '*';
 }
 
@@ -99,7 +99,7 @@ export const guardPolicies: readonly GuardPolicy[] = [
   },
 ];
 
-/** As the objects that are applied. */
+/** The objects to apply. */
 export function policyObject({ name, rules, matchConditions, validations }: GuardPolicy) {
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',

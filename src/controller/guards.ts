@@ -1,131 +1,125 @@
 /**
- * What keeps a node from writing what is not its own, decided from what is there. Pure.
- *
- * Two kinds of guards: admission policies (from 1.30 on; one binding lets all nodes write status, the policies see to it that
- * each writes only its own), or a role for each node that names its NodeConfig. With neither, nodes may not write at all:
- * never silently weaker.
+ * Reconciles the guards: checks which are in force, lets all nodes write status only while the admission policies are
+ * complete, and renews the Lease that shows when this was last checked.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { configNamespace, guardsLease } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
-import { nodeSubject } from './grant-objects.js';
-import { guardPolicies, policyBindingObject, policyObject } from './guard-policies.js';
+import { isAlreadyExists, isNotFound } from '../kube/api-error.js';
+import type { KubeClient } from '../kube/client.js';
+import { clusterRoleBindings, leases } from '../kube/resource-type.js';
+import type { ReconcileResult } from '../kube/work-queue.js';
+import type { Log } from '../log.js';
+import { rfc3339Micro } from '../time.js';
+import type { ClusterView } from './cluster-view.js';
+import { decideGuards, type GuardChoice, type GuardState } from './guard-plan.js';
+import { nodeStatusBinding, nodeStatusRole } from './guard-roles.js';
+import type { ControllerCounters } from './metrics.js';
+import type { ObjectWriter } from './object-writer.js';
 
-/** auto: policies where they are whole, else roles. */
-export type GuardChoice = 'auto' | 'policy' | 'roles';
-
-export interface GuardFacts {
-  /** The server has admission policies: 1.30 and later. */
-  served: boolean;
-  policy(name: string): KubeObject | undefined;
-  binding(name: string): KubeObject | undefined;
+export interface GuardReconcilerOptions {
+  client: KubeClient;
+  view: Pick<ClusterView, 'policies' | 'policyBindings'>;
+  choice: GuardChoice;
+  /** How long an API server may take to enforce new policies; they are not relied on before. Default 5 s. */
+  settleMs?: number;
+  /** Other guards are in force. */
+  onChange(): void;
+  writer: ObjectWriter;
+  counters: Pick<ControllerCounters, 'guards'>;
+  log: Log;
+  signal: AbortSignal;
 }
 
-export interface GuardState {
-  inForce: 'policies' | 'roles' | 'nothing';
-  /** Guards that should be there and are not as they should be. */
-  problems: string[];
+const resyncMs = 60_000;
+/** Two resyncs may fail before it expires. */
+const leaseSeconds = (3 * resyncMs) / 1000;
+
+export class GuardReconciler {
+  readonly #options: GuardReconcilerOptions;
+  /** Since when all policies are as they should be. */
+  #completeSinceMs: number | undefined;
+  #renewedMs = Number.NEGATIVE_INFINITY;
+  #state: GuardState | undefined;
+
+  constructor(options: GuardReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined before the first check. */
+  get state(): GuardState | undefined {
+    return this.#state;
+  }
+
+  async reconcile(): Promise<ReconcileResult> {
+    const { view, choice } = this.#options;
+    const state = decideGuards(choice, {
+      served: view.policies.isServed && view.policyBindings.isServed,
+      policy: (name) => view.policies.get(name),
+      binding: (name) => view.policyBindings.get(name),
+    });
+    const unsettledMs = this.#unsettledMs(state);
+    if (unsettledMs > 0) return { kind: 'requeue', afterMs: unsettledMs };
+    // Permissions first, the report after: nodes never may do more than is guarded.
+    await this.#bindAllNodes(state.inForce === 'policies');
+    await this.#renewLease();
+    this.#publish(state);
+    // The resync also restores the binding when somebody deleted it.
+    return { kind: 'requeue', afterMs: resyncMs };
+  }
+
+  #unsettledMs({ inForce }: GuardState): number {
+    const { client, settleMs = 5000 } = this.#options;
+    const nowMs = client.clock.monotonic();
+    this.#completeSinceMs = inForce === 'policies' ? (this.#completeSinceMs ?? nowMs) : undefined;
+    return this.#completeSinceMs === undefined ? 0 : settleMs - (nowMs - this.#completeSinceMs);
+  }
+
+  async #bindAllNodes(mayWrite: boolean): Promise<void> {
+    const { client, writer, signal } = this.#options;
+    if (mayWrite) return void (await writer.create(clusterRoleBindings, undefined, nodeStatusBinding()));
+    try {
+      await client.delete(clusterRoleBindings, { name: nodeStatusRole }, { signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  /** Not while the caches may be stale: then nothing was checked. */
+  async #renewLease(): Promise<void> {
+    const { client, view, log, signal } = this.#options;
+    const sinceMs = client.clock.monotonic() - this.#renewedMs;
+    if (!view.policies.isCurrent || !view.policyBindings.isCurrent || sinceMs < resyncMs / 2) return;
+    try {
+      await renewLease(client, signal);
+      this.#renewedMs = client.clock.monotonic();
+    } catch (error) {
+      log.warn('cannot renew the Lease of the guards', { error });
+    }
+  }
+
+  #publish(state: GuardState): void {
+    const { counters, log, onChange } = this.#options;
+    if (isDeepStrictEqual(state, this.#state)) return;
+    log[state.problems.length === 0 ? 'info' : 'error']('guards', { ...state });
+    this.#state = state;
+    counters.guards = state.inForce;
+    onChange();
+  }
 }
 
-export function decideGuards(choice: GuardChoice, facts: GuardFacts): GuardState {
-  if (choice === 'roles') return { inForce: 'roles', problems: [] };
-  const problems = facts.served ? guardPolicies.flatMap(({ name }) => problemsWith(name, facts)) : [];
-  if (facts.served && problems.length === 0) return { inForce: 'policies', problems };
-  if (choice === 'auto') return { inForce: 'roles', problems };
-  const unserved = 'the API server has no admission policies; it must be 1.30 or later, or --guards=roles';
-  return { inForce: 'nothing', problems: facts.served ? problems : [unserved] };
-}
-
-function problemsWith(name: string, { policy, binding }: GuardFacts): string[] {
-  const guard = guardPolicies.find((one) => one.name === name)!;
-  const [found, bound] = [policy(name), binding(name)];
-  const problems: string[] = [];
-  if (found === undefined) problems.push(`ValidatingAdmissionPolicy ${name} is missing`);
-  else if (!isDeepStrictEqual(withoutDefaults(found.spec), policyObject(guard).spec))
-    problems.push(`ValidatingAdmissionPolicy ${name} was changed`);
-  if (bound === undefined) problems.push(`ValidatingAdmissionPolicyBinding ${name} is missing`);
-  else if (!isDeepStrictEqual(bound.spec, policyBindingObject(guard).spec))
-    problems.push(`ValidatingAdmissionPolicyBinding ${name} was changed`);
-  return problems;
-}
-
-const defaults: Record<string, unknown> = {
-  namespaceSelector: {},
-  objectSelector: {},
-  matchPolicy: 'Equivalent',
-};
-
-/** A server writes down what was left out; only what it adds by itself is taken away again. */
-function withoutDefaults(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutDefaults);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).filter(([key, held]) => !isDeepStrictEqual(held, defaults[key] ?? Symbol()));
-  return Object.fromEntries(entries.map(([key, held]) => [key, withoutDefaults(held)]));
-}
-
-export interface GuardedCondition {
-  type: 'Guarded';
-  status: 'True' | 'False';
-  reason: 'AdmissionPolicies' | 'PerNodeRoles' | 'GuardsMissing';
-  message: string;
-}
-
-const rolesOnly =
-  'each node has a role for its own NodeConfig; who may write NodeConfigs and labelled ConfigMaps is decided by roles alone';
-
-const asOf = `, as of the last check (renewTime of Lease ${configNamespace}/${guardsLease})`;
-
-export function guardedCondition({ inForce, problems }: GuardState): GuardedCondition {
-  const type = 'Guarded';
-  if (inForce === 'policies')
-    return {
-      type,
-      status: 'True',
-      reason: 'AdmissionPolicies',
-      message: `admission policies guard NodeConfigs and labelled ConfigMaps${asOf}`,
-    };
-  if (inForce === 'roles' && problems.length === 0)
-    return { type, status: 'True', reason: 'PerNodeRoles', message: `${rolesOnly}${asOf}` };
-  const instead = inForce === 'roles' ? `Meanwhile ${rolesOnly}` : 'Meanwhile nodes may not report';
-  return { type, status: 'False', reason: 'GuardsMissing', message: `${problems.join(', ')}. ${instead}.` };
-}
-
-/** Bound to all nodes only while the policies are whole. deploy/ has the role. */
-export const nodeStatusRole = 'relet:node-status';
-
-export function nodeStatusBinding() {
-  return {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: nodeStatusRole, labels: { 'app.kubernetes.io/managed-by': 'relet' } },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: nodeStatusRole },
-    subjects: [{ kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'system:nodes' }],
-  };
-}
-
-export const nodeRoleLabel = 'relet.dev/node-role';
-export const nodeRoleName = (node: string): string => `relet:node:${node}`;
-
-/** The role of one node and its binding; both go with the Node. */
-export function nodeRoleObjects({
-  name,
-  uid = '',
-}: {
-  name: string;
-  uid?: string | undefined;
-}): [KubeObject, KubeObject] {
-  const apiVersion = 'rbac.authorization.k8s.io/v1';
-  const metadata = {
-    name: nodeRoleName(name),
-    labels: { [nodeRoleLabel]: 'true', 'app.kubernetes.io/managed-by': 'relet' },
-    ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }],
-  };
-  const rules = [
-    { apiGroups: ['relet.dev'], resources: ['nodeconfigs/status'], resourceNames: [name], verbs: ['update', 'patch'] },
-  ];
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: nodeRoleName(name) };
-  return [
-    { apiVersion, kind: 'ClusterRole', metadata, rules },
-    { apiVersion, kind: 'ClusterRoleBinding', metadata, roleRef, subjects: [nodeSubject(name)] },
-  ];
+async function renewLease(client: KubeClient, signal: AbortSignal): Promise<void> {
+  const place = { namespace: configNamespace, name: guardsLease };
+  const renewTime = rfc3339Micro(client.clock.now());
+  const spec = { holderIdentity: 'relet-controller', leaseDurationSeconds: leaseSeconds, renewTime };
+  const present = await client.get<KubeObject>(leases, place, { signal }).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+  if (present !== undefined) return void (await client.update(leases, place, { ...present, spec }, { signal }));
+  const metadata = { ...place, labels: { 'app.kubernetes.io/managed-by': 'relet' } };
+  const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
+  await client.create(leases, { namespace: configNamespace }, lease, { signal }).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+  });
 }

@@ -1,6 +1,6 @@
 /** The controller's counters and their metrics. */
 import { type Metric, renderMetrics } from '../metrics.js';
-import type { GuardState } from './guards.js';
+import type { GuardState } from './guard-plan.js';
 
 export interface ControllerCounters {
   reconciles: number;

@@ -1,4 +1,4 @@
-/** Writes what the controller owns: made when it is missing, changed where it differs, left alone otherwise. */
+/** Writes objects that the controller owns: creates missing ones, updates those that differ. */
 import { isDeepStrictEqual } from 'node:util';
 import { isAlreadyExists } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
@@ -19,15 +19,13 @@ export class ObjectWriter {
     readonly signal: AbortSignal,
   ) {}
 
-  /** True when something was written. Only these fields and the owner are compared: the rest is not ours. */
-  async make<T extends Owned>(
+  /** True when it wrote. Only `fields` and the owner are compared and written. */
+  async createOrUpdate<T extends Owned>(
     type: ResourceType,
     place: Place,
     { present, wanted, fields }: { present: T | undefined; wanted: T; fields: (keyof T)[] },
   ): Promise<boolean> {
-    if (present === undefined) {
-      return this.create(type, place.namespace, wanted);
-    }
+    if (present === undefined) return this.create(type, place.namespace, wanted);
     const { ownerReferences } = wanted.metadata;
     const isSame =
       fields.every((field) => isDeepStrictEqual(present[field], wanted[field])) &&
@@ -38,7 +36,7 @@ export class ObjectWriter {
     return true;
   }
 
-  /** One that is there already is as good: then it is false. */
+  /** False when the object already exists. */
   async create(type: ResourceType, namespace: string | undefined, object: object): Promise<boolean> {
     const place = namespace === undefined ? {} : { namespace };
     try {

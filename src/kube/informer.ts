@@ -64,6 +64,12 @@ export function keyOf({ metadata: { namespace, name } }: KubeObject): string {
   return namespace ? `${namespace}/${name}` : name;
 }
 
+/** The parts of a key of `keyOf`; the namespace is empty for cluster-scoped objects. */
+export function parseKey(key: string): { namespace: string; name: string } {
+  const at = key.indexOf('/');
+  return { namespace: key.slice(0, Math.max(0, at)), name: key.slice(at + 1) };
+}
+
 function withoutManagedFields(object: KubeObject): KubeObject {
   delete object.metadata.managedFields;
   return object;

@@ -1,9 +1,8 @@
 /** The controller on a cluster of the suite, with its own service account. */
 import { configNamespaces } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
-import { systemClock } from '../../src/clock.js';
 import { runController } from '../../src/controller/controller.js';
-import type { GuardChoice } from '../../src/controller/guards.js';
+import type { GuardChoice } from '../../src/controller/guard-plan.js';
 import { newControllerCounters } from '../../src/controller/metrics.js';
 import { runWhileLeader } from '../../src/kube/leader.js';
 import { createLog } from '../../src/log.js';
@@ -51,7 +50,7 @@ export async function startController(cluster: Cluster, options: ControllerStart
     level: 'debug',
     write: (line) => void (debug && process.stderr.write(`${identity} ${line}`)),
   });
-  const common = { client, clock: systemClock, log };
+  const common = { client, log };
   const running = runWhileLeader({
     ...common,
     ...times,

@@ -13,7 +13,7 @@ import {
   undecidedAnnotation,
 } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
-import type { GuardChoice } from '../../src/controller/guards.js';
+import type { GuardChoice } from '../../src/controller/guard-plan.js';
 import { isForbidden } from '../../src/kube/api-error.js';
 import type { KubeClient } from '../../src/kube/client.js';
 import {

@@ -1,11 +1,11 @@
-/** Which guards are in force, whatever somebody did to them; and that deploy/ has the guards the controller looks for. */
+/** Which guards are in force after changes to them; and that deploy/ has the guards that the controller expects. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../api/object.js';
+import { decideGuards, type GuardFacts, guardedCondition } from './guard-plan.js';
 import { guardPolicies, policyBindingObject, policyObject } from './guard-policies.js';
-import { decideGuards, type GuardFacts, guardedCondition } from './guards.js';
 
 const asServed = (object: object) => structuredClone(object) as unknown as KubeObject;
 
@@ -13,7 +13,7 @@ function facts(change: (objects: Map<string, KubeObject>) => void = () => {}, se
   const objects = new Map<string, KubeObject>();
   for (const guard of guardPolicies) {
     const policy = asServed(policyObject(guard));
-    // What a server writes down by itself.
+    // Defaults that a server adds.
     const { matchConstraints } = policy.spec as { matchConstraints: object };
     Object.assign(matchConstraints, { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} });
     objects.set(`policy/${guard.name}`, policy);
@@ -27,13 +27,13 @@ const name = 'relet-who-authors';
 const specOf = (objects: Map<string, KubeObject>, key: string) => objects.get(key)!.spec as Record<string, unknown>;
 
 describe('the guards in force', () => {
-  test('whole policies guard', () => {
+  test('complete policies are in force', () => {
     const state = decideGuards('auto', facts());
     expect(state).toEqual({ inForce: 'policies', problems: [] });
     expect(guardedCondition(state)).toMatchObject({ status: 'True', reason: 'AdmissionPolicies' });
   });
 
-  test('a server that has none is guarded by roles, and that is well', () => {
+  test('on a server without admission policies roles are in force, and Guarded is True', () => {
     const state = decideGuards(
       'auto',
       facts((objects) => objects.clear(), false),
@@ -43,37 +43,37 @@ describe('the guards in force', () => {
 
   test.each<[string, (objects: Map<string, KubeObject>) => void, string]>([
     [
-      'a policy is gone',
+      'a policy was deleted',
       (all) => all.delete(`policy/${name}`),
       'ValidatingAdmissionPolicy relet-who-authors is missing',
     ],
-    ['a binding is gone', (all) => all.delete(`binding/${name}`), 'Binding relet-who-authors is missing'],
+    ['a binding was deleted', (all) => all.delete(`binding/${name}`), 'Binding relet-who-authors is missing'],
     [
-      'it only warns',
+      'a binding only warns',
       (all) => (specOf(all, `binding/${name}`).validationActions = ['Warn']),
       'Binding relet-who-authors was changed',
     ],
     [
-      'it looks away from a namespace',
+      'a binding excludes a namespace',
       (all) => (specOf(all, `binding/${name}`).matchResources = { namespaceSelector: { matchLabels: { a: 'b' } } }),
       'Binding relet-who-authors was changed',
     ],
     [
-      'it ignores failures',
+      'a policy ignores failures',
       (all) => (specOf(all, `policy/${name}`).failurePolicy = 'Ignore'),
       'relet-who-authors was changed',
     ],
     [
-      'it has one more condition',
+      'a policy has one more condition',
       (all) => (specOf(all, `policy/${name}`).matchConditions as object[]).push({ name: 'never', expression: 'false' }),
       'relet-who-authors was changed',
     ],
     [
-      'it leaves something out',
+      'a policy excludes a resource',
       (all) => Object.assign(specOf(all, `policy/${name}`).matchConstraints as object, { excludeResourceRules: [{}] }),
       'relet-who-authors was changed',
     ],
-  ])('%s: noticed, and roles guard instead', (_what, change, problem) => {
+  ])('%s: it is reported, and roles are in force instead', (_what, change, problem) => {
     const state = decideGuards('auto', facts(change));
     expect(state.inForce).toBe('roles');
     expect(guardedCondition(state)).toMatchObject({ status: 'False', reason: 'GuardsMissing' });
@@ -81,7 +81,7 @@ describe('the guards in force', () => {
     expect(decideGuards('policy', facts(change)).inForce).toBe('nothing');
   });
 
-  test('policies alone were asked for, and the server has none: nodes may not write', () => {
+  test('with --guards=policy on a server without admission policies nodes may not write', () => {
     const state = decideGuards('policy', facts(undefined, false));
     expect(state.inForce).toBe('nothing');
     expect(guardedCondition(state).message).toContain('must be 1.30 or later');

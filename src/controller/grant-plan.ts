@@ -1,0 +1,117 @@
+/**
+ * Which nodes may read which ConfigMap. Pure.
+ *
+ * A node is granted a ConfigMap when its NodeConfig's spec refers to it. It keeps the grant while its status still refers
+ * to the ConfigMap, as a config to fall back to. A status alone grants nothing: nodes write it, and a node must not get
+ * access by writing its own status. A NodeConfig without a Node is granted nothing until the Node registers. When a Node is
+ * deleted its grants stay for a while, since it may register again.
+ */
+import type { NodeConfig } from '../api/node-config.js';
+import type { NodeConfigSource } from '../api/node-config-source.js';
+import { parseKey } from '../kube/informer.js';
+
+export interface GrantFacts {
+  namespaces: readonly string[];
+  /** Whether the ConfigMap `namespace/name` exists and carries the label. */
+  isLabelled(key: string): boolean;
+  /** Nodes that are granted it now. */
+  granted(key: string): ReadonlySet<string>;
+  /** How long there has been no Node of this name; undefined while there is one. */
+  nodeAbsentMs(name: string): number | undefined;
+}
+
+/** How long a grant stays without its Node. */
+export const nodeGraceMs = 3_600_000;
+
+/** The ConfigMap that a source refers to, as `namespace/name`. */
+export function configMapKey(source: NodeConfigSource | undefined): string | undefined {
+  const { namespace, name } = source?.configMap ?? {};
+  return namespace && name ? `${namespace}/${name}` : undefined;
+}
+
+/** All ConfigMaps that a NodeConfig refers to, in spec or status. */
+export function referencedConfigMaps({ spec, status }: Pick<NodeConfig, 'spec' | 'status'>): Set<string> {
+  const { assigned, active, lastKnownGood } = status?.config ?? {};
+  const keys = [spec?.configSource, assigned, active, lastKnownGood].map(configMapKey);
+  return new Set(keys.filter((key) => key !== undefined));
+}
+
+export type GrantPlan =
+  /** Not in a namespace that this controller grants from. */
+  { kind: 'none' } | { kind: 'revoke' } | { kind: 'grant'; nodes: string[]; requeueAfterMs?: number };
+
+/** What to do with the grant of the ConfigMap `key`. Requeued when the grant of a node without a Node ends. */
+export function planGrant(
+  key: string,
+  nodeConfigs: Iterable<Pick<NodeConfig, 'metadata' | 'spec' | 'status'>>,
+  facts: GrantFacts,
+): GrantPlan {
+  if (!facts.namespaces.includes(parseKey(key).namespace)) return { kind: 'none' };
+  const nodes = nodesToGrant(key, nodeConfigs, facts);
+  if (nodes.length === 0) return { kind: 'revoke' };
+  const absentMs = nodes.map((node) => facts.nodeAbsentMs(node)).filter((ms) => ms !== undefined);
+  const requeueAfterMs = nodeGraceMs - Math.max(...absentMs);
+  return { kind: 'grant', nodes, ...(absentMs.length > 0 && { requeueAfterMs }) };
+}
+
+/** Sorted. */
+function nodesToGrant(
+  key: string,
+  nodeConfigs: Iterable<Pick<NodeConfig, 'metadata' | 'spec' | 'status'>>,
+  facts: GrantFacts,
+): string[] {
+  if (whyNotGranted(key, facts) !== undefined) return [];
+  const granted = facts.granted(key);
+  const nodes: string[] = [];
+  for (const object of nodeConfigs) {
+    const { name } = object.metadata;
+    const isGranted = granted.has(name);
+    const absentMs = facts.nodeAbsentMs(name);
+    if (absentMs !== undefined && !(isGranted && absentMs < nodeGraceMs)) continue;
+    const assigned = configMapKey(object.spec?.configSource) === key;
+    if (assigned || (isGranted && referencedConfigMaps(object).has(key))) nodes.push(name);
+  }
+  return nodes.sort();
+}
+
+interface NotGranted {
+  reason: 'NamespaceNotAllowed' | 'NotLabelled';
+  message: string;
+}
+
+/** Why no node is granted this ConfigMap; undefined when it may be granted. */
+function whyNotGranted(key: string, { namespaces, isLabelled }: GrantFacts): NotGranted | undefined {
+  if (!namespaces.includes(parseKey(key).namespace))
+    return {
+      reason: 'NamespaceNotAllowed',
+      message: `ConfigMap ${key} is not granted: the controller grants only those in ${namespaces.join(', ')} (--config-namespaces)`,
+    };
+  if (!isLabelled(key))
+    return {
+      reason: 'NotLabelled',
+      message: `ConfigMap ${key} is not granted: it does not exist, or does not carry the label relet.dev/kubelet-config`,
+    };
+  return undefined;
+}
+
+export interface GrantedCondition {
+  type: 'Granted';
+  status: 'True' | 'False';
+  reason: string;
+  message: string;
+}
+
+export function grantedCondition({ metadata, spec }: NodeConfig, facts: GrantFacts): GrantedCondition {
+  const key = configMapKey(spec?.configSource);
+  if (key === undefined)
+    return { type: 'Granted', status: 'True', reason: 'NothingAssigned', message: 'no ConfigMap is assigned' };
+  const reason = whyNotGranted(key, facts);
+  if (reason !== undefined) return { type: 'Granted', status: 'False', ...reason };
+  if (facts.nodeAbsentMs(metadata.name) !== undefined && !facts.granted(key).has(metadata.name)) {
+    const message = `ConfigMap ${key} is not granted: there is no Node ${metadata.name}`;
+    return { type: 'Granted', status: 'False', reason: 'NoNode', message };
+  }
+  return facts.granted(key).has(metadata.name)
+    ? { type: 'Granted', status: 'True', reason: 'RoleBinding', message: `the node may read ConfigMap ${key}` }
+    : { type: 'Granted', status: 'False', reason: 'Pending', message: `ConfigMap ${key} is about to be granted` };
+}

@@ -1,0 +1,130 @@
+/** Reconciles one node: its NodeConfig, its own role where roles are the guards, and the conditions Granted and Guarded. */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type NodeConfig,
+  type NodeConfigCondition,
+  nodeConfigs,
+  undecidedAnnotation,
+  withConditions,
+} from '../api/node-config.js';
+import type { NodeConfigSource } from '../api/node-config-source.js';
+import type { KubeObject } from '../api/object.js';
+import type { KubeClient } from '../kube/client.js';
+import { clusterRoleBindings, clusterRoles } from '../kube/resource-type.js';
+import type { ReconcileResult } from '../kube/work-queue.js';
+import type { Log } from '../log.js';
+import { rfc3339 } from '../time.js';
+import type { ClusterView } from './cluster-view.js';
+import { type GrantFacts, grantedCondition } from './grant-plan.js';
+import { type GuardState, guardedCondition } from './guard-plan.js';
+import { nodeRoleName, nodeRoleObjects } from './guard-roles.js';
+import type { ControllerCounters } from './metrics.js';
+import type { ObjectWriter } from './object-writer.js';
+
+export interface NodeConfigReconcilerOptions {
+  client: KubeClient;
+  view: Pick<ClusterView, 'nodes' | 'nodeConfigs' | 'nodeRoles' | 'nodeRoleBindings'>;
+  facts: GrantFacts;
+  /** Undefined until they were checked for the first time. */
+  guards(): GuardState | undefined;
+  writer: ObjectWriter;
+  counters: Pick<ControllerCounters, 'nodeConfigsCreated'>;
+  log: Log;
+  signal: AbortSignal;
+}
+
+export class NodeConfigReconciler {
+  readonly #options: NodeConfigReconcilerOptions;
+
+  constructor(options: NodeConfigReconcilerOptions) {
+    this.#options = options;
+  }
+
+  async reconcile(name: string): Promise<ReconcileResult> {
+    const { client, view, facts, guards, signal } = this.#options;
+    const node = view.nodes.get(name);
+    const object = view.nodeConfigs.get(name);
+    if (guards()?.inForce === 'roles' && node && object) await this.#ensureRole(node);
+    const plan = planNode({ node, object, facts, guards: guards(), now: rfc3339(client.clock.now()) });
+    switch (plan.kind) {
+      case 'create':
+        await this.#create(plan.object);
+        break;
+      case 'update-status':
+        await client.update(nodeConfigs, { name, subresource: 'status' }, plan.object, { signal });
+        break;
+      case 'none':
+        break;
+    }
+    return { kind: 'done' };
+  }
+
+  async #create(object: NodeConfig): Promise<void> {
+    const { writer, counters, log } = this.#options;
+    // False when it exists and the watch has not brought it yet.
+    if (!(await writer.create(nodeConfigs, undefined, object))) return;
+    counters.nodeConfigsCreated++;
+    log.info('NodeConfig created', { node: object.metadata.name });
+  }
+
+  async #ensureRole({ metadata }: KubeObject): Promise<void> {
+    const { view, writer } = this.#options;
+    const [role, binding] = nodeRoleObjects(metadata);
+    const name = nodeRoleName(metadata.name);
+    if (view.nodeRoles.get(name) === undefined) await writer.create(clusterRoles, undefined, role);
+    if (view.nodeRoleBindings.get(name) === undefined) await writer.create(clusterRoleBindings, undefined, binding);
+  }
+}
+
+export interface ObservedNode {
+  node: KubeObject | undefined;
+  object: NodeConfig | undefined;
+  facts: GrantFacts;
+  guards: GuardState | undefined;
+  /** As the API writes times. */
+  now: string;
+}
+
+export type NodePlan =
+  | { kind: 'none' }
+  | { kind: 'create'; object: NodeConfig }
+  | { kind: 'update-status'; object: NodeConfig };
+
+/**
+ * The step to take for one node. Pure. A NodeConfig is never deleted: one that the controller created is owned by its Node
+ * and garbage-collected with it, any other stays.
+ */
+export function planNode({ node, object, facts, guards, now }: ObservedNode): NodePlan {
+  if (object === undefined)
+    return node === undefined ? { kind: 'none' } : { kind: 'create', object: nodeConfigFor(node) };
+  const present: NodeConfigCondition[] | undefined = object.status?.conditions;
+  const wanted = [grantedCondition(object, facts), ...(guards === undefined ? [] : [guardedCondition(guards)])];
+  const conditions = withConditions(present, wanted, now);
+  if (isDeepStrictEqual(conditions, present)) return { kind: 'none' };
+  return { kind: 'update-status', object: { ...object, status: { ...object.status, conditions } } };
+}
+
+/**
+ * The NodeConfig of a Node that has none. The Node's own configSource, on a server that keeps it, is carried over, so that
+ * nodes can change to NodeConfigs. Otherwise it is unset: neither a config nor local.
+ */
+export function nodeConfigFor(node: KubeObject): NodeConfig {
+  const { name, uid = '' } = node.metadata;
+  const configSource = carriedOver((node.spec as { configSource?: NodeConfigSource } | undefined)?.configSource);
+  return {
+    apiVersion: 'relet.dev/v1alpha1',
+    kind: 'NodeConfig',
+    metadata: {
+      name,
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }],
+      ...(configSource === undefined && { annotations: { [undecidedAnnotation]: 'true' } }),
+    },
+    spec: configSource === undefined ? {} : { configSource },
+  };
+}
+
+function carriedOver({ configMap, configMapRef }: NodeConfigSource = {}): NodeConfigSource | undefined {
+  const { namespace, name } = configMap ?? configMapRef ?? {};
+  if (!namespace || !name) return undefined;
+  return { configMap: { namespace, name, kubeletConfigKey: configMap?.kubeletConfigKey ?? 'kubelet' } };
+}
