@@ -202,7 +202,7 @@ async function main(around) {
     times.fresh.push(await changeOf(relet, `relet-${round}`, 10 + round));
     if (values.story) tellStory(running, times.fresh.at(-1));
     await rig.sleep(1000);
-    // Two that are assigned in turn: from the second time on both were judged before.
+    // Two that are assigned in turn: from the second time on both were validated before.
     const known = await changeOf(relet, `relet-known-${round % 2}`, 6 + (round % 2));
     if (values.story) tellStory(running, known);
     if (round > 1) times.known.push(known);
@@ -215,7 +215,7 @@ async function main(around) {
   tell("the kubelet's own restart, stop to healthy", times.restart);
   tell("the kubelet's own dynamic configuration", times.upstream, own);
   tell('relet, a config never seen before', times.fresh, own);
-  if (times.known.length > 0) tell('relet, a config judged before', times.known, own);
+  if (times.known.length > 0) tell('relet, a config validated before', times.known, own);
   say(`relet after ${2 * Number(values.rounds)} changes: ${rig.show(rig.memory(running.pid))}`);
   say(
     `relet takes ${(rig.median(times.fresh) / rig.median(times.upstream)).toFixed(2)} of upstream's time; want own restart + 150 ms`,

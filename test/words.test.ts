@@ -32,10 +32,22 @@ describe('retired words', () => {
   });
 
   test('recorded evidence and released changelog entries are not checked', () => {
-    expect(check('test/evidence/api.md', 'the verdict of a kubelet')).toEqual([]);
+    expect(words.isChecked('test/evidence/api.md')).toBe(false);
+    expect(words.isChecked('docs/cli.md')).toBe(true);
     const changelog = (heading: string) => check('CHANGELOG.md', `# Changelog\n\n## ${heading}\n\n- a verdict\n`);
     expect(changelog('Unreleased')).toHaveLength(1);
     expect(changelog('0.1.0')).toEqual([]);
+  });
+
+  test('a path on the command line is checked although it is in notYet', () => {
+    for (const path of words.notYet) expect(words.isChecked(`${path}x.ts`), path).toBe(false);
+    expect(words.isChecked('src/kube/x.ts', ['src/kube'])).toBe(true);
+    expect(words.isChecked('docs/cli.md', ['src/kube'])).toBe(false);
+  });
+
+  test('an exception for a directory does not count elsewhere', () => {
+    expect(check('src/config/check.ts', 'return { verdict }')).toEqual([]);
+    expect(check('docs/cli.md', 'the verdict')).toHaveLength(1);
   });
 });
 

@@ -61,7 +61,7 @@ const order = [
   ...['reset', 'repoint', 'foreseen', 'edit in place', 'missing ConfigMap', 'repoint', 'reset', 'invalid'],
 ];
 
-/** `config(...lines)` makes a config for this node; `seen` is the Node as an administrator hears it. */
+/** `config(...lines)` makes a config for this node; `seen` is the Node as an administrator sees it. */
 export function createStress({ admin, seen, config }) {
   return { admin, seen, config, last: undefined, spent: [], done: {} };
 }

@@ -1,4 +1,4 @@
-/** Stands between relet and the API server and counts who asks for what. Shows the server's own certificate. */
+/** A proxy between relet and the API server that counts requests. It shows the server's own certificate. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, createServer, request } from 'node:https';

@@ -24,7 +24,7 @@ const ends = [];
 let ending = false;
 /** Whether what was started is being ended: what ends now is not started again. */
 export const isEnding = () => ending;
-/** For the story that is told when something goes wrong. */
+/** Output for a failed run. */
 const running = new Set();
 /** Undone in reverse order when the bench ends, however it ends. */
 export const atEnd = (end) => void ends.push(end);
@@ -113,7 +113,7 @@ const users = [
   `controller-token,${account},controller,"system:serviceaccounts,system:serviceaccounts:relet-system"`,
 ];
 
-/** The embedded API server, with an administrator and one node who show tokens; for NodeConfigs as a cluster of today. */
+/** The embedded API server, with tokens for an administrator and one node; for NodeConfigs like Kubernetes 1.26 and later. */
 export async function startServer(dir, reference = 'Node') {
   mkdirSync(dir, { recursive: true });
   const tokens = join(dir, 'tokens.csv');
@@ -183,7 +183,7 @@ export function writeKubeconfig(path, { server, caFile, token }) {
   return path;
 }
 
-/** Asks the API, and hears each change of the Node at once. */
+/** Reads and writes the API, and watches the Node. */
 export function administrator(url, caFile, options = {}) {
   const { token = 'admin-token', node = nodeName, reference = 'Node' } = options;
   const ca = readFileSync(caFile);
@@ -230,7 +230,7 @@ export function administrator(url, caFile, options = {}) {
   };
 }
 
-/** The Node as last heard; `until` resolves with the moment at which a test of it came true. */
+/** The newest Node of the watch; `until` resolves with the time at which a predicate became true. */
 async function watchNode(collection, headers, ca, node) {
   const waiting = new Set();
   const seen = { node: undefined };

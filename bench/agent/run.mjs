@@ -1,7 +1,7 @@
 /**
  * What relet costs a node, and how long a change takes. Real processes: `relet apiserver`, `relet kubelet`, the hollow kubelet.
  * Run `npm run build` first, then `node bench/agent/run.mjs [--changes=1000] [--idle-seconds=30] [--starts=11] [--patches=21]`
- * and `--reference=NodeConfig` for a cluster of today, with deploy/ and `relet controller`. 0 leaves a part out. The 1,000 changes
+ * and `--reference=NodeConfig` as on Kubernetes 1.26 and later, with deploy/ and `relet controller`. 0 leaves a part out. The 1,000 changes
  * alone: `node bench/agent/run.mjs --starts=0 --idle-seconds=0 --patches=0`.
  */
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ async function starts(dir, count) {
   }
   say(`start to child started: ${ms(times.again)} (want <= 150 ms); an empty node program: ${ms(times.bare)}`);
   say(`  of it CPU, which a busy machine does not stretch: ${ms(times.cpu)}`);
-  say(`  the very first start, which asks the kubelet for its version and verdict: ${ms(times.first)}`);
+  say(`  the very first start, which runs the kubelet for its version and its validation: ${ms(times.first)}`);
 }
 
 async function idle(server, dir, seconds) {

@@ -1,5 +1,5 @@
 /**
- * How fast `relet/config` judges a document, and how fast the command line starts beside kubectl. One run, so that both
+ * How fast `relet/config` validates a document, and how fast the command line starts beside kubectl. One run, so that both
  * sides meet the same machine. Run `npm run build` first, then `node bench/config/run.mjs`.
  */
 import { spawnSync } from 'node:child_process';
