@@ -195,7 +195,7 @@ describe('source files', () => {
     expect(silent).toEqual([]);
   });
 
-  test('the cli writes through write-out.ts, which lets no control sequence of a value pass', () => {
+  test('the cli writes through terminal.ts, which lets no control sequence of a value pass', () => {
     const isAllowed = (file: string, line: string) =>
       // Log lines are escaped by the log; a hollow kubelet speaks as a kubelet does.
       /createLog\(/.test(line) || file.endsWith('hollow-kubelet.ts');

@@ -18,7 +18,7 @@ import { isHeldDirectory } from '../lab/apiserver/store/directory-lock.js';
 import { silentLog } from '../log.js';
 import { systemRandom } from '../random.js';
 import { runVerb, verb } from './command-line.js';
-import { writeOut } from './write-out.js';
+import { writeOut } from './terminal/terminal.js';
 
 const dataDirFlag = ['--data-dir <DIR>', 'the directory of relet apiserver'] as const;
 

@@ -9,8 +9,8 @@ import { type ApiServerOptions, startApiServer } from '../lab/apiserver/apiserve
 import { createLog, type Log } from '../log.js';
 import { systemRandom } from '../random.js';
 import { runVerb, verb } from './command-line.js';
-import { readNamedBy } from './why-unreadable.js';
-import { writeOut } from './write-out.js';
+import { readNamedBy } from './read-file.js';
+import { writeOut } from './terminal/terminal.js';
 
 interface Flags {
   dataDir: string;

@@ -4,7 +4,7 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { complain } from './complain.js';
-import { printError, writeOut } from './write-out.js';
+import { printError, writeOut } from './terminal/terminal.js';
 
 /** A command that reports wrong usage by throwing, so that `runVerb` ends it in one place. Its subcommands inherit that. */
 export function verb(name: string, description: string): Command {

@@ -1,7 +1,7 @@
 /** How a verb that failed ends: what it prints on standard error, and its exit code. */
 import { oneLine } from '../visible-text.js';
-import { whyUnreadable } from './why-unreadable.js';
-import { printError } from './write-out.js';
+import { whyUnreadable } from './read-file.js';
+import { printError } from './terminal/terminal.js';
 
 /** Errors are known by their name, not their class: each bundle has a copy of its own. */
 export function complain(error: unknown): number {

@@ -5,7 +5,7 @@
 import pkg from '../../package.json' with { type: 'json' };
 import { nearest } from '../config/suggest.js';
 import { complain } from './complain.js';
-import { printError, writeOut } from './write-out.js';
+import { printError, writeOut } from './terminal/terminal.js';
 
 interface Verb {
   name: string;

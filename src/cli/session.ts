@@ -2,7 +2,6 @@
  * One run of a verb against a cluster: the connection, the terminal, and Ctrl-C. A verb that is interrupted finishes the
  * request under way, says how far it came and ends with 130; a second Ctrl-C ends it on the spot.
  */
-
 import pkg from '../../package.json' with { type: 'json' };
 import { configNamespace } from '../api/node-config.js';
 import { systemClock } from '../clock.js';
@@ -18,8 +17,7 @@ import { systemRandom } from '../random.js';
 import type { ConnectionOptions } from './connection-flags.js';
 import { explained } from './explain-failure.js';
 import { readableNodes } from './readable-nodes.js';
-import { openTerminal, type Terminal } from './terminal.js';
-import { printError } from './write-out.js';
+import { openTerminal, printError, type Terminal } from './terminal/terminal.js';
 
 export interface Session {
   client: KubeClient;

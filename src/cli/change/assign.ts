@@ -8,7 +8,7 @@ import { findConfigMap, sourceOf } from '../config-maps.js';
 import { minorOf } from '../effective-config.js';
 import { selectNodes } from '../select-nodes.js';
 import { withSession } from '../session.js';
-import { hanging } from '../wrap.js';
+import { hanging } from '../terminal/styled-text.js';
 import { makeChanges } from './change.js';
 import { type ChangeVerbOptions, decline, isDryRun, refuseErrors, terminalFor } from './change-to.js';
 import { confirm } from './confirm.js';

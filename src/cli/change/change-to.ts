@@ -14,7 +14,7 @@ import type { ConnectionOptions } from '../connection-flags.js';
 import { askRunning, minorOf } from '../effective-config.js';
 import { pinnedFields } from '../look/pinned-fields.js';
 import type { Session } from '../session.js';
-import { openResultTerminal, openTerminal, type Terminal } from '../terminal.js';
+import { openResultTerminal, openTerminal, type Terminal } from '../terminal/terminal.js';
 import { type ChangeOptions, makeChanges } from './change.js';
 import { configMapsFor } from './config-maps-for.js';
 import { confirm } from './confirm.js';

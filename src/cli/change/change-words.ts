@@ -6,7 +6,7 @@ import type { ConfiguredNode } from '../../fleet/config-references.js';
 import type { ConfigMap } from '../config-maps.js';
 import { heldText, releaseHint } from '../look/state-sentence.js';
 import type { Session } from '../session.js';
-import { wrap } from '../wrap.js';
+import { wrap } from '../terminal/styled-text.js';
 import type { NodeChange } from './change.js';
 import type { ChangeEnd } from './follow-change.js';
 

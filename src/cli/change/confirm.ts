@@ -3,7 +3,7 @@ import { createInterface, type Interface } from 'node:readline/promises';
 import { CannotRun } from '../../cannot-run.js';
 import { oneLine } from '../../visible-text.js';
 import type { Session } from '../session.js';
-import { isTerminal } from '../write-out.js';
+import { isTerminal } from '../terminal/terminal.js';
 
 /** Throws where nobody can be asked. */
 export async function confirm(session: Session, question: string, yes: boolean | undefined): Promise<boolean> {

@@ -10,7 +10,7 @@ import { CannotRun } from '../../cannot-run.js';
 import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
-import { printError } from '../write-out.js';
+import { printError } from '../terminal/terminal.js';
 import { makeChanges } from './change.js';
 import { type ChangeVerbOptions, changeTo, errorsIn, terminalFor } from './change-to.js';
 import { withErrors, withIntroduction, withoutRemarks } from './edit-text.js';

@@ -3,10 +3,10 @@
 import { shortDuration } from '../../go/short-duration.js';
 import { isConflict, isNotFound } from '../../kube/api-error.js';
 import { configMaps } from '../../kube/resource-type.js';
-import { ageOf } from '../age.js';
 import type { ConfigMap } from '../config-maps.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { type Session, withSession } from '../session.js';
+import { ageOf } from '../terminal/table.js';
 import { findUses, keyOf, labelledConfigMaps, type Uses } from '../used-config-maps.js';
 import { terminalFor } from './change-to.js';
 import { confirm } from './confirm.js';

@@ -1,7 +1,7 @@
 /** Reads something of many nodes, some at the same time. */
 import type { ConfiguredNode } from '../../fleet/config-references.js';
-import { showProgress } from '../progress.js';
 import type { Session } from '../session.js';
+import { showProgress } from '../terminal/progress.js';
 
 /** Kubelets asked at the same time. */
 const mostAsked = 8;

@@ -4,7 +4,7 @@ import { sourceName } from '../../api/config-state.js';
 import { sourceText } from '../../fleet/config-history.js';
 import { selectNodes } from '../select-nodes.js';
 import { withSession } from '../session.js';
-import { hanging } from '../wrap.js';
+import { hanging } from '../terminal/styled-text.js';
 import type { AssignVerbOptions } from './assign.js';
 import { makeChanges } from './change.js';
 import { decline, isDryRun, terminalFor } from './change-to.js';

@@ -9,7 +9,7 @@ import { isNotFound } from '../../kube/api-error.js';
 import { readPayload } from '../config-maps.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
-import { hanging } from '../wrap.js';
+import { hanging } from '../terminal/styled-text.js';
 import { makeChanges } from './change.js';
 import { type ChangeVerbOptions, decline, isDryRun, refuseErrors, terminalFor } from './change-to.js';
 import { confirm } from './confirm.js';

@@ -9,7 +9,7 @@ import { configVerb } from '../config/config.js';
 import { addConnectionFlags } from '../connection-flags.js';
 import { lookCommands } from '../look/verbs-that-look.js';
 import { nodeVerbs } from '../node/node-verb-names.js';
-import { writeOut } from '../write-out.js';
+import { writeOut } from '../terminal/terminal.js';
 import { type Answer, noFiles, noSpace, wanted } from './complete-words.js';
 
 export interface KnownVerb {

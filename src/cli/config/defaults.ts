@@ -2,8 +2,7 @@
 import { stringify } from 'yaml';
 import { setDefaults } from '../../config/defaults.js';
 import type { KubeletVersion } from '../kubelet-version.js';
-import { openTerminal } from '../terminal.js';
-import { printError } from '../write-out.js';
+import { openTerminal, printError } from '../terminal/terminal.js';
 
 const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
 

@@ -1,13 +1,11 @@
 /** `relet config diff`: what differs between two configs by meaning, and what the change needs on a live node. */
-
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError, decode } from '../../config/decode.js';
 import { diff } from '../../config/diff.js';
 import type { KubeletConfig, Minor } from '../../config/model.js';
-import { differencesAsJson, differencesAsText, withImpact } from '../change-text.js';
 import type { KubeletVersion } from '../kubelet-version.js';
-import { openTerminal } from '../terminal.js';
-import { printError } from '../write-out.js';
+import { differencesAsJson, differencesAsText, withImpact } from '../terminal/change-text.js';
+import { openTerminal, printError } from '../terminal/terminal.js';
 import { readConfigDocument } from './documents.js';
 
 interface DiffOptions {

@@ -3,8 +3,7 @@
  * columns of a payload are led back to the file, so that findings point to where a person has to change something.
  */
 import { CannotRun } from '../../cannot-run.js';
-import { readAtMost } from '../read-at-most.js';
-import { whyUnreadable } from '../why-unreadable.js';
+import { readAtMost, whyUnreadable } from '../read-file.js';
 
 export interface ConfigDocument {
   /** The file, or `file#name/key` where it holds several. */

@@ -6,9 +6,9 @@ import { defaultOf, existsIn, type Field, fieldAt, fields } from '../../config/f
 import { type Minor, newestMinor } from '../../config/model.js';
 import { nearest } from '../../config/suggest.js';
 import type { KubeletVersion } from '../kubelet-version.js';
-import { paintNeeds } from '../needs-color.js';
-import { openTerminal, type Terminal } from '../terminal.js';
-import { wrap } from '../wrap.js';
+import { paintNeeds } from '../terminal/change-text.js';
+import { wrap } from '../terminal/styled-text.js';
+import { openTerminal, type Terminal } from '../terminal/terminal.js';
 
 export function explain(wanted: string | undefined, { kubeletVersion }: { kubeletVersion: KubeletVersion }): void {
   const terminal = openTerminal();

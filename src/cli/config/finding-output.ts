@@ -1,8 +1,8 @@
 /** Findings as people, programs and GitHub read them. */
 import type { Finding } from '../../config/model.js';
 import { oneLine } from '../../visible-text.js';
-import type { Terminal } from '../terminal.js';
-import { hanging, wrap } from '../wrap.js';
+import { hanging, wrap } from '../terminal/styled-text.js';
+import type { Terminal } from '../terminal/terminal.js';
 
 /** The result for one document, in the form that `-o json` prints. */
 export interface Report {

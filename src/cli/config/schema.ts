@@ -1,8 +1,7 @@
 /** `relet config schema`: a JSON Schema of one kubelet minor, for editors. */
 import { jsonSchema } from '../../config/schema.js';
 import type { KubeletVersion } from '../kubelet-version.js';
-import { openTerminal } from '../terminal.js';
-import { printError } from '../write-out.js';
+import { openTerminal, printError } from '../terminal/terminal.js';
 
 export function printSchema({ kubeletVersion }: { kubeletVersion: KubeletVersion }): void {
   openTerminal().print(JSON.stringify(jsonSchema(kubeletVersion.minor), null, 2));

@@ -1,13 +1,11 @@
 /** `relet config validate`: would the kubelet take these files, and start with them? */
-
 import { readFileSync } from 'node:fs';
 import { CannotRun } from '../../cannot-run.js';
 import { check } from '../../config/check.js';
 import type { Finding, Host } from '../../config/model.js';
 import { isObject } from '../../json.js';
 import type { KubeletVersion } from '../kubelet-version.js';
-import { openTerminal } from '../terminal.js';
-import { printError } from '../write-out.js';
+import { openTerminal, printError } from '../terminal/terminal.js';
 import { type ConfigDocument, readConfigDocuments } from './documents.js';
 import { asGithub, asJson, asText, type Report } from './finding-output.js';
 

@@ -11,8 +11,8 @@ import { parseMinor } from '../../config/model.js';
 import { ApiError, isNotFound } from '../../kube/api-error.js';
 import { serverVersion } from '../../kube/discovery.js';
 import { leases, nodes, resourcePath } from '../../kube/resource-type.js';
-import { ageOf } from '../age.js';
 import type { Session } from '../session.js';
+import { ageOf } from '../terminal/table.js';
 import type { Diagnosis } from './doctor.js';
 
 export async function checkServer(session: Session): Promise<Diagnosis[]> {

@@ -6,8 +6,8 @@ import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { selectNodes } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
-import type { Terminal } from '../terminal.js';
-import { wrap } from '../wrap.js';
+import { wrap } from '../terminal/styled-text.js';
+import type { Terminal } from '../terminal/terminal.js';
 import { checkCaller, checkClock, checkServer } from './cluster.js';
 import { checkConfigMaps, checkUnused } from './configmaps.js';
 import {

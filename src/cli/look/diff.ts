@@ -6,15 +6,15 @@ import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { isNotFound } from '../../kube/api-error.js';
 import { oneLine } from '../../visible-text.js';
 import { differencesOf } from '../change/preview.js';
-import { type Difference, differencesAsJson, differencesAsText, shown } from '../change-text.js';
 import { readConfigDocument } from '../config/documents.js';
 import { findConfigMap } from '../config-maps.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { minorOf, readEffective } from '../effective-config.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
-import type { Terminal } from '../terminal.js';
-import { wrap } from '../wrap.js';
+import { type Difference, differencesAsJson, differencesAsText, shown } from '../terminal/change-text.js';
+import { wrap } from '../terminal/styled-text.js';
+import type { Terminal } from '../terminal/terminal.js';
 import { filledIn, isPinned, pinnedNow } from './pinned-fields.js';
 import { textOf } from './view.js';
 

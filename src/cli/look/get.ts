@@ -1,15 +1,13 @@
 /** `relet get`: the fleet at a glance. Listed page by page, and of each node only what is shown is kept. */
-
 import { CannotRun } from '../../cannot-run.js';
 import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { isNotFound } from '../../kube/api-error.js';
 import type { ConnectionOptions } from '../connection-flags.js';
-import { type ObjectFormat, parseFormat, sortByPath, writeObjects } from '../object-output.js';
 import { checkSelector, nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
-import { tableLines } from '../table.js';
-import type { Terminal } from '../terminal.js';
-import { printError, writeOut } from '../write-out.js';
+import { type ObjectFormat, parseFormat, sortByPath, writeObjects } from '../terminal/object-output.js';
+import { tableLines } from '../terminal/table.js';
+import { printError, type Terminal, writeOut } from '../terminal/terminal.js';
 import { type NodeObject, type NodeRow, nodeObject, nodeRow, rowColumns } from './node-row.js';
 
 export interface GetOptions extends ConnectionOptions {

@@ -1,12 +1,10 @@
 /** `relet history NODE`: who changed the node's reference, when, to what and why. */
-
 import { sourceName } from '../../api/config-state.js';
 import { type HistoryEntry, parseSourceText, readHistory, sourceText } from '../../fleet/config-history.js';
-import { ageOf } from '../age.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { nodeName } from '../select-nodes.js';
 import { withSession } from '../session.js';
-import { type Column, tableLines } from '../table.js';
+import { ageOf, type Column, tableLines } from '../terminal/table.js';
 
 export interface HistoryOptions extends ConnectionOptions {
   output: 'text' | 'json';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
 import type { NodeConfigSource } from '../../api/node-config-source.js';
-import { tableLines } from '../table.js';
+import { tableLines } from '../terminal/table.js';
 import { nodeObject, nodeRow, rowColumns, stateText } from './node-row.js';
 
 const now = Date.parse('2026-03-01T12:00:00Z');

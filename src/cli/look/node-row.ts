@@ -1,12 +1,10 @@
 /** One node in the fleet as `relet get` shows it: as a row, and as an object for `-o json` and its kin. Pure. */
-
 import { configState, errorReason, type SourceName, sourceName } from '../../api/config-state.js';
 import { readHistory, sourceText } from '../../fleet/config-history.js';
 import type { ConfiguredNode } from '../../fleet/config-references.js';
 import { shortDuration } from '../../go/short-duration.js';
-import { ageOf } from '../age.js';
-import { createPaint, type Paint } from '../own-control.js';
-import type { Column } from '../table.js';
+import { createPaint, type Paint } from '../terminal/styled-text.js';
+import { ageOf, type Column } from '../terminal/table.js';
 
 /** The object that templates and sorting see. Its shape is told in docs/cli.md. */
 export interface NodeObject {

@@ -8,7 +8,7 @@ import { withState } from '../change/change-words.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { checkSelector, nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
-import { printError } from '../write-out.js';
+import { printError } from '../terminal/terminal.js';
 import { stateText } from './node-row.js';
 import { heldText, releaseHint } from './state-sentence.js';
 

@@ -9,7 +9,7 @@ import { lastingJudge } from '../../agent/validate/lasting-judge.js';
 import { localFiles } from '../../agent/validate/local-config.js';
 import { describeMachine } from '../../agent/validate/machine.js';
 import type { Files } from '../../atomic-file.js';
-import { readNamedBy } from '../why-unreadable.js';
+import { readNamedBy } from '../read-file.js';
 
 export interface NodeJudgeParts {
   divided: DividedCommandLine;

@@ -13,9 +13,8 @@ import { systemClock } from '../../clock.js';
 import { createLog } from '../../log.js';
 import { oneLine } from '../../visible-text.js';
 import { oneOf, runVerb, verb } from '../command-line.js';
-import { openTerminal, type Terminal } from '../terminal.js';
-import { hanging } from '../wrap.js';
-import { printError, writeOut } from '../write-out.js';
+import { hanging } from '../terminal/styled-text.js';
+import { openTerminal, printError, type Terminal, writeOut } from '../terminal/terminal.js';
 import { type NodeVerb, nodeVerbs } from './node-verb-names.js';
 
 interface DirOption {

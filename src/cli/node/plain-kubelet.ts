@@ -1,7 +1,7 @@
 /** Exactly the kubelet: what relet is without --dynamic-config-dir. */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { printError } from '../write-out.js';
+import { printError } from '../terminal/terminal.js';
 import { earlySignals } from './early-signals.js';
 
 /** Becomes the kubelet where Node can (22.15 and later), else stands in front of it. The exit code is the kubelet's. */

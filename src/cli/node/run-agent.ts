@@ -25,7 +25,7 @@ import { createLog, type Log } from '../../log.js';
 import { type BindAddress, serveMetrics } from '../../metrics.js';
 import { systemRandom } from '../../random.js';
 import { oneLine } from '../../visible-text.js';
-import { writeOut } from '../write-out.js';
+import { writeOut } from '../terminal/terminal.js';
 import type { EarlySignals } from './early-signals.js';
 import { kubeletCommand } from './kubelet-command.js';
 import { nodeJudge, type PolicyFile, readPolicyFile } from './node-judge.js';

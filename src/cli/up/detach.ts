@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { CannotRun } from '../../cannot-run.js';
 import { openSystemDirectory, turnLog } from '../../lab/up/directory.js';
 import { reletExecutable } from '../node/kubelet-command.js';
-import { openTerminal } from '../terminal.js';
+import { openTerminal } from '../terminal/terminal.js';
 import { forScreen, type Message } from './narrator.js';
 
 /** Exits with 1 when a node is not Ready in time; the cluster keeps running. */

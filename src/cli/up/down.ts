@@ -8,7 +8,7 @@ import { systemClock } from '../../clock.js';
 import { defaultDataDir, findSystemDirectory } from '../../lab/up/directory.js';
 import { stopLeftovers } from '../../lab/up/leftovers.js';
 import { runVerb, verb } from '../command-line.js';
-import { openTerminal } from '../terminal.js';
+import { openTerminal } from '../terminal/terminal.js';
 
 /** Longer than any process that it stops may take. */
 const graceMs = 60_000;

@@ -4,8 +4,8 @@ import { systemClock } from '../../clock.js';
 import { dataDirFlag, type SystemDirectory } from '../../lab/up/directory.js';
 import type { System } from '../../lab/up/settings.js';
 import type { SystemListener } from '../../lab/up/system.js';
-import { openTerminal } from '../terminal.js';
-import { wrapLines } from '../wrap.js';
+import { wrapLines } from '../terminal/styled-text.js';
+import { openTerminal } from '../terminal/terminal.js';
 import { ownName } from './own-name.js';
 
 /** To the process that waits for a system in the background. */

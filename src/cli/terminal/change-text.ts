@@ -1,11 +1,10 @@
 /** Changes of a config as people read them: what was, what will be, and what each needs on a live node. */
-import { type Impact, impactOf, mostDemanding, type Needs, needsMeaning } from '../config/catalogue.js';
-import type { Change } from '../config/diff.js';
-import type { Minor } from '../config/model.js';
-import { oneLine } from '../visible-text.js';
-import { paintNeeds } from './needs-color.js';
-import type { Terminal } from './terminal.js';
-import { wrap } from './wrap.js';
+import { type Impact, impactOf, mostDemanding, type Needs, needsMeaning } from '../../config/catalogue.js';
+import type { Change } from '../../config/diff.js';
+import type { Minor } from '../../config/model.js';
+import { oneLine } from '../../visible-text.js';
+import { wrap } from './styled-text.js';
+import type { Paint, Terminal } from './terminal.js';
 
 /** One change as `-o json` prints it. `from` or `to` is absent where a map has no such key. */
 export interface Difference extends Impact {
@@ -45,4 +44,9 @@ export function shown(value: unknown): string {
   return typeof value === 'string' && value !== ''
     ? oneLine(value)
     : JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? Number(part) : part));
+}
+
+export function paintNeeds(needs: Needs, paint: Paint): string {
+  if (needs === 'none' || needs === 'restart') return paint.green(needs);
+  return needs === 'never' || needs === 'reboot' ? paint.red(needs) : paint.yellow(needs);
 }

@@ -1,5 +1,7 @@
-/** Columns as kubectl prints them: three spaces between, no lines. On a terminal long cells give way so that a row is a line. */
-import { oneLine } from '../visible-text.js';
+/** Columns and ages as kubectl prints them: three spaces between columns, no lines. On a terminal long cells are cut so that a row is one line. */
+
+import { shortDuration } from '../../go/short-duration.js';
+import { oneLine } from '../../visible-text.js';
 
 export interface Column<T> {
   title: string;
@@ -88,4 +90,10 @@ function cut(text: string, width: number, gives: Column<unknown>['gives']): stri
   if (gives !== 'middle') return `${text.slice(0, width - 1)}…`;
   const tail = Math.ceil((width - 1) * 0.6);
   return `${text.slice(0, width - 1 - tail)}…${text.slice(-tail)}`;
+}
+
+/** `<unknown>` for no time, as kubectl has it. A server whose clock is ahead made it just now. */
+export function ageOf(timestamp: string | undefined, nowMs: number): string {
+  const then = Date.parse(timestamp ?? '');
+  return Number.isNaN(then) ? '<unknown>' : shortDuration(Math.max(0, nowMs - then));
 }

@@ -1,7 +1,6 @@
 /** Columns and ages as kubectl prints them, and how rows fit a terminal. */
 import { describe, expect, test } from 'vitest';
-import { ageOf } from './age.js';
-import { type Column, tableLines } from './table.js';
+import { ageOf, type Column, tableLines } from './table.js';
 
 interface Row {
   name: string;

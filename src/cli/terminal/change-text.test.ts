@@ -1,6 +1,6 @@
 /** What a person reads about a change before saying yes. */
 import { expect, test } from 'vitest';
-import { needsMeaning, themes } from '../config/catalogue.js';
+import { needsMeaning, themes } from '../../config/catalogue.js';
 import { differencesAsText, withImpact } from './change-text.js';
 import type { Terminal } from './terminal.js';
 

@@ -1,12 +1,52 @@
 /**
- * The only way out: what is written to standard output and standard error passes through here, and comes out without any control
- * sequence but relet's own. Returns when all of it is out. `process.stdout` would do, but it loads Node's streams and
- * sockets first, which costs a short-lived command a tenth of its life.
+ * The output of a verb. Everything written to standard output and standard error passes through here, and comes out without
+ * any control sequence but relet's own. A write returns when all of it is out. `process.stdout` would do, but it loads Node's
+ * streams and sockets first, which costs a short-lived command a tenth of its run time.
  */
+
 import { fstatSync, writeSync } from 'node:fs';
-import { oneLine } from '../visible-text.js';
-import { render } from './own-control.js';
-import { wrapLines } from './wrap.js';
+import { oneLine } from '../../visible-text.js';
+import { createPaint, type Paint, render, wrapLines } from './styled-text.js';
+
+export type { Paint };
+
+export interface Terminal {
+  /** What text is broken to. */
+  columns: number;
+  /** The whole width; undefined when nobody looks. */
+  width: number | undefined;
+  paint: Paint;
+  print(text: string): void;
+  /** A document of somebody's, such as a config: to a file or a pipe it goes as it is. */
+  printDocument(text: string): void;
+}
+
+/** Colours only on a terminal, and not where NO_COLOR is set to anything. Lines no longer than 100, 80 when piped. */
+export function openTerminal(): Terminal {
+  const { env } = process;
+  const seen = isTerminal();
+  const width = seen ? process.stdout.columns || 80 : passedColumns();
+  return {
+    width,
+    columns: Math.min(Math.max(width ?? 80, 40), 100),
+    paint: createPaint(seen && !env.NO_COLOR && env.TERM !== 'dumb'),
+    print: (text) => writeOut(ended(text)),
+    printDocument: (text) => (seen ? writeOut(ended(text.replaceAll('\r\n', '\n'))) : writeDocument(ended(text))),
+  };
+}
+
+/** For a verb whose result is read by a program: the result is the document on standard output, all else goes to standard error. */
+export function openResultTerminal(): Terminal {
+  return {
+    width: undefined,
+    columns: 80,
+    paint: createPaint(false),
+    print: (text) => printError(text.replace(/\n$/, '')),
+    printDocument: (text) => writeDocument(ended(text)),
+  };
+}
+
+const ended = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
 
 export const writeOut = (text: string): void => write(1, render(text));
 

@@ -1,7 +1,6 @@
 /** Text broken to fit. */
 import { describe, expect, test } from 'vitest';
-import { createPaint } from './own-control.js';
-import { hanging, wrap, wrapLines, wrapWords } from './wrap.js';
+import { createPaint, hanging, wrap, wrapLines, wrapWords } from './styled-text.js';
 
 describe('wrap', () => {
   test('breaks at spaces so that no line is longer than the columns', () => {

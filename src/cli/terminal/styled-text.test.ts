@@ -1,7 +1,6 @@
 /** relet's own colours and moves, told from those that a value brings along. */
 import { describe, expect, test } from 'vitest';
-import { clearUp, createPaint, render, widthOf } from './own-control.js';
-import { wrap } from './wrap.js';
+import { clearUp, createPaint, render, widthOf, wrap } from './styled-text.js';
 
 const paint = createPaint(true);
 

@@ -1,9 +1,7 @@
 /** Shows long work: on a terminal a line per node that changes in place, in a pipe a line whenever something happened. */
-import { oneLine } from '../visible-text.js';
-import { clearUp } from './own-control.js';
-import type { Terminal } from './terminal.js';
-import { wrapLines } from './wrap.js';
-import { isTerminal, writeOut } from './write-out.js';
+import { oneLine } from '../../visible-text.js';
+import { clearUp, wrapLines } from './styled-text.js';
+import { isTerminal, type Terminal, writeOut } from './terminal.js';
 
 export interface Progress {
   /** What `name` does now. */
