@@ -43,3 +43,13 @@ export async function runVerb(command: Command, args: string[]): Promise<void> {
     process.exitCode = complain(error);
   }
 }
+
+export function withExamples(command: Command, examples: readonly (readonly [line: string, what: string])[]): Command {
+  const lines = examples.map(([line, what]) => `  # ${what}\n  ${line}`).join('\n');
+  return command.addHelpText('after', `\nExamples:\n${lines}`);
+}
+
+export function parseCount(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('Must be a whole number of at least 1.');
+  return Number(text);
+}

@@ -26,22 +26,22 @@ const groups: Record<string, readonly Verb[]> = {
     },
   ],
   'Look at nodes': [
-    looking('get', 'List nodes and their configs'),
-    looking('describe', "Show everything about one node's config, and the next step"),
-    looking('view', "Print one of a node's configs"),
-    looking('diff', 'Compare what a node runs with a file, a ConfigMap or another node'),
-    looking('history', 'Show who changed a node, when, to what and why'),
-    looking('wait', 'Wait until nodes run what they were assigned'),
-    looking('doctor', 'Check for common problems and suggest fixes'),
+    ofCluster('get', 'List nodes and their configs'),
+    ofCluster('describe', "Show everything about one node's config, and the next step"),
+    ofCluster('view', "Print one of a node's configs"),
+    ofCluster('diff', 'Compare what a node runs with a file, a ConfigMap or another node'),
+    ofCluster('history', 'Show who changed a node, when, to what and why'),
+    ofCluster('wait', 'Wait until nodes run what they were assigned'),
+    ofCluster('doctor', 'Check for common problems and suggest fixes'),
   ],
   'Change nodes': [
-    changing('edit', 'Change what a node is assigned, in an editor'),
-    changing('set', 'Change fields of what nodes are assigned'),
-    changing('push', 'Store a config as an immutable ConfigMap, named by its content'),
-    changing('assign', 'Assign a stored config to nodes, one at a time'),
-    changing('reset', 'Return nodes to their local config'),
-    changing('undo', 'Undo the last change of a node'),
-    changing('gc', 'Delete ConfigMaps that no node uses'),
+    ofCluster('edit', 'Change what a node is assigned, in an editor'),
+    ofCluster('set', 'Change fields of what nodes are assigned'),
+    ofCluster('push', 'Store a config as an immutable ConfigMap, named by its content'),
+    ofCluster('assign', 'Assign a stored config to nodes, one at a time'),
+    ofCluster('reset', 'Return nodes to their local config'),
+    ofCluster('undo', 'Undo the last change of a node'),
+    ofCluster('gc', 'Delete ConfigMaps that no node uses'),
   ],
   'On a host': [
     { name: 'kubelet', summary: 'Run the kubelet, with --dynamic-config-dir restored' },
@@ -65,12 +65,9 @@ const groups: Record<string, readonly Verb[]> = {
 };
 const verbs: readonly Verb[] = Object.values(groups).flat();
 
-function looking(name: string, summary: string): Verb {
-  return { name, summary, load: async () => (await import('./look/verbs-that-look.js')).runners[name]! };
-}
-
-function changing(name: string, summary: string): Verb {
-  return { name, summary, load: async () => (await import('./change/verbs-that-change.js')).runners[name]! };
+function ofCluster(name: string, summary: string): Verb {
+  const run = async (args: string[]) => (await import('./cluster-verbs.js')).runClusterVerb(name, args);
+  return { name, summary, load: async () => ({ run }) };
 }
 
 async function main(args: string[]): Promise<void> {

@@ -4,10 +4,8 @@
  */
 
 import { oneLine } from '../../visible-text.js';
-import { changeCommands } from '../change/verbs-that-change.js';
+import { clusterCommand } from '../cluster-verbs.js';
 import { configVerb } from '../config/config.js';
-import { addConnectionFlags } from '../connection-flags.js';
-import { lookCommands } from '../look/verbs-that-look.js';
 import { nodeVerbs } from '../node/node-verb-names.js';
 import { writeOut } from '../terminal/terminal.js';
 import { type Answer, noFiles, noSpace, wanted } from './complete-words.js';
@@ -32,12 +30,7 @@ async function answer(words: string[], verbs: readonly KnownVerb[]): Promise<Ans
       first,
       verbs.map(({ name, summary }) => ({ word: name, what: summary })),
     );
-  const command = Object.hasOwn(lookCommands, first)
-    ? lookCommands[first]!()
-    : Object.hasOwn(changeCommands, first)
-      ? changeCommands[first]!()
-      : undefined;
-  if (command !== undefined) addConnectionFlags(command);
+  const command = clusterCommand(first);
   const last = rest.at(-1)!;
   if (first === 'completion')
     return fitting(

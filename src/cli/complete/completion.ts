@@ -1,6 +1,5 @@
 /** `relet completion bash|zsh|fish`: scripts that ask `relet __complete` what fits, as kubectl does for its plugins. */
-import { runVerb, verb } from '../command-line.js';
-import { withExamples } from '../look/verbs-that-look.js';
+import { runVerb, verb, withExamples } from '../command-line.js';
 import { writeOut } from '../terminal/terminal.js';
 
 const shells = ['bash', 'zsh', 'fish'] as const;

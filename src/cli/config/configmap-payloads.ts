@@ -1,8 +1,10 @@
 /** The KubeletConfigurations in ConfigMap manifests: several in a stream, in lists, in several keys. */
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, type Scalar, type YAMLMap } from 'yaml';
-import type { ConfigDocument } from './documents.js';
 
-export interface Payload extends Pick<ConfigDocument, 'text' | 'locate'> {
+export interface Payload {
+  text: string;
+  /** Where a place in `text` is in the file. */
+  locate(line: number, column: number): { line: number; column: number };
   /** `name/key` of the ConfigMap, to tell several apart. */
   label: string;
 }

@@ -4,15 +4,13 @@
  */
 import { CannotRun } from '../../cannot-run.js';
 import { readAtMost, whyUnreadable } from '../read-file.js';
+import type { Payload } from './configmap-payloads.js';
 
-export interface ConfigDocument {
+export interface ConfigDocument extends Pick<Payload, 'text' | 'locate'> {
   /** The file, or `file#name/key` where it holds several. */
   name: string;
   /** The file as given; `-` for standard input. */
   file: string;
-  text: string;
-  /** Where a place in `text` stands in the file. */
-  locate(line: number, column: number): { line: number; column: number };
 }
 
 /** Far beyond what etcd stores in one object. */

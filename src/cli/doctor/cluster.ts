@@ -13,7 +13,7 @@ import { serverVersion } from '../../kube/discovery.js';
 import { leases, nodes, resourcePath } from '../../kube/resource-type.js';
 import type { Session } from '../session.js';
 import { ageOf } from '../terminal/table.js';
-import type { Diagnosis } from './doctor.js';
+import type { Diagnosis } from './diagnosis.js';
 
 export async function checkServer(session: Session): Promise<Diagnosis[]> {
   const { client, references, signal } = session;

@@ -7,7 +7,7 @@ import { unusedOf } from '../change/gc.js';
 import type { ConfigMap } from '../config-maps.js';
 import type { Session } from '../session.js';
 import { findUses, labelledConfigMaps } from '../used-config-maps.js';
-import { type Diagnosis, someOf } from './doctor.js';
+import { type Diagnosis, someOf } from './diagnosis.js';
 
 export async function checkConfigMaps(session: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
   const users = new Map<string, ConfiguredNode[]>();

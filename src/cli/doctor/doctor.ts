@@ -10,6 +10,7 @@ import { wrap } from '../terminal/styled-text.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { checkCaller, checkClock, checkServer } from './cluster.js';
 import { checkConfigMaps, checkUnused } from './configmaps.js';
+import type { Diagnosis } from './diagnosis.js';
 import {
   checkAgents,
   checkNodeAccess,
@@ -19,13 +20,6 @@ import {
   checkStates,
   checkWarnings,
 } from './nodes.js';
-
-export interface Diagnosis {
-  /** `unknown`: it could not be looked at, and that is said too. */
-  level: 'ok' | 'warning' | 'error' | 'unknown';
-  what: string;
-  remedy?: string;
-}
 
 export interface DoctorOptions extends ConnectionOptions {
   output: 'text' | 'json';
@@ -112,10 +106,4 @@ function summary(found: Diagnosis[]): string {
   const wrong = [...counted('error', 'error'), ...counted('warning', 'warning')];
   if (wrong.length > 0) return `${[...wrong, ...(unknown ? [unknown] : [])].join(', ')}.`;
   return unknown === '' ? 'All is well.' : `Nothing wrong was found, but ${unknown}.`;
-}
-
-/** Names for a sentence: all of a few, some of many. */
-export function someOf(names: readonly string[]): string {
-  const shown = names.slice(0, 5).join(', ');
-  return names.length <= 5 ? shown : `${shown} and ${names.length - 5} more`;
 }

@@ -1,7 +1,8 @@
 /** What doctor makes of what nodes say, and of nodes that say nothing. */
 import { describe, expect, test } from 'vitest';
 import { configuredNode as node } from '../../../test/configured-node.js';
-import { byRemedy, type Diagnosis, exitCodeOf } from './doctor.js';
+import type { Diagnosis } from './diagnosis.js';
+import { byRemedy, exitCodeOf } from './doctor.js';
 import { checkNodeConfigs, checkWarnings, pinnedWithEffect } from './nodes.js';
 
 describe('relet doctor', () => {

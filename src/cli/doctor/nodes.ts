@@ -8,7 +8,7 @@ import { askRunning } from '../effective-config.js';
 import { type PinnedField, pinnedNow } from '../look/pinned-fields.js';
 import { releaseHint } from '../look/state-sentence.js';
 import type { Session } from '../session.js';
-import { type Diagnosis, someOf } from './doctor.js';
+import { type Diagnosis, someOf } from './diagnosis.js';
 
 /** Questions that go to each node, or about each, are asked for so many at most. */
 const mostAsked = 50;

@@ -1,0 +1,264 @@
+/**
+ * The verbs that work with a cluster, as they are declared on the command line: arguments, options, help. Help and completion read these
+ * declarations; the work of a verb is imported when it runs, so that help is quick.
+ */
+import { type Command, Option } from 'commander';
+import { fillIn, oneOf, parseCount, runVerb, verb, withExamples } from './command-line.js';
+import { addConnectionFlags, parseTime, presets } from './connection-flags.js';
+import { kubeletVersionOption } from './kubelet-version.js';
+
+const declarations: Record<string, () => Command> = {
+  get: () =>
+    withExamples(
+      verb('relet get', 'The nodes and their configs at a glance.')
+        .argument('[NODE...]', 'nodes; all when left out')
+        .option('-o, --output <FORMAT>', 'wide, json, yaml, name, jsonpath=…, custom-columns=…')
+        .option('-l, --selector <LABELS>', 'only nodes with these labels, as in pool=blue')
+        .option('-w, --watch', 'keep watching and print changes')
+        .option('--sort-by <WHAT>', 'name, state, age, version, assigned, active, error or a JSONPath')
+        .option('--no-headers', 'print no titles')
+        .option('--show-labels', 'print labels in the last column')
+        .action(async (names, options) => (await import('./look/get.js')).get(names, options)),
+      [
+        ['relet get', 'all nodes'],
+        ['relet get -l pool=blue -w', 'some of them, as they change'],
+        ['relet get node-1 -o yaml', 'one, for a program'],
+        ['relet get -o custom-columns=N:.metadata.name,S:.status.state', 'columns of your own'],
+      ],
+    ),
+
+  describe: () =>
+    withExamples(
+      verb('relet describe', "Everything about one node's config, and the next step to take.")
+        .argument('<NODE>', 'node')
+        .action(async (name, options) => (await import('./look/describe.js')).describe(name, options)),
+      [['relet describe node-1', 'with the last changes and events']],
+    ),
+
+  view: () =>
+    withExamples(
+      verb('relet view', "Print one of a node's configs.")
+        .argument('<NODE>', 'node')
+        .option('--effective', 'what its kubelet runs with, flags included (default)')
+        .option('--assigned', 'what it was assigned')
+        .option('--active', 'what it runs, without flags')
+        .option('--last-known-good', 'what it falls back to')
+        .option('--local', 'its own file; only the host has it, so this prints where to look')
+        .addOption(new Option('-o, --output <FORMAT>', 'json').choices(['json']))
+        .action(async (name, options) => (await import('./look/view.js')).view(name, options)),
+      [
+        ['relet view node-1', 'what its kubelet runs with now'],
+        ['relet view node-1 --last-known-good > good.yaml', 'what it would fall back to'],
+      ],
+    ),
+
+  diff: () =>
+    withExamples(
+      verb('relet diff', 'Compare what a node runs with something else, by meaning.')
+        .argument('<NODE>', 'node')
+        .argument('[OTHER]', 'file, ConfigMap or other node; what the node was assigned when left out')
+        .option('--key <KEY>', 'key of the ConfigMap')
+        .addOption(oneOf('-o, --output <FORMAT>', 'how the difference is written', ['text', 'json']))
+        .addHelpText('after', '\nExit codes: 0 no difference, 1 a difference, 2 could not compare.')
+        .action(async (name, other, options) => (await import('./look/diff.js')).diff(name, other, options)),
+      [
+        ['relet diff node-1 kubelet.yaml', 'with a file'],
+        ['relet diff node-1 node/node-2', 'with another node'],
+        ['relet diff node-1 configmap/kubelet-config-5t8b9kd2m4', 'with a ConfigMap'],
+      ],
+    ),
+
+  history: () =>
+    withExamples(
+      verb('relet history', 'The last 10 changes of a node: who, when, to what, why.')
+        .argument('<NODE>', 'node')
+        .addOption(oneOf('-o, --output <FORMAT>', 'how it is written', ['text', 'json']))
+        .action(async (name, options) => (await import('./look/history.js')).history(name, options)),
+      [['relet history node-1', "'relet undo node-1 --to 3' goes to revision 3"]],
+    ),
+
+  wait: () =>
+    withExamples(
+      verb('relet wait', 'Wait until nodes run what they were assigned.')
+        .argument('[NODE...]', 'nodes')
+        .addOption(
+          oneOf('--for <GOAL>', 'active, lastKnownGood, or ok: active and without error', [
+            'active',
+            'lastKnownGood',
+            'ok',
+          ]),
+        )
+        .addOption(new Option('--timeout <TIME>', 'give up after').argParser(parseTime).default(300_000, '5m'))
+        .option('-l, --selector <LABELS>', 'nodes with these labels')
+        .option('--all', 'all nodes')
+        .addOption(new Option('-o, --output <FORMAT>', 'json: the state of each node').choices(['json']))
+        .addHelpText(
+          'after',
+          '\nExit codes: 0 all nodes got there, 1 a node cannot get there (rejected or rolled\nback), 2 could not run, 3 timed out.',
+        )
+        .action(async (names, options) => (await import('./look/wait.js')).wait(names, options)),
+      [
+        ['relet wait node-1 --for=lastKnownGood --timeout=15m', 'until its trial is over'],
+        ['relet wait --all --for=ok', 'until the whole fleet is healthy'],
+      ],
+    ),
+
+  doctor: () =>
+    withExamples(
+      verb('relet doctor', 'Check for common problems and suggest fixes. Changes nothing.')
+        .argument('[NODE]', 'check only this node')
+        .addOption(oneOf('-o, --output <FORMAT>', 'how it is written', ['text', 'json']))
+        .addHelpText('after', '\nExit codes: 0 no errors, 1 errors, 2 could not check everything.')
+        .action(async (name, options) => (await import('./doctor/doctor.js')).doctor(name, options)),
+      [
+        ['relet doctor', 'the cluster and all nodes'],
+        ['relet doctor node-1 --as system:serviceaccount:ci:deployer', 'as somebody else'],
+      ],
+    ),
+
+  edit: () =>
+    withExamples(
+      changing(
+        verb('relet edit', 'Change what a node is assigned, in an editor ($KUBE_EDITOR, $EDITOR, vi).').argument(
+          '<NODE>',
+          'node',
+        ),
+        ['name', 'key'],
+      ).action(async (name, options) => (await import('./change/edit.js')).edit(name, options)),
+      [
+        ['relet edit node-1', 'shows the difference and asks before it changes anything'],
+        ["KUBE_EDITOR='code --wait' relet edit node-1 -m 'more pods'", 'another editor, with a reason'],
+      ],
+    ),
+
+  set: () =>
+    withExamples(
+      changing(
+        verb('relet set', 'Change fields of what nodes are assigned.')
+          .argument('<NODE|FIELD=VALUE...>', 'nodes, and fields to set; FIELD- restores the default')
+          .usage('[options] NODE...|--selector LABELS|--all FIELD=VALUE...'),
+        ['many', 'name', 'key'],
+      ).action(async (words, options) => (await import('./change/set.js')).set(words, options)),
+      [
+        ['relet set node-1 maxPods=150 evictionHard.memory.available=200Mi', 'two fields of one node'],
+        ["relet set -l pool=blue containerLogMaxSize=50Mi --yes -m 'full disks'", 'many nodes, one at a time'],
+        ['relet set node-1 maxPods- clusterDNS=10.0.0.10,10.0.0.11 --dry-run=server', 'only preview it'],
+      ],
+    ),
+
+  push: () =>
+    withExamples(
+      verb('relet push', 'Store a config as an immutable ConfigMap, named by its content.')
+        .argument('<FILE>', "KubeletConfiguration, YAML or JSON; '-' is standard input")
+        .option('--name <NAME>', 'before the hash', 'kubelet-config')
+        .option('--key <KEY>', 'key in the ConfigMap', 'kubelet')
+        .addOption(kubeletVersionOption())
+        .option('--no-validate', 'store it without validating it')
+        .addOption(dryRunOption())
+        .addOption(new Option('-o, --output <FORMAT>', 'name or json').choices(['name', 'json']))
+        .action(async (file, options) => (await import('./change/push.js')).push(file, options)),
+      [
+        ['relet push kubelet.yaml', "named as 'kubectl create configmap --append-hash' would"],
+        ['relet assign $(relet push kubelet.yaml -o name) node-1', 'and use it'],
+      ],
+    ),
+
+  assign: () =>
+    withExamples(
+      changing(
+        verb('relet assign', 'Assign a stored config to nodes.')
+          .argument('<CONFIGMAP>', 'NAME or NAMESPACE/NAME')
+          .argument('[NODE...]', 'nodes')
+          .option('--no-validate', 'leave validation to the node'),
+        ['many', 'key'],
+      ).action(async (configMap, names, options) =>
+        (await import('./change/assign.js')).assign(configMap, names, options),
+      ),
+      [
+        ['relet assign kubelet-config-5t8b9kd2m4 node-1 node-2', 'one node after the other'],
+        ['relet assign kubelet-config-5t8b9kd2m4 -l pool=blue --max-unavailable 3', 'three at a time'],
+      ],
+    ),
+
+  reset: () =>
+    withExamples(
+      changing(verb('relet reset', 'Return nodes to their local config.').argument('[NODE...]', 'nodes'), [
+        'many',
+      ]).action(async (names, options) => (await import('./change/reset.js')).reset(names, options)),
+      [['relet reset node-1', 'what the kubelet was installed with']],
+    ),
+
+  undo: () =>
+    withExamples(
+      changing(
+        verb('relet undo', 'Undo the last change of a node.')
+          .argument('<NODE>', 'node')
+          .option('--to <NUMBER>', "go to what this revision of 'relet history' set", parseCount),
+        [],
+      ).action(async (name, options) => (await import('./change/undo.js')).undo(name, options)),
+      [
+        ['relet undo node-1', 'run it twice to return to where you were'],
+        ['relet undo node-1 --to 3', "to what revision 3 of 'relet history node-1' set"],
+      ],
+    ),
+
+  gc: () =>
+    withExamples(
+      verb('relet gc', 'Remove ConfigMaps of relet that no node uses or has in its history. Asks first.')
+        .addOption(new Option('--min-age <TIME>', 'keep younger ones').argParser(parseTime).default(3_600_000, '1h'))
+        .option('--history', "also remove those that only the history of nodes names, for 'relet undo'")
+        .addOption(new Option('-o, --output <FORMAT>', 'json: why each is kept or removed').choices(['json']))
+        .addOption(dryRunOption())
+        .option('-y, --yes', 'do not ask')
+        .action(async (options) => (await import('./change/gc.js')).gc(options)),
+      [
+        ['relet gc --dry-run', 'preview only'],
+        ['relet gc -n relet-system --yes', 'in one namespace, from a script'],
+      ],
+    ),
+};
+
+/** Undefined where there is no such verb. */
+export function clusterCommand(name: string): Command | undefined {
+  const declare = Object.hasOwn(declarations, name) ? declarations[name] : undefined;
+  if (declare === undefined) return undefined;
+  const command = declare();
+  addConnectionFlags(command);
+  return command;
+}
+
+export const runClusterVerb = (name: string, args: string[]): Promise<void> =>
+  runVerb(clusterCommand(name)!, fillIn(args, presets));
+
+/** `--dry-run` alone means the client's, as with kubectl. */
+const dryRunOption = (): Option =>
+  new Option(
+    '--dry-run [HOW]',
+    "preview only; 'server' also validates on the API server (client when left out)",
+  ).choices(['none', 'client', 'server']);
+
+function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command {
+  if (parts.includes('many'))
+    command.option('-l, --selector <LABELS>', 'nodes with these labels').option('--all', 'all nodes');
+  command
+    .option('-y, --yes', 'do not ask')
+    .addOption(dryRunOption())
+    .option('-m, --why <TEXT>', 'a reason, kept in the history')
+    .option('--no-wait', 'do not wait until it is active')
+    .addOption(
+      new Option('-o, --output <FORMAT>', 'json: the result of each node; name: the nodes that are done').choices([
+        'json',
+        'name',
+      ]),
+    )
+    .addOption(new Option('--timeout <TIME>', 'longest wait for a node').argParser(parseTime).default(300_000, '5m'));
+  if (parts.includes('many')) command.option('--max-unavailable <N>', 'nodes changed at the same time', parseCount, 1);
+  else command.addOption(new Option('--max-unavailable <N>').argParser(parseCount).default(1).hideHelp());
+  if (parts.includes('name'))
+    command.option('--name <NAME>', 'of the new ConfigMap, before its hash', 'kubelet-config');
+  if (parts.includes('key')) command.option('--key <KEY>', 'key in the ConfigMap');
+  return command.addHelpText(
+    'after',
+    '\nExit codes: 0 done, 1 rejected, rolled back or declined, 2 could not run,\n3 timed out.',
+  );
+}
