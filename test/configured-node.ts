@@ -1,5 +1,5 @@
 /** A node as verbs see it, for tests that look at what is made of it: healthy, on its local config, with nothing to tell. */
-import type { ConfiguredNode } from '../src/fleet/config-references.js';
+import type { ConfiguredNode } from '../src/fleet/configured-node.js';
 
 export function configuredNode(name: string, change: Partial<ConfiguredNode> = {}): ConfiguredNode {
   return {

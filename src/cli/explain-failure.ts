@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { configNamespace } from '../api/node-config.js';
 import { CannotRun } from '../cannot-run.js';
-import { ReferenceDropped } from '../fleet/config-references.js';
+import { ReferenceDropped } from '../fleet/configured-node.js';
 import { AnswerError } from '../kube/answer-error.js';
 import { ApiError, isForbidden, isNotFound, isUnauthorized } from '../kube/api-error.js';
 import { TimeoutError } from '../kube/deadline.js';

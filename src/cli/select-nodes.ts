@@ -2,7 +2,7 @@
 import { parseLabelSelector, SelectorError } from '../api/label-selector.js';
 import { checkDnsSubdomain } from '../api/names.js';
 import { CannotRun } from '../cannot-run.js';
-import type { ConfiguredNode } from '../fleet/config-references.js';
+import type { ConfiguredNode } from '../fleet/configured-node.js';
 import type { Session } from './session.js';
 
 export interface NodeSelection {

@@ -6,7 +6,8 @@ import pkg from '../../package.json' with { type: 'json' };
 import { configNamespace } from '../api/node-config.js';
 import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
-import { type ConfigReferences, configReferences } from '../fleet/config-references.js';
+import { configReferences } from '../fleet/config-references.js';
+import type { ConfigReferences } from '../fleet/configured-node.js';
 import { systemFileReader } from '../kube/cached-file.js';
 import { createClient, type KubeClient } from '../kube/client.js';
 import type { ConnectionFlags } from '../kube/connection.js';
@@ -16,7 +17,6 @@ import { silentLog } from '../log.js';
 import { systemRandom } from '../random.js';
 import type { ConnectionOptions } from './connection-flags.js';
 import { explained } from './explain-failure.js';
-import { readableNodes } from './readable-nodes.js';
 import { openTerminal, printError, type Terminal } from './terminal/terminal.js';
 
 export interface Session {
@@ -24,8 +24,8 @@ export interface Session {
   references: ConfigReferences;
   /** Where ConfigMaps are, unless a name says otherwise. */
   namespace: string;
-  /** The namespace was asked for on the command line. */
-  namespaceGiven: boolean;
+  /** The namespace of --namespace; without the flag all of them. */
+  scope: { namespace?: string };
   terminal: Terminal;
   /** Fires at Ctrl-C and SIGTERM. Give it to what only reads or waits; a write is let finish. */
   signal: AbortSignal;
@@ -54,9 +54,9 @@ export async function withSession<T>(
     client = connect(options);
     return await work({
       client,
-      references: readableNodes(await configReferences(client, { signal: interrupt.signal })),
+      references: await configReferences(client, { signal: interrupt.signal }),
       namespace: options.namespace ?? configNamespace,
-      namespaceGiven: options.namespace !== undefined,
+      scope: options.namespace === undefined ? {} : { namespace: options.namespace },
       terminal,
       signal: interrupt.signal,
       async leavingKeyboardAlone(inner) {

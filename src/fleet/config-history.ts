@@ -2,7 +2,7 @@
  * The last changes of a node's reference, kept in an annotation of the object that holds the reference: who changed what
  * to what, when and why. Written in the same request as the change itself. Pure.
  */
-import type { SourceName } from '../api/config-state.js';
+import type { SourceName } from './config-state.js';
 
 export const historyAnnotation = 'relet.dev/history';
 export const historyLength = 10;

@@ -1,6 +1,5 @@
-/** References that live in NodeConfigs: each node is its Node and its NodeConfig together, known as one. */
+/** References in NodeConfigs: a node is its Node and its NodeConfig together. */
 
-import { sameReference, sourceName } from '../api/config-state.js';
 import { isUndecided, type NodeConfig, nodeConfigs, undecidedAnnotation } from '../api/node-config.js';
 import type { NodeConfigSource } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
@@ -9,25 +8,24 @@ import type { CallOptions, KubeClient } from '../kube/client.js';
 import { nodes } from '../kube/resource-type.js';
 import { watchLoop } from '../kube/watch-loop.js';
 import { historyAnnotation } from './config-history.js';
+import { sameReference, sourceName } from './config-state.js';
 import {
   type ConfigReferences,
   type ConfiguredNode,
-  type FollowNodes,
+  fromNode,
+  type Node,
   nodeLists,
   ReferenceDropped,
-} from './config-references.js';
+  readable,
+  type WatchNodes,
+} from './configured-node.js';
 
-/** `fromNode` says what the Node alone tells. */
-export function nodeConfigReferences(
-  client: KubeClient,
-  fromNode: (node: KubeObject) => ConfiguredNode,
-): ConfigReferences {
-  const both = (node: KubeObject, object: NodeConfig | undefined) => combine(fromNode(node), object);
+export function nodeConfigReferences(client: KubeClient): ConfigReferences {
   return {
     kind: 'NodeConfig',
     async get(name, options) {
       const [node, object] = await Promise.all([
-        client.get(nodes, { name }, options),
+        client.get<Node>(nodes, { name }, options),
         client.get<NodeConfig>(nodeConfigs, { name }, options).catch(absent),
       ]);
       return both(node, object);
@@ -37,10 +35,10 @@ export function nodeConfigReferences(
       const objects = new Map<string, NodeConfig>();
       for await (const { items } of client.pages<NodeConfig>(nodeConfigs, rest))
         for (const item of items) objects.set(item.metadata.name, item);
-      for await (const { items } of client.pages(nodes, { ...nodeLists, ...options }))
+      for await (const { items } of client.pages<Node>(nodes, { ...nodeLists, ...options }))
         yield items.map((node) => both(node, objects.get(node.metadata.name)));
     },
-    follow: (options) => followBoth(client, options, both),
+    watch: (options) => watchBoth(client, options),
     async assign(node, source, { history, ...options }) {
       const write = { ...options, fieldManager: 'relet' };
       const written = await (node.version === ''
@@ -80,10 +78,12 @@ function newObject(name: string, source: NodeConfigSource | undefined, history: 
   };
 }
 
+const both = (node: Node, object: NodeConfig | undefined): ConfiguredNode => combine(fromNode(node), object);
+
 function combine(node: ConfiguredNode, object: NodeConfig | undefined): ConfiguredNode {
   const { status } = object ?? {};
   const ok = status?.conditions?.find(({ type }) => type === 'ConfigOK');
-  return {
+  return readable({
     ...node,
     configSource: object?.spec?.configSource,
     undecided: object === undefined || isUndecided(object),
@@ -101,30 +101,29 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     generation: object?.metadata.generation,
     observedGeneration: status?.observedGeneration,
     version: object?.metadata.resourceVersion ?? '',
-  };
+  });
 }
 
-/** Two watches, told as one: a change of either is a change of the node. */
-async function followBoth(
+/** Two watches, reported as one: a change of either is a change of the node. */
+async function watchBoth(
   client: KubeClient,
-  { onList, onChange, onFailure, signal, name, labelSelector }: FollowNodes,
-  both: (node: KubeObject, object: NodeConfig | undefined) => ConfiguredNode,
+  { onList, onChange, onFailure, signal, name, labelSelector }: WatchNodes,
 ): Promise<void> {
-  const present = new Map<string, KubeObject>();
+  const present = new Map<string, Node>();
   const objects = new Map<string, NodeConfig>();
   const listed = { nodes: false, objects: false };
-  const one = (node: KubeObject) => both(node, objects.get(node.metadata.name));
-  const tellAll = () => {
+  const one = (node: Node) => both(node, objects.get(node.metadata.name));
+  const reportAll = () => {
     if (listed.nodes && listed.objects) onList([...present.values()].map(one));
   };
   const fill = <T extends KubeObject>(map: Map<string, T>, items: T[]) => {
     map.clear();
     for (const item of items) map.set(item.metadata.name, item);
-    tellAll();
+    reportAll();
   };
   const scope: CallOptions & { signal: AbortSignal; name?: string } = { signal, ...(name !== undefined && { name }) };
   await Promise.all([
-    watchLoop(client, {
+    watchLoop<Node>(client, {
       ...scope,
       type: nodes,
       ...(labelSelector !== undefined && { labelSelector }),

@@ -1,16 +1,17 @@
 /** `relet assign CONFIGMAP NODE...`: points nodes at a config that is in the API already. */
 
-import { configState, sameReference, sourceName } from '../../api/config-state.js';
 import { configLabel } from '../../api/node-config.js';
 import { CannotRun } from '../../cannot-run.js';
 import { sourceText } from '../../fleet/config-history.js';
-import { findConfigMap, sourceOf } from '../config-maps.js';
-import { minorOf } from '../effective-config.js';
+import { findConfigMap, sourceOf } from '../../fleet/config-maps.js';
+import { configState, sameReference, sourceName } from '../../fleet/config-state.js';
+import { minorOf } from '../../fleet/effective-config.js';
 import { selectNodes } from '../select-nodes.js';
 import { withSession } from '../session.js';
 import { hanging } from '../terminal/styled-text.js';
+import { terminalFor } from '../terminal/terminal.js';
 import { makeChanges } from './change.js';
-import { type ChangeVerbOptions, decline, isDryRun, refuseErrors, terminalFor } from './change-to.js';
+import { type ChangeVerbOptions, decline, isDryRun, refuseErrors } from './change-to.js';
 import { confirm } from './confirm.js';
 import { showDifferencesTo } from './preview.js';
 

@@ -1,8 +1,8 @@
 /** How a change ended, for programs: `-o json` and `-o name`. Pure. docs/cli.md describes it. */
 
-import { configState, sourceName } from '../../api/config-state.js';
 import { sourceText } from '../../fleet/config-history.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import { configState, sourceName } from '../../fleet/config-state.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import type { NodeChange } from './change.js';
 import type { Outcome } from './change-words.js';
 

@@ -2,19 +2,16 @@
  * From new texts for nodes to the change: judged as each node's kubelet would, shown by meaning, confirmed, then made.
  * What `edit` and `set` share.
  */
-
 import { CannotRun } from '../../cannot-run.js';
 import { check } from '../../config/check.js';
 import { DecodeError } from '../../config/decode.js';
 import { type Finding, getField, type KubeletConfig } from '../../config/model.js';
 import { withSetting } from '../../config/set-field.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
-import { asConfigText, readWritten } from '../config-text.js';
+import { asConfigText, readWritten } from '../../fleet/config-text.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { askRunning, minorOf, pinnedFields } from '../../fleet/effective-config.js';
 import type { ConnectionOptions } from '../connection-flags.js';
-import { askRunning, minorOf } from '../effective-config.js';
-import { pinnedFields } from '../look/pinned-fields.js';
 import type { Session } from '../session.js';
-import { openResultTerminal, openTerminal, type Terminal } from '../terminal/terminal.js';
 import { type ChangeOptions, makeChanges } from './change.js';
 import { configMapsFor } from './config-maps-for.js';
 import { confirm } from './confirm.js';
@@ -46,10 +43,6 @@ export async function changeTo(
   await makeChanges(session, verb, changes, options, unchanged);
   if (!isDryRun(options) && options.wait) await tellPinned(session, wanted);
 }
-
-/** What a verb that changes nodes prints to. */
-export const terminalFor = ({ output }: Pick<ChangeOptions, 'output'>): Terminal =>
-  output === undefined ? openTerminal() : openResultTerminal();
 
 export const isDryRun = ({ dryRun }: ChangeOptions): boolean => dryRun !== undefined && dryRun !== 'none';
 

@@ -1,11 +1,11 @@
 /** What a change says while it is made, and at its end. */
 
-import { configState, sameReference, sourceName } from '../../api/config-state.js';
 import { sourceText } from '../../fleet/config-history.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
-import type { ConfigMap } from '../config-maps.js';
-import { heldText, releaseHint } from '../look/state-sentence.js';
+import type { ConfigMap } from '../../fleet/config-maps.js';
+import { configState, sameReference, sourceName } from '../../fleet/config-state.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import type { Session } from '../session.js';
+import { heldText, releaseHint, withState } from '../state-text.js';
 import { wrap } from '../terminal/styled-text.js';
 import type { NodeChange } from './change.js';
 import type { ChangeEnd } from './follow-change.js';
@@ -58,10 +58,6 @@ function rollbackText(before: ConfiguredNode, reported: ConfiguredNode): string 
   if (configState(before) !== 'trial' || sameReference(active, good)) return `It rolls back to ${to}.`;
   return `It rolls back to ${to}. ${sourceText(active)}, which was active before, had not passed its trial and is lost with it.`;
 }
-
-/** Most errors begin with the state that they bring about; it is not said twice. */
-export const withState = (state: string, error: string): string =>
-  error.startsWith(state) ? error : `${state}: ${error}`;
 
 /** With several nodes: where each of them is. */
 export function tellRest({ terminal }: Session, changes: NodeChange[], outcomes: Map<string, Outcome>): void {

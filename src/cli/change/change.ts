@@ -8,19 +8,20 @@
  * were made and given to nobody are taken away again.
  */
 
-import { sourceName } from '../../api/config-state.js';
 import type { NodeConfigSource } from '../../api/node-config-source.js';
 import { CannotRun } from '../../cannot-run.js';
 import { sourceText } from '../../fleet/config-history.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
-import { type ConfigMap, ensureConfigMap, removeConfigMap } from '../config-maps.js';
-import { heldText, releaseHint } from '../look/state-sentence.js';
+import { type ConfigMap, ensureConfigMap, removeConfigMap } from '../../fleet/config-maps.js';
+import { sourceName } from '../../fleet/config-state.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { causeOfError } from '../../fleet/node-events.js';
 import type { Session } from '../session.js';
+import { heldText, releaseHint } from '../state-text.js';
 import { type Progress, showProgress } from '../terminal/progress.js';
 import { printError } from '../terminal/terminal.js';
 import { changeResult, type ResultFormat, resultText } from './change-result.js';
 import { endText, newConfigMaps, type Outcome, tellPlan, tellRest } from './change-words.js';
-import { causeOfError, followChange } from './follow-change.js';
+import { followChange } from './follow-change.js';
 import { whoAmI } from './who.js';
 import { writeReference } from './write-reference.js';
 

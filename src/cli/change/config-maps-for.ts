@@ -1,6 +1,7 @@
 /** One ConfigMap for each distinct text: the name is a hash of the content, so equal texts meet by themselves. */
-import type { ConfiguredNode } from '../../fleet/config-references.js';
-import { defaultKey, defaultName, newConfigMap, sourceOf } from '../config-maps.js';
+
+import { defaultKey, defaultName, newConfigMap, sourceOf } from '../../fleet/config-maps.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import type { NodeChange } from './change.js';
 
 export interface ConfigMapPlace {

@@ -3,7 +3,7 @@
  * comes back. All other comments are the person's, and stay in the ConfigMap.
  */
 import type { Finding } from '../../config/model.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { oneLine } from '../../visible-text.js';
 
 const mark = '# relet:';

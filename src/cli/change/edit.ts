@@ -7,12 +7,12 @@
  */
 
 import { CannotRun } from '../../cannot-run.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
-import { printError } from '../terminal/terminal.js';
+import { printError, terminalFor } from '../terminal/terminal.js';
 import { makeChanges } from './change.js';
-import { type ChangeVerbOptions, changeTo, errorsIn, terminalFor } from './change-to.js';
+import { type ChangeVerbOptions, changeTo, errorsIn } from './change-to.js';
 import { withErrors, withIntroduction, withoutRemarks } from './edit-text.js';
 import { type EditedFile, openEditedFile } from './editor.js';
 import { newText } from './preview.js';

@@ -1,10 +1,8 @@
 /** Follows one node until a change is through, or until it is clear that it will not be. */
 import type { HeldState } from '../../api/node-config.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
-import { events } from '../../kube/resource-type.js';
-import { oneLine } from '../../visible-text.js';
+import { type ChangeProgress, changeProgress, type Wish } from '../../fleet/change-progress.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import type { Session } from '../session.js';
-import { type ChangeProgress, changeProgress, type Wish } from './change-progress.js';
 
 export type ChangeEnd =
   | { kind: 'active'; proven: boolean }
@@ -53,7 +51,7 @@ export async function followChange(session: Session, options: FollowChange): Pro
     else onProgress(progressText(progress));
   };
   try {
-    await session.references.follow({
+    await session.references.watch({
       name,
       signal: done.signal,
       onList: (present) => look(present.find((node) => node.name === name)),
@@ -86,52 +84,4 @@ function progressText(progress: ChangeProgress): string {
     default:
       return 'active, waiting for the Node to be Ready again';
   }
-}
-
-interface Event {
-  reason?: string;
-  message?: string;
-  lastTimestamp?: string;
-  involvedObject?: { kind?: string };
-}
-
-export interface ConfigEvent {
-  at: string;
-  reason: string;
-  message: string;
-}
-
-/** What the node told about its config in events, oldest first. Where they may not be read, none. */
-export async function configEvents({ client, signal }: Session, node: string): Promise<ConfigEvent[]> {
-  try {
-    const fieldSelector = `involvedObject.kind=Node,involvedObject.name=${node}`;
-    const { items } = await client.list<Event & { apiVersion: string; kind: string; metadata: { name: string } }>(
-      events,
-      { namespace: 'default', fieldSelector, signal },
-    );
-    return items
-      .filter(({ reason }) => reason?.startsWith('KubeletConfig'))
-      .map(({ reason = '', message = '', lastTimestamp = '' }) => ({
-        at: lastTimestamp,
-        reason: oneLine(reason),
-        message: oneLine(message),
-      }))
-      .sort((a, b) => a.at.localeCompare(b.at));
-  } catch (error) {
-    signal.throwIfAborted();
-    void error;
-    return [];
-  }
-}
-
-/** Why, in detail, for the error in the status. A relet that does not report it has it in an event, if that is still there. */
-export async function causeOfError(session: Session, node: ConfiguredNode): Promise<string | undefined> {
-  const { error, assigned } = node.status;
-  if (error === undefined || node.cause !== undefined) return node.cause;
-  const { uid, resourceVersion } = assigned?.configMap ?? {};
-  const config = uid === undefined ? 'local config: ' : `, UID: ${uid}, ResourceVersion: ${resourceVersion}, `;
-  const told = (await configEvents(session, node.name))
-    .reverse()
-    .find(({ message }) => message.includes(config) && message.includes(`: ${error}: `));
-  return told?.message.slice(told.message.indexOf(`: ${error}: `) + error.length + 4);
 }

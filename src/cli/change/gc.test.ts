@@ -2,8 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
 import { withEntry } from '../../fleet/config-history.js';
-import type { ConfigMap } from '../config-maps.js';
-import { addUses, type Uses } from '../used-config-maps.js';
+import { addUses, type ConfigMap, type Uses } from '../../fleet/config-maps.js';
 import { gcLines, verdictsOn } from './gc.js';
 
 const nowMs = Date.parse('2026-03-01T12:00:00Z');

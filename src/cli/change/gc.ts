@@ -1,14 +1,13 @@
 /** `relet gc`: removes ConfigMaps of relet's that no node uses, falls back to, or could go back to. Asks first. */
 
+import { type ConfigMap, findUses, keyOf, labelledConfigMaps, type Uses } from '../../fleet/config-maps.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { isConflict, isNotFound } from '../../kube/api-error.js';
 import { configMaps } from '../../kube/resource-type.js';
-import type { ConfigMap } from '../config-maps.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { type Session, withSession } from '../session.js';
 import { ageOf } from '../terminal/table.js';
-import { findUses, keyOf, labelledConfigMaps, type Uses } from '../used-config-maps.js';
-import { terminalFor } from './change-to.js';
+import { terminalFor } from '../terminal/terminal.js';
 import { confirm } from './confirm.js';
 
 export interface GcOptions extends ConnectionOptions {
@@ -53,7 +52,7 @@ async function collect(session: Session, options: GcOptions): Promise<void> {
 
 async function look(session: Session, options: GcOptions): Promise<Verdict[]> {
   // ConfigMaps first: one that is made in between is not in the list, one that is assigned in between is seen as used.
-  const all = await labelledConfigMaps(session);
+  const all = await labelledConfigMaps(session, session.scope);
   return verdictsOn(all, await findUses(session), options, Date.now());
 }
 

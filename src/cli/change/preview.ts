@@ -1,17 +1,15 @@
 /** What a change will do, as a person sees it before saying yes: by meaning, nodes with the same changes once. */
 
 import { CannotRun } from '../../cannot-run.js';
-import { DecodeError, decode } from '../../config/decode.js';
-import { diff } from '../../config/diff.js';
+import { DecodeError } from '../../config/decode.js';
 import type { KubeletConfig } from '../../config/model.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
-import { minorOf } from '../effective-config.js';
-import { isPinned, pinnedNow } from '../look/pinned-fields.js';
+import { asYaml } from '../../fleet/config-text.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { isPinned, minorOf, pinnedNow } from '../../fleet/effective-config.js';
 import type { Session } from '../session.js';
-import { type Difference, differencesAsText, withImpact } from '../terminal/change-text.js';
+import { type Difference, differencesAsText, differencesOf } from '../terminal/change-text.js';
 import { wrap } from '../terminal/styled-text.js';
 import type { Terminal } from '../terminal/terminal.js';
-import { asYaml } from '../yaml-text.js';
 import { readAll } from './read-all.js';
 import { type StartingPoint, startingPoint } from './starting-point.js';
 
@@ -35,11 +33,6 @@ export function newText(node: ConfiguredNode, start: StartingPoint, text: string
     now?.has(difference.path) ? { ...difference, from: now.get(difference.path) } : difference,
   );
   return { node, text, differences, running, failed, notes };
-}
-
-export function differencesOf(before: string, after: string, minor: number): Difference[] {
-  const read = (text: string) => decode(text, { minor, strict: false }).config;
-  return diff(read(before), read(after), minor).map((change) => withImpact(change, minor));
 }
 
 export async function showDifferences(session: Session, texts: NewText[]): Promise<void> {

@@ -1,5 +1,5 @@
 /** Reads something of many nodes, some at the same time. */
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import type { Session } from '../session.js';
 import { showProgress } from '../terminal/progress.js';
 

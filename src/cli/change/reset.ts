@@ -1,13 +1,14 @@
 /** `relet reset NODE...`: back to the config that is local to the node. */
 
-import { sourceName } from '../../api/config-state.js';
 import { sourceText } from '../../fleet/config-history.js';
+import { sourceName } from '../../fleet/config-state.js';
 import { selectNodes } from '../select-nodes.js';
 import { withSession } from '../session.js';
 import { hanging } from '../terminal/styled-text.js';
+import { terminalFor } from '../terminal/terminal.js';
 import type { AssignVerbOptions } from './assign.js';
 import { makeChanges } from './change.js';
-import { decline, isDryRun, terminalFor } from './change-to.js';
+import { decline, isDryRun } from './change-to.js';
 import { confirm } from './confirm.js';
 import { noDifferenceToLocal } from './preview.js';
 

@@ -6,18 +6,23 @@
  *   failed ─► set: what runs;  edit: the config that failed, so that it can be corrected
  */
 
-import { configState, sourceName } from '../../api/config-state.js';
 import { CannotRun } from '../../cannot-run.js';
 import type { KubeletConfig } from '../../config/model.js';
 import { sourceText } from '../../fleet/config-history.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import { readPayload } from '../../fleet/config-maps.js';
+import { configState, sourceName } from '../../fleet/config-state.js';
+import { asConfigText, type RunningConfig } from '../../fleet/config-text.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import {
+  askConfigz,
+  minorOf,
+  pinnedNow,
+  readActive,
+  unreadable,
+  writtenLocally,
+} from '../../fleet/effective-config.js';
 import { ApiError } from '../../kube/api-error.js';
-import { readPayload } from '../config-maps.js';
-import { asConfigText, type RunningConfig } from '../config-text.js';
-import { askConfigz, minorOf, readActive, unreadable } from '../effective-config.js';
-import { pinnedNow } from '../look/pinned-fields.js';
 import type { Session } from '../session.js';
-import { writtenLocally } from './written-locally.js';
 
 export interface StartingPoint {
   /** As it is written; a person may edit it. */

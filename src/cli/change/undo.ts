@@ -1,17 +1,18 @@
 /** `relet undo NODE`: takes the last change back, or goes to an older one. */
 
-import { sourceName } from '../../api/config-state.js';
 import type { NodeConfigSource } from '../../api/node-config-source.js';
 import { CannotRun } from '../../cannot-run.js';
 import { parseSourceText, readHistory, sourceText, undoTarget } from '../../fleet/config-history.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import { readPayload } from '../../fleet/config-maps.js';
+import { sourceName } from '../../fleet/config-state.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { isNotFound } from '../../kube/api-error.js';
-import { readPayload } from '../config-maps.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { hanging } from '../terminal/styled-text.js';
+import { terminalFor } from '../terminal/terminal.js';
 import { makeChanges } from './change.js';
-import { type ChangeVerbOptions, decline, isDryRun, refuseErrors, terminalFor } from './change-to.js';
+import { type ChangeVerbOptions, decline, isDryRun, refuseErrors } from './change-to.js';
 import { confirm } from './confirm.js';
 import { noDifferenceToLocal, showDifferencesTo } from './preview.js';
 

@@ -1,9 +1,9 @@
 /** Writes one node's reference and its history in one request, unless another hand was on it meanwhile. */
 
-import { sameReference, sourceName } from '../../api/config-state.js';
 import { CannotRun } from '../../cannot-run.js';
 import { sourceText, withEntry } from '../../fleet/config-history.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import { sameReference, sourceName } from '../../fleet/config-state.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { isConflict } from '../../kube/api-error.js';
 import { rfc3339 } from '../../time.js';
 import type { Session } from '../session.js';

@@ -1,12 +1,12 @@
 /** What `relet doctor` looks at on ConfigMaps: assigned and missing, shared and editable, unused. */
-import { sourceName } from '../../api/config-state.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+
+import { type ConfigMap, findUses, labelledConfigMaps } from '../../fleet/config-maps.js';
+import { sourceName } from '../../fleet/config-state.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { isForbidden, isNotFound } from '../../kube/api-error.js';
 import { configMaps } from '../../kube/resource-type.js';
 import { unusedOf } from '../change/gc.js';
-import type { ConfigMap } from '../config-maps.js';
 import type { Session } from '../session.js';
-import { findUses, labelledConfigMaps } from '../used-config-maps.js';
 import { type Diagnosis, someOf } from './diagnosis.js';
 
 export async function checkConfigMaps(session: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
@@ -65,7 +65,7 @@ async function checkOne({ client, signal }: Session, key: string, assigned: Conf
 }
 
 export async function checkUnused(session: Session): Promise<Diagnosis[]> {
-  const all = await labelledConfigMaps(session);
+  const all = await labelledConfigMaps(session, session.scope);
   const unused = unusedOf(all, await findUses(session), { minAge: 3_600_000 }, Date.now());
   if (unused.length === 0) return [];
   const count = unused.length === 1 ? 'one ConfigMap of relet is' : `${unused.length} ConfigMaps of relet are`;

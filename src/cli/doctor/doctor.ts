@@ -1,6 +1,6 @@
 /** `relet doctor [NODE]`: what operators trip over, and the remedy for each. Changes nothing. */
 
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { isForbidden } from '../../kube/api-error.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../connection-flags.js';

@@ -1,13 +1,12 @@
 /** What `relet doctor` looks at on nodes: who reports, in which state, what they may read, pinned fields, clocks. */
 import { isDeepStrictEqual } from 'node:util';
-import { type ConfigState, configState, errorOutcome, sourceName } from '../../api/config-state.js';
 import type { KubeObject } from '../../api/object.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import { type ConfigState, configState, errorOutcome, sourceName } from '../../fleet/config-state.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { askRunning, type PinnedField, pinnedNow } from '../../fleet/effective-config.js';
 import { leases } from '../../kube/resource-type.js';
-import { askRunning } from '../effective-config.js';
-import { type PinnedField, pinnedNow } from '../look/pinned-fields.js';
-import { releaseHint } from '../look/state-sentence.js';
 import type { Session } from '../session.js';
+import { releaseHint } from '../state-text.js';
 import { type Diagnosis, someOf } from './diagnosis.js';
 
 /** Questions that go to each node, or about each, are asked for so many at most. */

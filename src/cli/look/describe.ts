@@ -1,20 +1,18 @@
 /** `relet describe NODE`: everything about one node's config, in sentences, with the next step to take. */
 
-import { sourceName } from '../../api/config-state.js';
 import { readHistory, sourceText } from '../../fleet/config-history.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import { sourceName } from '../../fleet/config-state.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { askRunning, type PinnedField, pinnedNow } from '../../fleet/effective-config.js';
+import { type ConfigEvent, causeOfError, configEvents } from '../../fleet/node-events.js';
 import { oneLine } from '../../visible-text.js';
-import { type ConfigEvent, causeOfError, configEvents } from '../change/follow-change.js';
 import type { ConnectionOptions } from '../connection-flags.js';
-import { askRunning } from '../effective-config.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
+import { heldText, paintState, stateSentence, stateText } from '../state-text.js';
 import { wrapWords } from '../terminal/styled-text.js';
 import { ageOf } from '../terminal/table.js';
 import type { Terminal } from '../terminal/terminal.js';
-import { paintState, stateText } from './node-row.js';
-import { type PinnedField, pinnedNow } from './pinned-fields.js';
-import { heldText, stateSentence } from './state-sentence.js';
 
 export const describe = (name: string, options: ConnectionOptions): Promise<void> =>
   withSession(options, async (session) => {

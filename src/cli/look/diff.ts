@@ -1,21 +1,26 @@
 /** `relet diff NODE [FILE|CONFIGMAP|OTHER-NODE]`: what differs by meaning, and what that change would need on the node. */
+
 import { existsSync } from 'node:fs';
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError } from '../../config/decode.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import { findConfigMap } from '../../fleet/config-maps.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { filledIn, isPinned, minorOf, pinnedNow, readEffective } from '../../fleet/effective-config.js';
 import { isNotFound } from '../../kube/api-error.js';
 import { oneLine } from '../../visible-text.js';
-import { differencesOf } from '../change/preview.js';
 import { readConfigDocument } from '../config/documents.js';
-import { findConfigMap } from '../config-maps.js';
 import type { ConnectionOptions } from '../connection-flags.js';
-import { minorOf, readEffective } from '../effective-config.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
-import { type Difference, differencesAsJson, differencesAsText, shown } from '../terminal/change-text.js';
+import {
+  type Difference,
+  differencesAsJson,
+  differencesAsText,
+  differencesOf,
+  shown,
+} from '../terminal/change-text.js';
 import { wrap } from '../terminal/styled-text.js';
 import type { Terminal } from '../terminal/terminal.js';
-import { filledIn, isPinned, pinnedNow } from './pinned-fields.js';
 import { textOf } from './view.js';
 
 export interface DiffOptions extends ConnectionOptions {

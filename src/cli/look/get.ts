@@ -1,6 +1,6 @@
 /** `relet get`: the fleet at a glance. Listed page by page, and of each node only what is shown is kept. */
 import { CannotRun } from '../../cannot-run.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { isNotFound } from '../../kube/api-error.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { checkSelector, nodeName } from '../select-nodes.js';
@@ -152,7 +152,7 @@ async function watch(session: Session, names: string[], format: ObjectFormat | u
   };
   const isWanted = ({ name }: ConfiguredNode) => names.length === 0 || names.includes(name);
   const [only] = names;
-  await references.follow({
+  await references.watch({
     signal,
     ...(names.length === 1 && only !== undefined && { name: only }),
     ...(options.selector !== undefined && { labelSelector: options.selector }),

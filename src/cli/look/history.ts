@@ -1,6 +1,7 @@
 /** `relet history NODE`: who changed the node's reference, when, to what and why. */
-import { sourceName } from '../../api/config-state.js';
+
 import { type HistoryEntry, parseSourceText, readHistory, sourceText } from '../../fleet/config-history.js';
+import { sourceName } from '../../fleet/config-state.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { nodeName } from '../select-nodes.js';
 import { withSession } from '../session.js';

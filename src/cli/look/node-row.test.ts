@@ -1,9 +1,11 @@
 /** The fleet as `relet get` shows it, on a terminal of 80 columns and in a pipe. */
+
 import { describe, expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
 import type { NodeConfigSource } from '../../api/node-config-source.js';
+import { stateText } from '../state-text.js';
 import { tableLines } from '../terminal/table.js';
-import { nodeObject, nodeRow, rowColumns, stateText } from './node-row.js';
+import { nodeObject, nodeRow, rowColumns } from './node-row.js';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
 const source = (name: string): NodeConfigSource => ({

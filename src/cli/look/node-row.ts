@@ -1,9 +1,10 @@
 /** One node in the fleet as `relet get` shows it: as a row, and as an object for `-o json` and its kin. Pure. */
-import { configState, errorReason, type SourceName, sourceName } from '../../api/config-state.js';
+
 import { readHistory, sourceText } from '../../fleet/config-history.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
-import { shortDuration } from '../../go/short-duration.js';
-import { createPaint, type Paint } from '../terminal/styled-text.js';
+import { configState, errorReason, type SourceName, sourceName } from '../../fleet/config-state.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { paintState, stateText } from '../state-text.js';
+import { createPaint } from '../terminal/styled-text.js';
 import { ageOf, type Column } from '../terminal/table.js';
 
 /** The object that templates and sorting see. Its shape is told in docs/cli.md. */
@@ -45,15 +46,6 @@ export function nodeObject(node: ConfiguredNode): NodeObject {
       ...(agentVersion && { agentVersion }),
     },
   };
-}
-
-/** `trial 4m12s left`, where the node reports when it ends; `held` whatever it runs, since it follows nothing new. */
-export function stateText(node: ConfiguredNode, nowMs: number): string {
-  if (node.held !== undefined) return 'held';
-  const state = configState(node);
-  const ends = Date.parse(node.trialEndsAt ?? '');
-  if (state !== 'trial' || Number.isNaN(ends)) return state;
-  return ends > nowMs ? `trial ${shortDuration(ends - nowMs)} left` : 'trial ending';
 }
 
 const optional = (key: 'configuredAt', value: string | undefined) => (value === undefined ? {} : { [key]: value });
@@ -111,12 +103,6 @@ export function nodeRow(
           .join(',')
       : '',
   };
-}
-
-/** Red where the node does not do what was asked of it, yellow where it has not yet. */
-export function paintState(text: string, paint: Paint): string {
-  if (/^(rejected|rolled back)/.test(text)) return paint.red(text);
-  return /^(waiting|trial|held)/.test(text) ? paint.yellow(text) : paint.green(text);
 }
 
 /** Hashes tell configs apart, so a name keeps its end; the last known good is in the state already. */

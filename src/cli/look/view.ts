@@ -1,15 +1,15 @@
 /** `relet view NODE`: one of the configs of a node as text; what the API does not have, it says where to find. */
 
-import { sameExactSource, sourceName } from '../../api/config-state.js';
 import { CannotRun } from '../../cannot-run.js';
 import { encode } from '../../config/encode.js';
 import { sourceText } from '../../fleet/config-history.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import { readPayload } from '../../fleet/config-maps.js';
+import { sameExactSource, sourceName } from '../../fleet/config-state.js';
+import { readWritten } from '../../fleet/config-text.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { minorOf, readEffective } from '../../fleet/effective-config.js';
 import { isNotFound } from '../../kube/api-error.js';
-import { readPayload } from '../config-maps.js';
-import { readWritten } from '../config-text.js';
 import type { ConnectionOptions } from '../connection-flags.js';
-import { minorOf, readEffective } from '../effective-config.js';
 import { nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 

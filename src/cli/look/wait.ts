@@ -1,16 +1,14 @@
 /** `relet wait NODE... --for=…`: for scripts. 0 all reached it, 1 one never will as it is, 3 out of time. */
-import { configState } from '../../api/config-state.js';
+
 import { CannotRun } from '../../cannot-run.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
-import { type Goal, reaches } from '../change/change-progress.js';
-import { terminalFor } from '../change/change-to.js';
-import { withState } from '../change/change-words.js';
+import { type Goal, reaches } from '../../fleet/change-progress.js';
+import { configState } from '../../fleet/config-state.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { checkSelector, nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
-import { printError } from '../terminal/terminal.js';
-import { stateText } from './node-row.js';
-import { heldText, releaseHint } from './state-sentence.js';
+import { heldText, releaseHint, stateText, withState } from '../state-text.js';
+import { printError, terminalFor } from '../terminal/terminal.js';
 
 export interface WaitOptions extends ConnectionOptions {
   for: Goal;
@@ -39,7 +37,7 @@ async function waitFor(session: Session, names: string[], options: WaitOptions):
   const onInterrupt = () => lookout.end('interrupted');
   signal.addEventListener('abort', onInterrupt, { once: true });
   try {
-    await references.follow({
+    await references.watch({
       signal: lookout.signal,
       ...(names.length === 1 && { name: names[0]! }),
       ...(options.selector !== undefined && { labelSelector: options.selector }),

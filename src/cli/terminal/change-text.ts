@@ -1,6 +1,7 @@
 /** Changes of a config as people read them: what was, what will be, and what each needs on a live node. */
 import { type Impact, impactOf, mostDemanding, type Needs, needsMeaning } from '../../config/catalogue.js';
-import type { Change } from '../../config/diff.js';
+import { decode } from '../../config/decode.js';
+import { type Change, diff } from '../../config/diff.js';
 import type { Minor } from '../../config/model.js';
 import { oneLine } from '../../visible-text.js';
 import { wrap } from './styled-text.js';
@@ -18,6 +19,12 @@ export interface Difference extends Impact {
 export function withImpact({ path, before, after }: Change, minor: Minor): Difference {
   const { needs, why, risk } = impactOf(path, minor)!;
   return { path, from: before, to: after, needs, why, risk };
+}
+
+/** By meaning, not by text. */
+export function differencesOf(before: string, after: string, minor: number): Difference[] {
+  const read = (text: string) => decode(text, { minor, strict: false }).config;
+  return diff(read(before), read(after), minor).map((change) => withImpact(change, minor));
 }
 
 export const differencesAsJson = (differences: Difference[]): string =>

@@ -36,7 +36,7 @@ export function openTerminal(): Terminal {
 }
 
 /** For a verb whose result is read by a program: the result is the document on standard output, all else goes to standard error. */
-export function openResultTerminal(): Terminal {
+function openResultTerminal(): Terminal {
   return {
     width: undefined,
     columns: 80,
@@ -45,6 +45,10 @@ export function openResultTerminal(): Terminal {
     printDocument: (text) => writeDocument(ended(text)),
   };
 }
+
+/** With `-o`, the result is for a program. */
+export const terminalFor = ({ output }: { output?: string }): Terminal =>
+  output === undefined ? openTerminal() : openResultTerminal();
 
 const ended = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
 

@@ -7,6 +7,8 @@
  *     │         ├─────► rejected, rolled back
  *     └───────────────► cannot follow
  */
+
+import type { NodeConfigSource } from '../api/node-config-source.js';
 import {
   configState,
   errorOutcome,
@@ -14,9 +16,8 @@ import {
   sameExactSource,
   sameReference,
   sourceName,
-} from '../../api/config-state.js';
-import type { NodeConfigSource } from '../../api/node-config-source.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+} from './config-state.js';
+import type { ConfiguredNode } from './configured-node.js';
 
 export type ChangeProgress =
   | { kind: 'asked'; error?: string }

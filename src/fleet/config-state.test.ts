@@ -1,9 +1,9 @@
 /** The state of a node's config, from every combination that nodes report. */
 import { describe, expect, test } from 'vitest';
-import { type ConfigErrorReason, configErrors } from './config-error.js';
+import { type ConfigErrorReason, configErrors } from '../api/config-error.js';
+import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
+import { betaError } from '../api/upstream-words.js';
 import { configState, errorOutcome, errorReason, sameReference, sourceName } from './config-state.js';
-import type { NodeConfigSource, NodeConfigStatus } from './node-config-source.js';
-import { betaError } from './upstream-words.js';
 
 const wanted = (name: string): NodeConfigSource => ({
   configMap: { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet' },

@@ -1,10 +1,10 @@
 /** What is written down of a running config: nothing that is true of one host only. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { setDefaults } from '../../config/defaults.js';
-import { diff } from '../../config/diff.js';
-import { getField, type KubeletConfig } from '../../config/model.js';
-import { writtenLocally } from './written-locally.js';
+import { setDefaults } from '../config/defaults.js';
+import { diff } from '../config/diff.js';
+import { getField, type KubeletConfig } from '../config/model.js';
+import { writtenLocally } from './effective-config.js';
 
 const pair = { tlsCertFile: '/srv/pki/kubelet.crt', tlsPrivateKeyFile: '/srv/pki/kubelet.key' };
 const runs = (config: KubeletConfig, minor = 32) => setDefaults(config, minor);

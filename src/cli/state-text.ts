@@ -1,10 +1,27 @@
-/** A node's state in a full sentence, and what to do next. Pure. */
+/** A node's state as people read it: in a word, and in a full sentence with the next step. Pure. */
 
-import type { ConfigErrorReason } from '../../api/config-error.js';
-import { configState, errorOutcome, errorReason, sameReference, sourceName } from '../../api/config-state.js';
-import type { HeldState } from '../../api/node-config.js';
-import { sourceText } from '../../fleet/config-history.js';
-import type { ConfiguredNode } from '../../fleet/config-references.js';
+import type { ConfigErrorReason } from '../api/config-error.js';
+import type { HeldState } from '../api/node-config.js';
+import { sourceText } from '../fleet/config-history.js';
+import { configState, errorOutcome, errorReason, sameReference, sourceName } from '../fleet/config-state.js';
+import type { ConfiguredNode } from '../fleet/configured-node.js';
+import { shortDuration } from '../go/short-duration.js';
+import type { Paint } from './terminal/terminal.js';
+
+/** `trial 4m12s left`, where the node reports when it ends; `held` whatever it runs, since it follows nothing new. */
+export function stateText(node: ConfiguredNode, nowMs: number): string {
+  if (node.held !== undefined) return 'held';
+  const state = configState(node);
+  const ends = Date.parse(node.trialEndsAt ?? '');
+  if (state !== 'trial' || Number.isNaN(ends)) return state;
+  return ends > nowMs ? `trial ${shortDuration(ends - nowMs)} left` : 'trial ending';
+}
+
+/** Red where the node does not do what was asked of it, yellow where it has not yet. */
+export function paintState(text: string, paint: Paint): string {
+  if (/^(rejected|rolled back)/.test(text)) return paint.red(text);
+  return /^(waiting|trial|held)/.test(text) ? paint.yellow(text) : paint.green(text);
+}
 
 /** `held since … by ann: repairs`, as far as it is known. */
 export function heldText({ since, who, why }: HeldState): string {
@@ -69,3 +86,7 @@ function waiting(node: ConfiguredNode, wanted: string, following: string): strin
     return `It has accepted ${wanted} and does not run it yet: its kubelet is restarting. ${wait}.`;
   return `It is assigned ${wanted} and has not accepted it yet: it may be fetching or validating it, waiting for permission to read the ConfigMap, or cut off from the API. ${wait}; if it takes long, 'relet doctor ${node.name}' looks for the reason.`;
 }
+
+/** Most errors begin with the state that they bring about; it is not said twice. */
+export const withState = (state: string, error: string): string =>
+  error.startsWith(state) ? error : `${state}: ${error}`;

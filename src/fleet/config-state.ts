@@ -6,9 +6,14 @@
  *                            ├── validation failed ──► rejected         (runs its last known good)
  *                            └── crashed, or never healthy ─► rolled back  (runs its last known good)
  */
-import { type ConfigErrorOutcome, type ConfigErrorReason, configErrors, isConfigErrorReason } from './config-error.js';
-import type { NodeConfigSource, NodeConfigStatus } from './node-config-source.js';
-import { outcomeOfBeta, reasonOfBeta } from './upstream-words.js';
+import {
+  type ConfigErrorOutcome,
+  type ConfigErrorReason,
+  configErrors,
+  isConfigErrorReason,
+} from '../api/config-error.js';
+import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
+import { outcomeOfBeta, reasonOfBeta } from '../api/upstream-words.js';
 
 export const configStates = ['local', 'active', 'trial', 'waiting', 'rejected', 'rolled back'] as const;
 export type ConfigState = (typeof configStates)[number];

@@ -1,6 +1,5 @@
 /** The ConfigMaps that hold configs: made immutable, labelled and named by their content; read back by reference. */
 import { isUtf8 } from 'node:buffer';
-import type { SourceName } from '../api/config-state.js';
 import { hashedName } from '../api/configmap-hash.js';
 import { checkDnsLabel, checkDnsSubdomain } from '../api/names.js';
 import { configLabel } from '../api/node-config.js';
@@ -8,11 +7,20 @@ import type { NodeConfigSource } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import { CannotRun } from '../cannot-run.js';
 import { isAlreadyExists, isNotFound } from '../kube/api-error.js';
+import type { KubeClient } from '../kube/client.js';
 import { configMaps } from '../kube/resource-type.js';
-import type { Session } from './session.js';
+import { parseSourceText, readHistory } from './config-history.js';
+import { type SourceName, sourceName } from './config-state.js';
+import type { ConfigReferences, ConfiguredNode } from './configured-node.js';
 
 export const defaultName = 'kubelet-config';
 export const defaultKey = 'kubelet';
+
+/** Access to a cluster. The signal ends what only reads or waits; a write is let finish. */
+export interface Cluster {
+  client: KubeClient;
+  signal: AbortSignal;
+}
 
 export interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
@@ -51,9 +59,9 @@ export function sourceOf(configMap: ConfigMap, key: string): NodeConfigSource {
   return { configMap: { namespace, name, kubeletConfigKey: key } };
 }
 
-/** Creates it unless it is there. Another content under the same name is refused: somebody else's, since the name is a hash. */
+/** Creates it unless it is there. Throws where another content has the same name: somebody else made it, since the name is a hash. */
 export async function ensureConfigMap(
-  { client }: Session,
+  { client }: Pick<Cluster, 'client'>,
   configMap: ConfigMap,
   { dryRun = false } = {},
 ): Promise<{ created: boolean; configMap: ConfigMap }> {
@@ -78,8 +86,8 @@ function sameContent(a: ConfigMap, b: ConfigMap): boolean {
   return content(a) === content(b);
 }
 
-/** Takes back what this run made and nobody uses. */
-export async function removeConfigMap({ client }: Session, { metadata }: ConfigMap): Promise<void> {
+/** Deletes a ConfigMap that this run made and no node uses. */
+export async function removeConfigMap({ client }: Pick<Cluster, 'client'>, { metadata }: ConfigMap): Promise<void> {
   const { namespace = '', name, uid } = metadata;
   try {
     await client.delete(configMaps, { namespace, name }, uid ? { preconditions: { uid } } : {});
@@ -94,9 +102,9 @@ export interface Payload {
   source: SourceName;
 }
 
-export async function readPayload({ client }: Session, source: SourceName): Promise<Payload> {
+export async function readPayload({ client, signal }: Cluster, source: SourceName): Promise<Payload> {
   const { namespace, name, key } = source;
-  const configMap = await client.get<ConfigMap>(configMaps, { namespace, name });
+  const configMap = await client.get<ConfigMap>(configMaps, { namespace, name }, { signal });
   const { uid, resourceVersion } = configMap.metadata;
   const text = Object.hasOwn(configMap.data ?? {}, key) ? configMap.data![key] : undefined;
   if (text === undefined) throw new CannotRun(`ConfigMap ${namespace}/${name} has no key '${key}'${keysOf(configMap)}`);
@@ -104,14 +112,18 @@ export async function readPayload({ client }: Session, source: SourceName): Prom
   return { text, configMap, source: exact };
 }
 
-/** `NAME` or `NAMESPACE/NAME`, and the key that is meant: the one asked for, the only one, or `kubelet`. */
-export async function findConfigMap(session: Session, word: string, askedKey: string | undefined): Promise<Payload> {
+/** By `NAME` or `NAMESPACE/NAME`; the key is the one given, the only one, or `kubelet`. `namespace` is for a name without one. */
+export async function findConfigMap(
+  { client, signal, namespace: defaultNamespace }: Cluster & { namespace: string },
+  word: string,
+  askedKey: string | undefined,
+): Promise<Payload> {
   const slash = word.indexOf('/');
-  const namespace = slash < 0 ? session.namespace : word.slice(0, slash);
+  const namespace = slash < 0 ? defaultNamespace : word.slice(0, slash);
   const name = word.slice(slash + 1);
   if (checkDnsLabel(namespace).length > 0 || checkDnsSubdomain(name).length > 0)
     throw new CannotRun(`'${word}' cannot be the name of a ConfigMap: write NAME or NAMESPACE/NAME`);
-  const configMap = await session.client.get<ConfigMap>(configMaps, { namespace, name });
+  const configMap = await client.get<ConfigMap>(configMaps, { namespace, name }, { signal });
   const keys = Object.keys(configMap.data ?? {});
   const key = askedKey ?? (keys.length === 1 ? keys[0]! : defaultKey);
   if (!keys.includes(key))
@@ -127,3 +139,59 @@ function keysOf({ data = {}, binaryData = {} }: ConfigMap): string {
   const keys = [...Object.keys(data), ...Object.keys(binaryData).map((key) => `${key} (binary)`)];
   return keys.length === 0 ? ': it is empty' : ` (it has ${keys.join(', ')})`;
 }
+
+/** `namespace/name` of each ConfigMap, and the nodes that use it. */
+export interface Uses {
+  /** Assigned, active or last known good. */
+  now: Map<string, Set<string>>;
+  /** Named in the history of these nodes, so that `relet undo` can go back to it. */
+  history: Map<string, Set<string>>;
+}
+
+export async function findUses({
+  references,
+  signal,
+}: {
+  references: ConfigReferences;
+  signal: AbortSignal;
+}): Promise<Uses> {
+  const uses: Uses = { now: new Map(), history: new Map() };
+  for await (const page of references.pages({ signal })) for (const node of page) addUses(uses, node);
+  return uses;
+}
+
+export function addUses(uses: Uses, node: ConfiguredNode): void {
+  const { assigned, active, lastKnownGood } = node.status;
+  for (const source of [node.configSource, assigned, active, lastKnownGood].map(sourceName)) {
+    if (source === undefined) continue;
+    add(uses.now, source, node);
+  }
+  for (const { from, to } of readHistory(node.history))
+    for (const source of [parseSourceText(from), parseSourceText(to)])
+      if (source !== undefined) add(uses.history, source, node);
+}
+
+function add(users: Map<string, Set<string>>, { namespace, name }: SourceName, node: ConfiguredNode): void {
+  const key = `${namespace}/${name}`;
+  users.set(key, (users.get(key) ?? new Set()).add(node.name));
+}
+
+/** The ConfigMaps with the label of relet; in one namespace, or in all. */
+export async function labelledConfigMaps(
+  { client, signal }: Cluster,
+  scope: { namespace?: string },
+): Promise<ConfigMap[]> {
+  const found: ConfigMap[] = [];
+  const pages = client.pages<ConfigMap>(configMaps, {
+    ...scope,
+    labelSelector: `${configLabel}=true`,
+    limit: 100,
+    signal,
+  });
+  // Their content is not needed, and there may be many.
+  for await (const { items } of pages)
+    for (const { data: _, binaryData: __, ...rest } of items) found.push(rest as ConfigMap);
+  return found;
+}
+
+export const keyOf = ({ metadata }: ConfigMap): string => `${metadata.namespace}/${metadata.name}`;

@@ -1,7 +1,7 @@
 /** What `relet describe` says about the state of a node. */
 import { describe, expect, test } from 'vitest';
-import { configuredNode } from '../../../test/configured-node.js';
-import { stateSentence } from './state-sentence.js';
+import { configuredNode } from '../../test/configured-node.js';
+import { stateSentence } from './state-text.js';
 
 const configMap = { namespace: 'kube-system', name: 'new', kubeletConfigKey: 'kubelet' };
 

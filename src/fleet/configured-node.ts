@@ -1,0 +1,148 @@
+/**
+ * One node with its config, as relet sees it in the API. A node writes its own status, so nothing in it is trusted to be one line of
+ * plain text: escaped where it is read, a value cannot forge lines in a sentence that it becomes part of, nor in the output of
+ * `-o json`.
+ */
+import {
+  agentVersionAnnotation,
+  causeAnnotation,
+  heldAnnotation,
+  pinnedByFlagsAnnotation,
+  readCause,
+  readHeld,
+  restartDelayedAnnotation,
+  trialEndsAnnotation,
+} from '../api/node-annotations.js';
+import type { NodeCondition } from '../api/node-condition.js';
+import type { HeldState } from '../api/node-config.js';
+import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
+import type { KubeObject } from '../api/object.js';
+import type { CallOptions, ListOptions } from '../kube/client.js';
+import { oneLine } from '../visible-text.js';
+import { historyAnnotation } from './config-history.js';
+
+/** A node, its reference and what it reports: only what is needed here, since there may be thousands. */
+export interface ConfiguredNode {
+  name: string;
+  labels: Record<string, string>;
+  createdAt: string;
+  kubeletVersion: string;
+  /** The condition Ready: True, False or Unknown. */
+  ready: string;
+  /** The last sign of life in the Node's own status. */
+  heartbeatAt: string | undefined;
+  configSource: NodeConfigSource | undefined;
+  /** Its NodeConfig has a spec that nobody has written: without a configSource it is not assigned its local config either. */
+  undecided?: boolean;
+  status: NodeConfigStatus;
+  /** False: nothing on the node has ever reported about its config. */
+  reports: boolean;
+  /** Of the condition ConfigOK, where it is reported. */
+  condition: { status: string; reason: string; message: string; since: string } | undefined;
+  /** When the trial under way is over, if the node reports it. */
+  trialEndsAt: string | undefined;
+  /** The cause of status.error; undefined also where an older relet runs. */
+  cause?: string | undefined;
+  /** The node is held: it uses no new assignment until it is released on its host. */
+  held?: HeldState | undefined;
+  /** Configs changed in quick succession, so it restarts its kubelet with the newest only at this time. */
+  restartDelayedUntil?: string | undefined;
+  /** Fields that flags of its kubelet set, if the node reports it. */
+  pinnedByFlags: string[] | undefined;
+  /** Its warnings about the config that it runs; a Node has no field for them. */
+  warnings: string[];
+  /** relet's version on the node, if it reports it. */
+  agentVersion: string | undefined;
+  /** The text of the annotation; config-history.ts reads it. */
+  history: string | undefined;
+  /** Of the object that holds the reference, and the one that `status` is about; a Node has neither. */
+  generation?: number | undefined;
+  observedGeneration?: number | undefined;
+  /** Version of the object that holds the reference; `assign` does not overwrite a newer one. */
+  version: string;
+}
+
+/** The server answered as if it had kept the reference, and dropped it. */
+export class ReferenceDropped extends Error {
+  override readonly name = 'ReferenceDropped';
+}
+
+export interface WatchNodes {
+  name?: string;
+  labelSelector?: string;
+  signal: AbortSignal;
+  /** All there is now; again whenever a new list was needed. */
+  onList(present: ConfiguredNode[]): void;
+  onChange(node: ConfiguredNode, gone: boolean): void;
+  onFailure(error: unknown): void;
+}
+
+export interface AssignOptions extends CallOptions {
+  /** The new text of the history annotation; written together with the reference, or not at all. */
+  history: string;
+  dryRun?: boolean;
+}
+
+export interface ConfigReferences {
+  /** The kind of object that holds the reference. */
+  readonly kind: 'Node' | 'NodeConfig';
+  get(name: string, options?: CallOptions): Promise<ConfiguredNode>;
+  pages(
+    options?: Pick<ListOptions, 'labelSelector' | 'limit' | 'signal'>,
+  ): AsyncGenerator<ConfiguredNode[], void, void>;
+  /** Returns only when the signal fires. */
+  watch(options: WatchNodes): Promise<void>;
+  /** Undefined means local. Throws a conflict when the object is no longer as `node` has it. */
+  assign(node: ConfiguredNode, source: NodeConfigSource | undefined, options: AssignOptions): Promise<ConfiguredNode>;
+}
+
+export interface Node extends KubeObject {
+  spec?: { configSource?: NodeConfigSource };
+  status?: { config?: NodeConfigStatus; conditions?: NodeCondition[]; nodeInfo?: { kubeletVersion?: string } };
+}
+
+/** A page is read whole before the next; of real Nodes so many are some 2 MB. What is left out is most of a Node. */
+export const nodeLists = { limit: 200, leaveOut: ['images', 'managedFields'] };
+
+/** From the Node alone. */
+export function fromNode({ metadata, spec, status }: Node): ConfiguredNode {
+  const condition = (type: string) => status?.conditions?.find((one) => one.type === type);
+  const [ready, ok] = [condition('Ready'), condition('ConfigOK')];
+  const annotations = metadata.annotations ?? {};
+  return {
+    name: metadata.name,
+    labels: metadata.labels ?? {},
+    createdAt: metadata.creationTimestamp ?? '',
+    kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '',
+    ready: ready?.status ?? 'Unknown',
+    heartbeatAt: ready?.lastHeartbeatTime,
+    configSource: spec?.configSource,
+    status: status?.config ?? {},
+    reports: status?.config !== undefined || ok !== undefined,
+    condition: ok && {
+      status: ok.status,
+      reason: ok.reason ?? '',
+      message: ok.message ?? '',
+      since: ok.lastTransitionTime ?? '',
+    },
+    trialEndsAt: annotations[trialEndsAnnotation],
+    restartDelayedUntil: annotations[restartDelayedAnnotation],
+    cause: readCause(annotations[causeAnnotation], status?.config ?? {}),
+    held: readHeld(annotations[heldAnnotation]),
+    pinnedByFlags: annotations[pinnedByFlagsAnnotation]?.split(','),
+    warnings: [],
+    agentVersion: annotations[agentVersionAnnotation],
+    history: annotations[historyAnnotation],
+    version: metadata.resourceVersion ?? '',
+  };
+}
+
+/** Every text on one line; the history is JSON and is read as such. */
+export const readable = (node: ConfiguredNode): ConfiguredNode => ({ ...texts(node), history: node.history });
+
+function texts<T>(value: T): T {
+  if (typeof value === 'string') return oneLine(value) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(texts) as T;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [oneLine(key), texts(part)])) as T;
+}
