@@ -17,7 +17,7 @@ const deploy = join(import.meta.dirname, '../deploy');
 const account = 'system:serviceaccount:relet-system:relet-controller';
 
 export async function makeClusterOfToday(server: ApiServer, admin: KubeClient, dir: string): Promise<void> {
-  for (const object of objectsIn('base').concat(objectsIn('guards'))) await apply(admin, object);
+  await applyDeploy(admin);
   const kubeconfig = join(dir, 'controller.kubeconfig');
   const client = await server.pki.issueClient(account, ['system:serviceaccounts']);
   writeFileSync(kubeconfig, kubeconfigText({ server: server.url, ca: server.pki.ca, user: account, client }));
@@ -42,6 +42,11 @@ export async function makeClusterOfToday(server: ApiServer, admin: KubeClient, d
 }
 
 /** Definitions and the namespace before what needs them; no Deployment, since nobody would run it. */
+/** Creates the objects of deploy/, except the Deployment. */
+export async function applyDeploy(admin: KubeClient): Promise<void> {
+  for (const object of objectsIn('base').concat(objectsIn('guards'))) await apply(admin, object);
+}
+
 function objectsIn(part: string): KubeObject[] {
   const rank = ({ kind }: KubeObject) => ['Namespace', 'CustomResourceDefinition'].indexOf(kind);
   return readdirSync(join(deploy, part))

@@ -1,12 +1,12 @@
 /** One request to the server and its answer: credentials, deadline, retries that the server asks for, bounded bodies. */
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../clock.js';
 import { AnswerError } from './answer-error.js';
 import { apiError } from './api-error.js';
 import { deadline } from './deadline.js';
 import type { IdentitySource } from './identity-source.js';
 import { leaveOut } from './leave-out.js';
-import { ConnectionError, createTransport, type Transport } from './transport.js';
+import { ConnectionError, createTransport, type HttpResponse, type Transport } from './transport.js';
 
 export interface RequesterOptions {
   source: IdentitySource;
@@ -54,7 +54,7 @@ export interface RawResponse {
 export interface Requester {
   raw(request: RawRequest): Promise<RawResponse>;
   /** The deadline ends with the head of the answer; then only the signal ends the body. */
-  open(request: RawRequest): Promise<IncomingMessage>;
+  open(request: RawRequest): Promise<HttpResponse>;
   close(): void;
 }
 
@@ -95,7 +95,7 @@ export function createRequester(options: RequesterOptions): Requester {
   };
 
   /** Sends until the server neither refuses old credentials nor asks to come back later. */
-  const settle = async (request: RawRequest, signal: AbortSignal): Promise<IncomingMessage> => {
+  const settle = async (request: RawRequest, signal: AbortSignal): Promise<HttpResponse> => {
     let renewed = false;
     for (let retries = 0; ; retries++) {
       const { response, credentials } = await attempt(request, signal);
@@ -135,7 +135,7 @@ export function createRequester(options: RequesterOptions): Requester {
 }
 
 interface Answer {
-  response: IncomingMessage;
+  response: HttpResponse;
   read(): Promise<Buffer>;
 }
 
@@ -154,13 +154,13 @@ function contentHeaders({ body, contentType, accept }: RawRequest, userAgent: st
 }
 
 /** Set when a server that is too busy says when to come back. */
-function retryAfterMs({ statusCode = 0, headers }: IncomingMessage): number | undefined {
+function retryAfterMs({ statusCode = 0, headers }: HttpResponse): number | undefined {
   if (statusCode !== 429 && statusCode < 500) return undefined;
   const text = headers['retry-after'];
   return text !== undefined && /^\d+$/.test(text) ? Math.min(Number(text) * 1000, longestRetryAfterMs) : undefined;
 }
 
-async function readBody(body: IncomingMessage, maxBytes: number, what: string, signal: AbortSignal): Promise<Buffer> {
+async function readBody(body: HttpResponse, maxBytes: number, what: string, signal: AbortSignal): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   const onAbort = () => body.destroy();

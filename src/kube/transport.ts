@@ -4,7 +4,7 @@
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { createSecureContext, type SecureContext, connect as tlsConnect } from 'node:tls';
 import type { TlsMaterial } from './identity.js';
 import { KubeconfigError } from './kubeconfig.js';
@@ -31,9 +31,12 @@ export class ConnectionError extends Error {
   }
 }
 
+/** The head of an answer, and its body as a stream. */
+export type HttpResponse = Readable & Pick<IncomingMessage, 'statusCode' | 'headers'>;
+
 export interface Transport {
-  /** Resolves with the head of the answer; the body is the caller's to read. */
-  open(request: HttpRequest): Promise<IncomingMessage>;
+  /** Resolves with the head of the answer; the caller reads or destroys the body. */
+  open(request: HttpRequest): Promise<HttpResponse>;
   /** Closes idle connections; those in use close with their request. */
   close(): void;
 }

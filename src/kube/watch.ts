@@ -1,12 +1,11 @@
 /** One watch request: its events as they come. Ends when the server closes it; throws when a line makes no sense. */
 
-import type { IncomingMessage } from 'node:http';
 import type { KubeObject } from '../api/object.js';
 import { isObject } from '../json.js';
 import { isStatus, statusError } from './api-error.js';
 import type { KubeClient } from './client.js';
 import { type ResourceType, resourcePath } from './resource-type.js';
-import { ConnectionError } from './transport.js';
+import { ConnectionError, type HttpResponse } from './transport.js';
 
 export type WatchEvent<T> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T }
@@ -88,7 +87,7 @@ export async function* watch<T = KubeObject>(
 }
 
 /** Cuts a response that says nothing for longer than it may. What is heard only notes the time: a flood must cost little. */
-function createSilence({ clock }: KubeClient, response: IncomingMessage) {
+function createSilence({ clock }: KubeClient, response: HttpResponse) {
   let allowedMs = 0;
   let heardMs = 0;
   let timer = new AbortController();
@@ -118,7 +117,7 @@ function createSilence({ clock }: KubeClient, response: IncomingMessage) {
   };
 }
 
-async function* lines(body: IncomingMessage, maxBytes: number, what: string): AsyncGenerator<string, void, void> {
+async function* lines(body: HttpResponse, maxBytes: number, what: string): AsyncGenerator<string, void, void> {
   let held: Buffer[] = [];
   let size = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {

@@ -1,0 +1,161 @@
+/** An informer and the controller against the API server in memory: no socket, seeded randomness, time moved by hand. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { configLabel, configNamespace, type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
+import { runController } from '../src/controller/controller.js';
+import { boundNodes, grantName, type RoleBinding } from '../src/controller/grant-objects.js';
+import { newControllerCounters } from '../src/controller/metrics.js';
+import { isNotFound } from '../src/kube/api-error.js';
+import { createClient, type KubeClient } from '../src/kube/client.js';
+import { createInformer } from '../src/kube/informer.js';
+import { runWhileLeader } from '../src/kube/leader.js';
+import { configMaps, nodes, roleBindings } from '../src/kube/resource-type.js';
+import { ConnectionError, type Transport } from '../src/kube/transport.js';
+import { newSigningKey } from '../src/lab/apiserver/access/json-web-token.js';
+import { createControlPlane } from '../src/lab/apiserver/apiserver.js';
+import { inMemoryTransport } from '../src/lab/apiserver/http/in-memory-transport.js';
+import { silentLog } from '../src/log.js';
+import { applyDeploy } from './cluster-of-today.js';
+import { connectionSource } from './connection-source.js';
+import { ManualClock } from './manual-clock.js';
+import { seededRandom } from './seeded-random.js';
+
+async function startCluster() {
+  const clock = new ManualClock();
+  const random = seededRandom('cluster');
+  const stop = new AbortController();
+  const plane = await createControlPlane({
+    clock,
+    random,
+    modes: ['AlwaysAllow'],
+    anonymous: true,
+    serviceAccountKey: newSigningKey(),
+    kubeletClient: { cert: '', key: '' },
+    ownPort: () => undefined,
+    address: () => '127.0.0.1:6443',
+  });
+  onTestFinished(async () => {
+    stop.abort();
+    await plane.close();
+  });
+  // A name that no resolver knows: a connection over the network would fail.
+  const server = 'http://cluster.invalid';
+  const connection = { server, cluster: {}, user: {}, userName: '', namespace: 'default', contextName: '' };
+  const source = connectionSource({ connection, clock });
+  const clientOver = (transport: Transport) => createClient({ source, transport, clock, random, userAgent: 'test' });
+  const transport = inMemoryTransport(plane.handle);
+  const client = clientOver(transport);
+  /** Advances the clock by steps of 100 ms until the condition holds. */
+  const until = async (condition: () => boolean | Promise<boolean>) => {
+    for (let step = 0; step < 200 && !(await condition()); step++) await clock.advance(100);
+    expect(await condition()).toBe(true);
+  };
+  return { clock, client, clientOver, transport, stop, until };
+}
+
+const createNode = (client: KubeClient, name: string) =>
+  client.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name } });
+
+describe('a cluster in memory', () => {
+  test('an informer sees objects that are created and deleted, and watches on after its watch timed out', async () => {
+    const { clock, client, stop, until } = await startCluster();
+    await createNode(client, 'a');
+    const informer = createInformer(client, { type: nodes, signal: stop.signal, onKey() {}, onFailure() {} });
+    await until(() => informer.get('a') !== undefined);
+    await createNode(client, 'b');
+    await until(() => informer.get('b') !== undefined);
+    await clock.advance(1_200_000);
+    await client.delete(nodes, { name: 'a' });
+    await until(() => informer.get('a') === undefined);
+    expect([...informer.values()].map(({ metadata }) => metadata.name)).toEqual(['b']);
+  });
+
+  test('the controller creates NodeConfigs, grants an assigned ConfigMap, and revokes it an hour after the Node is gone', async () => {
+    const { clock, client, stop, until } = await startCluster();
+    await applyDeploy(client);
+    const counters = newControllerCounters();
+    const namespaces = [configNamespace];
+    const running = runController({ client, namespaces, guards: 'auto', log: silentLog, counters }, stop.signal);
+    await createNode(client, 'a');
+    const nodeConfig = async (name: string) =>
+      client.get<NodeConfig>(nodeConfigs, { name }).catch((error: unknown) => {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      });
+    const condition = async (name: string, type: string) =>
+      (await nodeConfig(name))?.status?.conditions?.find((one) => one.type === type)?.reason;
+    await until(async () => (await condition('a', 'Guarded')) === 'AdmissionPolicies');
+    expect(counters.nodeConfigsCreated).toBe(1);
+
+    // Not created by the controller, so it stays when its Node is deleted.
+    const place = { namespace: configNamespace, name: 'one' };
+    const configSource = { configMap: { ...place, kubeletConfigKey: 'kubelet' } };
+    const metadata = { ...place, labels: { [configLabel]: '' } };
+    await client.create(
+      configMaps,
+      { namespace: configNamespace },
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { kubelet: '{}' } },
+    );
+    const header = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig' };
+    await client.create(nodeConfigs, {}, { ...header, metadata: { name: 'b' }, spec: { configSource } });
+    await until(async () => (await condition('b', 'Granted')) === 'NoNode');
+    await createNode(client, 'b');
+    await until(async () => (await condition('b', 'Granted')) === 'RoleBinding');
+    const grant = { namespace: configNamespace, name: grantName('one') };
+    const granted = async () => [...boundNodes(await client.get<RoleBinding>(roleBindings, grant))];
+    expect(await granted()).toEqual(['b']);
+
+    await client.delete(nodes, { name: 'b' });
+    await clock.advance(3_590_000);
+    expect(await granted()).toEqual(['b']);
+    await clock.advance(20_000);
+    expect(await granted()).toEqual([]);
+    stop.abort();
+    await running;
+  });
+
+  test('a leader that cannot renew stops before another one leads, and one that stops gives the lease back', async () => {
+    const { clock, client, clientOver, transport, stop, until } = await startCluster();
+    let isCut = false;
+    const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+    const cuttable: Transport = {
+      ...transport,
+      open: (request) => (isCut ? Promise.reject(new ConnectionError('cut', refused)) : transport.open(request)),
+    };
+    const events: { at: number; event: string }[] = [];
+    const candidate = (identity: string, through: KubeClient, signal: AbortSignal) =>
+      runWhileLeader({
+        client: through,
+        namespace: 'default',
+        name: 'leader',
+        identity,
+        log: silentLog,
+        signal,
+        async lead(until) {
+          events.push({ at: clock.monotonic(), event: `${identity} leads` });
+          await new Promise((resolve) => until.addEventListener('abort', resolve, { once: true }));
+          events.push({ at: clock.monotonic(), event: `${identity} stops` });
+        },
+      });
+    const leads = (count: number) => () => events.length === count;
+    void candidate('a', clientOver(cuttable), stop.signal);
+    await until(leads(1));
+    const stopB = new AbortController();
+    const b = candidate('b', client, stopB.signal);
+    await clock.advance(60_000);
+    isCut = true;
+    const cutMs = clock.monotonic();
+    await until(leads(3));
+    expect(events.map(({ event }) => event)).toEqual(['a leads', 'a stops', 'b leads']);
+    expect(events[1]!.at - cutMs).toBeLessThan(13_000);
+    expect(events[2]!.at - cutMs).toBeGreaterThan(13_000);
+    isCut = false;
+    await clock.advance(60_000);
+    expect(events).toHaveLength(3);
+    stopB.abort();
+    await b;
+    const releasedMs = clock.monotonic();
+    await until(leads(5));
+    expect(events.at(-1)!.event).toBe('a leads');
+    expect(events.at(-1)!.at - releasedMs).toBeLessThan(3000);
+  });
+});
