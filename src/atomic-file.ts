@@ -9,6 +9,7 @@ import {
   constants,
   fstatSync,
   fsyncSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -36,6 +37,8 @@ export interface Files {
   /** Makes the content of a file, or the entries of a directory, durable. */
   sync(path: string): void;
   rename(from: string, to: string): void;
+  /** A second name for a file; throws EEXIST when the name is taken. */
+  link(from: string, to: string): void;
   /** Removes one file or one empty directory. */
   remove(path: string): void;
 }
@@ -82,6 +85,7 @@ export const realFiles: Files = {
     }
   },
   rename: renameSync,
+  link: linkSync,
   remove: (path) => (lstatSync(path).isDirectory() ? rmdirSync(path) : unlinkSync(path)),
 };
 
@@ -166,7 +170,8 @@ function removeAll(path: string, files: Files): void {
   files.remove(path);
 }
 
-function temporaryFor(path: string): string {
+/** A name for a temporary neighbour. */
+export function temporaryFor(path: string): string {
   // A name may be 255 bytes long and leave no room for a prefix, so the temporary one keeps only its beginning.
   return join(
     dirname(path),

@@ -15,6 +15,7 @@ type Operation =
   | { kind: 'create'; path: string; data: Buffer; mode: number }
   | { kind: 'sync'; path: string }
   | { kind: 'rename'; from: string; to: string }
+  | { kind: 'link'; from: string; to: string }
   | { kind: 'remove'; path: string };
 
 type Inode = FileInode | DirInode;
@@ -62,6 +63,11 @@ export class CrashDisk implements Files {
     this.operations.push({ kind: 'rename', from, to });
   }
 
+  link(from: string, to: string): void {
+    realFiles.link(from, to);
+    this.operations.push({ kind: 'link', from, to });
+  }
+
   remove(path: string): void {
     realFiles.remove(path);
     this.operations.push({ kind: 'remove', path });
@@ -74,6 +80,7 @@ export class FullDisk implements Files {
   list = realFiles.list;
   stat = realFiles.stat;
   rename = realFiles.rename;
+  link = realFiles.link;
   remove = realFiles.remove;
   #left: number;
 
@@ -185,6 +192,10 @@ function apply(tree: DirInode, root: string, operation: Operation): void {
       const inode = find(operation.from);
       return void dir.pending.push({ unlink: basename(operation.from), link: { name: basename(operation.to), inode } });
     }
+    case 'link':
+      return void parent(operation.to).pending.push({
+        link: { name: basename(operation.to), inode: find(operation.from) },
+      });
     case 'remove':
       return void parent(operation.path).pending.push({ unlink: basename(operation.path) });
   }
@@ -244,6 +255,6 @@ function combinations(count: number): boolean[][] {
 }
 
 function label(operation: Operation, root: string): string {
-  const path = operation.kind === 'rename' ? operation.to : operation.path;
+  const path = 'to' in operation ? operation.to : operation.path;
   return `${operation.kind} ${path.slice(root.length + 1)}`;
 }

@@ -29,7 +29,7 @@ function sources(dir: string): string[] {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
-/** The module of a path such as src/agent/state/lock.ts; undefined for a leaf such as src/clock.ts. */
+/** The module of a path such as src/agent/state/memory.ts; undefined for a leaf such as src/clock.ts. */
 function moduleOf(file: string): string | undefined {
   const [top, module, rest] = file.split('/');
   return top === 'src' && rest !== undefined ? module : undefined;
@@ -168,7 +168,6 @@ describe('source files', () => {
       'src/agent/sync/in-place.ts',
       'src/agent/trial/health.ts',
       'src/agent/trial/look-back.ts',
-      'src/lab/apiserver/store/directory-lock.ts',
     ];
     const found = files
       .filter((file) => isDeterministic.test(file) && !isTest(file))

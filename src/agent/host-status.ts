@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import { betaError } from '../api/upstream-words.js';
 import type { Files } from '../atomic-file.js';
+import { lockHolder } from '../process-lock.js';
 import type { Host } from './drivers/host.js';
 import type { Hold } from './hold.js';
-import { lockHolder } from './state/lock.js';
 import type { Memory, Recorded } from './state/memory.js';
 import { reasonOf } from './state/verdicts.js';
 

@@ -14,8 +14,8 @@ import { kubeconfigSource } from '../kube/identity-source.js';
 import { backupPath, backupStopped } from '../lab/apiserver/backup/backup.js';
 import { BackupError, decodeBackup } from '../lab/apiserver/backup/backup-format.js';
 import { restore } from '../lab/apiserver/backup/restore.js';
-import { isHeldDirectory } from '../lab/apiserver/store/directory-lock.js';
 import { silentLog } from '../log.js';
+import { Locked } from '../process-lock.js';
 import { systemRandom } from '../random.js';
 import { runVerb, verb } from './command-line.js';
 import { writeOut } from './terminal/terminal.js';
@@ -39,7 +39,7 @@ export async function run([which, ...args]: string[]): Promise<void> {
 
 async function backup(file: string, dataDir: string): Promise<void> {
   const bytes = await backupStopped(dataDir, systemClock).catch((error: unknown) => {
-    if (isHeldDirectory(error)) return backupRunning(dataDir);
+    if (error instanceof Locked) return backupRunning(dataDir);
     throw new CannotRun((error as Error).message, { cause: error });
   });
   const { revision, items } = await decodeBackup(bytes);

@@ -70,7 +70,7 @@ test('of a server that runs', async () => {
   expect(taken).toMatchObject({ status: 0, stderr: '' });
   expect(taken.stdout).toMatch(/^wrote \d+ objects at revision \d+ to /);
   expect(relet('restore', file, '--data-dir', running, '--force').stderr).toMatch(
-    /is held by process \d+: stop it first/,
+    /another relet \(pid \d+\) runs on this directory; stop it/,
   );
   child.kill('SIGTERM');
   await once(child, 'exit');

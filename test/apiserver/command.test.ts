@@ -104,7 +104,7 @@ describe('relet apiserver', () => {
     const { child } = await start('--data-dir', data, '--port', '0');
     const { status, stderr } = runRelet(['apiserver', '--data-dir', data, '--port', '0']);
     expect(status).toBe(1);
-    expect(stderr).toContain(`is held by process ${child.pid}: stop it first`);
+    expect(stderr).toContain(`another relet (pid ${child.pid}) runs on this directory; stop it`);
     await stop(child);
   });
 

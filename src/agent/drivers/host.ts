@@ -6,10 +6,10 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Clock } from '../../clock.js';
+import { bootId, identify, type ProcessIdentity, pids, quietly } from '../../proc.js';
 import { sha256 } from '../state/checkpoints.js';
-import { childTokenVariable, type ProcessIdentity } from '../state/child-record.js';
+import { childTokenVariable } from '../state/child-record.js';
 import { ownerOf, type Port, type PortOwner } from './listeners.js';
-import { identify, pids, quietly } from './proc.js';
 
 export interface Exit {
   code: number | null;
@@ -68,7 +68,7 @@ export function createHost(env: Environment): Host {
   // Who is only asked has nothing to tell the service manager, and must not be taken for a kubelet of ours.
   const forQuestions = without(forKubelet, ['NOTIFY_SOCKET', 'WATCHDOG_USEC', childTokenVariable]);
   return {
-    bootId: () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
+    bootId,
     identify,
     findChildren: (isOurs) =>
       pids()

@@ -9,8 +9,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
+import type { ProcessIdentity } from '../../proc.js';
 import type { SourceOrLocal } from '../source.js';
-import type { ChildRecord, ProcessIdentity } from '../state/child-record.js';
+import type { ChildRecord } from '../state/child-record.js';
 import type { Memory } from '../state/memory.js';
 import { type Child, type Exit, type Host, stopProcess } from './host.js';
 

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../../test/eventually.js';
+import { identify, quietly } from '../../proc.js';
 import { addressOf, ownerOf } from './listeners.js';
-import { identify, quietly } from './proc.js';
 
 /** A process that listens on a port of its own choice, through another one in front of it where there are words. */
 async function listener(host: string, ...inFront: string[]) {

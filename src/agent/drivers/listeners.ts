@@ -4,8 +4,7 @@
  */
 import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
 import { SocketAddress } from 'node:net';
-import type { ProcessIdentity } from '../state/child-record.js';
-import { type ProcessStat, pids, quietly, statOf } from './proc.js';
+import { type ProcessIdentity, type ProcessStat, pids, quietly, statOf } from '../../proc.js';
 
 export interface Port {
   /** What the kubelet binds: an address, or 0.0.0.0 and :: for all. */

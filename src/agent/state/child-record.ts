@@ -5,13 +5,8 @@
  */
 
 import { isObject } from '../../json.js';
+import { isProcessIdentity, type ProcessIdentity } from '../../proc.js';
 import { type ExactSource, isExactSource } from '../source.js';
-
-export interface ProcessIdentity {
-  pid: number;
-  /** Clock ticks since boot, from /proc: a pid is used again, a pair of pid and start time is not. */
-  startTime: string;
-}
 
 export interface ChildRecord {
   token: string;
@@ -35,8 +30,4 @@ export function isChildRecord(value: unknown): value is ChildRecord {
     (value.source === undefined || isExactSource(value.source)) &&
     (value.converted === undefined || typeof value.converted === 'string')
   );
-}
-
-export function isProcessIdentity(value: unknown): value is ProcessIdentity {
-  return isObject(value) && Number.isInteger(value.pid) && typeof value.startTime === 'string';
 }

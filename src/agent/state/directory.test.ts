@@ -7,10 +7,10 @@ import { FullDisk } from '../../../test/crash-disk.js';
 import { createDir, type Files, realFiles, replaceFile } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
 import { createLog, silentLog } from '../../log.js';
+import { Locked } from '../../process-lock.js';
 import { createHost, type Host } from '../drivers/host.js';
 import { KubeletProcess } from '../drivers/kubelet-process.js';
 import { openDirectory } from './directory.js';
-import { Locked } from './lock.js';
 
 const source = { namespace: 'ns', name: 'n', uid: 'uid', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
 
@@ -143,7 +143,7 @@ describe('a disk that takes nothing', () => {
   const readOnly: Files = {
     ...realFiles,
     ...Object.fromEntries(
-      (['makeDir', 'create', 'rename', 'remove'] as const).map((name) => [
+      (['makeDir', 'create', 'rename', 'link', 'remove'] as const).map((name) => [
         name,
         () => {
           throw Object.assign(new Error('EROFS: read-only file system'), { code: 'EROFS' });
@@ -187,8 +187,8 @@ describe('a disk that takes nothing', () => {
   });
 });
 
-describe('two relets that found the lock free at the same moment', () => {
-  test('the one that wrote first finds out before it starts a kubelet, and the record names none of its own', () => {
+describe('a lock that another relet replaced', () => {
+  test('is noticed before a kubelet is started, and the child record names no kubelet of ours', () => {
     const dir = join(newRoot(), 'dir');
     const host = createHost({});
     const { memory, lock } = open(dir);
@@ -210,9 +210,7 @@ describe('two relets that found the lock free at the same moment', () => {
       mayStart: lock.check,
     });
     expect(() => kubelet.start(['kubelet'], { source: undefined })).toThrow(
-      new Locked(
-        `lock ${join(dir, 'meta', 'lock')}: another relet (pid ${process.ppid}) runs on this directory; stop it, or give this one a directory of its own`,
-      ),
+      new Locked(join(dir, 'meta', 'lock'), host.identify(process.ppid)!),
     );
     expect(started).toEqual([]);
     lock.release();

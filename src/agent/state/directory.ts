@@ -7,9 +7,9 @@ import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Files, isDiskTrouble, isTrustedUser, realFiles, replaceFile } from '../../atomic-file.js';
 import type { Log } from '../../log.js';
+import { type Lock, takeLock, unwrittenLock } from '../../process-lock.js';
 import type { Host } from '../drivers/host.js';
 import { adopt } from './adopt.js';
-import { heldLock, type Lock, takeLock } from './lock.js';
 import { Memory } from './memory.js';
 
 export interface DirectoryOptions {
@@ -42,7 +42,7 @@ export function openDirectory({ dir, host, log, files = realFiles }: DirectoryOp
   const locking = { path: join(dir, 'meta', 'lock'), host, files };
   const memory = new Memory(dir, log, files);
   attempt('directory', () => prepare(dir, files));
-  const lock = attempt('lock', () => takeLock(locking)) ?? heldLock(locking);
+  const lock = attempt('lock', () => takeLock(locking)) ?? unwrittenLock(locking);
   attempt('adoption', () => adopt({ dir, memory, files, log }));
   for (const name of ['assigned', 'last-known-good'])
     if (writable && files.stat(join(dir, 'meta', name)) === undefined)

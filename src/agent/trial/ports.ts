@@ -4,8 +4,8 @@
  * ports. What is found is only true if the process still lives afterwards: of one that has ended nothing can be seen.
  */
 
+import type { ProcessIdentity } from '../../proc.js';
 import type { Host } from '../drivers/host.js';
-import type { ProcessIdentity } from '../state/child-record.js';
 import type { Accepted } from '../validate/judging.js';
 import type { Health } from './trial.js';
 

@@ -32,7 +32,7 @@ import { nodeJudge, type PolicyFile, readPolicyFile } from './node-judge.js';
 import { createSpareMemory } from './spare-memory.js';
 
 /** For `--check`: looks and changes nothing, even beside a relet that runs. */
-const lookingFiles: Files = { ...realFiles, makeDir() {}, create() {}, sync() {}, rename() {}, remove() {} };
+const lookingFiles: Files = { ...realFiles, makeDir() {}, create() {}, sync() {}, rename() {}, link() {}, remove() {} };
 const stopGraceMs = 30_000;
 const settleMs = 500;
 

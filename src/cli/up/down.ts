@@ -1,12 +1,12 @@
 /** `relet down`: stops what `relet up` runs in a directory; everything stays on disk. */
 
 import { createHost, stopProcess } from '../../agent/drivers/host.js';
-import { lockHolder } from '../../agent/state/lock.js';
 import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
 import { defaultDataDir, findSystemDirectory } from '../../lab/up/directory.js';
 import { stopLeftovers } from '../../lab/up/leftovers.js';
+import { lockHolder } from '../../process-lock.js';
 import { runVerb, verb } from '../command-line.js';
 import { openTerminal } from '../terminal/terminal.js';
 

@@ -2,7 +2,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { Option } from 'commander';
 import { createHost } from '../../agent/drivers/host.js';
-import { Locked, lockHolder, takeLock } from '../../agent/state/lock.js';
 import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
@@ -21,6 +20,7 @@ import {
   writeSystem,
 } from '../../lab/up/settings.js';
 import { runSystem } from '../../lab/up/system.js';
+import { Locked, takeLock } from '../../process-lock.js';
 import { InvalidArgumentError, oneOf, runVerb, verb } from '../command-line.js';
 import { kubeletCommand, reletExecutable } from '../node/kubelet-command.js';
 import { startInBackground } from './detach.js';
@@ -146,14 +146,12 @@ async function start(
 }
 
 function lockOrExplain({ dir, lock: path }: SystemDirectory) {
-  const options = { path, host: createHost({}), files: realFiles };
   try {
-    return takeLock(options);
+    return takeLock({ path, host: createHost({}), files: realFiles });
   } catch (error) {
     if (!(error instanceof Locked)) throw error;
-    const holder = lockHolder(options);
     throw new CannotRun(
-      `relet is already up in ${dir} (pid ${holder?.pid}): 'relet down${dataDirFlag(dir)}' stops it, --data-dir starts another one beside it`,
+      `relet is already up in ${dir} (pid ${error.holder.pid}): 'relet down${dataDirFlag(dir)}' stops it, --data-dir starts another one beside it`,
     );
   }
 }

@@ -26,7 +26,7 @@ export function backupRoute(store: Store, clock: Clock): Route {
   };
 }
 
-/** Throws DirectoryHeld where a server runs. */
+/** Throws Locked when a server runs. */
 export async function backupStopped(dataDir: string, clock: Clock): Promise<Buffer> {
   const directory = storeDirectory(dataDir);
   if (!existsSync(directory)) {

@@ -8,11 +8,13 @@
 
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryPrefix } from '../../../atomic-file.js';
 import { makeDirectory } from '../../../make-directory.js';
-import { isHeldDirectory, lockDirectory } from '../store/directory-lock.js';
+import { Locked } from '../../../process-lock.js';
 import { createStore } from '../store/disk-journal.js';
 import type { Batch } from '../store/journal.js';
 import { syncDirectory } from '../store/snapshot-file.js';
+import { lockStore } from '../store/store-lock.js';
 import { storeDirectory } from './backup.js';
 import type { Backup } from './backup-format.js';
 
@@ -31,25 +33,30 @@ export async function restore(backup: Backup, { dataDir, force, now }: RestoreOp
   makeDirectory(dataDir);
   finishRestore(dataDir);
   const directory = storeDirectory(dataDir);
-  const isThere = existsSync(directory) && readdirSync(directory).some((name) => name !== 'lock');
+  const isThere = existsSync(directory) && readdirSync(directory).some(isContent);
   if (isThere && !force) {
     throw new Error(`${dataDir} has a store already: give another --data-dir, or --force to put that store aside`);
   }
   // Held until the old store is renamed: no server may start on it meanwhile.
-  const unlock = existsSync(directory) ? lockDirectory(directory) : undefined;
+  const lock = existsSync(directory) ? lockStore(directory) : undefined;
   try {
     await createStore(join(dataDir, 'store-restoring'), contentOf(backup));
   } catch (error) {
-    unlock?.();
+    lock?.release();
     throw error;
   }
   renameSync(join(dataDir, 'store-restoring'), join(dataDir, 'store-restored'));
   syncDirectory(dataDir);
-  const aside = unlock === undefined ? undefined : putAside(directory, now);
+  const aside = lock === undefined ? undefined : putAside(directory, now);
   finishRestore(dataDir);
   if (isThere || aside === undefined) return aside;
   rmSync(aside, { recursive: true });
   return undefined;
+}
+
+/** Not a lock, or what a crash left of one. */
+function isContent(name: string): boolean {
+  return name !== 'lock' && !name.startsWith(temporaryPrefix);
 }
 
 function putAside(directory: string, now: Date): string {
@@ -75,9 +82,9 @@ export function finishRestore(dataDir: string): void {
 function removePart(directory: string): void {
   if (!existsSync(directory)) return;
   try {
-    lockDirectory(directory);
+    lockStore(directory);
   } catch (error) {
-    if (isHeldDirectory(error)) return;
+    if (error instanceof Locked) return;
     throw error;
   }
   rmSync(directory, { recursive: true });

@@ -1,20 +1,9 @@
 /** A store that is damaged, of another format or in use is rejected with a remedy, and not changed. */
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../clock.js';
-import { lockDirectory } from './directory-lock.js';
 import { openDiskJournal } from './disk-journal.js';
 import { frame } from './frames.js';
 import { openStore } from './open-store.js';
@@ -206,21 +195,8 @@ describe('a store that cannot be opened', () => {
   test('one that is open already is rejected', async () => {
     const { directory } = copy();
     const store = await open(directory);
-    await expect(open(directory)).rejects.toThrow(`is held by process ${process.pid}: stop it first`);
+    await expect(open(directory)).rejects.toThrow(`another relet (pid ${process.pid}) runs on this directory; stop it`);
     await store.close();
     await (await open(directory)).close();
-  });
-
-  test.each([
-    ['of a process that is gone', '999999999 5 some-boot\n'],
-    ['of an earlier process with our pid', `${process.pid} 1 some-boot\n`],
-    ['that is empty', ''],
-  ])('a lock %s is taken over', (_name, content) => {
-    const { directory } = copy();
-    writeFileSync(join(directory, 'lock'), content);
-    const unlock = lockDirectory(directory);
-    expect(readFileSync(join(directory, 'lock'), 'utf8')).toMatch(new RegExp(`^${process.pid} `));
-    unlock();
-    expect(existsSync(join(directory, 'lock'))).toBe(false);
   });
 });

@@ -2,21 +2,24 @@
  * The journal on disk: a snapshot, and logs of the batches since. A batch is acknowledged when it is in a log, synced.
  *
  *     append ──► log-3
- *     shrink ──► log-4 is created and used ──► snapshot.tmp is written ──► becomes the snapshot, which names log-4 ──► log-3 is removed
+ *     shrink ──► log-4 is created and used ──► tmp_snapshot is written ──► becomes the snapshot, which names log-4 ──► log-3 is removed
  *
  * A start reads the snapshot and all logs from the one that it names. A crash at any point leaves a snapshot and every log that it needs.
  * Nothing in the directory is changed before everything was read.
  */
-import { readdirSync, statfsSync, statSync, unlinkSync } from 'node:fs';
+import { readdirSync, rmSync, statfsSync, statSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryPrefix } from '../../../atomic-file.js';
 import { type Log, silentLog } from '../../../log.js';
 import { makeDirectory } from '../../../make-directory.js';
-import { lockDirectory } from './directory-lock.js';
+import type { Lock } from '../../../process-lock.js';
 import { DamagedFile, readFrames } from './frames.js';
 import type { Batch, Journal } from './journal.js';
 import { LogFile, logNumbers, logPath } from './log-file.js';
 import { decodeBatch } from './record-format.js';
-import { hasSnapshot, readSnapshot, removeTemporary, writeSnapshot } from './snapshot-file.js';
+import { hasSnapshot, readSnapshot, writeSnapshot } from './snapshot-file.js';
 import { StoreFull } from './store.js';
+import { lockStore } from './store-lock.js';
 
 /** A store is not opened with less room than this: the first writes would fail. */
 const minFreeBytes = 1 << 20;
@@ -34,12 +37,12 @@ export async function openDiskJournal(options: DiskJournalOptions): Promise<Jour
   makeDirectory(directory);
   rejectFormat1(directory);
   rejectFullDisk(directory);
-  const unlock = lockDirectory(directory);
+  const lock = lockStore(directory);
   try {
     if (!hasSnapshot(directory)) await createFiles(directory, { compacted: 0, records: [] });
-    return new DiskJournal(options, unlock);
+    return new DiskJournal(options, lock);
   } catch (error) {
-    unlock();
+    lock.release();
     throw error;
   }
 }
@@ -47,11 +50,11 @@ export async function openDiskJournal(options: DiskJournalOptions): Promise<Jour
 /** Makes a store with this content in a directory that has none. */
 export async function createStore(directory: string, content: Batch): Promise<void> {
   makeDirectory(directory);
-  const unlock = lockDirectory(directory);
+  const lock = lockStore(directory);
   try {
     await createFiles(directory, content);
   } finally {
-    unlock();
+    lock.release();
   }
 }
 
@@ -91,7 +94,7 @@ class DiskJournal implements Journal {
   readonly #directory: string;
   readonly #log: Log;
   readonly #shrinkBytes: number;
-  readonly #unlock: () => void;
+  readonly #lock: Lock;
   /** The one that is appended to; undefined until all was loaded. */
   #current: LogFile | undefined;
   #number = 0;
@@ -101,11 +104,11 @@ class DiskJournal implements Journal {
   #shrinkAt = 0;
   #shrinking: Promise<void> | undefined;
 
-  constructor({ directory, log = silentLog, shrinkBytes = 8 << 20 }: DiskJournalOptions, unlock: () => void) {
+  constructor({ directory, log = silentLog, shrinkBytes = 8 << 20 }: DiskJournalOptions, lock: Lock) {
     this.#directory = directory;
     this.#log = log;
     this.#shrinkBytes = shrinkBytes;
-    this.#unlock = unlock;
+    this.#lock = lock;
   }
 
   *load(): Generator<Batch> {
@@ -121,8 +124,7 @@ class DiskJournal implements Journal {
     }
     this.#shrinkAt = Math.max(this.#shrinkBytes, size);
     this.#current = LogFile.continue(this.#directory, this.#number, end);
-    removeTemporary(this.#directory);
-    this.#removeLogsBefore(firstLog);
+    this.#removeLeftovers(firstLog);
   }
 
   async append(batch: Batch): Promise<void> {
@@ -148,7 +150,7 @@ class DiskJournal implements Journal {
   async close(): Promise<void> {
     await this.#shrinking;
     this.#current?.close();
-    this.#unlock();
+    this.#lock.release();
   }
 
   /** The new log is in use before this function first waits: all batches so far are in `content`, all later ones in that log. */
@@ -172,6 +174,14 @@ class DiskJournal implements Journal {
     const needed = records.reduce((sum, { bytes }) => sum + bytes.length, 2 * minFreeBytes);
     const free = freeBytes(this.#directory);
     if (free < needed) throw new Error(`it needs about ${needed} bytes, the disk has ${free}`);
+  }
+
+  /** Of processes that were killed. */
+  #removeLeftovers(firstLog: number): void {
+    for (const name of readdirSync(this.#directory)) {
+      if (name.startsWith(temporaryPrefix)) rmSync(join(this.#directory, name), { recursive: true, force: true });
+    }
+    this.#removeLogsBefore(firstLog);
   }
 
   #removeLogsBefore(first: number): void {

@@ -84,7 +84,7 @@ test('a snapshot that a crash left incomplete is removed, and so are logs that a
   for (let at = 0; at < 20; at++) await put(store, `p${at}`, at);
   await store.close();
   const files = filesIn(directory);
-  writeFileSync(join(directory, 'snapshot.tmp'), 'half');
+  writeFileSync(join(directory, 'tmp_snapshot'), 'half');
   writeFileSync(join(directory, 'log-1'), 'of an earlier time');
   store = await open(directory, 1 << 20);
   expect(valuesOf(store).size).toBe(20);
@@ -107,11 +107,11 @@ test('where no snapshot can be written it is logged, and the logs are kept', asy
   const log = { ...silentLog, warn: (message: string) => warnings.push(message) };
   let store = await open(directory, 1, log);
   // A directory where the temporary file should be: opening it for writing fails.
-  mkdirSync(join(directory, 'snapshot.tmp'));
+  mkdirSync(join(directory, 'tmp_snapshot'));
   for (let at = 0; at < 10; at++) await put(store, `p${at}`, at);
   await store.close();
   expect(warnings[0]).toBe('cannot write store snapshot, logs are kept');
-  rmSync(join(directory, 'snapshot.tmp'), { recursive: true, force: true });
+  rmSync(join(directory, 'tmp_snapshot'), { recursive: true, force: true });
   store = await open(directory, 1);
   expect(valuesOf(store).size).toBe(10);
   await store.close();

@@ -5,6 +5,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryPrefix } from '../../../atomic-file.js';
 import { DamagedFile, frame, readFrames } from './frames.js';
 import type { Batch, JournalRecord } from './journal.js';
 import { decodeBatch, encodeBatch } from './record-format.js';
@@ -22,7 +23,7 @@ interface Header {
 }
 
 const snapshotPath = (directory: string) => join(directory, 'snapshot');
-const temporaryPath = (directory: string) => join(directory, 'snapshot.tmp');
+const temporaryPath = (directory: string) => join(directory, `${temporaryPrefix}snapshot`);
 
 /** Resolves with the size of the snapshot when it is durable. */
 export async function writeSnapshot(directory: string, firstLog: number, batch: Batch): Promise<number> {
@@ -111,9 +112,4 @@ export function syncDirectory(directory: string): void {
   } finally {
     closeSync(fd);
   }
-}
-
-/** A crash may have left one. */
-export function removeTemporary(directory: string): void {
-  rmSync(temporaryPath(directory), { force: true });
 }

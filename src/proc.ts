@@ -1,9 +1,19 @@
-/** Processes as /proc tells of them. Whatever is asked about may be gone by the time of the answer. */
+/** Processes as /proc shows them. A process may be gone by the time its answer is used. */
 import { readdirSync, readFileSync } from 'node:fs';
-import type { ProcessIdentity } from '../state/child-record.js';
+import { isObject } from './json.js';
+
+export interface ProcessIdentity {
+  pid: number;
+  /** Clock ticks since boot, from /proc: a pid is used again, a pair of pid and start time is not. */
+  startTime: string;
+}
+
+export function isProcessIdentity(value: unknown): value is ProcessIdentity {
+  return isObject(value) && Number.isInteger(value.pid) && typeof value.startTime === 'string';
+}
 
 export interface ProcessStat {
-  /** As in Z for one that has ended, and whose parent has only not looked yet. */
+  /** Z: it exited, and its parent has not reaped it yet. */
   state: string;
   parent: number;
   /** Clock ticks since boot. */
@@ -18,10 +28,15 @@ export function statOf(pid: number): ProcessStat | undefined {
   return state === undefined || startTime === undefined ? undefined : { state, parent: Number(parent), startTime };
 }
 
-/** Undefined when no such process lives. */
+/** Undefined when no such process runs. A zombie does not run: PID 1 of a container may never reap it. */
 export function identify(pid: number): ProcessIdentity | undefined {
   const stat = statOf(pid);
   return stat === undefined || stat.state === 'Z' ? undefined : { pid, startTime: stat.startTime };
+}
+
+/** Changes with every boot of the machine. */
+export function bootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 }
 
 export function pids(): number[] {
@@ -30,10 +45,10 @@ export function pids(): number[] {
     .map(Number);
 }
 
-/** For things that may vanish while one looks at them, or that only root may do. */
-export function quietly<T>(look: () => T): T | undefined {
+/** For files and processes that may vanish while they are read, and for what only root may do. */
+export function quietly<T>(read: () => T): T | undefined {
   try {
-    return look();
+    return read();
   } catch {
     return undefined;
   }
