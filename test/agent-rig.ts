@@ -16,12 +16,12 @@ import { newCounters } from '../src/agent/report/metrics.js';
 import { configOk, statusConfig } from '../src/agent/report/report.js';
 import { Reporter } from '../src/agent/report/reporter.js';
 import type { Request } from '../src/agent/requests.js';
-import type { ExactSource } from '../src/agent/source.js';
 import { openDirectory } from '../src/agent/state/directory.js';
 import type { Memory } from '../src/agent/state/memory.js';
 import type { Connected } from '../src/agent/sync/api-side.js';
 import { defaultTrialLimits } from '../src/agent/trial/trial.js';
 import type { Judge } from '../src/agent/validate/judging.js';
+import type { ExactRef } from '../src/api/config-ref.js';
 import { check } from '../src/config/check.js';
 import { parseMinor } from '../src/config/model.js';
 import { createLog } from '../src/log.js';
@@ -208,7 +208,7 @@ export class Rig {
   }
 
   /** Puts a checkpoint on disk and has a record name it, as an earlier relet would have. */
-  remember(record: 'assigned' | 'last-known-good', resourceVersion: string, config: string): ExactSource {
+  remember(record: 'assigned' | 'last-known-good', resourceVersion: string, config: string): ExactRef {
     const { memory, lock } = openDirectory({
       dir: this.dir,
       host: this.host,
@@ -233,7 +233,7 @@ export class Rig {
   }
 }
 
-export const sourceOf = (resourceVersion: string): ExactSource => ({
+export const sourceOf = (resourceVersion: string): ExactRef => ({
   namespace: 'kube-system',
   name: 'my-node-config',
   uid: `uid-${resourceVersion}`,

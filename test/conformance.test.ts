@@ -7,7 +7,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { newCounters, render } from '../src/agent/report/metrics.js';
-import type { ExactSource } from '../src/agent/source.js';
+import type { ExactRef } from '../src/api/config-ref.js';
 import type { KubeObject } from '../src/api/object.js';
 import { ApiError } from '../src/kube/api-error.js';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';
@@ -19,7 +19,7 @@ const download = 'failed to sync: failed to download config, see Kubelet log for
 const unparsable = '{0xdeadbeef}';
 const invalid = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nkubeAPIQPS: -1\n';
 
-const exact = ({ metadata }: KubeObject, kubeletConfigKey = 'kubelet'): ExactSource => ({
+const exact = ({ metadata }: KubeObject, kubeletConfigKey = 'kubelet'): ExactRef => ({
   namespace: 'kube-system',
   name: metadata.name,
   uid: metadata.uid!,
@@ -28,9 +28,9 @@ const exact = ({ metadata }: KubeObject, kubeletConfigKey = 'kubelet'): ExactSou
 });
 
 interface Expected {
-  assigned?: ExactSource | undefined;
-  active?: ExactSource | undefined;
-  lastKnownGood?: ExactSource | undefined;
+  assigned?: ExactRef | undefined;
+  active?: ExactRef | undefined;
+  lastKnownGood?: ExactRef | undefined;
   error?: string | undefined;
 }
 
@@ -73,7 +73,7 @@ function expectMetrics(rig: ClusterRig, expected: Expected): void {
 const startsSeen = new WeakMap<ClusterRig, number>();
 
 /** A restart since the last look was announced, with what was started; and where there was none, nothing was. */
-async function expectEvent(rig: ClusterRig, active: ExactSource | undefined): Promise<void> {
+async function expectEvent(rig: ClusterRig, active: ExactRef | undefined): Promise<void> {
   const starts = rig.node.starts().length;
   const isRestart = starts > (startsSeen.get(rig) ?? 1);
   startsSeen.set(rig, starts);
@@ -259,7 +259,7 @@ describe.each(['Node', 'NodeConfig'] as const)('last known good, through a %s', 
 
   test('E4 the last known good moves from one ConfigMap to another', async () => {
     const rig = await createClusterRig({ through });
-    let lastKnownGood: ExactSource | undefined;
+    let lastKnownGood: ExactRef | undefined;
     for (const name of ['a', 'b', 'a']) {
       const source = exact(
         lastKnownGood && name === 'a'
@@ -360,7 +360,7 @@ describe.each(['Node', 'NodeConfig'] as const)('edits in place, through a %s', (
 describe.each(['Node', 'NodeConfig'] as const)('stress, through a %s', (through) => {
   test('E5 150 changes in a row, good and bad mixed: none stuck, none lost', { timeout: 300_000 }, async () => {
     const rig = await createClusterRig({ through });
-    const good = new Map<string, ExactSource>();
+    const good = new Map<string, ExactRef>();
     for (const name of ['a', 'b'])
       good.set(name, exact(await rig.createConfigMap(name, { kubelet: rig.node.config(`# config ${name}`) })));
     const bad = new Map([

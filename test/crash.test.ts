@@ -9,13 +9,13 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { type Choice, candidates, choose } from '../src/agent/choose.js';
 import { createHost } from '../src/agent/drivers/host.js';
 import { obey, takeRequest } from '../src/agent/requests.js';
-import { type ExactSource, sameSource } from '../src/agent/source.js';
 import { openDirectory } from '../src/agent/state/directory.js';
 import { Memory } from '../src/agent/state/memory.js';
 import { encodeRecord } from '../src/agent/state/record.js';
 import * as transitions from '../src/agent/transitions.js';
 import { sourceOf } from '../src/agent/transitions.js';
 import type { Judge } from '../src/agent/validate/judging.js';
+import { type ExactRef, sameConfig } from '../src/api/config-ref.js';
 import { systemClock } from '../src/clock.js';
 import { silentLog } from '../src/log.js';
 import { CrashDisk, crashStates, FullDisk, treeOf, unsyncedFiles } from './crash-disk.js';
@@ -24,7 +24,7 @@ const host = createHost(process.env);
 const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'relet-crash-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const version = (name: string): ExactSource => ({
+const version = (name: string): ExactRef => ({
   namespace: 'kube-system',
   name: 'config',
   uid: `uid-${name}`,
@@ -32,8 +32,8 @@ const version = (name: string): ExactSource => ({
   kubeletConfigKey: 'kubelet',
 });
 const [a, b, c] = [version('1'), version('2'), version('3')];
-const bytes = (source: ExactSource) => `# the whole config ${source.resourceVersion}\n${'x'.repeat(100)}\n`;
-const payload = (source: ExactSource) => ({
+const bytes = (source: ExactRef) => `# the whole config ${source.resourceVersion}\n${'x'.repeat(100)}\n`;
+const payload = (source: ExactRef) => ({
   files: new Map([
     ['kubelet', Buffer.from(bytes(source))],
     ['beside', Buffer.from('beside')],
@@ -71,32 +71,33 @@ const bootWith = (memory: Memory): Promise<Choice> =>
     new AbortController().signal,
   );
 
-const save = (memory: Memory, source: ExactSource) =>
-  transitions.checkpoint(memory, { source, payload: payload(source) });
+const save = (memory: Memory, source: ExactRef) => transitions.checkpoint(memory, { source, payload: payload(source) });
 const choiceOf = (memory: Memory) => bootWith(memory);
 
 interface Transition {
   given(memory: Memory, dir: string): Promise<void> | void;
   when(memory: Memory, dir: string): Promise<void> | void;
   /** Which configs may run after a crash inside it; undefined is local. */
-  mayRun: (ExactSource | undefined)[];
+  mayRun: (ExactRef | undefined)[];
   /** What else is true after a crash anywhere inside it. */
   always?(memory: Memory): Promise<void> | void;
 }
 
 /** Should the first of them fail, one of these is there to run instead. */
 const keeps =
-  (...sources: ExactSource[]) =>
+  (...sources: ExactRef[]) =>
   (memory: Memory) => {
     const found = candidates(memory).map(({ recorded }) => transitions.sourceOf(recorded));
-    expect(found.some((one) => one !== undefined && sources.some((source) => sameSource(one, source)))).toBe(true);
+    expect(found.some((one) => one !== undefined && sources.some((source) => sameConfig(one, source, 'version')))).toBe(
+      true,
+    );
   };
 
-const running = (source: ExactSource) => (memory: Memory) => {
+const running = (source: ExactRef) => (memory: Memory) => {
   save(memory, source);
   memory.assign(source);
 };
-const proven = (source: ExactSource) => async (memory: Memory) => {
+const proven = (source: ExactRef) => async (memory: Memory) => {
   running(source)(memory);
   transitions.graduate(memory, await choiceOf(memory));
 };
@@ -156,7 +157,9 @@ const all: Record<string, Transition> = {
     mayRun: [b],
     // Done, or the time it took is not lost.
     always: (memory) =>
-      expect(sameSource(sourceOf(memory.lastKnownGood()), b) || memory.trial.read()?.healthyMs === 600_000).toBe(true),
+      expect(
+        sameConfig(sourceOf(memory.lastKnownGood()), b, 'version') || memory.trial.read()?.healthyMs === 600_000,
+      ).toBe(true),
   },
   'a rollback': {
     async given(memory) {
@@ -172,7 +175,7 @@ const all: Record<string, Transition> = {
     },
     // Decided, or one death away from it; never a trial that begins anew.
     async always(memory) {
-      const isDecided = sameSource((await choiceOf(memory)).source, a);
+      const isDecided = sameConfig((await choiceOf(memory)).source, a, 'version');
       expect(isDecided || memory.trial.read()?.deaths === 3).toBe(true);
     },
     when: async (memory) =>
@@ -285,7 +288,7 @@ async function walk({ given, when, mayRun, always }: Transition): Promise<number
     const choice = await bootWith(memory);
     const context = `${state.name}: ran ${choice.source?.resourceVersion ?? 'local'}`;
     expect(
-      mayRun.some((source) => sameSource(source, choice.source)),
+      mayRun.some((source) => sameConfig(source, choice.source, 'version')),
       context,
     ).toBe(true);
     if (choice.source)
@@ -293,7 +296,7 @@ async function walk({ given, when, mayRun, always }: Transition): Promise<number
     // Reported truly: when something else runs than what is assigned, there is a fault, and not otherwise.
     const assigned = memory.assigned();
     expect('broken' in assigned, context).toBe(false);
-    expect(choice.fault === undefined, context).toBe(sameSource(sourceOf(assigned), choice.source));
+    expect(choice.fault === undefined, context).toBe(sameConfig(sourceOf(assigned), choice.source, 'version'));
     expect(halves(dir), context).toEqual([]);
     await always?.(memory);
     // What was done stays done: nothing that was written is lost, and nothing that was removed comes back.
@@ -329,7 +332,7 @@ async function fill({ given, when, mayRun }: Transition): Promise<number> {
       const { source } = await bootWith(openAt(dir, files));
       const context = `full after ${writes} writes: ran ${source?.resourceVersion ?? 'local'}`;
       expect(
-        [...mayRun, ...(isFirst ? [undefined] : [])].some((one) => sameSource(one, source)),
+        [...mayRun, ...(isFirst ? [undefined] : [])].some((one) => sameConfig(one, source, 'version')),
         context,
       ).toBe(true);
     }

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { NodeConfigStatus } from '../src/api/node-config-source.js';
+import type { NodeConfigStatus } from '../src/api/config-ref.js';
 import type { ClusterRig } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';

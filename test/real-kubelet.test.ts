@@ -12,7 +12,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { NodeConfigStatus } from '../src/api/node-config-source.js';
+import type { NodeConfigStatus } from '../src/api/config-ref.js';
 import type { KubeObject } from '../src/api/object.js';
 import { configMaps, nodes } from '../src/kube/resource-type.js';
 import { startApiServer } from '../src/lab/apiserver/apiserver.js';

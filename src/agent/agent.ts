@@ -14,6 +14,7 @@
  */
 
 import { ConfigError } from '../api/config-error.js';
+import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
 import { backoffMs } from '../kube/backoff.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import { rfc3339 } from '../time.js';
@@ -25,7 +26,6 @@ import { announce } from './report/announce.js';
 import * as events from './report/events.js';
 import { takeRequest } from './requests.js';
 import { Run } from './run.js';
-import { describe, type SourceOrLocal, sameSource } from './source.js';
 import { type ApiSide, talkToApi } from './sync/api-side.js';
 import { InPlaceSpread } from './sync/in-place.js';
 import { RestartLimit } from './sync/restart-limit.js';
@@ -62,7 +62,7 @@ export class Agent {
   readonly #pause: Pause;
   readonly #doubt: Doubt;
   /** Its checkpoint is saved, and while it is judged no record names it yet. */
-  #arriving: SourceOrLocal;
+  #arriving: ExactRef | undefined;
   #before: Before = { nodeReady: false, apiAnswered: false, staticPods: false };
 
   constructor(parts: AgentParts) {
@@ -190,7 +190,7 @@ export class Agent {
     if (instruction.kind === 'none' || memory.hold.read()) return { kind: 'done' };
     const wanted = instruction.kind === 'source' ? await api.resolve(instruction.target, signal) : undefined;
     const assigned = memory.assigned();
-    const isNew = 'broken' in assigned || !sameSource(assigned.source, wanted?.source);
+    const isNew = 'broken' in assigned || !sameConfig(assigned.source, wanted?.source, 'version');
     const waitMs = this.#delay(isNew) || this.#spread.waitMs(sourceOf(assigned), wanted?.source);
     if (waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
     this.#arriving = wanted?.source;
@@ -222,7 +222,7 @@ export class Agent {
   }
 
   /** Judged before anything is stopped. What is refused is assigned all the same, and reported; it only never runs. */
-  async #assign(source: SourceOrLocal, signal: AbortSignal): Promise<void> {
+  async #assign(source: ExactRef | undefined, signal: AbortSignal): Promise<void> {
     const { memory, log, counters } = this.#parts;
     if (isAnotherAssignment(memory, source)) forgetFailures(memory);
     this.#judge.forget();
@@ -231,7 +231,7 @@ export class Agent {
       counters.refusals++;
     });
     assign(memory, source, this.#run?.healthy ? this.#run.choice.source : undefined);
-    log.info('config assigned', { config: describe(source), key: source?.kubeletConfigKey });
+    log.info('config assigned', { config: formatRef(source, 'log'), key: source?.kubeletConfigKey });
   }
 
   /** Lets run what should run. The same bytes are not restarted: only the records move. True when another config starts. */
@@ -260,7 +260,7 @@ export class Agent {
     announce(this.#parts, run);
     if (before) this.#before = before;
     this.#api?.tell(events.changed(next.source));
-    log.info('kubelet restarts', { config: describe(next.source), rank: next.rank });
+    log.info('kubelet restarts', { config: formatRef(next.source, 'log'), rank: next.rank });
     await kubelet.stop();
   }
 

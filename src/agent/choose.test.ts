@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ExactRef } from '../api/config-ref.js';
 import { silentLog } from '../log.js';
 import { type Choice, choose, failuresOf, needsTrial, type Rank } from './choose.js';
 import { createHost } from './drivers/host.js';
-import type { ExactSource, SourceOrLocal } from './source.js';
 import { openDirectory } from './state/directory.js';
 import type { Memory } from './state/memory.js';
 import { withVerdict } from './state/verdicts.js';
@@ -14,7 +14,7 @@ import { fail } from './transitions.js';
 import { retriesOnce } from './trial/retry.js';
 import type { Judge } from './validate/judging.js';
 
-const version = (resourceVersion: string): ExactSource => ({
+const version = (resourceVersion: string): ExactRef => ({
   namespace: 'ns',
   name: 'n',
   uid: 'uid',
@@ -41,7 +41,7 @@ function newMemory(): Memory {
   return memory;
 }
 
-function choiceOf(memory: Memory, source: SourceOrLocal, rank: Rank): Choice {
+function choiceOf(memory: Memory, source: ExactRef | undefined, rank: Rank): Choice {
   const digest = source === undefined ? 'local' : memory.checkpoints.load(source).digest;
   const accepted = { kind: 'accepted' as const, warnings: [], configFile: '', healthz: undefined };
   return { rank, source, digest, key: digest, accepted: { ...accepted, staticPodPath: undefined } };
@@ -148,7 +148,7 @@ describe('what failed its trial', () => {
     expect(failures.some(({ failure }) => retriesOnce(failure, { tookLong: false }))).toBe(again);
   });
 
-  test.each<[string, Question, SourceOrLocal]>([
+  test.each<[string, Question, ExactRef | undefined]>([
     ['is not tried again', {}, undefined],
     ['is tried with other flags', { flags: ['--v=3'] }, a],
     ['is tried with another kubelet', { version: 'v1.32.2' }, a],
@@ -170,7 +170,7 @@ describe('what failed its trial', () => {
 });
 
 describe('a trial', () => {
-  test.each<[string, { source: SourceOrLocal; rank?: Rank; good?: ExactSource; proven?: ExactSource }, boolean]>([
+  test.each<[string, { source: ExactRef | undefined; rank?: Rank; good?: ExactRef; proven?: ExactRef }, boolean]>([
     ['is due for what was never tried', { source: a }, true],
     ['is over for what proved itself and is last known good', { source: a, good: a, proven: a }, false],
     ['is over for the same bytes under another name', { source: sameAsA, good: a, proven: a }, false],

@@ -4,11 +4,11 @@
  * of having judged.
  */
 import { ConfigError } from '../api/config-error.js';
+import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { KubeletCommandLine } from './command-line.js';
 import type { Host } from './drivers/host.js';
-import { describe, type ExactSource, type SourceOrLocal, sameSource } from './source.js';
 import { type Checkpoint, sha256 } from './state/checkpoints.js';
 import type { Memory, Recorded } from './state/memory.js';
 import { type Environment, type Failure, reasonOf, type Verdict, verdictKey, withVerdict } from './state/verdicts.js';
@@ -20,7 +20,7 @@ export type Rank = 'assigned' | 'way-back' | 'last-known-good' | 'local';
 /** A config that may run, and what to know while it does. */
 export interface Choice {
   rank: Rank;
-  source: SourceOrLocal;
+  source: ExactRef | undefined;
   accepted: Accepted;
   /** Equal bytes, equal digest. */
   digest: string;
@@ -33,7 +33,7 @@ export interface Choice {
 }
 
 export interface PassedOver {
-  source: SourceOrLocal;
+  source: ExactRef | undefined;
   fault: ConfigError;
 }
 
@@ -215,7 +215,7 @@ async function lastResort(parts: ChooseParts, signal: AbortSignal): Promise<Choi
   return { rank: isAssigned ? 'assigned' : 'local', source: undefined, accepted, digest, key };
 }
 
-function load(memory: Memory, source: ExactSource): Checkpoint {
+function load(memory: Memory, source: ExactRef): Checkpoint {
   try {
     return memory.checkpoints.load(source);
   } catch (cause) {
@@ -234,11 +234,11 @@ function localDigest(commandLine: KubeletCommandLine): string {
 }
 
 function sameRecord(a: Recorded, b: Recorded): boolean {
-  return 'source' in a && 'source' in b && sameSource(a.source, b.source);
+  return 'source' in a && 'source' in b && sameConfig(a.source, b.source, 'version');
 }
 
 function nameOf(recorded: Recorded): string {
-  return 'source' in recorded ? describe(recorded.source) : 'unreadable record';
+  return 'source' in recorded ? formatRef(recorded.source, 'log') : 'unreadable record';
 }
 
 /** Must this choice prove itself? Not what already did, and not where nothing better could be run instead. */
@@ -255,12 +255,12 @@ export function isLastKnownGood(memory: Memory, { source, digest }: Choice): boo
   return source !== undefined && good !== undefined && digestOf(memory, good) === digest;
 }
 
-function goodOf(memory: Memory): SourceOrLocal {
+function goodOf(memory: Memory): ExactRef | undefined {
   const lastKnownGood = memory.lastKnownGood();
   return 'source' in lastKnownGood ? lastKnownGood.source : undefined;
 }
 
-function digestOf(memory: Memory, source: ExactSource): string | undefined {
+function digestOf(memory: Memory, source: ExactRef): string | undefined {
   try {
     return memory.checkpoints.load(source).digest;
   } catch {

@@ -3,19 +3,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { ExactRef } from '../api/config-ref.js';
 import { check } from '../config/check.js';
 import { setDefaults } from '../config/defaults.js';
 import { resolvePaths } from '../config/host-paths.js';
 import { getField } from '../config/model.js';
 import { silentLog } from '../log.js';
 import { createHost } from './drivers/host.js';
-import type { ExactSource } from './source.js';
 import { openDirectory } from './state/directory.js';
 
 const root = mkdtempSync(join(tmpdir(), 'relet-loader-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const source: ExactSource = { namespace: 'ns', name: 'n', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
+const source: ExactRef = { namespace: 'ns', name: 'n', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
 const apiVersion = 'kubelet.config.k8s.io/v1beta1';
 const kind = 'KubeletConfiguration';
 const yaml = (...lines: string[]) => [`apiVersion: ${apiVersion}`, `kind: ${kind}`, ...lines, ''].join('\n');

@@ -8,10 +8,10 @@
  * Crashes and time without health are counted for every config but local, also for a last known good: where its trial is
  * over, a minute of health is enough, and failures that reach the limits of a trial make the node fall back to local.
  */
+import { formatRef } from '../api/config-ref.js';
 import type { AgentParts } from './agent-parts.js';
 import { type Choice, needsTrial } from './choose.js';
 import type { Exit } from './drivers/host.js';
-import { describe } from './source.js';
 import { explain } from './trial/death.js';
 import { look, type NodeView } from './trial/health.js';
 import { lookAgainMs } from './trial/look-again.js';
@@ -296,7 +296,7 @@ export class Run {
     if (healthy && !this.healthy) {
       this.healthy = true;
       this.#options.parts.log.info('kubelet is healthy', {
-        config: describe(this.choice.source),
+        config: formatRef(this.choice.source, 'log'),
         onTrial: this.onTrial,
       });
       listener.onHealthy();

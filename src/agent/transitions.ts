@@ -3,9 +3,9 @@
  * writes leaves a state that boots: a record names only complete checkpoints, and a way back is kept before it is needed.
  */
 import { ConfigError } from '../api/config-error.js';
+import type { ExactRef } from '../api/config-ref.js';
 import type { Log } from '../log.js';
 import { type Choice, type FailedBefore, isLastKnownGood } from './choose.js';
-import type { SourceOrLocal } from './source.js';
 import type { InHand, Memory, Recorded } from './state/memory.js';
 import { type Environment, type Failure, type Verdicts, withoutFailures, withVerdict } from './state/verdicts.js';
 import type { Resolved } from './sync/resolve.js';
@@ -27,7 +27,7 @@ export function checkpoint(memory: Memory, { source, payload }: Resolved): boole
 }
 
 /** From now on this is assigned. `replaces` is what ran well so far: after a reset it is the way back. */
-export function assign(memory: Memory, source: SourceOrLocal, replaces: SourceOrLocal): void {
+export function assign(memory: Memory, source: ExactRef | undefined, replaces: ExactRef | undefined): void {
   try {
     if (source === undefined && replaces !== undefined) memory.wayBack.write(replaces);
     memory.assign(source);
@@ -40,7 +40,7 @@ export function assign(memory: Memory, source: SourceOrLocal, replaces: SourceOr
 }
 
 /** An edit in place, or the same again, is no new assignment. */
-export function isAnotherAssignment(memory: Memory, source: SourceOrLocal): boolean {
+export function isAnotherAssignment(memory: Memory, source: ExactRef | undefined): boolean {
   const present = sourceOf(memory.assigned());
   return source?.uid !== present?.uid || source?.kubeletConfigKey !== present?.kubeletConfigKey;
 }
@@ -59,7 +59,7 @@ export function graduate(memory: Memory, choice: Choice): void {
 }
 
 /** What is assigned runs, and has proven itself before: last known good follows it. If not now, then at the next chance. */
-export function settleOn(memory: Memory, source: SourceOrLocal, log: Log): void {
+export function settleOn(memory: Memory, source: ExactRef | undefined, log: Log): void {
   try {
     becomeLastKnownGood(memory, source);
   } catch (cause) {
@@ -67,7 +67,7 @@ export function settleOn(memory: Memory, source: SourceOrLocal, log: Log): void 
   }
 }
 
-function becomeLastKnownGood(memory: Memory, source: SourceOrLocal): void {
+function becomeLastKnownGood(memory: Memory, source: ExactRef | undefined): void {
   memory.setLastKnownGood(source);
   memory.wayBack.remove();
 }
@@ -110,7 +110,7 @@ export function tidy(memory: Memory, log: Log, inHand: InHand): void {
 }
 
 /** An unreadable record names nothing. */
-export function sourceOf(recorded: Recorded): SourceOrLocal {
+export function sourceOf(recorded: Recorded): ExactRef | undefined {
   return 'source' in recorded ? recorded.source : undefined;
 }
 

@@ -1,6 +1,6 @@
 /** What a node reports in annotations of its Node, since Node.status has no field for it. A NodeConfig has it in its status. */
+import type { NodeConfigStatus } from './config-ref.js';
 import type { HeldState } from './node-config.js';
-import type { NodeConfigStatus } from './node-config-source.js';
 
 /** When the trial under way will be over if all stays well; absent when there is none. */
 export const trialEndsAnnotation = 'relet.dev/trial-ends';

@@ -3,7 +3,7 @@
  * Node, under its name. The fields mean what they meant in the Node, so what reads `.spec.configSource` and
  * `.status.config` works with both. deploy/base/nodeconfigs.relet.dev.yaml has the schema.
  */
-import type { NodeConfigSource, NodeConfigStatus } from './node-config-source.js';
+import type { NodeConfigSource, NodeConfigStatus } from './config-ref.js';
 import type { KubeObject } from './object.js';
 
 /** On a ConfigMap: it holds a kubelet config. Without it no node reads it through a NodeConfig, and nobody is granted it. */

@@ -1,9 +1,9 @@
 /** A node's state as people read it: in a word, and in a full sentence with the next step. Pure. */
 
 import type { ConfigErrorReason } from '../api/config-error.js';
+import { formatRef, refOf, sameConfig } from '../api/config-ref.js';
 import type { HeldState } from '../api/node-config.js';
-import { sourceText } from '../fleet/config-history.js';
-import { configState, errorOutcome, errorReason, sameReference, sourceName } from '../fleet/config-state.js';
+import { configState, errorOutcome, errorReason } from '../fleet/config-state.js';
 import type { ConfiguredNode } from '../fleet/configured-node.js';
 import { shortDuration } from '../go/short-duration.js';
 import type { Paint } from './terminal/terminal.js';
@@ -39,8 +39,8 @@ export function stateSentence(node: ConfiguredNode): string {
 
 function sentence(node: ConfiguredNode): string {
   const { name, status } = node;
-  const wanted = sourceText(sourceName(node.configSource));
-  const runs = sourceText(sourceName(status.active));
+  const wanted = formatRef(refOf(node.configSource), 'short');
+  const runs = formatRef(refOf(status.active), 'short');
   const fallback = runs === 'local' ? 'its local config' : runs;
   const sync = status.error !== undefined && errorOutcome(status.error, node.condition) === 'not followed';
   const following = sync
@@ -52,7 +52,7 @@ function sentence(node: ConfiguredNode): string {
     case 'active':
       return `It runs the config that it is assigned, and its trial is over: it is the last known good. There is nothing to do.${following}`;
     case 'trial':
-      return `It runs the config that it is assigned, on trial. When it has been healthy long enough, the config becomes the last known good; until then a rollback goes to ${sourceText(sourceName(status.lastKnownGood))}. 'relet wait ${name} --for=lastKnownGood' waits for the end of the trial, 'relet undo ${name}' ends it.${following}`;
+      return `It runs the config that it is assigned, on trial. When it has been healthy long enough, the config becomes the last known good; until then a rollback goes to ${formatRef(refOf(status.lastKnownGood), 'short')}. 'relet wait ${name} --for=lastKnownGood' waits for the end of the trial, 'relet undo ${name}' ends it.${following}`;
     case 'rejected':
       return `${wanted} was rejected before the kubelet was restarted; the node still runs ${fallback}. Correct it with 'relet edit ${name}', or return to the config before it with 'relet undo ${name}'.`;
     case 'rolled back':
@@ -82,7 +82,7 @@ function waiting(node: ConfiguredNode, wanted: string, following: string): strin
     return `Its kubelet crashed and is started again. If it keeps crashing, the node rolls back automatically. The kubelet's own lines in the log on the host show the cause.`;
   if (following !== '') return `It is assigned ${wanted} and does not run it yet.${following}`;
   const wait = `Wait for it with 'relet wait ${node.name} --for=active'`;
-  if (sameReference(sourceName(node.configSource), sourceName(node.status.assigned)))
+  if (sameConfig(refOf(node.configSource), refOf(node.status.assigned), 'name'))
     return `It has accepted ${wanted} and does not run it yet: its kubelet is restarting. ${wait}.`;
   return `It is assigned ${wanted} and has not accepted it yet: it may be fetching or validating it, waiting for permission to read the ConfigMap, or cut off from the API. ${wait}; if it takes long, 'relet doctor ${node.name}' looks for the reason.`;
 }

@@ -15,7 +15,7 @@ import { type ReconcileResult, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import { type ClusterView, watchCluster } from './cluster-view.js';
 import { grantedConfigMap } from './grant-objects.js';
-import { configMapKey, type GrantFacts, referencedConfigMaps } from './grant-plan.js';
+import { configMapOf, type GrantFacts, referencedConfigMaps } from './grant-plan.js';
 import { GrantReconciler, grantFacts } from './grants.js';
 import type { GuardChoice } from './guard-plan.js';
 import { GuardReconciler } from './guards.js';
@@ -186,7 +186,7 @@ class Controller {
     if (!this.#isSynced) return;
     this.#addGrant(key);
     for (const { metadata, spec } of this.#view.nodeConfigs.values())
-      if (configMapKey(spec?.configSource) === key) this.#add({ kind: 'node', name: metadata.name });
+      if (configMapOf(spec?.configSource) === key) this.#add({ kind: 'node', name: metadata.name });
   }
 
   #absentMs(name: string): number | undefined {

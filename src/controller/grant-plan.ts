@@ -6,8 +6,8 @@
  * access by writing its own status. A NodeConfig without a Node is granted nothing until the Node registers. When a Node is
  * deleted its grants stay for a while, since it may register again.
  */
+import { formatRef, type NodeConfigSource, refOf } from '../api/config-ref.js';
 import type { NodeConfig } from '../api/node-config.js';
-import type { NodeConfigSource } from '../api/node-config-source.js';
 import { parseKey } from '../kube/informer.js';
 
 export interface GrantFacts {
@@ -24,15 +24,15 @@ export interface GrantFacts {
 export const nodeGraceMs = 3_600_000;
 
 /** The ConfigMap that a source refers to, as `namespace/name`. */
-export function configMapKey(source: NodeConfigSource | undefined): string | undefined {
-  const { namespace, name } = source?.configMap ?? {};
-  return namespace && name ? `${namespace}/${name}` : undefined;
+export function configMapOf(source: NodeConfigSource | undefined): string | undefined {
+  const ref = refOf(source);
+  return ref && formatRef(ref, 'configMap');
 }
 
 /** All ConfigMaps that a NodeConfig refers to, in spec or status. */
 export function referencedConfigMaps({ spec, status }: Pick<NodeConfig, 'spec' | 'status'>): Set<string> {
   const { assigned, active, lastKnownGood } = status?.config ?? {};
-  const keys = [spec?.configSource, assigned, active, lastKnownGood].map(configMapKey);
+  const keys = [spec?.configSource, assigned, active, lastKnownGood].map(configMapOf);
   return new Set(keys.filter((key) => key !== undefined));
 }
 
@@ -68,7 +68,7 @@ function nodesToGrant(
     const isGranted = granted.has(name);
     const absentMs = facts.nodeAbsentMs(name);
     if (absentMs !== undefined && !(isGranted && absentMs < nodeGraceMs)) continue;
-    const assigned = configMapKey(object.spec?.configSource) === key;
+    const assigned = configMapOf(object.spec?.configSource) === key;
     if (assigned || (isGranted && referencedConfigMaps(object).has(key))) nodes.push(name);
   }
   return nodes.sort();
@@ -102,7 +102,7 @@ export interface GrantedCondition {
 }
 
 export function grantedCondition({ metadata, spec }: NodeConfig, facts: GrantFacts): GrantedCondition {
-  const key = configMapKey(spec?.configSource);
+  const key = configMapOf(spec?.configSource);
   if (key === undefined)
     return { type: 'Granted', status: 'True', reason: 'NothingAssigned', message: 'no ConfigMap is assigned' };
   const reason = whyNotGranted(key, facts);

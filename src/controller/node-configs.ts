@@ -1,5 +1,6 @@
 /** Reconciles one node: its NodeConfig, its own role where roles are the guards, and the conditions Granted and Guarded. */
 import { isDeepStrictEqual } from 'node:util';
+import type { NodeConfigSource } from '../api/config-ref.js';
 import {
   type NodeConfig,
   type NodeConfigCondition,
@@ -7,7 +8,6 @@ import {
   undecidedAnnotation,
   withConditions,
 } from '../api/node-config.js';
-import type { NodeConfigSource } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import type { KubeClient } from '../kube/client.js';
 import { clusterRoleBindings, clusterRoles } from '../kube/resource-type.js';

@@ -1,6 +1,6 @@
 /** How far a node is with a change, and what can still be waited for. */
 import { describe, expect, test } from 'vitest';
-import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
+import type { NodeConfigSource, NodeConfigStatus } from '../api/config-ref.js';
 import { changeProgress, reaches, type Wish } from './change-progress.js';
 import type { ConfiguredNode } from './configured-node.js';
 

@@ -8,15 +8,8 @@
  *     └───────────────► cannot follow
  */
 
-import type { NodeConfigSource } from '../api/node-config-source.js';
-import {
-  configState,
-  errorOutcome,
-  type SourceName,
-  sameExactSource,
-  sameReference,
-  sourceName,
-} from './config-state.js';
+import { type ConfigRef, type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
+import { configState, errorOutcome } from './config-state.js';
 import type { ConfiguredNode } from './configured-node.js';
 
 export type ChangeProgress =
@@ -34,22 +27,22 @@ export interface Wish {
 }
 
 export function changeProgress(node: ConfiguredNode, { to, written }: Wish): ChangeProgress {
-  const wanted = sourceName(to);
-  if (!sameReference(wanted, sourceName(node.configSource))) return { kind: 'changed' };
+  const wanted = refOf(to);
+  if (!sameConfig(wanted, refOf(node.configSource), 'name')) return { kind: 'changed' };
   const { assigned, active, lastKnownGood, error } = node.status;
   const isAbout = aboutWritten(node, written);
   if (isAbout === 'no') return { kind: 'asked', ...(error && { error }) };
   const kind = error === undefined ? undefined : errorOutcome(error, node.condition);
   if (kind === 'not followed')
     return { kind: 'cannot follow', error: error!, ...(isAbout === 'unknown' && { doubtful: true }) };
-  if (!sameReference(wanted, sourceName(assigned))) return { kind: 'asked', ...(error && { error }) };
+  if (!sameConfig(wanted, refOf(assigned), 'name')) return { kind: 'asked', ...(error && { error }) };
   if (kind === 'rejected' || kind === 'rolled back') {
-    const wasAssigned = sameReference(wanted, sourceName(written.status.assigned));
+    const wasAssigned = sameConfig(wanted, refOf(written.status.assigned), 'name');
     return { kind, error: error!, ...(isAbout === 'unknown' && wasAssigned && { doubtful: true }) };
   }
-  if (kind === 'crashing' || !sameExactSource(sourceName(assigned), sourceName(active))) return { kind: 'taken' };
+  if (kind === 'crashing' || !sameConfig(refOf(assigned), refOf(active), 'version')) return { kind: 'taken' };
   const ready = node.ready === 'True' || written.ready !== 'True';
-  const proven = isProven(sourceName(active), sourceName(lastKnownGood));
+  const proven = isProven(refOf(active), refOf(lastKnownGood));
   return { kind: 'active', ready, proven };
 }
 
@@ -62,8 +55,8 @@ function aboutWritten(
   return observedGeneration >= generation ? 'yes' : 'no';
 }
 
-const isProven = (active: SourceName | undefined, good: SourceName | undefined): boolean =>
-  active === undefined || sameExactSource(active, good);
+const isProven = (active: ConfigRef | undefined, good: ConfigRef | undefined): boolean =>
+  active === undefined || sameConfig(active, good, 'version');
 
 /** What can still be waited for, as `relet wait --for` names it. */
 export type Goal = 'active' | 'lastKnownGood' | 'ok';

@@ -1,8 +1,9 @@
 /** The history of a node's reference: kept short, read with care, and the way back it shows. */
 import { describe, expect, test } from 'vitest';
-import { historyLength, parseSourceText, readHistory, sourceText, undoTarget, withEntry } from './config-history.js';
+import { formatRef, parseRef } from '../api/config-ref.js';
+import { historyLength, readHistory, undoTarget, withEntry } from './config-history.js';
 
-const a = { namespace: 'kube-system', name: 'a', key: 'kubelet' };
+const a = { namespace: 'kube-system', name: 'a', kubeletConfigKey: 'kubelet' };
 const entry = (from: string, to: string) => ({ at: '2026-01-01T00:00:00Z', by: 'ann', verb: 'assign', from, to });
 const numbered = (revision: number, from: string, to: string) => ({ revision, ...entry(from, to) });
 
@@ -54,26 +55,29 @@ describe('the history', () => {
   );
 
   test('a source is written and read back', () => {
-    expect(parseSourceText(sourceText(a))).toEqual(a);
-    expect(sourceText(undefined)).toBe('local');
-    expect(parseSourceText('local')).toBeUndefined();
+    expect(parseRef(formatRef(a, 'short'))).toEqual(a);
+    expect(formatRef(undefined, 'short')).toBe('local');
+    expect(parseRef('local')).toBeUndefined();
   });
 });
 
 describe('undo', () => {
   test('goes back before the newest change', () => {
-    expect(undoTarget([numbered(1, 'local', sourceText(a))], a)).toEqual({ to: 'local', changedPastRelet: false });
+    expect(undoTarget([numbered(1, 'local', formatRef(a, 'short'))], a)).toEqual({
+      to: 'local',
+      changedPastRelet: false,
+    });
   });
 
   test('twice is where it was', () => {
-    const undone = [numbered(2, sourceText(a), 'local'), numbered(1, 'local', sourceText(a))];
-    expect(undoTarget(undone, undefined)?.to).toBe(sourceText(a));
+    const undone = [numbered(2, formatRef(a, 'short'), 'local'), numbered(1, 'local', formatRef(a, 'short'))];
+    expect(undoTarget(undone, undefined)?.to).toBe(formatRef(a, 'short'));
   });
 
   test('of a change made past relet goes back to the last one it knows', () => {
     const now = { ...a, name: 'by-hand' };
-    expect(undoTarget([numbered(1, 'local', sourceText(a))], now)).toEqual({
-      to: sourceText(a),
+    expect(undoTarget([numbered(1, 'local', formatRef(a, 'short'))], now)).toEqual({
+      to: formatRef(a, 'short'),
       changedPastRelet: true,
     });
   });

@@ -2,7 +2,7 @@
  * The last changes of a node's reference, kept in an annotation of the object that holds the reference: who changed what
  * to what, when and why. Written in the same request as the change itself. Pure.
  */
-import type { SourceName } from './config-state.js';
+import { type ConfigRef, formatRef } from '../api/config-ref.js';
 
 export const historyAnnotation = 'relet.dev/history';
 export const historyLength = 10;
@@ -22,15 +22,6 @@ export interface HistoryEntry {
 
 /** A sentence of a person; the annotation is read by every watcher of the Node, so it stays short. */
 const longestWhy = 200;
-
-export function sourceText(source: SourceName | undefined): string {
-  return source === undefined ? 'local' : `${source.namespace}/${source.name}/${source.key}`;
-}
-
-export function parseSourceText(text: string): SourceName | undefined {
-  const [namespace, name, key] = text.split('/');
-  return text === 'local' || !namespace || !name || !key ? undefined : { namespace, name, key };
-}
 
 /** Newest first. What somebody else wrote there and is no history counts as none. Entries without a revision, of older relets, get the next one. */
 export function readHistory(annotation: string | undefined): HistoryEntry[] {
@@ -68,11 +59,11 @@ export function withEntry(annotation: string | undefined, entry: Omit<HistoryEnt
  */
 export function undoTarget(
   history: readonly HistoryEntry[],
-  now: SourceName | undefined,
+  now: ConfigRef | undefined,
 ): { to: string; changedPastRelet: boolean } | undefined {
   const [newest] = history;
   if (newest === undefined) return undefined;
-  const changedPastRelet = newest.to !== sourceText(now);
+  const changedPastRelet = newest.to !== formatRef(now, 'short');
   return { to: changedPastRelet ? newest.to : newest.from, changedPastRelet };
 }
 

@@ -1,16 +1,15 @@
 /** The ConfigMaps that hold configs: made immutable, labelled and named by their content; read back by reference. */
 import { isUtf8 } from 'node:buffer';
+import { type ConfigRef, type NodeConfigSource, parseRef, refOf } from '../api/config-ref.js';
 import { hashedName } from '../api/configmap-hash.js';
 import { checkDnsLabel, checkDnsSubdomain } from '../api/names.js';
 import { configLabel } from '../api/node-config.js';
-import type { NodeConfigSource } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import { CannotRun } from '../cannot-run.js';
 import { isAlreadyExists, isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { configMaps } from '../kube/resource-type.js';
-import { parseSourceText, readHistory } from './config-history.js';
-import { type SourceName, sourceName } from './config-state.js';
+import { readHistory } from './config-history.js';
 import type { ConfigReferences, ConfiguredNode } from './configured-node.js';
 
 export const defaultName = 'kubelet-config';
@@ -99,17 +98,17 @@ export async function removeConfigMap({ client }: Pick<Cluster, 'client'>, { met
 export interface Payload {
   text: string;
   configMap: ConfigMap;
-  source: SourceName;
+  source: ConfigRef;
 }
 
-export async function readPayload({ client, signal }: Cluster, source: SourceName): Promise<Payload> {
-  const { namespace, name, key } = source;
+export async function readPayload({ client, signal }: Cluster, source: ConfigRef): Promise<Payload> {
+  const { namespace, name, kubeletConfigKey: key } = source;
   const configMap = await client.get<ConfigMap>(configMaps, { namespace, name }, { signal });
   const { uid, resourceVersion } = configMap.metadata;
   const text = Object.hasOwn(configMap.data ?? {}, key) ? configMap.data![key] : undefined;
   if (text === undefined) throw new CannotRun(`ConfigMap ${namespace}/${name} has no key '${key}'${keysOf(configMap)}`);
-  const exact = { namespace, name, key, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
-  return { text, configMap, source: exact };
+  const version = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+  return { text, configMap, source: { namespace, name, kubeletConfigKey: key, ...version } };
 }
 
 /** By `NAME` or `NAMESPACE/NAME`; the key is the one given, the only one, or `kubelet`. `namespace` is for a name without one. */
@@ -131,7 +130,8 @@ export async function findConfigMap(
       `ConfigMap ${namespace}/${name} has no key '${key}'${keysOf(configMap)}; choose one with --key`,
     );
   const { uid, resourceVersion } = configMap.metadata;
-  const source = { namespace, name, key, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+  const version = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+  const source = { namespace, name, kubeletConfigKey: key, ...version };
   return { text: configMap.data![key]!, configMap, source };
 }
 
@@ -162,16 +162,15 @@ export async function findUses({
 
 export function addUses(uses: Uses, node: ConfiguredNode): void {
   const { assigned, active, lastKnownGood } = node.status;
-  for (const source of [node.configSource, assigned, active, lastKnownGood].map(sourceName)) {
+  for (const source of [node.configSource, assigned, active, lastKnownGood].map(refOf)) {
     if (source === undefined) continue;
     add(uses.now, source, node);
   }
   for (const { from, to } of readHistory(node.history))
-    for (const source of [parseSourceText(from), parseSourceText(to)])
-      if (source !== undefined) add(uses.history, source, node);
+    for (const source of [parseRef(from), parseRef(to)]) if (source !== undefined) add(uses.history, source, node);
 }
 
-function add(users: Map<string, Set<string>>, { namespace, name }: SourceName, node: ConfiguredNode): void {
+function add(users: Map<string, Set<string>>, { namespace, name }: ConfigRef, node: ConfiguredNode): void {
   const key = `${namespace}/${name}`;
   users.set(key, (users.get(key) ?? new Set()).add(node.name));
 }

@@ -3,14 +3,13 @@
  * the reference. Here it is the Node itself, as in Dynamic Kubelet Configuration; node-config-references.ts has NodeConfigs.
  */
 
+import { type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
 import { nodeConfigs } from '../api/node-config.js';
-import type { NodeConfigSource } from '../api/node-config-source.js';
 import type { CallOptions, KubeClient } from '../kube/client.js';
 import { serves } from '../kube/discovery.js';
 import { nodes } from '../kube/resource-type.js';
 import { watchLoop } from '../kube/watch-loop.js';
 import { historyAnnotation } from './config-history.js';
-import { sameReference, sourceName } from './config-state.js';
 import {
   type ConfigReferences,
   fromNode,
@@ -52,7 +51,7 @@ function nodeReferences(client: KubeClient): ConfigReferences {
           fieldManager: 'relet',
         }),
       );
-      if (!sameReference(sourceName(source), sourceName(written.configSource)))
+      if (!sameConfig(refOf(source), refOf(written.configSource), 'name'))
         throw new ReferenceDropped(`the server does not keep spec.configSource of Node ${JSON.stringify(node.name)}`);
       return written;
     },

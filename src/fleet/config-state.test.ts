@@ -1,9 +1,9 @@
 /** The state of a node's config, from every combination that nodes report. */
 import { describe, expect, test } from 'vitest';
 import { type ConfigErrorReason, configErrors } from '../api/config-error.js';
-import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
+import { type NodeConfigSource, type NodeConfigStatus, refOf, sameConfig } from '../api/config-ref.js';
 import { betaError } from '../api/upstream-words.js';
-import { configState, errorOutcome, errorReason, sameReference, sourceName } from './config-state.js';
+import { configState, errorOutcome, errorReason } from './config-state.js';
 
 const wanted = (name: string): NodeConfigSource => ({
   configMap: { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet' },
@@ -66,7 +66,7 @@ describe('the state of a node', () => {
     const alpha = { configMapRef: { namespace: 'kube-system', name: 'a', uid: 'uid-a' } };
     expect(configState({ configSource: alpha, status: { assigned: exact('a'), active: exact('a') } })).toBe('trial');
     const other = { configMapRef: { ...alpha.configMapRef, uid: 'uid-b' } };
-    expect(sameReference(sourceName(other), sourceName(exact('a')))).toBe(false);
+    expect(sameConfig(refOf(other), refOf(exact('a')), 'name')).toBe(false);
   });
 });
 

@@ -12,46 +12,11 @@ import {
   configErrors,
   isConfigErrorReason,
 } from '../api/config-error.js';
-import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
+import { type NodeConfigSource, type NodeConfigStatus, refOf, sameConfig } from '../api/config-ref.js';
 import { outcomeOfBeta, reasonOfBeta } from '../api/upstream-words.js';
 
 export const configStates = ['local', 'active', 'trial', 'waiting', 'rejected', 'rolled back'] as const;
 export type ConfigState = (typeof configStates)[number];
-
-/** One source in one form, whichever dialect it came in. In spec there is no resourceVersion, and no uid but the alpha's. */
-export interface SourceName {
-  namespace: string;
-  name: string;
-  key: string;
-  uid?: string;
-  resourceVersion?: string;
-}
-
-/** Undefined is local; so is a source without a reference, which the node itself reports as an error. */
-export function sourceName(source: NodeConfigSource | undefined): SourceName | undefined {
-  const { configMap, configMapRef } = source ?? {};
-  if (configMap) {
-    const { namespace, name, kubeletConfigKey: key, uid, resourceVersion } = configMap;
-    return { namespace, name, key, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
-  }
-  if (configMapRef) {
-    const { namespace, name, uid } = configMapRef;
-    return { namespace, name, key: 'kubelet', ...(uid && { uid }) };
-  }
-  return undefined;
-}
-
-/** The same ConfigMap and key, whatever its version. A uid counts where both have one. */
-export function sameReference(a: SourceName | undefined, b: SourceName | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  const sameUid = a.uid === undefined || b.uid === undefined || a.uid === b.uid;
-  return a.namespace === b.namespace && a.name === b.name && a.key === b.key && sameUid;
-}
-
-/** The same version of the same ConfigMap. */
-export function sameExactSource(a: SourceName | undefined, b: SourceName | undefined): boolean {
-  return sameReference(a, b) && a?.resourceVersion === b?.resourceVersion;
-}
 
 /** The reason for an error in a node's status: that of ConfigOK beside it, or, on a Node, the one its words stand for. */
 export function errorReason(error: string, condition?: { reason: string }): ConfigErrorReason | undefined {
@@ -79,16 +44,16 @@ export function configState({
   condition,
 }: AskedAndReported): ConfigState {
   const [wanted, assigned, active, good] = [
-    sourceName(undecided ? status.assigned : configSource),
-    sourceName(status.assigned),
-    sourceName(status.active),
-    sourceName(status.lastKnownGood),
+    refOf(undecided ? status.assigned : configSource),
+    refOf(status.assigned),
+    refOf(status.active),
+    refOf(status.lastKnownGood),
   ];
-  if (!sameReference(wanted, assigned)) return 'waiting';
+  if (!sameConfig(wanted, assigned, 'name')) return 'waiting';
   const outcome = status.error ? errorOutcome(status.error, condition) : undefined;
   // A node that cannot follow its reference goes on with what it has; the error stands beside.
   if (outcome === 'rejected' || outcome === 'rolled back') return outcome;
-  if (outcome === 'crashing' || !sameExactSource(assigned, active)) return 'waiting';
+  if (outcome === 'crashing' || !sameConfig(assigned, active, 'version')) return 'waiting';
   if (active === undefined) return 'local';
-  return sameExactSource(active, good) ? 'active' : 'trial';
+  return sameConfig(active, good, 'version') ? 'active' : 'trial';
 }

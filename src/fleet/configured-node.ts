@@ -3,6 +3,7 @@
  * plain text: escaped where it is read, a value cannot forge lines in a sentence that it becomes part of, nor in the output of
  * `-o json`.
  */
+import type { NodeConfigSource, NodeConfigStatus } from '../api/config-ref.js';
 import {
   agentVersionAnnotation,
   causeAnnotation,
@@ -15,7 +16,6 @@ import {
 } from '../api/node-annotations.js';
 import type { NodeCondition } from '../api/node-condition.js';
 import type { HeldState } from '../api/node-config.js';
-import type { NodeConfigSource, NodeConfigStatus } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import type { CallOptions, ListOptions } from '../kube/client.js';
 import { oneLine } from '../visible-text.js';

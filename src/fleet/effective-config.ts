@@ -1,6 +1,7 @@
 /** What a node runs with now: its kubelet's `/configz` through the API server; where that is shut, its active ConfigMap. */
 
 import { dirname } from 'node:path';
+import { refOf, sameConfig } from '../api/config-ref.js';
 import { CannotRun } from '../cannot-run.js';
 import { decode } from '../config/decode.js';
 import { diff } from '../config/diff.js';
@@ -10,7 +11,6 @@ import { withoutDefaults } from '../config/without-defaults.js';
 import { ApiError } from '../kube/api-error.js';
 import { nodes, resourcePath } from '../kube/resource-type.js';
 import { type Cluster, type Payload, readPayload } from './config-maps.js';
-import { sameExactSource, sourceName } from './config-state.js';
 import { asYaml, type RunningConfig, readConfigz } from './config-text.js';
 import type { ConfiguredNode } from './configured-node.js';
 
@@ -59,11 +59,11 @@ export async function askRunning(cluster: Cluster, node: ConfiguredNode): Promis
 
 /** The very version that runs; undefined when it is local, or the API has it no longer. */
 export async function readActive(cluster: Cluster, { status }: ConfiguredNode): Promise<Payload | undefined> {
-  const source = sourceName(status.active);
+  const source = refOf(status.active);
   if (source === undefined) return undefined;
   try {
     const payload = await readPayload(cluster, source);
-    return sameExactSource(payload.source, source) ? payload : undefined;
+    return sameConfig(payload.source, source, 'version') ? payload : undefined;
   } catch (error) {
     if (error instanceof ApiError || error instanceof CannotRun) return undefined;
     throw error;

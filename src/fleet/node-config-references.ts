@@ -1,14 +1,13 @@
 /** References in NodeConfigs: a node is its Node and its NodeConfig together. */
 
+import { type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
 import { isUndecided, type NodeConfig, nodeConfigs, undecidedAnnotation } from '../api/node-config.js';
-import type { NodeConfigSource } from '../api/node-config-source.js';
 import type { KubeObject } from '../api/object.js';
 import { isNotFound } from '../kube/api-error.js';
 import type { CallOptions, KubeClient } from '../kube/client.js';
 import { nodes } from '../kube/resource-type.js';
 import { watchLoop } from '../kube/watch-loop.js';
 import { historyAnnotation } from './config-history.js';
-import { sameReference, sourceName } from './config-state.js';
 import {
   type ConfigReferences,
   type ConfiguredNode,
@@ -47,7 +46,7 @@ export function nodeConfigReferences(client: KubeClient): ConfigReferences {
             ...write,
             as: 'merge',
           }));
-      if (!sameReference(sourceName(source), sourceName(written.spec?.configSource)))
+      if (!sameConfig(refOf(source), refOf(written.spec?.configSource), 'name'))
         throw new ReferenceDropped(
           `the server does not keep spec.configSource of NodeConfig ${JSON.stringify(node.name)}`,
         );

@@ -7,10 +7,10 @@
  * Also across a kill -9 of relet: what an earlier relet left running is found by its record and stopped first.
  */
 import { randomUUID } from 'node:crypto';
+import type { ExactRef } from '../../api/config-ref.js';
 import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
 import type { ProcessIdentity } from '../../proc.js';
-import type { SourceOrLocal } from '../source.js';
 import type { ChildRecord } from '../state/child-record.js';
 import type { Memory } from '../state/memory.js';
 import { type Child, type Exit, type Host, stopProcess } from './host.js';
@@ -68,7 +68,7 @@ export class KubeletProcess {
     return record.process ? [record.process] : host.findChildren((token) => token === record.token);
   }
 
-  start(command: string[], runs: Pick<ChildRecord, 'converted'> & { source: SourceOrLocal }): Promise<Exit> {
+  start(command: string[], runs: Pick<ChildRecord, 'converted'> & { source: ExactRef | undefined }): Promise<Exit> {
     const { host, memory, log, mayStart, place } = this.#options;
     if (this.#child !== undefined) throw new Error('start the kubelet: one is running');
     const token = `${randomUUID()}@${place?.dir ?? ''}`;

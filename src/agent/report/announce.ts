@@ -12,12 +12,12 @@
  */
 
 import { ConfigError } from '../../api/config-error.js';
+import { type ExactRef, sameConfig } from '../../api/config-ref.js';
 import type { TrialState } from '../../api/node-config.js';
 import { rfc3339 } from '../../time.js';
 import type { AgentParts } from '../agent-parts.js';
 import type { Choice } from '../choose.js';
 import type { Run } from '../run.js';
-import { type SourceOrLocal, sameSource } from '../source.js';
 import { sourceOf } from '../transitions.js';
 import type { Report } from './report.js';
 
@@ -46,24 +46,24 @@ export type RunState = Pick<Run, 'choice' | 'instead' | 'alive' | 'crash' | 'onT
 /** Pure; the table above. */
 export function whatRuns(
   run: RunState | undefined,
-  assigned: SourceOrLocal,
+  assigned: ExactRef | undefined,
   last: Pick<Report, 'assigned' | 'active' | 'fault'>,
-): { active: SourceOrLocal; fault: ConfigError | undefined } {
+): { active: ExactRef | undefined; fault: ConfigError | undefined } {
   const { active } = last;
   const next = run?.instead ?? run?.choice;
   if (run?.alive) return { active: run.choice.source, fault: next?.fault };
   if (run?.crash !== undefined && next?.fault !== undefined) return { active, fault: next.fault };
   if (run?.crash !== undefined && !run.onTrial)
     return { active, fault: new ConfigError('KubeletCrashed', new Error(run.crash)) };
-  return { active, fault: sameSource(assigned, last.assigned) ? last.fault : undefined };
+  return { active, fault: sameConfig(assigned, last.assigned, 'version') ? last.fault : undefined };
 }
 
 /** A last known good that cannot run, or is started once more after it failed, is none at present. */
-function trusted(lastKnownGood: SourceOrLocal, run: Run | undefined): SourceOrLocal {
+function trusted(lastKnownGood: ExactRef | undefined, run: Run | undefined): ExactRef | undefined {
   if (run === undefined) return lastKnownGood;
   const { choice, isRetry } = run;
   const untrusted = [...passedOver(run.instead ?? choice), ...(isRetry ? [choice.source] : [])];
-  return untrusted.some((source) => sameSource(source, lastKnownGood)) ? undefined : lastKnownGood;
+  return untrusted.some((source) => sameConfig(source, lastKnownGood, 'version')) ? undefined : lastKnownGood;
 }
 
 const passedOver = (choice: Choice) => (choice.passedOver ?? []).map(({ source }) => source);

@@ -1,8 +1,8 @@
 /** Events about the Node: what upstream told (a changed config), and what it kept silent (refusal, rollback, graduation). */
 
+import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { shorten } from '../../shorten.js';
 import { rfc3339 } from '../../time.js';
-import { apiPath, type SourceOrLocal } from '../source.js';
 
 export interface EventText {
   type: 'Normal' | 'Warning';
@@ -10,26 +10,27 @@ export interface EventText {
   message: string;
 }
 
-export function changed(source: SourceOrLocal): EventText {
-  return { type: 'Normal', reason: 'KubeletConfigChanged', message: `Kubelet restarting to use ${exactly(source)}` };
+export function changed(source: ExactRef | undefined): EventText {
+  return { type: 'Normal', reason: 'KubeletConfigChanged', message: `Kubelet restarting to use ${withKey(source)}` };
 }
 
-export function refused(source: SourceOrLocal, error: string, cause: string): EventText {
-  return { type: 'Warning', reason: 'KubeletConfigRefused', message: `${exactly(source)}: ${error}: ${cause}` };
+export function refused(source: ExactRef | undefined, error: string, cause: string): EventText {
+  return { type: 'Warning', reason: 'KubeletConfigRefused', message: `${withKey(source)}: ${error}: ${cause}` };
 }
 
-export function rolledBack(source: SourceOrLocal, error: string, cause: string): EventText {
-  return { type: 'Warning', reason: 'KubeletConfigRolledBack', message: `${exactly(source)}: ${error}: ${cause}` };
+export function rolledBack(source: ExactRef | undefined, error: string, cause: string): EventText {
+  return { type: 'Warning', reason: 'KubeletConfigRolledBack', message: `${withKey(source)}: ${error}: ${cause}` };
 }
 
-export function graduated(source: SourceOrLocal): EventText {
-  return { type: 'Normal', reason: 'KubeletConfigGraduated', message: `${exactly(source)} is now last known good` };
+export function graduated(source: ExactRef | undefined): EventText {
+  return { type: 'Normal', reason: 'KubeletConfigGraduated', message: `${withKey(source)} is now last known good` };
 }
 
-function exactly(source: SourceOrLocal): string {
-  if (source === undefined) return 'local config';
-  const { uid, resourceVersion, kubeletConfigKey } = source;
-  return `${apiPath(source)}, UID: ${uid}, ResourceVersion: ${resourceVersion}, KubeletConfigKey: ${kubeletConfigKey}`;
+/** The key is said too: two configs may be in one ConfigMap. */
+function withKey(ref: ExactRef | undefined): string {
+  return ref === undefined
+    ? formatRef(ref, 'log')
+    : `${formatRef(ref, 'log')}, KubeletConfigKey: ${ref.kubeletConfigKey}`;
 }
 
 /** API servers refuse a longer message. */

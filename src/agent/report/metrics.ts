@@ -1,6 +1,6 @@
 /** The node's metrics: upstream's four under their names, and relet's own. */
+import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { type Metric, renderMetrics } from '../../metrics.js';
-import { apiPath, type SourceOrLocal } from '../source.js';
 import type { Report } from './report.js';
 
 export interface Counters {
@@ -38,7 +38,7 @@ export function render({ report, counters, trialSeconds, held }: MetricsState): 
   const counter = (name: string, help: string, value: number) => metrics.push({ name, type: 'counter', help, value });
   if (report !== undefined) {
     const { assigned, active, lastKnownGood } = report;
-    const config = (name: string, help: string, source: SourceOrLocal) =>
+    const config = (name: string, help: string, source: ExactRef | undefined) =>
       gauge(`kubelet_node_config_${name}`, help, 1, labelsOf(source));
     config('assigned', 'The node is assigned the config that the labels name.', assigned);
     config('active', 'The kubelet runs with the config that the labels name.', active);
@@ -63,11 +63,11 @@ export function render({ report, counters, trialSeconds, held }: MetricsState): 
   return renderMetrics(metrics);
 }
 
-function labelsOf(source: SourceOrLocal): Record<string, string> {
+function labelsOf(source: ExactRef | undefined): Record<string, string> {
   return {
     node_config_kubelet_key: source?.kubeletConfigKey ?? '',
     node_config_resource_version: source?.resourceVersion ?? '',
-    node_config_source: source ? apiPath(source) : 'local',
+    node_config_source: formatRef(source, 'path'),
     node_config_uid: source?.uid ?? '',
   };
 }

@@ -1,13 +1,13 @@
 /** What a node reports, as status, condition, annotations, metrics and events: pure functions. */
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../api/config-error.js';
-import type { ExactSource } from '../source.js';
+import type { ExactRef } from '../../api/config-ref.js';
 import { statusPatch } from '../sync/node-reference.js';
 import { eventObject } from './events.js';
 import { newCounters, render } from './metrics.js';
 import { configOk, type Report, statusConfig } from './report.js';
 
-const source: ExactSource = { namespace: 'ns', name: 'n', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
+const source: ExactRef = { namespace: 'ns', name: 'n', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
 
 describe('the report', () => {
   const local: Report = {

@@ -2,17 +2,16 @@
 
 import { okReasons } from '../../api/condition-reasons.js';
 import type { ConfigError } from '../../api/config-error.js';
+import { type ExactRef, type NodeConfigStatus, nodeConfigSource, sameConfig } from '../../api/config-ref.js';
 import type { HeldState, TrialState } from '../../api/node-config.js';
-import type { NodeConfigStatus } from '../../api/node-config-source.js';
 import { alphaReason, betaError } from '../../api/upstream-words.js';
 import { causesOf } from '../../error-causes.js';
 import { shorten } from '../../shorten.js';
-import { asNodeConfigSource, type SourceOrLocal, sameSource } from '../source.js';
 
 export interface Report {
-  assigned: SourceOrLocal;
-  active: SourceOrLocal;
-  lastKnownGood: SourceOrLocal;
+  assigned: ExactRef | undefined;
+  active: ExactRef | undefined;
+  lastKnownGood: ExactRef | undefined;
   /** Why the assigned config does not run. */
   fault?: ConfigError;
   /** Why the reference could not be followed; stands before `fault` while it lasts. */
@@ -42,9 +41,9 @@ export interface ConditionText {
 export function statusConfig(report: Report): NodeConfigStatus {
   const error = report.syncFault ?? report.fault;
   return {
-    ...(report.assigned && { assigned: asNodeConfigSource(report.assigned) }),
-    ...(report.active && { active: asNodeConfigSource(report.active) }),
-    ...(report.lastKnownGood && { lastKnownGood: asNodeConfigSource(report.lastKnownGood) }),
+    ...(report.assigned && { assigned: nodeConfigSource(report.assigned) }),
+    ...(report.active && { active: nodeConfigSource(report.active) }),
+    ...(report.lastKnownGood && { lastKnownGood: nodeConfigSource(report.lastKnownGood) }),
     ...(error && { error: betaError(error) }),
   };
 }
@@ -60,11 +59,11 @@ export function statusCause({ syncFault, fault }: Report): string | undefined {
 
 export function configOk(report: Report): ConditionText {
   const { assigned, active, fault, syncFault } = report;
-  const name = (source: SourceOrLocal) => alphaName(source, report.initConfig);
+  const name = (source: ExactRef | undefined) => alphaName(source, report.initConfig);
   // A config that was just rolled back runs until its kubelet has ended.
   const isLocalInstead = active === undefined && fault !== undefined && fault.reason !== 'KubeletCrashed';
-  const isCurrent = sameSource(assigned, active) && !isLocalInstead;
-  const isGood = sameSource(report.lastKnownGood, active);
+  const isCurrent = sameConfig(assigned, active, 'version') && !isLocalInstead;
+  const isGood = sameConfig(report.lastKnownGood, active, 'version');
   // Neither: what was on trial runs until its kubelet has ended.
   const message = `using ${isCurrent ? 'current ' : isGood ? 'last-known-good ' : ''}${name(active)}`;
   if (syncFault !== undefined) return { status: 'False', reason: alphaReason(syncFault, name(assigned)), message };
@@ -78,12 +77,12 @@ export function configOk(report: Report): ConditionText {
 export function configCondition({ assigned, active, fault, syncFault }: Report): ConditionText {
   const error = syncFault ?? fault;
   if (error !== undefined) return { status: 'False', reason: error.reason, message: error.message };
-  const state = !sameSource(assigned, active) ? 'pending' : active === undefined ? 'local' : 'active';
+  const state = !sameConfig(assigned, active, 'version') ? 'pending' : active === undefined ? 'local' : 'active';
   return { status: 'True', ...okReasons[state] };
 }
 
 /** `(UID: "…")`, `(init)` or `(default)`. */
-export function alphaName(source: SourceOrLocal, initConfig: boolean): string {
+export function alphaName(source: ExactRef | undefined, initConfig: boolean): string {
   if (source !== undefined) return `(UID: ${JSON.stringify(source.uid)})`;
   return initConfig ? '(init)' : '(default)';
 }

@@ -5,11 +5,11 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigError } from '../../api/config-error.js';
+import { formatRef, isExactRef } from '../../api/config-ref.js';
 import { betaError } from '../../api/upstream-words.js';
 import type { Clock } from '../../clock.js';
 import { causesOf } from '../../error-causes.js';
 import type { Log } from '../../log.js';
-import { describe, exactSource } from '../source.js';
 import type { Memory } from '../state/memory.js';
 import { configOk, type Report, statusConfig } from './report.js';
 
@@ -38,8 +38,14 @@ export class Reporter {
     this.#options = options;
     const { initConfig } = options;
     // Until a kubelet answers, active is what was active last.
-    const active = exactSource(options.memory.report.read()?.active);
-    this.#report = { assigned: undefined, active, lastKnownGood: undefined, warnings: [], initConfig };
+    const active = options.memory.report.read()?.active?.configMap;
+    this.#report = {
+      assigned: undefined,
+      active: isExactRef(active) ? active : undefined,
+      lastKnownGood: undefined,
+      warnings: [],
+      initConfig,
+    };
   }
 
   /** Also while it is not known to be true. */
@@ -89,7 +95,7 @@ export class Reporter {
       return;
     }
     this.#said.set(slot, words!);
-    this.#options.log.error(betaError(fault), { config: describe(report.assigned), cause: causesOf(fault) });
+    this.#options.log.error(betaError(fault), { config: formatRef(report.assigned, 'log'), cause: causesOf(fault) });
   }
 
   /** The same for the condition. Not as fields: their quotes would be escaped, and the words not found. */

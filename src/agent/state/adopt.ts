@@ -3,9 +3,9 @@
  * records and the checkpoints they name. Copied, not moved: the kubelet of before finds its own unchanged.
  */
 import { join } from 'node:path';
+import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { type Files, isMissing } from '../../atomic-file.js';
 import type { Log } from '../../log.js';
-import { describe, type ExactSource, type SourceOrLocal } from '../source.js';
 import type { Memory } from './memory.js';
 import { decodeRecord } from './record.js';
 
@@ -28,8 +28,8 @@ export function adopt({ dir, memory, files, log }: AdoptOptions): void {
   // Last, since its presence says that the adoption is complete.
   memory.assign(assigned);
   log.info('adopted what a kubelet left here', {
-    assigned: describe(assigned),
-    lastKnownGood: describe(lastKnownGood),
+    assigned: formatRef(assigned, 'log'),
+    lastKnownGood: formatRef(lastKnownGood, 'log'),
   });
 }
 
@@ -39,7 +39,7 @@ interface From {
   log: Log;
 }
 
-function theirs({ dir, files, log }: From, name: string): SourceOrLocal {
+function theirs({ dir, files, log }: From, name: string): ExactRef | undefined {
   try {
     return decodeRecord(files.read(join(dir, 'meta', name)).toString('utf8'));
   } catch (cause) {
@@ -48,7 +48,7 @@ function theirs({ dir, files, log }: From, name: string): SourceOrLocal {
   }
 }
 
-function copyCheckpoint({ dir, files, log }: From, source: ExactSource, memory: Memory): void {
+function copyCheckpoint({ dir, files, log }: From, source: ExactRef, memory: Memory): void {
   const path = join(dir, 'checkpoints', source.uid, source.resourceVersion);
   try {
     const content = files.list(path).map((name) => [name, files.read(join(path, name))] as const);

@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { createDir, type Files, removeTree, temporaryPrefix } from '../../atomic-file.js';
 import { isObject } from '../../json.js';
-import { describe, type ExactSource } from '../source.js';
 import { checkFileKey } from './file-key.js';
 import type { JsonRecord } from './json-record.js';
 
@@ -20,7 +20,7 @@ export interface Payload {
 }
 
 export interface Checkpoint extends Payload {
-  source: ExactSource;
+  source: ExactRef;
   dir: string;
   /** The config itself: the file of the source's key. */
   configFile: string;
@@ -47,14 +47,14 @@ export class Checkpoints {
     this.#digests = digests;
   }
 
-  dirOf(source: ExactSource): string {
+  dirOf(source: ExactRef): string {
     if (source.uid === '') throw new Error('empty UID is ambiguous');
     if (source.resourceVersion === '') throw new Error('empty ResourceVersion is ambiguous');
     for (const part of [source.uid, source.resourceVersion]) checkFileKey(part);
     return join(this.#root, source.uid, source.resourceVersion);
   }
 
-  exists(source: ExactSource): boolean {
+  exists(source: ExactRef): boolean {
     return this.#files.stat(this.dirOf(source))?.isDirectory() ?? false;
   }
 
@@ -62,7 +62,7 @@ export class Checkpoints {
    * Saving again is harmless: equal content stays, content that rotted is put aside and written anew. True when
    * something was written.
    */
-  save(source: ExactSource, payload: Payload): boolean {
+  save(source: ExactRef, payload: Payload): boolean {
     const dir = this.dirOf(source);
     for (const key of payload.files.keys()) checkFileKey(key);
     const parent = join(this.#root, source.uid);
@@ -81,9 +81,9 @@ export class Checkpoints {
   }
 
   /** Throws, with the kubelet's words where it has them, when there is nothing whole to load. */
-  load(source: ExactSource): Checkpoint {
+  load(source: ExactRef): Checkpoint {
     const dir = this.dirOf(source);
-    if (!this.exists(source)) throw new Error(`no checkpoint for source ${describe(source)}`);
+    if (!this.exists(source)) throw new Error(`no checkpoint for source ${formatRef(source, 'log')}`);
     const files = this.#readAll(dir);
     const entry = this.#digests.read()?.[idOf(source)];
     if (entry !== undefined) verify(dir, files, entry);
@@ -96,7 +96,7 @@ export class Checkpoints {
   }
 
   /** Deletes every checkpoint that is not kept, and whatever a crash left half-made. */
-  collect(keep: ExactSource[]): void {
+  collect(keep: ExactRef[]): void {
     const kept = new Set(keep.map(idOf));
     for (const uid of this.#files.list(this.#root)) {
       const parent = join(this.#root, uid);
@@ -113,7 +113,7 @@ export class Checkpoints {
     if (remaining.length < Object.keys(digests).length) this.#digests.write(Object.fromEntries(remaining));
   }
 
-  #remember(source: ExactSource, entry: DigestEntry): void {
+  #remember(source: ExactRef, entry: DigestEntry): void {
     this.#digests.write({ ...this.#digests.read(), [idOf(source)]: entry });
   }
 
@@ -134,7 +134,7 @@ export function isDigests(value: unknown): value is Digests {
 
 export const sha256 = (data: Uint8Array | string): string => createHash('sha256').update(data).digest('hex');
 
-const idOf = ({ uid, resourceVersion }: ExactSource): string => `${uid}/${resourceVersion}`;
+const idOf = ({ uid, resourceVersion }: ExactRef): string => `${uid}/${resourceVersion}`;
 
 /** Over the config and every file beside it, since a config may name those by relative path. */
 function digestOf(config: Uint8Array, files: Map<string, Uint8Array>): string {

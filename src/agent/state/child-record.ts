@@ -4,16 +4,16 @@
  * pid. A crash between the two leaves the token to search for.
  */
 
+import { type ExactRef, isExactRef } from '../../api/config-ref.js';
 import { isObject } from '../../json.js';
 import { isProcessIdentity, type ProcessIdentity } from '../../proc.js';
-import { type ExactSource, isExactSource } from '../source.js';
 
 export interface ChildRecord {
   token: string;
   bootId: string;
   process?: ProcessIdentity;
   /** What it was started with; undefined is local. Its checkpoint is not deleted while it runs. */
-  source?: ExactSource;
+  source?: ExactRef;
   /** The file it was started with, where that is not the checkpoint's own. */
   converted?: string;
 }
@@ -27,7 +27,7 @@ export function isChildRecord(value: unknown): value is ChildRecord {
     typeof value.token === 'string' &&
     typeof value.bootId === 'string' &&
     (value.process === undefined || isProcessIdentity(value.process)) &&
-    (value.source === undefined || isExactSource(value.source)) &&
+    (value.source === undefined || isExactRef(value.source)) &&
     (value.converted === undefined || typeof value.converted === 'string')
   );
 }

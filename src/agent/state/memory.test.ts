@@ -14,11 +14,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { ExactRef } from '../../api/config-ref.js';
 import { realFiles } from '../../atomic-file.js';
 import { silentLog } from '../../log.js';
 import type { Choice } from '../choose.js';
 import { createHost } from '../drivers/host.js';
-import type { ExactSource, SourceOrLocal } from '../source.js';
 import { assign, graduate, isAnotherAssignment, settleOn } from '../transitions.js';
 import { openDirectory } from './directory.js';
 import { Memory } from './memory.js';
@@ -31,14 +31,14 @@ const newDir = () => join(mkdtempSync(join(root, 'node-')), 'dynamic-config');
 const open = (dir = newDir()) => ({ dir, ...openDirectory({ dir, host, log: silentLog }) });
 const text = (dir: string, name: string) => readFileSync(join(dir, 'meta', name), 'utf8');
 
-const source: ExactSource = {
+const source: ExactRef = {
   namespace: 'namespace',
   name: 'name',
   uid: 'uid',
   resourceVersion: '1',
   kubeletConfigKey: 'kubelet',
 };
-const other: ExactSource = { ...source, uid: 'other-uid', resourceVersion: '7' };
+const other: ExactRef = { ...source, uid: 'other-uid', resourceVersion: '7' };
 const payload = (files: Record<string, string>) => ({
   files: new Map(Object.entries(files).map(([name, data]) => [name, Buffer.from(data)])),
   annotations: {},
@@ -70,11 +70,11 @@ describe('records', () => {
   const records = {
     assigned: {
       read: (memory: Memory) => memory.assigned(),
-      write: (memory: Memory, value: SourceOrLocal) => memory.assign(value),
+      write: (memory: Memory, value: ExactRef | undefined) => memory.assign(value),
     },
     'last-known-good': {
       read: (memory: Memory) => memory.lastKnownGood(),
-      write: (memory: Memory, value: SourceOrLocal) => memory.setLastKnownGood(value),
+      write: (memory: Memory, value: ExactRef | undefined) => memory.setLastKnownGood(value),
     },
   };
 
@@ -157,7 +157,7 @@ describe('records', () => {
     expect('broken' in recorded && (recorded.broken.cause as Error).message).toContain(message);
   });
 
-  test.each<[string, SourceOrLocal, SourceOrLocal, boolean]>([
+  test.each<[string, ExactRef | undefined, ExactRef | undefined, boolean]>([
     ['U4.1 and U5.30: nothing', undefined, undefined, false],
     ['U4.2 and U5.31: assigned only', source, undefined, true],
     ['U4.3 and U5.32: last known good only', undefined, source, false],
@@ -175,7 +175,7 @@ describe('records', () => {
     expect(existsSync(join(dir, 'meta', 'way-back'))).toBe(false);
   });
 
-  test.each<[string, ExactSource, SourceOrLocal]>([
+  test.each<[string, ExactRef, ExactRef | undefined]>([
     ['U1.1 the first', source, undefined],
     ['U1.2 the next', other, source],
   ])('%s assigned config that passes its trial becomes last known good', (_id, assigned, lastKnownGood) => {

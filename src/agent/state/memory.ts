@@ -3,12 +3,12 @@
  * restart. `assigned` and `last-known-good` have upstream's form; the rest is ours and may be lost without harm.
  */
 import { join } from 'node:path';
+import { type ExactRef, isExactRef, sameConfig } from '../../api/config-ref.js';
 import { type Files, isMissing, realFiles, removeTree, replaceFile, temporaryPrefix } from '../../atomic-file.js';
 import type { Log } from '../../log.js';
 import { isKnownBinary, type KnownBinary } from '../drivers/kubelet-version.js';
 import { type Hold, isHold } from '../hold.js';
 import { isRequest, type Request } from '../requests.js';
-import { type ExactSource, isExactSource, type SourceOrLocal, sameSource } from '../source.js';
 import { type FollowedReference, isFollowedReference } from '../sync/chosen-reference.js';
 import { isTrial, type Trial } from '../trial/trial.js';
 import { isJudged, type Judged } from '../validate/lasting-judge.js';
@@ -20,11 +20,11 @@ import { isReportRecord, type ReportRecord } from './report-record.js';
 import { isVerdicts, type Verdicts } from './verdicts.js';
 
 /** A record names a source, or local, or is broken: then boot reports it and goes on to the next candidate. */
-export type Recorded = { source: SourceOrLocal } | { broken: Error };
+export type Recorded = { source: ExactRef | undefined } | { broken: Error };
 
 /** What a change under way needs although no record names it yet. */
 export interface InHand {
-  source?: SourceOrLocal;
+  source?: ExactRef | undefined;
   /** Copies that the kubelet is about to be started with. */
   converted: string[];
 }
@@ -40,7 +40,7 @@ export class Memory {
   readonly report: JsonRecord<ReportRecord>;
   readonly kubelet: JsonRecord<KnownBinary>;
   /** What a reset to local replaced, kept until local was healthy once. */
-  readonly wayBack: JsonRecord<ExactSource>;
+  readonly wayBack: JsonRecord<ExactRef>;
   /** Which kind of object the assignment came from, when it was not the Node. */
   readonly followed: JsonRecord<FollowedReference>;
   readonly #meta: string;
@@ -65,7 +65,7 @@ export class Memory {
     this.request = record('request', isRequest);
     this.report = passing('report', isReportRecord);
     this.kubelet = passing('kubelet', isKnownBinary);
-    this.wayBack = record('way-back', isExactSource);
+    this.wayBack = record('way-back', isExactRef);
     this.followed = record('followed', isFollowedReference);
   }
 
@@ -78,12 +78,12 @@ export class Memory {
   }
 
   /** The one place that writes `assigned`. The checkpoint it names must be complete. */
-  assign(source: SourceOrLocal): void {
+  assign(source: ExactRef | undefined): void {
     this.#write('assigned', source);
   }
 
   /** The one place that writes `last-known-good`. */
-  setLastKnownGood(source: SourceOrLocal): void {
+  setLastKnownGood(source: ExactRef | undefined): void {
     this.#write('last-known-good', source);
   }
 
@@ -114,9 +114,9 @@ export class Memory {
     }
   }
 
-  #write(name: string, source: SourceOrLocal): void {
+  #write(name: string, source: ExactRef | undefined): void {
     const present = this.#read(name);
-    if ('source' in present && sameSource(present.source, source)) return;
+    if ('source' in present && sameConfig(present.source, source, 'version')) return;
     replaceFile(join(this.#meta, name), encodeRecord(source), { files: this.#files });
   }
 }

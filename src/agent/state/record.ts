@@ -1,17 +1,17 @@
 /** The text of `meta/assigned` and `meta/last-known-good`: a SerializedNodeConfigSource, or nothing for local. */
+import { type ExactRef, nodeConfigSource } from '../../api/config-ref.js';
 import { readPlain } from '../../config/plain-document.js';
-import { asNodeConfigSource, type SourceOrLocal } from '../source.js';
 import { checkFileKey } from './file-key.js';
 
 const apiVersion = 'kubelet.config.k8s.io/v1beta1';
 const kind = 'SerializedNodeConfigSource';
 
-export function encodeRecord(source: SourceOrLocal): string {
+export function encodeRecord(source: ExactRef | undefined): string {
   if (source === undefined) return '';
   if (source.uid === '') throw new Error('failed to write RemoteConfigSource, empty UID is ambiguous');
   if (source.resourceVersion === '')
     throw new Error('failed to write RemoteConfigSource, empty ResourceVersion is ambiguous');
-  const fields = Object.entries(asNodeConfigSource(source).configMap ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const fields = Object.entries(nodeConfigSource(source).configMap ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   const lines = fields.map(([name, value]) => `    ${name}: ${scalar(value)}\n`);
   return `apiVersion: ${apiVersion}\nkind: ${kind}\nsource:\n  configMap:\n${lines.join('')}`;
 }
@@ -26,7 +26,7 @@ function scalar(text: string): string {
 }
 
 /** Throws when the record names nothing usable. Unknown fields are left alone: a newer relet may have written them. */
-export function decodeRecord(text: string): SourceOrLocal {
+export function decodeRecord(text: string): ExactRef | undefined {
   if (text.trim() === '') return undefined;
   try {
     return checkedSource(readPlain(text));
@@ -35,7 +35,7 @@ export function decodeRecord(text: string): SourceOrLocal {
   }
 }
 
-function checkedSource(record: unknown): SourceOrLocal {
+function checkedSource(record: unknown): ExactRef | undefined {
   const { apiVersion: version, kind: recordKind, source } = asMap(record, 'the record');
   if (version !== apiVersion || recordKind !== kind)
     throw new Error(`expected ${kind} of ${apiVersion}, found ${String(recordKind)} of ${String(version)}`);

@@ -1,5 +1,5 @@
 /** The last report, kept on disk for `relet node status`: what runs and why, when nobody else can be asked. */
-import type { NodeConfigStatus } from '../../api/node-config-source.js';
+import type { NodeConfigStatus } from '../../api/config-ref.js';
 import { isObject } from '../../json.js';
 
 export interface ReportRecord extends NodeConfigStatus {

@@ -1,6 +1,6 @@
 /** Spreads the answer of many nodes to an edit of a ConfigMap they share: each waits its own random part of the jitter. */
+import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import type { Clock } from '../../clock.js';
-import { type SourceOrLocal, sameVersion } from '../source.js';
 
 export class InPlaceSpread {
   readonly #clock: Clock;
@@ -16,7 +16,7 @@ export class InPlaceSpread {
   }
 
   /** How long to wait before following this version; 0 when it is time, or when it is no edit in place. */
-  waitMs(assigned: SourceOrLocal, wanted: SourceOrLocal): number {
+  waitMs(assigned: ExactRef | undefined, wanted: ExactRef | undefined): number {
     if (this.#jitterMs === 0 || !isEdit(assigned, wanted)) {
       this.#dueMs = undefined;
       return 0;
@@ -30,11 +30,8 @@ export class InPlaceSpread {
 }
 
 /** The same ConfigMap by name and the same key, but another version; created anew counts as well. */
-function isEdit(assigned: SourceOrLocal, wanted: SourceOrLocal): boolean {
-  if (assigned === undefined || wanted === undefined || sameVersion(assigned, wanted)) return false;
-  return (
-    assigned.namespace === wanted.namespace &&
-    assigned.name === wanted.name &&
-    assigned.kubeletConfigKey === wanted.kubeletConfigKey
-  );
+function isEdit(assigned: ExactRef | undefined, wanted: ExactRef | undefined): boolean {
+  if (assigned === undefined || wanted === undefined) return false;
+  const sameVersion = assigned.uid === wanted.uid && assigned.resourceVersion === wanted.resourceVersion;
+  return !sameVersion && formatRef(assigned, 'short') === formatRef(wanted, 'short');
 }

@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { trialReasons } from '../../api/condition-reasons.js';
 import { ConfigError } from '../../api/config-error.js';
+import { formatRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import {
   type ConfigChange,
   isUndecided,
@@ -13,7 +14,6 @@ import {
   nodeConfigs,
   withConditions,
 } from '../../api/node-config.js';
-import type { NodeConfigSource } from '../../api/node-config-source.js';
 import type { Clock } from '../../clock.js';
 import { ApiError, isNotFound } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
@@ -22,7 +22,7 @@ import type { Log } from '../../log.js';
 import { rfc3339 } from '../../time.js';
 import { boundedHeld, configCondition, type Report, statusCause, statusConfig } from '../report/report.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
-import { targetOf } from './resolve.js';
+import { specRef } from './resolve.js';
 
 export interface NodeConfigReferenceOptions {
   client: KubeClient;
@@ -105,8 +105,7 @@ export class NodeConfigReference implements Reference {
 
 /** Whoever writes a kubelet config is root on the node: here it must be marked as one. */
 function targetIn(configSource: NodeConfigSource) {
-  const { sha256 } = configSource.configMap ?? {};
-  return { ...targetOf(configSource), labelled: true as const, ...(sha256 !== undefined && { sha256 }) };
+  return { ...specRef(configSource), labelled: true as const };
 }
 
 const mostChanges = 5;
@@ -166,14 +165,14 @@ function withChange(
   after: NodeConfigObjectStatus['config'] & object,
   at: string,
 ): ConfigChange[] {
-  const [from, to] = [nameOf(before?.active), nameOf(after.active)];
+  const [from, to] = [versionOf(before?.active), versionOf(after.active)];
   if (before === undefined || from === to) return changes;
   return [{ at, from, to, ...(after.error && { error: after.error }) }, ...changes].slice(0, mostChanges);
 }
 
-function nameOf(source: NodeConfigSource | undefined): string {
-  const { namespace, name, kubeletConfigKey, resourceVersion } = source?.configMap ?? {};
-  return namespace === undefined ? 'local' : `${namespace}/${name}/${kubeletConfigKey}@${resourceVersion}`;
+function versionOf(source: NodeConfigSource | undefined): string {
+  const ref = refOf(source);
+  return ref === undefined ? 'local' : `${formatRef(ref, 'short')}@${ref.resourceVersion}`;
 }
 
 /** What an instruction is made of; and whether the controller says that it may be followed now: then there is no need to wait. */

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError } from '../../api/config-error.js';
+import type { NodeConfigSource, NodeConfigStatus } from '../../api/config-ref.js';
 import {
   agentVersionAnnotation,
   causeAnnotation,
@@ -12,7 +13,6 @@ import {
   trialEndsAnnotation,
 } from '../../api/node-annotations.js';
 import type { NodeCondition } from '../../api/node-condition.js';
-import type { NodeConfigSource, NodeConfigStatus } from '../../api/node-config-source.js';
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
 import { ApiError, isNotFound } from '../../kube/api-error.js';
@@ -23,7 +23,7 @@ import type { Log } from '../../log.js';
 import { rfc3339 } from '../../time.js';
 import { boundedHeld, configOk, type Report, statusCause, statusConfig } from '../report/report.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
-import { targetOf } from './resolve.js';
+import { specRef } from './resolve.js';
 
 interface Node extends KubeObject {
   spec?: { configSource?: NodeConfigSource };
@@ -78,7 +78,7 @@ export class NodeReference implements Reference {
       const node = await client.get<Node>(nodes, { name }, { signal });
       this.#options.onNode?.(node);
       const configSource = node.spec?.configSource;
-      return configSource ? { kind: 'source', target: targetOf(configSource) } : { kind: 'local' };
+      return configSource ? { kind: 'source', target: specRef(configSource) } : { kind: 'local' };
     } catch (error) {
       if (isNotFound(error)) return { kind: 'none', why: `Node ${JSON.stringify(name)} does not exist` };
       if (error instanceof ApiError) throw new ConfigError('ReferenceUnreadable', error);

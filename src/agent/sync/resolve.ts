@@ -1,9 +1,8 @@
 /** From a reference to the exact ConfigMap version it means now, with its files. Asks the API; writes nothing. */
 import { ConfigError } from '../../api/config-error.js';
+import { type ConfigRef, type ExactRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import { configLabel } from '../../api/node-config.js';
-import type { ConfigMapRef, NodeConfigSource } from '../../api/node-config-source.js';
 import type { KubeObject } from '../../api/object.js';
-import type { ExactSource } from '../source.js';
 import { type Payload, sha256 } from '../state/checkpoints.js';
 
 export interface ConfigMap extends KubeObject {
@@ -11,49 +10,41 @@ export interface ConfigMap extends KubeObject {
   binaryData?: Record<string, string>;
 }
 
-/** Which ConfigMap to ask for, which key in it, and what must be true of it. */
-export interface Target {
-  namespace: string;
-  name: string;
-  kubeletConfigKey: string;
-  uid?: string;
-  sha256?: string;
+/** The ConfigMap to read, and what must be true of it. */
+export interface Target extends ConfigRef {
   /** It must carry the label that marks a kubelet config. */
   labelled?: true;
 }
 
 export interface Resolved {
-  source: ExactSource;
+  source: ExactRef;
   payload: Payload;
 }
 
-const alphaKey = 'kubelet';
-
-/** Beta and alpha references become one thing. Throws a ConfigError for one that leads nowhere. */
-export function targetOf(configSource: NodeConfigSource): Target {
-  const { configMap, configMapRef } = configSource;
-  if (configMap) {
-    const { namespace, name, kubeletConfigKey } = configMap;
-    // A server checks these, but only on update: a Node may be created with anything.
-    for (const [field, value] of Object.entries({ namespace, name, kubeletConfigKey }))
-      if (typeof value !== 'string' || value === '')
-        throw new ConfigError('DownloadFailed', new Error(`spec.configSource.configMap.${field} must be set`), {
-          name: String(name ?? ''),
-          namespace: String(namespace ?? ''),
-        });
-    return { namespace, name, kubeletConfigKey };
-  }
-  if (configMapRef) return alphaTarget(configMapRef);
-  throw new ConfigError('ReferenceEmpty', new Error('spec.configSource names neither configMap nor configMapRef'));
+/** The reference of a spec, beta or alpha. Throws a ConfigError for an incomplete one. */
+export function specRef(source: NodeConfigSource): ConfigRef {
+  const ref = refOf(source);
+  if (ref === undefined)
+    throw new ConfigError('ReferenceEmpty', new Error('spec.configSource names neither configMap nor configMapRef'));
+  if (source.configMap === undefined) return completeAlpha(ref);
+  const { namespace, name, kubeletConfigKey, sha256 } = ref;
+  // A server checks these, but only on update: a Node may be created with anything.
+  for (const [field, value] of Object.entries({ namespace, name, kubeletConfigKey }))
+    if (typeof value !== 'string' || value === '')
+      throw new ConfigError('DownloadFailed', new Error(`spec.configSource.configMap.${field} must be set`), {
+        name: String(name ?? ''),
+        namespace: String(namespace ?? ''),
+      });
+  return { namespace, name, kubeletConfigKey, ...(sha256 !== undefined && { sha256 }) };
 }
 
-function alphaTarget({ namespace, name, uid }: ConfigMapRef): Target {
-  if (!namespace || !name || !uid)
-    throw new ConfigError(
-      'ReferenceIncomplete',
-      new Error(`configMapRef has ${JSON.stringify({ namespace, name, uid })}`),
-    );
-  return { namespace, name, uid, kubeletConfigKey: alphaKey };
+function completeAlpha(ref: ConfigRef): ConfigRef {
+  const { namespace, name, uid } = ref;
+  if (namespace && name && uid) return ref;
+  throw new ConfigError(
+    'ReferenceIncomplete',
+    new Error(`configMapRef has ${JSON.stringify({ namespace, name, uid })}`),
+  );
 }
 
 export async function resolve(target: Target, getConfigMap: (target: Target) => Promise<ConfigMap>): Promise<Resolved> {

@@ -1,10 +1,10 @@
 /** What follows from the end of a trial: records, a line in the log, an event. */
 import { ConfigError } from '../../api/config-error.js';
+import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { betaError } from '../../api/upstream-words.js';
 import type { AgentParts } from '../agent-parts.js';
 import * as events from '../report/events.js';
 import type { Run } from '../run.js';
-import { describe, type SourceOrLocal } from '../source.js';
 import type { Memory } from '../state/memory.js';
 import type { ApiSide } from '../sync/api-side.js';
 import { fail, graduate } from '../transitions.js';
@@ -23,7 +23,7 @@ export function concludeTrial(parts: AgentParts, api: ApiSide | undefined, run: 
     graduate(memory, run.choice);
     run.trial = undefined;
     counters.graduations++;
-    log.info('config graduated', { config: describe(source), rank });
+    log.info('config graduated', { config: formatRef(source, 'log'), rank });
     if (source && rank === 'assigned') api?.tell(events.graduated(source));
     return;
   }
@@ -32,11 +32,11 @@ export function concludeTrial(parts: AgentParts, api: ApiSide | undefined, run: 
   run.trial = undefined;
   counters.rollbacks++;
   const error = betaError(new ConfigError(end.reason, end.cause));
-  log.error('config rolled back', { config: describe(source), error, cause: end.cause });
+  log.error('config rolled back', { config: formatRef(source, 'log'), error, cause: end.cause });
   api?.tell(events.rolledBack(source, error, end.cause));
 }
 
-function pathsNamedBy(memory: Memory, source: SourceOrLocal): string[] {
+function pathsNamedBy(memory: Memory, source: ExactRef | undefined): string[] {
   try {
     return source ? pathsIn(memory.checkpoints.load(source).config.toString('utf8')) : [];
   } catch {

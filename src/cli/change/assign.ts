@@ -1,10 +1,10 @@
 /** `relet assign CONFIGMAP NODE...`: points nodes at a config that is in the API already. */
 
+import { formatRef, refOf, sameConfig } from '../../api/config-ref.js';
 import { configLabel } from '../../api/node-config.js';
 import { CannotRun } from '../../cannot-run.js';
-import { sourceText } from '../../fleet/config-history.js';
 import { findConfigMap, sourceOf } from '../../fleet/config-maps.js';
-import { configState, sameReference, sourceName } from '../../fleet/config-state.js';
+import { configState } from '../../fleet/config-state.js';
 import { minorOf } from '../../fleet/effective-config.js';
 import { selectNodes } from '../select-nodes.js';
 import { withSession } from '../session.js';
@@ -32,22 +32,25 @@ export const assign = (word: string, names: string[], options: AssignVerbOptions
         options.key,
       );
       const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-      const to = sourceOf(configMap, source.key);
+      const to = sourceOf(configMap, source.kubeletConfigKey);
       const checked = new Set<number>();
       for (const node of nodes) {
         if (options.validate === false || checked.has(minorOf(node))) continue;
         refuseErrors(node, text);
         checked.add(minorOf(node));
       }
-      const isThere = (node: (typeof nodes)[number]) => sameReference(sourceName(node.configSource), sourceName(to));
+      const isThere = (node: (typeof nodes)[number]) => sameConfig(refOf(node.configSource), refOf(to), 'name');
       const unchanged = nodes.filter(isThere);
       for (const node of unchanged)
-        terminal.print(`${node.name}: is assigned ${sourceText(source)} already (${configState(node)})`);
+        terminal.print(`${node.name}: is assigned ${formatRef(source, 'short')} already (${configState(node)})`);
       const changes = nodes.filter((node) => !isThere(node)).map((node) => ({ node, to }));
       if (changes.length === 0) return makeChanges(session, 'assign', [], options, unchanged);
       for (const { node } of changes)
         terminal.print(
-          hanging(`${node.name}: ${sourceText(sourceName(node.configSource))} -> ${sourceText(source)}`, terminal),
+          hanging(
+            `${node.name}: ${formatRef(refOf(node.configSource), 'short')} -> ${formatRef(source, 'short')}`,
+            terminal,
+          ),
         );
       if (configMap.immutable !== true)
         terminal.print(

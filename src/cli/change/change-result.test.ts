@@ -1,7 +1,7 @@
 /** The result of a change as programs read it. */
 import { expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
-import type { NodeConfigSource } from '../../api/node-config-source.js';
+import type { NodeConfigSource } from '../../api/config-ref.js';
 import { changeResult, type Reason, resultText } from './change-result.js';
 import type { Outcome } from './change-words.js';
 

@@ -1,7 +1,7 @@
 /** How a change ended, for programs: `-o json` and `-o name`. Pure. docs/cli.md describes it. */
 
-import { sourceText } from '../../fleet/config-history.js';
-import { configState, sourceName } from '../../fleet/config-state.js';
+import { formatRef, refOf } from '../../api/config-ref.js';
+import { configState } from '../../fleet/config-state.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import type { NodeChange } from './change.js';
 import type { Outcome } from './change-words.js';
@@ -55,12 +55,16 @@ export interface Ended {
 
 export function changeResult({ verb, changes, outcomes, unchanged = [], dryRun }: Ended): ChangeResult {
   const already = unchanged.map((node): NodeResult => {
-    const source = sourceText(sourceName(node.configSource));
+    const source = formatRef(refOf(node.configSource), 'short');
     return { node: node.name, from: source, to: source, state: configState(node), reason: 'AlreadyAssigned' };
   });
   const changed = changes.map(({ node, to }): NodeResult => {
     const outcome = outcomes.get(node.name) ?? { kind: dryRun ? 'dry run' : 'not changed' };
-    const place = { node: node.name, from: sourceText(sourceName(node.configSource)), to: sourceText(sourceName(to)) };
+    const place = {
+      node: node.name,
+      from: formatRef(refOf(node.configSource), 'short'),
+      to: formatRef(refOf(to), 'short'),
+    };
     return { ...place, state: stateAfter(outcome, node, to === undefined), ...reasonOf(outcome) };
   });
   const nodes = [...already, ...changed].sort((a, b) => a.node.localeCompare(b.node));

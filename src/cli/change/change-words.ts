@@ -1,8 +1,8 @@
 /** What a change says while it is made, and at its end. */
 
-import { sourceText } from '../../fleet/config-history.js';
+import { formatRef, refOf, sameConfig } from '../../api/config-ref.js';
 import type { ConfigMap } from '../../fleet/config-maps.js';
-import { configState, sameReference, sourceName } from '../../fleet/config-state.js';
+import { configState } from '../../fleet/config-state.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import type { Session } from '../session.js';
 import { heldText, releaseHint, withState } from '../state-text.js';
@@ -24,7 +24,7 @@ export function endText(
 ): string {
   const { paint, columns } = terminal;
   const { name } = node;
-  const target = sourceText(sourceName(to));
+  const target = formatRef(refOf(to), 'short');
   const details = cause === undefined ? '' : `\n${wrap(cause, columns, '    ')}`;
   switch (end.kind) {
     case 'active':
@@ -52,11 +52,11 @@ export function endText(
 
 /** To what the node rolls back, and which change is lost with it: one that had not passed its trial is no last known good. */
 function rollbackText(before: ConfiguredNode, reported: ConfiguredNode): string {
-  const good = sourceName(reported.status.lastKnownGood);
-  const to = good === undefined ? 'its local config' : `${sourceText(good)}, its last known good`;
-  const active = sourceName(before.status.active);
-  if (configState(before) !== 'trial' || sameReference(active, good)) return `It rolls back to ${to}.`;
-  return `It rolls back to ${to}. ${sourceText(active)}, which was active before, had not passed its trial and is lost with it.`;
+  const good = refOf(reported.status.lastKnownGood);
+  const to = good === undefined ? 'its local config' : `${formatRef(good, 'short')}, its last known good`;
+  const active = refOf(before.status.active);
+  if (configState(before) !== 'trial' || sameConfig(active, good, 'name')) return `It rolls back to ${to}.`;
+  return `It rolls back to ${to}. ${formatRef(active, 'short')}, which was active before, had not passed its trial and is lost with it.`;
 }
 
 /** With several nodes: where each of them is. */
@@ -78,7 +78,8 @@ const lists: [title: string, kinds: (Outcome['kind'] | undefined)[]][] = [
 export function tellPlan({ terminal }: Session, changes: NodeChange[], how: string): void {
   for (const { metadata } of newConfigMaps(changes))
     terminal.print(`configmap/${metadata.name} created in namespace ${metadata.namespace} (${how})`);
-  for (const { node, to } of changes) terminal.print(`${node.name}: assigned ${sourceText(sourceName(to))} (${how})`);
+  for (const { node, to } of changes)
+    terminal.print(`${node.name}: assigned ${formatRef(refOf(to), 'short')} (${how})`);
 }
 
 /** Each once. */

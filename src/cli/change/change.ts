@@ -8,11 +8,9 @@
  * were made and given to nobody are taken away again.
  */
 
-import type { NodeConfigSource } from '../../api/node-config-source.js';
+import { formatRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
-import { sourceText } from '../../fleet/config-history.js';
 import { type ConfigMap, ensureConfigMap, removeConfigMap } from '../../fleet/config-maps.js';
-import { sourceName } from '../../fleet/config-state.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { causeOfError } from '../../fleet/node-events.js';
 import type { Session } from '../session.js';
@@ -160,7 +158,7 @@ async function changeOne(
   const { by, verb, why } = options;
   const written = await writeReference(session, change, { by, verb, ...(why && { why }) });
   onAssigned();
-  const target = sourceText(sourceName(to));
+  const target = formatRef(refOf(to), 'short');
   if (!options.wait) {
     progress.end(name, `assigned ${target}; wait for it with 'relet wait ${name} --for=active'`);
     return { kind: 'assigned' };

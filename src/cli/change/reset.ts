@@ -1,7 +1,6 @@
 /** `relet reset NODE...`: back to the config that is local to the node. */
 
-import { sourceText } from '../../fleet/config-history.js';
-import { sourceName } from '../../fleet/config-state.js';
+import { formatRef, refOf } from '../../api/config-ref.js';
 import { selectNodes } from '../select-nodes.js';
 import { withSession } from '../session.js';
 import { hanging } from '../terminal/styled-text.js';
@@ -25,7 +24,7 @@ export const reset = (names: string[], options: AssignVerbOptions): Promise<void
       const changes = nodes.filter((node) => !isLocal(node)).map((node) => ({ node, to: undefined }));
       if (changes.length === 0) return makeChanges(session, 'reset', [], options, unchanged);
       for (const { node } of changes)
-        terminal.print(hanging(`${node.name}: ${sourceText(sourceName(node.configSource))} -> local`, terminal));
+        terminal.print(hanging(`${node.name}: ${formatRef(refOf(node.configSource), 'short')} -> local`, terminal));
       terminal.print(noDifferenceToLocal(terminal));
       const who = changes.length === 1 ? changes[0]!.node.name : `${changes.length} nodes`;
       if (!isDryRun(options) && !(await confirm(session, `Reset ${who}?`, options.yes))) return decline(session);

@@ -6,11 +6,11 @@
  *   failed ─► set: what runs;  edit: the config that failed, so that it can be corrected
  */
 
+import { formatRef, refOf } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
 import type { KubeletConfig } from '../../config/model.js';
-import { sourceText } from '../../fleet/config-history.js';
 import { readPayload } from '../../fleet/config-maps.js';
-import { configState, sourceName } from '../../fleet/config-state.js';
+import { configState } from '../../fleet/config-state.js';
 import { asConfigText, type RunningConfig } from '../../fleet/config-text.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import {
@@ -45,8 +45,9 @@ export async function startingPoint(
   verb: 'set' | 'edit',
 ): Promise<StartingPoint> {
   const state = configState(node);
-  const wanted = sourceName(node.configSource);
-  const failed = state === 'rejected' || state === 'rolled back' ? { source: sourceText(wanted), state } : undefined;
+  const wanted = refOf(node.configSource);
+  const failed =
+    state === 'rejected' || state === 'rolled back' ? { source: formatRef(wanted, 'short'), state } : undefined;
   const [configz, assigned] = [await askConfigz(session, node), await readAssigned(session, node)];
   const running = configz instanceof ApiError ? undefined : configz.document;
   if (assigned !== undefined && failed === undefined) return { ...assigned, before: assigned.text, running, failed };
@@ -81,7 +82,7 @@ async function whatRuns(session: Session, node: ConfiguredNode, configz: Running
 
 /** Undefined where it is local, or cannot be read. */
 async function readAssigned(session: Session, node: ConfiguredNode): Promise<Written | undefined> {
-  const source = sourceName(node.configSource);
+  const source = refOf(node.configSource);
   if (source === undefined) return undefined;
   try {
     return { text: (await readPayload(session, source)).text, notes: [] };

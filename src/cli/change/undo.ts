@@ -1,10 +1,9 @@
 /** `relet undo NODE`: takes the last change back, or goes to an older one. */
 
-import type { NodeConfigSource } from '../../api/node-config-source.js';
+import { formatRef, type NodeConfigSource, nodeConfigSource, parseRef, refOf } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
-import { parseSourceText, readHistory, sourceText, undoTarget } from '../../fleet/config-history.js';
+import { readHistory, undoTarget } from '../../fleet/config-history.js';
 import { readPayload } from '../../fleet/config-maps.js';
-import { sourceName } from '../../fleet/config-state.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { isNotFound } from '../../kube/api-error.js';
 import { nodeName } from '../select-nodes.js';
@@ -27,7 +26,7 @@ export const undo = (name: string, options: UndoOptions): Promise<void> =>
     async (session) => {
       const node = await session.references.get(nodeName(name), { signal: session.signal });
       const target = chooseTarget(session, node, options.to);
-      const now = sourceText(sourceName(node.configSource));
+      const now = formatRef(refOf(node.configSource), 'short');
       if (target === now) session.terminal.print(`${node.name}: is assigned ${target} already, nothing to take back`);
       if (target === now) return makeChanges(session, 'undo', [], options, [node]);
       const { to, text } = await sourceFor(session, node, target);
@@ -50,7 +49,7 @@ function chooseTarget({ terminal }: Session, node: ConfiguredNode, number: numbe
       `${node.name} has no revision ${number} in its history; 'relet history ${node.name}' lists them`,
     );
   }
-  const target = undoTarget(history, sourceName(node.configSource));
+  const target = undoTarget(history, refOf(node.configSource));
   if (target === undefined)
     throw new CannotRun(
       `no change of ${node.name} is recorded, so there is nothing to take back; 'relet reset ${node.name}' goes to its local config`,
@@ -66,13 +65,12 @@ async function sourceFor(
   node: ConfiguredNode,
   target: string,
 ): Promise<{ to: NodeConfigSource | undefined; text?: string }> {
-  const source = parseSourceText(target);
+  const source = parseRef(target);
   if (source === undefined) return { to: undefined };
-  const { namespace, name, key: kubeletConfigKey } = source;
   try {
     const { text } = await readPayload(session, source);
     refuseErrors(node, text);
-    return { to: { configMap: { namespace, name, kubeletConfigKey } }, text };
+    return { to: nodeConfigSource(source), text };
   } catch (error) {
     if (!isNotFound(error)) throw error;
     throw new CannotRun(

@@ -1,8 +1,8 @@
 /** Writes one node's reference and its history in one request, unless another hand was on it meanwhile. */
 
+import { formatRef, refOf, sameConfig } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
-import { sourceText, withEntry } from '../../fleet/config-history.js';
-import { sameReference, sourceName } from '../../fleet/config-state.js';
+import { withEntry } from '../../fleet/config-history.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { isConflict } from '../../kube/api-error.js';
 import { rfc3339 } from '../../time.js';
@@ -22,18 +22,18 @@ export async function writeReference(
   { node, to }: NodeChange,
   asking: Asking,
 ): Promise<ConfiguredNode> {
-  const before = sourceName(node.configSource);
+  const before = refOf(node.configSource);
   for (let present = node, tries = 0; ; tries++) {
-    if (!sameReference(before, sourceName(present.configSource)))
+    if (!sameConfig(before, refOf(present.configSource), 'name'))
       throw new CannotRun(
-        `${node.name} was changed by somebody else meanwhile: it is now assigned ${sourceText(sourceName(present.configSource))}; look at it ('relet history ${node.name}') and try again`,
+        `${node.name} was changed by somebody else meanwhile: it is now assigned ${formatRef(refOf(present.configSource), 'short')}; look at it ('relet history ${node.name}') and try again`,
       );
     const { by, verb, why } = asking;
     const entry = { at: rfc3339(Date.now()), by, verb, ...(why && { why }) };
     const history = withEntry(present.history, {
       ...entry,
-      from: sourceText(before),
-      to: sourceText(sourceName(to)),
+      from: formatRef(before, 'short'),
+      to: formatRef(refOf(to), 'short'),
     });
     try {
       return await session.references.assign(present, to, { history, dryRun: asking.dryRun ?? false });

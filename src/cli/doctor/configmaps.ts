@@ -1,7 +1,7 @@
 /** What `relet doctor` looks at on ConfigMaps: assigned and missing, shared and editable, unused. */
 
+import { refOf } from '../../api/config-ref.js';
 import { type ConfigMap, findUses, labelledConfigMaps } from '../../fleet/config-maps.js';
-import { sourceName } from '../../fleet/config-state.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { isForbidden, isNotFound } from '../../kube/api-error.js';
 import { configMaps } from '../../kube/resource-type.js';
@@ -12,7 +12,7 @@ import { type Diagnosis, someOf } from './diagnosis.js';
 export async function checkConfigMaps(session: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
   const users = new Map<string, ConfiguredNode[]>();
   for (const node of nodes) {
-    const source = sourceName(node.configSource);
+    const source = refOf(node.configSource);
     if (source === undefined) continue;
     const key = `${source.namespace}/${source.name}`;
     users.set(key, [...(users.get(key) ?? []), node]);
@@ -34,7 +34,9 @@ async function checkOne({ client, signal }: Session, key: string, assigned: Conf
   const names = assigned.map((node) => node.name);
   try {
     const configMap = await client.get<ConfigMap>(configMaps, { namespace, name }, { signal });
-    const without = assigned.filter((node) => !Object.hasOwn(configMap.data ?? {}, sourceName(node.configSource)!.key));
+    const without = assigned.filter(
+      (node) => !Object.hasOwn(configMap.data ?? {}, refOf(node.configSource)!.kubeletConfigKey),
+    );
     const found: Diagnosis[] = [];
     if (without.length > 0)
       found.push({

@@ -1,7 +1,8 @@
 /** What `relet doctor` looks at on nodes: who reports, in which state, what they may read, pinned fields, clocks. */
 import { isDeepStrictEqual } from 'node:util';
+import { refOf } from '../../api/config-ref.js';
 import type { KubeObject } from '../../api/object.js';
-import { type ConfigState, configState, errorOutcome, sourceName } from '../../fleet/config-state.js';
+import { type ConfigState, configState, errorOutcome } from '../../fleet/config-state.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { askRunning, type PinnedField, pinnedNow } from '../../fleet/effective-config.js';
 import { leases } from '../../kube/resource-type.js';
@@ -101,10 +102,10 @@ export function checkNodeConfigs(nodes: ConfiguredNode[]): Diagnosis[] {
 
 /** As the node itself: its ConfigMap must be readable with the kubelet's own credential. */
 export async function checkNodeAccess({ client, signal }: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
-  const assigned = nodes.filter(({ configSource }) => sourceName(configSource) !== undefined);
+  const assigned = nodes.filter(({ configSource }) => refOf(configSource) !== undefined);
   const denied: string[] = [];
   for (const { name, configSource } of assigned.slice(0, mostAsked)) {
-    const { namespace, name: configMap } = sourceName(configSource)!;
+    const { namespace, name: configMap } = refOf(configSource)!;
     const spec = {
       user: `system:node:${name}`,
       groups: ['system:nodes', 'system:authenticated'],

@@ -1,7 +1,7 @@
 /** `relet describe NODE`: everything about one node's config, in sentences, with the next step to take. */
 
-import { readHistory, sourceText } from '../../fleet/config-history.js';
-import { sourceName } from '../../fleet/config-state.js';
+import { formatRef, refOf } from '../../api/config-ref.js';
+import { readHistory } from '../../fleet/config-history.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { askRunning, type PinnedField, pinnedNow } from '../../fleet/effective-config.js';
 import { type ConfigEvent, causeOfError, configEvents } from '../../fleet/node-events.js';
@@ -36,16 +36,16 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
   const nowMs = Date.now();
   const { status, condition } = node;
   const exact = (which: 'assigned' | 'active' | 'lastKnownGood') => {
-    const source = sourceName(status[which]);
+    const source = refOf(status[which]);
     const version = source?.resourceVersion ? ` (version ${source.resourceVersion})` : '';
-    return `${sourceText(source)}${version}`;
+    return `${formatRef(source, 'short')}${version}`;
   };
   const facts: [string, string | undefined][] = [
     ['Node', node.name],
     ['Kubelet', `${node.kubeletVersion || 'version unknown'}${known.answers ? '' : ', its /configz cannot be read'}`],
     ['Ready', node.ready],
     ['relet', node.agentVersion ?? (node.reports ? 'reports' : 'never reported about its config')],
-    ['Reference', `${references.kind}, ${sourceText(sourceName(node.configSource))}`],
+    ['Reference', `${references.kind}, ${formatRef(refOf(node.configSource), 'short')}`],
     ['Assigned', exact('assigned')],
     ['Active', exact('active')],
     ['Last known good', exact('lastKnownGood')],

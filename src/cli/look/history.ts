@@ -1,7 +1,7 @@
 /** `relet history NODE`: who changed the node's reference, when, to what and why. */
 
-import { type HistoryEntry, parseSourceText, readHistory, sourceText } from '../../fleet/config-history.js';
-import { sourceName } from '../../fleet/config-state.js';
+import { formatRef, parseRef, refOf } from '../../api/config-ref.js';
+import { type HistoryEntry, readHistory } from '../../fleet/config-history.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { nodeName } from '../select-nodes.js';
 import { withSession } from '../session.js';
@@ -16,7 +16,7 @@ export const history = (name: string, options: HistoryOptions): Promise<void> =>
     const node = await references.get(nodeName(name), { signal });
     const entries = readHistory(node.history);
     if (options.output === 'json') return terminal.print(JSON.stringify(entries, null, 2));
-    const now = sourceText(sourceName(node.configSource));
+    const now = formatRef(refOf(node.configSource), 'short');
     if (entries.length === 0) {
       const hint = now === 'local' ? 'it is on its local config' : `it was assigned ${now} without relet`;
       return terminal.print(`No change of ${node.name} is recorded; ${hint}.`);
@@ -29,13 +29,14 @@ export const history = (name: string, options: HistoryOptions): Promise<void> =>
 
 /** Namespace and key only where they differ from one config to another. */
 export function shortSources(entries: readonly HistoryEntry[]): (text: string) => string {
-  const sources = entries.flatMap(({ from, to }) => [from, to]).map(parseSourceText);
-  const differ = (part: 'namespace' | 'key') => new Set(sources.flatMap((source) => source?.[part] ?? [])).size > 1;
-  const [withNamespace, withKey] = [differ('namespace'), differ('key')];
+  const sources = entries.flatMap(({ from, to }) => [from, to]).map(parseRef);
+  const differ = (part: 'namespace' | 'kubeletConfigKey') =>
+    new Set(sources.flatMap((source) => source?.[part] ?? [])).size > 1;
+  const [withNamespace, withKey] = [differ('namespace'), differ('kubeletConfigKey')];
   return (text) => {
-    const source = parseSourceText(text);
+    const source = parseRef(text);
     if (source === undefined) return text;
-    return `${withNamespace ? `${source.namespace}/` : ''}${source.name}${withKey ? `/${source.key}` : ''}`;
+    return `${withNamespace ? `${source.namespace}/` : ''}${source.name}${withKey ? `/${source.kubeletConfigKey}` : ''}`;
   };
 }
 

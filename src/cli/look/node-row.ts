@@ -1,7 +1,8 @@
 /** One node in the fleet as `relet get` shows it: as a row, and as an object for `-o json` and its kin. Pure. */
 
-import { readHistory, sourceText } from '../../fleet/config-history.js';
-import { configState, errorReason, type SourceName, sourceName } from '../../fleet/config-state.js';
+import { type ConfigRef, formatRef, refOf } from '../../api/config-ref.js';
+import { readHistory } from '../../fleet/config-history.js';
+import { configState, errorReason } from '../../fleet/config-state.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { paintState, stateText } from '../state-text.js';
 import { createPaint } from '../terminal/styled-text.js';
@@ -53,7 +54,7 @@ const optional = (key: 'configuredAt', value: string | undefined) => (value === 
 /** How old the config is: since relet changed the reference, else since the node took it, else as old as a node on its local config. */
 function configuredAt({ history, configSource, condition, createdAt }: ConfiguredNode): string | undefined {
   const [newest] = readHistory(history);
-  const now = sourceText(sourceName(configSource));
+  const now = formatRef(refOf(configSource), 'short');
   if (newest?.to === now) return newest.at;
   return now === 'local' && newest === undefined ? createdAt : condition?.since;
 }
@@ -80,15 +81,15 @@ export function nodeRow(
   { wide = false, labels = false, short = false } = {},
 ): NodeRow {
   const { configSource, status } = node;
-  const name = (source: SourceName | undefined) =>
-    source === undefined ? 'local' : wide ? sourceText(source) : source.name;
+  const name = (source: ConfigRef | undefined) =>
+    source === undefined ? 'local' : wide ? formatRef(source, 'short') : source.name;
   const error = (status.error ?? '').replace(/, see Kubelet log for details$/, '');
   return {
     name: node.name,
     state: short ? stateText(node, nowMs).replace(/ left$/, '') : stateText(node, nowMs),
-    assigned: name(sourceName(configSource)),
-    active: name(sourceName(status.active)),
-    lastKnownGood: name(sourceName(status.lastKnownGood)),
+    assigned: name(refOf(configSource)),
+    active: name(refOf(status.active)),
+    lastKnownGood: name(refOf(status.lastKnownGood)),
     age: ageOf(configuredAt(node), nowMs),
     // Where room is scarce: the state is in a column of its own.
     error: short

@@ -1,10 +1,9 @@
 /** `relet view NODE`: one of the configs of a node as text; what the API does not have, it says where to find. */
 
+import { formatRef, refOf, sameConfig } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
 import { encode } from '../../config/encode.js';
-import { sourceText } from '../../fleet/config-history.js';
 import { readPayload } from '../../fleet/config-maps.js';
-import { sameExactSource, sourceName } from '../../fleet/config-state.js';
 import { readWritten } from '../../fleet/config-text.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { minorOf, readEffective } from '../../fleet/effective-config.js';
@@ -48,22 +47,22 @@ export async function textOf(session: Session, node: ConfiguredNode, which: Whic
     throw new CannotRun(
       `the local config of ${node.name} is a file on that host, the API does not have it; look at the kubelet's --config there ('relet node status' on the host tells what runs)`,
     );
-  const source = sourceName(node.status[which]) ?? (which === 'assigned' ? sourceName(node.configSource) : undefined);
+  const source = refOf(node.status[which]) ?? (which === 'assigned' ? refOf(node.configSource) : undefined);
   if (source === undefined)
     throw new CannotRun(
       `${node.name}: its ${words[which]} config is the local one, a file on that host; the API does not have it`,
     );
   try {
     const payload = await readPayload(session, source);
-    const isThatVersion = source.resourceVersion === undefined || sameExactSource(payload.source, source);
+    const isThatVersion = source.resourceVersion === undefined || sameConfig(payload.source, source, 'version');
     if (isThatVersion) return payload.text;
     throw new CannotRun(
-      `${sourceText(source)} was changed since ${node.name} took it, the API no longer has that version; '${onHost[which]}' on the host prints it`,
+      `${formatRef(source, 'short')} was changed since ${node.name} took it, the API no longer has that version; '${onHost[which]}' on the host prints it`,
     );
   } catch (error) {
     if (!isNotFound(error)) throw error;
     throw new CannotRun(
-      `${sourceText(source)} is gone from the API; '${onHost[which]}' on the host of ${node.name} prints it`,
+      `${formatRef(source, 'short')} is gone from the API; '${onHost[which]}' on the host of ${node.name} prints it`,
     );
   }
 }

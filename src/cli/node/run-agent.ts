@@ -13,11 +13,11 @@ import { restartComplaint } from '../../agent/drivers/service-manager.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
 import { newCounters, render } from '../../agent/report/metrics.js';
 import { Reporter } from '../../agent/report/reporter.js';
-import { describe } from '../../agent/source.js';
 import { type Directory, openDirectory } from '../../agent/state/directory.js';
 import { Memory } from '../../agent/state/memory.js';
 import { NodeConnection } from '../../agent/sync/connect.js';
 import { localFiles } from '../../agent/validate/local-config.js';
+import { formatRef } from '../../api/config-ref.js';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
 import { systemFileReader } from '../../kube/cached-file.js';
@@ -169,7 +169,7 @@ async function tell(parts: AgentParts): Promise<number> {
   const words = [...commandLine.command, ...commandLine.args(choice.accepted.configFile)];
   const lines = [
     `kubelet:  ${commandLine.command.join(' ')} (${await kubeletVersion()})`,
-    `config:   ${describe(choice.source)}`,
+    `config:   ${formatRef(choice.source, 'log')}`,
     ...(choice.fault
       ? [`error:    ${choice.fault.message}`, `cause:    ${(choice.fault.cause as Error | undefined)?.message ?? ''}`]
       : []),

@@ -7,7 +7,7 @@
  *   …         ─┘
  */
 
-import type { NodeConfigSource } from '../../../api/node-config-source.js';
+import type { NodeConfigSource } from '../../../api/config-ref.js';
 import type { KubeObject } from '../../../api/object.js';
 import { isMirrorPod, podReferences } from './pod-references.js';
 

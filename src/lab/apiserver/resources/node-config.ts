@@ -5,8 +5,8 @@
  * The alpha form (`configMapRef`) is left alone: servers before 1.11 never looked into it, its node reports what is wrong.
  */
 
+import type { ConfigRef, NodeConfigSource, NodeConfigStatus } from '../../../api/config-ref.js';
 import { checkConfigMapKey, checkDnsLabel, checkDnsSubdomain } from '../../../api/names.js';
-import type { ConfigMapSource, NodeConfigSource, NodeConfigStatus } from '../../../api/node-config-source.js';
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, forbiddenField, invalidField, requiredField } from '../field-error.js';
 
@@ -49,7 +49,7 @@ export function validateNodeConfig(node: KubeObject): FieldError[] {
   ];
 }
 
-type SourceRule = (source: Partial<ConfigMapSource>, path: string) => FieldError[];
+type SourceRule = (source: Partial<ConfigRef>, path: string) => FieldError[];
 
 function validateSource(source: NodeConfigSource, path: string, rule: SourceRule): FieldError[] {
   const isAlpha = source.configMapRef !== undefined;
@@ -60,7 +60,7 @@ function validateSource(source: NodeConfigSource, path: string, rule: SourceRule
   return isAlpha ? [...errors, invalidField(path, source, noReference)] : errors;
 }
 
-function validateInSpec(source: Partial<ConfigMapSource>, path: string): FieldError[] {
+function validateInSpec(source: Partial<ConfigRef>, path: string): FieldError[] {
   return [
     ...(source.uid ? [forbiddenField(`${path}.uid`, 'uid must not be set in spec')] : []),
     ...(source.resourceVersion
@@ -70,7 +70,7 @@ function validateInSpec(source: Partial<ConfigMapSource>, path: string): FieldEr
   ];
 }
 
-function validateInStatus(source: Partial<ConfigMapSource>, path: string): FieldError[] {
+function validateInStatus(source: Partial<ConfigRef>, path: string): FieldError[] {
   return [
     ...(source.uid ? [] : [requiredField(`${path}.uid`, 'uid must be set in status')]),
     ...(source.resourceVersion
@@ -86,7 +86,7 @@ const referenceRules = [
   ['kubeletConfigKey', checkConfigMapKey],
 ] as const;
 
-function validateReference(source: Partial<ConfigMapSource>, path: string): FieldError[] {
+function validateReference(source: Partial<ConfigRef>, path: string): FieldError[] {
   return referenceRules.flatMap(([field, rule]) => {
     const value = source[field] ?? '';
     if (value === '') return [requiredField(`${path}.${field}`, `${field} must be set`)];
