@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { changed, graduated, refused, rolledBack } from '../src/agent/report/events.js';
 import { configOk } from '../src/agent/report/report.js';
 import { explain } from '../src/agent/trial/death.js';
+import * as conditionReasons from '../src/api/condition-reasons.js';
 import { type ConditionReason, okReasons, trialReasons } from '../src/api/condition-reasons.js';
 import { configErrors } from '../src/api/config-error.js';
 import { upstreamWords } from '../src/api/upstream-words.js';
@@ -40,6 +41,13 @@ describe('docs/errors.md', () => {
       .filter((cells) => /ConfigOK|OnTrial/.test(cells[1] ?? '') && cells.length === 3)
       .map(([reason, ...cells]) => [code(reason), ...cells]);
     expect(fromPage).toEqual(fromCode);
+  });
+
+  test('every reason that any condition may have is on the page, with its sentence', () => {
+    const reasons = Object.values(conditionReasons).flatMap((group) => Object.values<ConditionReason>(group));
+    for (const { reason, message } of reasons)
+      expect(page).toMatch(new RegExp(`^\\| \`${reason}\` \\| .*${message} \\|$`, 'm'));
+    expect(reasons.length).toBeGreaterThan(4);
   });
 
   test('a reason is one word and its message one sentence', () => {

@@ -116,7 +116,7 @@ describe('prose is wrapped at 120 columns', () => {
 
 test('every file and folder that ARCHITECTURE.md names is there', () => {
   const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
-  const present = ['src', 'test', 'deploy'].flatMap((top) => [
+  const present = ['src', 'test', 'deploy', 'bench'].flatMap((top) => [
     top,
     ...readdirSync(join(root, top), { recursive: true }).map((name) => `${top}/${name}`),
   ]);
