@@ -1,7 +1,7 @@
 /**
- * Files that are replaced whole or not at all: a temporary neighbour, fsync, rename, fsync of the directory.
+ * Atomic writes: a temporary file in the same directory, fsync, rename, fsync of the directory.
  *
- * Every change goes through `Files`, one call for one step of the machine, so that a test can stop between any two.
+ * Every change goes through `Files`, one call for each step on the disk, so that a test can stop between any two.
  */
 
 import {
@@ -29,7 +29,7 @@ export interface Files {
   read(path: string): Buffer;
   /** Names in a directory, sorted; empty when there is no such directory. */
   list(path: string): string[];
-  /** What stands at the path itself (links are not followed); undefined when nothing does. */
+  /** The entry at the path itself (links are not followed); undefined when there is none. */
   stat(path: string): Stats | undefined;
   makeDir(path: string, mode: number): void;
   /** Writes a file that must not exist yet. Not durable before `sync`. */
@@ -45,13 +45,12 @@ export interface Files {
 
 export const realFiles: Files = {
   read(path) {
-    // Not waiting: a FIFO has nothing to read until somebody writes into it.
+    // Non-blocking: opening a FIFO would wait for a writer.
     const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const found = fstatSync(fd);
       if (!found.isFile()) throw new NotAFile(`${path} is not a regular file`);
-      if (!isTrustedUser(found.uid))
-        throw new Error(`${path} belongs to user ${found.uid}, who could have put anything there`);
+      if (!isTrustedUser(found.uid)) throw new Error(`${path} belongs to user ${found.uid}, who is not trusted`);
       return readFileSync(fd);
     } finally {
       closeSync(fd);
@@ -89,24 +88,24 @@ export const realFiles: Files = {
   remove: (path) => (lstatSync(path).isDirectory() ? rmdirSync(path) : unlinkSync(path)),
 };
 
-/** There is something else than a file: a directory, a device, a FIFO. */
+/** The path is not a regular file but a directory, a device or a FIFO. */
 export class NotAFile extends Error {}
 
 /** Root, or the user that this process runs as. */
 export const isTrustedUser = (uid: number): boolean => uid === 0 || uid === process.getuid?.();
 
-/** Temporary neighbours begin with this; whatever a crash left of them can be removed. */
+/** Temporary files begin with this; those that a crash left can be removed. */
 export const temporaryPrefix = 'tmp_';
 
 export interface ReplaceOptions {
   /** Permission bits of the file. Default 0600. */
   mode?: number;
-  /** False: it survives the end of this process, but perhaps not that of the machine. Default true. */
+  /** False: the file survives the end of this process, but maybe not a power failure. Default true. */
   durable?: boolean;
   files?: Files;
 }
 
-/** Puts `data` at `path`: after a crash there is the old file or the new one. The directory must exist. */
+/** Writes `data` to `path`: after a crash there is the old file or the new one. The directory must exist. */
 export function replaceFile(path: string, data: string | Uint8Array, options: ReplaceOptions = {}): void {
   const { mode = 0o600, durable = true, files = realFiles } = options;
   const temporary = temporaryFor(path);
@@ -121,12 +120,12 @@ export function replaceFile(path: string, data: string | Uint8Array, options: Re
   if (durable) files.sync(dirname(path));
 }
 
-/** Makes the directory `path` with these files in it, complete or not at all. It must not exist; its parent must. */
+/** Creates the directory `path` with these files, complete or not at all. It must not exist; its parent must. */
 export function createDir(path: string, content: Map<string, Uint8Array>, files: Files = realFiles): void {
   const temporary = temporaryFor(path);
   try {
     files.makeDir(temporary, 0o700);
-    // First all, then one sync after the other: the first one makes a journalling file system write most of the rest.
+    // All files first, then the syncs: the first sync makes a journalling file system write most of the rest.
     for (const [name, data] of content) files.create(join(temporary, name), data, 0o600);
     for (const name of content.keys()) files.sync(join(temporary, name));
     files.sync(temporary);
@@ -138,18 +137,18 @@ export function createDir(path: string, content: Map<string, Uint8Array>, files:
   files.sync(dirname(path));
 }
 
-/** Removes a file or a tree. A directory first takes a temporary name, so that no half of it is ever found under its own. */
+/** Removes a file or a tree. A directory first gets a temporary name, so that it is never found incomplete. */
 export function removeTree(path: string, files: Files = realFiles): void {
   const found = files.stat(path);
   if (found === undefined) return;
-  let doomed = path;
+  let removed = path;
   if (found.isDirectory() && !basename(path).startsWith(temporaryPrefix)) {
-    doomed = temporaryFor(path);
-    files.rename(path, doomed);
+    removed = temporaryFor(path);
+    files.rename(path, removed);
     files.sync(dirname(path));
   }
-  removeAll(doomed, files);
-  // A file that came back after a power cut would tell of something that is over.
+  removeAll(removed, files);
+  // Without this the file could be back after a power failure.
   files.sync(dirname(path));
 }
 
@@ -157,7 +156,7 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** The disk is full, can only be read, or fails: it is not the caller that asked for something impossible. */
+/** The disk is full, read-only or failing: not a mistake of the caller. */
 export function isDiskTrouble(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return ('code' in error && diskTrouble.has(String(error.code))) || isDiskTrouble(error.cause);
@@ -170,20 +169,20 @@ function removeAll(path: string, files: Files): void {
   files.remove(path);
 }
 
-/** A name for a temporary neighbour. */
+/** The name of a temporary file in the same directory. */
 export function temporaryFor(path: string): string {
-  // A name may be 255 bytes long and leave no room for a prefix, so the temporary one keeps only its beginning.
+  // A name may be 255 bytes long, which leaves no room for a prefix: the temporary name has only its beginning.
   return join(
     dirname(path),
     `${temporaryPrefix}${basename(path).slice(0, 100)}${systemRandom.bytes(6).toString('hex')}`,
   );
 }
 
-/** What could not be finished is taken away; if even that fails, the next start sweeps it, and the first error matters more. */
+/** Removes an unfinished file. A failure is ignored: the first error matters more, and the next start removes the file. */
 function discard(files: Files, temporary: string): void {
   try {
     if (files.stat(temporary) !== undefined) removeAll(temporary, files);
   } catch {
-    // Left for the sweep at start.
+    // The next start garbage-collects it.
   }
 }

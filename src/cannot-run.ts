@@ -1,6 +1,6 @@
-/** The error of a verb that could not do what was asked: it says what, and what to do about it. The exit code is 2. */
+/** The error of a verb that cannot run: the message has the reason and the remedy. The exit code is 2. */
 
-/** Known by its name, not its class: each bundle has a copy of its own. */
+/** Recognized by its name, not its class: each bundle has its own copy. */
 export class CannotRun extends Error {
   override readonly name = 'CannotRun';
 }

@@ -1,8 +1,8 @@
-/** What a log line may hold. */
+/** Long fields of log lines. */
 import { expect, test } from 'vitest';
 import { createLog } from './log.js';
 
-test.each(['text', 'json'] as const)('a field of any length leaves a line that can be read (%s)', (format) => {
+test.each(['text', 'json'] as const)('a log line with fields of any length stays short (%s)', (format) => {
   const lines: string[] = [];
   const log = createLog({ format, write: (line) => lines.push(line) });
   const cause = new Error(`"${'x'.repeat(40_000)}" is not a valid quantity`);

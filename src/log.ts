@@ -16,7 +16,7 @@ export interface Log {
 
 export interface LogOptions {
   format: 'text' | 'json';
-  /** The least level that is written. Default info. */
+  /** The lowest level that is written. Default info. */
   level?: LogLevel;
   write(line: string): void;
   now?: () => Date;
@@ -42,7 +42,7 @@ export function createLog({ format, level = 'info', write, now = () => new Date(
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A cause may quote a value of any length, and a journal cuts lines where it likes. */
+/** A cause may quote a value of any length, and a journal would cut the line anywhere. */
 const longestField = 4000;
 
 function plain(value: unknown): unknown {

@@ -1,11 +1,11 @@
-/** Directories that are made on demand, and paths where none can be. */
+/** Creating directories with their parents, and paths where none can be created. */
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { makeDirectory } from './make-directory.js';
 
-test('makes a directory with its parents, and is content with one that exists', () => {
+test('creates a directory with its parents, and accepts one that exists', () => {
   const dir = mkdtempSync(join(tmpdir(), 'relet-mkdir-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   makeDirectory(join(dir, 'a/b/c'));
@@ -16,6 +16,6 @@ test('makes a directory with its parents, and is content with one that exists', 
   expect(() => makeDirectory(join(dir, 'file/below'))).toThrow();
 });
 
-test.skipIf(!existsSync('/proc/self'))('fails at once where nothing can be made', () => {
+test.skipIf(!existsSync('/proc/self'))('fails at once where no directory can be created', () => {
   expect(() => makeDirectory('/proc/relet/store')).toThrow('ENOENT');
 });

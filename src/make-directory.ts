@@ -1,6 +1,6 @@
 /**
- * Makes a directory with its parents, as `mkdir -p`. Node's own recursive mkdirSync never returns where a parent exists in which nothing can
- * be made, such as /proc.
+ * Creates a directory with its parents, as `mkdir -p`. Node's own recursive mkdirSync never returns below a directory in
+ * which none can be created, such as /proc.
  */
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -12,7 +12,7 @@ export function makeDirectory(path: string, mode = 0o700): void {
   try {
     mkdirSync(path, { mode });
   } catch (error) {
-    // Another was faster.
+    // Created concurrently.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isDirectory(path)) throw error;
   }
 }

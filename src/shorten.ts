@@ -1,8 +1,8 @@
-/** Texts that may be of any length, cut to one that a status, an event or a log line can hold. */
+/** Limits the length of texts for a status, an event or a log line. */
 
-/** The text, or as much of it as fits into `most` characters, with a sign that something is missing. */
+/** The text, or its beginning with an ellipsis, in at most `most` characters. */
 export function shorten(text: string, most: number): string {
   if (text.length <= most) return text;
-  // Half of a character outside the basic plane is not valid text.
+  // Half of a surrogate pair is not valid text.
   return `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

@@ -1,6 +1,6 @@
 /**
- * Text from outside, made safe to print: what would move the cursor, change colours, set a clipboard, reorder characters or
- * forge a line is shown as `\u001b`. That is JSON's own way to write it, so JSON stays valid and keeps its meaning.
+ * Untrusted text, made safe to print: characters that move the cursor, change colours, set a clipboard, reorder text or
+ * end a line are shown as `\u001b`. JSON writes them in the same way, so JSON stays valid and keeps its value.
  */
 
 /** Control and format characters (C0, DEL, C1, bidi, zero width, tags), line and paragraph separators, half characters. */
@@ -18,5 +18,5 @@ const escaped = (char: string): string =>
 export const visible = (text: string): string =>
   text.replace(unsafe, (char) => (char === '\n' || char === '\t' ? char : escaped(char)));
 
-/** For a value within a line: it has no way to end that line. */
+/** For a value within a line, which it cannot end. */
 export const oneLine = (text: string): string => text.replace(unsafe, escaped);

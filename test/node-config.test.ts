@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { NodeConfigSource } from '../src/api/config-ref.js';
-import { configLabel, type NodeConfig, nodeConfigs, undecidedAnnotation } from '../src/api/node-config.js';
+import { configLabel, type NodeConfig, nodeConfigs, unsetAnnotation } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
 import { readPlain } from '../src/config/plain-document.js';
 import type { KubeClient } from '../src/kube/client.js';
@@ -178,7 +178,7 @@ describe('a node that follows a NodeConfig', () => {
     const rig = await rigRunningOne();
     await rig.admin.delete(nodeConfigs, { name: nodeName });
     await rig.node.until('noticed', () => rig.node.log().includes('NodeConfig deleted'));
-    await makeNodeConfig(rig.admin, {}, { annotations: { [undecidedAnnotation]: 'true' } });
+    await makeNodeConfig(rig.admin, {}, { annotations: { [unsetAnnotation]: 'true' } });
     const again = await untilStatus(rig, 'reported again', (status) => status?.config !== undefined);
     expect(again.config?.active?.configMap?.name).toBe('one');
     await rig.node.until('said', () => rig.node.log().includes('nobody has decided'));
@@ -187,7 +187,7 @@ describe('a node that follows a NodeConfig', () => {
     await rig.admin.patch(
       nodeConfigs,
       { name: nodeName },
-      { metadata: { annotations: { [undecidedAnnotation]: null } } },
+      { metadata: { annotations: { [unsetAnnotation]: null } } },
       { as: 'merge' },
     );
     await untilStatus(rig, 'local', (status) => status?.config?.active === undefined);

@@ -1,4 +1,4 @@
-/** Following objects on the embedded server through a network that breaks: nothing is missed, whatever is cut. */
+/** Informer and watch loop on the embedded server through a network that breaks: no event is missed. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ const write = (client: KubeClient, name: string, value: string) =>
   client.patch(configMaps, { namespace, name }, { data: { value } }, { as: 'merge' });
 const backoff = { initialMs: 10, maxMs: 100 };
 
-/** Something that comes true, and a way to wait for it. */
+/** A condition that can be awaited. */
 class Heard<T> {
   #wake: (() => void)[] = [];
   all: T[] = [];
@@ -36,7 +36,7 @@ class Heard<T> {
   }
 }
 
-/** A line to the server that breaks after a number of bytes from it, again and again. */
+/** A proxy to the server whose connections break after a number of bytes, again and again. */
 async function brittleLine(serverPort: number, lifeBytes: () => number) {
   const sockets = new Set<Socket>();
   let cuts = 0;
@@ -72,8 +72,8 @@ async function brittleLine(serverPort: number, lifeBytes: () => number) {
   return { port: (line.address() as AddressInfo).port, cuts: () => cuts };
 }
 
-describe('a follower of the embedded server', () => {
-  test('holds the same as the server after hundreds of changes over a line that keeps breaking', async () => {
+describe('a watch of the embedded server', () => {
+  test('an informer has the objects of the server after hundreds of changes over connections that break', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'relet-follow-'));
     const server = await startApiServer();
     const stop = new AbortController();
@@ -115,7 +115,7 @@ describe('a follower of the embedded server', () => {
     expect(line.cuts()).toBeGreaterThan(5);
   });
 
-  test('goes on over a restart of the server, and hears what changed after it', async () => {
+  test('a watch loop continues after a restart of the server, and receives later changes', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'relet-restart-'));
     const stop = new AbortController();
     let server = await startApiServer({ dataDir });
@@ -150,7 +150,7 @@ describe('a follower of the embedded server', () => {
     expect(values.all.filter((value) => value !== 'failure').at(-1)).toBe('third');
   });
 
-  test('lists again when the server has forgotten where it was', async () => {
+  test('a watch loop lists again when its version was compacted', async () => {
     const stop = new AbortController();
     const server = await startApiServer({ history: { keepEvents: 3 } });
     onTestFinished(async () => {
@@ -160,7 +160,7 @@ describe('a follower of the embedded server', () => {
     const admin = clientFor(server.kubeconfig);
     await admin.create(configMaps, { namespace }, configMap('one', 'first'));
     const heard = new Heard<string>();
-    // A follower that is away while the history moves on: its line is cut and held down.
+    // The watch is disconnected while the history moves on.
     let isDown = false;
     const gate = createServer((near) => {
       if (isDown) return near.destroy();

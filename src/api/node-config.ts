@@ -25,7 +25,7 @@ export const configNamespaces: readonly string[] = [configNamespace, formerConfi
  * On a NodeConfig that the controller made, until somebody decides: it says nothing, neither a config nor local. So a
  * NodeConfig that was deleted and is made again resets no node.
  */
-export const undecidedAnnotation = 'relet.dev/undecided';
+export const unsetAnnotation = 'relet.dev/undecided';
 
 /** Its address in the API. */
 export const nodeConfigs = { group: 'relet.dev', version: 'v1alpha1', resource: 'nodeconfigs' } as const;
@@ -94,9 +94,9 @@ export interface NodeConfigCondition {
 export const nodeConditions = ['ConfigOK', 'OnTrial'] as const;
 
 /** No configSource, and nobody decided that: no instruction. Any change of the spec is a decision. */
-export function isUndecided({ metadata, spec }: NodeConfig): boolean {
+export function isUnset({ metadata, spec }: NodeConfig): boolean {
   const untouched = (metadata.generation ?? 1) <= 1;
-  return spec?.configSource === undefined && untouched && metadata.annotations?.[undecidedAnnotation] !== undefined;
+  return spec?.configSource === undefined && untouched && metadata.annotations?.[unsetAnnotation] !== undefined;
 }
 
 /** The conditions with these laid over. The time of a condition changes only with its status, not with its reason. */

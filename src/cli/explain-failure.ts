@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { configNamespace } from '../api/node-config.js';
 import { CannotRun } from '../cannot-run.js';
 import { ReferenceDropped } from '../fleet/configured-node.js';
-import { AnswerError } from '../kube/answer-error.js';
-import { ApiError, isForbidden, isNotFound, isUnauthorized } from '../kube/api-error.js';
+import { ApiError, InvalidResponseError, isForbidden, isNotFound, isUnauthorized } from '../kube/api-error.js';
 import { TimeoutError } from '../kube/deadline.js';
 import { ExecPluginError } from '../kube/exec-plugin.js';
 import { KubeconfigError } from '../kube/kubeconfig.js';
@@ -27,7 +26,7 @@ function wordsFor(error: unknown, server: string): string | undefined {
   const message = oneLine(error.message);
   if (error instanceof KubeconfigError) return `${message}${remedyForKubeconfig(error)}`;
   if (error instanceof ConnectionError) return `cannot reach the API server: ${message}; ${remedyForConnection(error)}`;
-  if (error instanceof AnswerError)
+  if (error instanceof InvalidResponseError)
     return `the API server ${server} gave an answer that relet cannot read (${message}); check that --server or the context names a Kubernetes API server, and that no proxy answers in its place`;
   if (error instanceof TimeoutError)
     return `the API server ${server} does not answer (${message}); nothing is known to be changed by this request. Try again, or wait longer with --request-timeout`;

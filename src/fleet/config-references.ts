@@ -37,7 +37,7 @@ function nodeReferences(client: KubeClient): ConfigReferences {
     watch: ({ onList, onChange, onFailure, ...scope }) =>
       watchLoop<Node>(client, {
         ...scope,
-        leaveOut: nodeLists.leaveOut,
+        omitLists: nodeLists.omitLists,
         type: nodes,
         onList: (items) => onList(items.map(configured)),
         onChange: (type, node) => onChange(configured(node), type === 'DELETED'),

@@ -102,7 +102,7 @@ export interface Node extends KubeObject {
 }
 
 /** A page is read whole before the next; of real Nodes so many are some 2 MB. What is left out is most of a Node. */
-export const nodeLists = { limit: 200, leaveOut: ['images', 'managedFields'] };
+export const nodeLists = { limit: 200, omitLists: ['images', 'managedFields'] };
 
 /** From the Node alone. */
 export function fromNode({ metadata, spec, status }: Node): ConfiguredNode {

@@ -1,9 +1,14 @@
-/** What the server answers when it refuses, as an ApiError: a Status object, or whatever stood in its way. */
+/** Errors of responses: an ApiError for each status code from 400 on, and responses that are not of an API server. */
 import { ApiError, type Status } from '../api/status.js';
 
 export { ApiError };
 
-/** From the body of a refusal. `request` names what was asked. */
+/** The server responded, but not as a Kubernetes API server does: a login page, half a body, far too much. */
+export class InvalidResponseError extends Error {
+  override name = 'InvalidResponseError';
+}
+
+/** From the body of an error response: a Status object, or the text of something in between. */
 export function apiError(code: number, body: string, request: string): ApiError {
   let answer: unknown;
   try {
@@ -33,9 +38,9 @@ export const isForbidden = hasCode(403);
 export const isNotFound = hasCode(404);
 export const isInvalid = hasCode(422);
 export const isAlreadyExists = (error: unknown) => error instanceof ApiError && error.reason === 'AlreadyExists';
-/** AlreadyExists is a 409 too, and another matter. */
+/** AlreadyExists is a 409 too, but not a conflict. */
 export const isConflict = (error: unknown) => hasCode(409)(error) && !isAlreadyExists(error);
-/** The resourceVersion or continue token is too old; or, TooLarge, from a future that this server never had. */
+/** The resourceVersion or continue token is too old; or too large: newer than anything that this server has. */
 export const isExpired = (error: unknown) =>
   hasCode(410)(error) ||
   (error instanceof ApiError &&

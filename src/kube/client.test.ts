@@ -1,4 +1,4 @@
-/** The verbs over a real socket: what is sent, what comes back, and what happens when the other side misbehaves. */
+/** The verbs over a real socket: requests, responses, and servers that misbehave. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { connectionSource } from '../../test/connection-source.js';
 import { ManualClock } from '../../test/manual-clock.js';
@@ -43,7 +43,7 @@ async function setUp(answer: Answer, options: Partial<ClientOptions> & { clock?:
   return { server, client };
 }
 
-describe('addresses', () => {
+describe('resource paths', () => {
   test.each([
     [resourcePath(nodes), '/api/v1/nodes'],
     [resourcePath(nodes, { name: 'a', subresource: 'status' }), '/api/v1/nodes/a/status'],
@@ -51,9 +51,9 @@ describe('addresses', () => {
     [resourcePath(leases, { namespace: 'n', name: 'a' }), '/apis/coordination.k8s.io/v1/namespaces/n/leases/a'],
     [resourcePath(nodes, { name: 'a', subresource: 'proxy/configz' }), '/api/v1/nodes/a/proxy/configz'],
     [resourcePath(nodes, { name: 'a/b?c' }), '/api/v1/nodes/a%2Fb%3Fc'],
-  ])('%s', (path, expected) => expect(path).toBe(expected));
+  ])('an object has the path %s', (path, expected) => expect(path).toBe(expected));
 
-  test.each(['', '.', '..'])('%j is no name: it would address something else', (name) => {
+  test.each(['', '.', '..'])('%j is not a valid name: it would address something else', (name) => {
     expect(() => resourcePath(nodes, { name })).toThrow('cannot be a name');
   });
 });
@@ -62,7 +62,7 @@ describe('verbs', () => {
   const echo: Answer = ({ method, path, query, headers, body }, response) =>
     answerJson(response, { method, path, query: Object.fromEntries(query), type: headers['content-type'], body });
 
-  test('each says what it means', async () => {
+  test('each verb sends its method, path, query and body', async () => {
     const { client, server } = await setUp(echo);
     const place = { namespace: 'n', name: 'c' };
     const object = { apiVersion: 'v1', kind: 'ConfigMap', data: { k: 'ä' } };
@@ -95,7 +95,7 @@ describe('verbs', () => {
     expect(new Set(server.asked.map(({ connection }) => connection))).toEqual(new Set([1]));
   });
 
-  test('a list comes page by page, and whole', async () => {
+  test('a list is read page by page, and as a whole', async () => {
     const { client, server } = await setUp(({ query }, response) => {
       const from = Number(query.get('continue') ?? 0);
       const items = [from, from + 1].map((n) => ({ metadata: { name: `n${n}` } }));
@@ -114,7 +114,7 @@ describe('verbs', () => {
     expect((await client.list(nodes, { limit: 2 })).items).toHaveLength(6);
   });
 
-  test('warnings of the server are handed on, each once a request', async () => {
+  test('warnings of the server are passed on, each once per request', async () => {
     const warnings: string[] = [];
     const { client } = await setUp(
       (_asked, response) => {
@@ -128,7 +128,7 @@ describe('verbs', () => {
   });
 });
 
-describe('refusals', () => {
+describe('error responses', () => {
   test.each([
     ['NotFound', 404, isNotFound],
     ['Forbidden', 403, isForbidden],
@@ -143,7 +143,7 @@ describe('refusals', () => {
     expect([isNotFound, isForbidden, isConflict, isAlreadyExists].filter((other) => other(error))).toEqual([is]);
   });
 
-  test('an answer that is no Status is quoted', async () => {
+  test('an error response that is not a Status is quoted', async () => {
     const { client } = await setUp((_asked, response) => {
       response.writeHead(502);
       response.end('<html>\n  Bad gateway');
@@ -154,14 +154,14 @@ describe('refusals', () => {
     });
   });
 
-  test('a success that is no JSON is quoted', async () => {
+  test('a successful response that is not JSON is quoted', async () => {
     const { client } = await setUp((_asked, response) => response.end('<html>login'));
     await expect(client.get(nodes, { name: 'a' })).rejects.toThrow('the answer is not JSON but "<html>login"');
   });
 });
 
 describe('a busy server', () => {
-  test('is asked again when it said so', async () => {
+  test('a busy server is retried after its Retry-After', async () => {
     const clock = new ManualClock();
     let refusals = 2;
     const { client, server } = await setUp(
@@ -203,7 +203,7 @@ describe('a busy server', () => {
     },
   );
 
-  test('a refusal without a time is the answer', async () => {
+  test('an error without Retry-After is not retried', async () => {
     const { client, server } = await setUp((_asked, response) =>
       answerStatus(response, 500, 'InternalError', 'broken'),
     );
@@ -212,8 +212,8 @@ describe('a busy server', () => {
   });
 });
 
-describe('a bad line', () => {
-  test('nothing listens', async () => {
+describe('a bad network', () => {
+  test('a refused connection is a ConnectionError', async () => {
     const { client, server } = await setUp(() => {});
     await server.close();
     await expect(client.get(nodes, { name: 'a' })).rejects.toMatchObject({
@@ -223,7 +223,7 @@ describe('a bad line', () => {
     });
   });
 
-  test('a server that hangs runs into the deadline, before and in the middle of its answer', async () => {
+  test('a server that hangs before or during its response runs into the deadline', async () => {
     for (const start of ['', '{"metadata":']) {
       const clock = new ManualClock();
       let asked: () => void = () => {};
@@ -248,7 +248,7 @@ describe('a bad line', () => {
     }
   });
 
-  test('a caller who stops waiting gets their own reason, and the server sees the line close', async () => {
+  test('an aborted request rejects with the reason of its signal, and its connection is closed', async () => {
     const stop = new AbortController();
     let closed: () => void = () => {};
     const wasClosed = new Promise<void>((resolve) => {
@@ -262,7 +262,7 @@ describe('a bad line', () => {
     await wasClosed;
   });
 
-  test('an answer cut in the middle is an error, not half an object', async () => {
+  test('a response that breaks off is an error, not half an object', async () => {
     const { client } = await setUp((_asked, response) => {
       response.setHeader('content-length', '100');
       response.write('{}');
@@ -271,7 +271,7 @@ describe('a bad line', () => {
     await expect(client.get(nodes, { name: 'a' })).rejects.toThrow('the connection broke in the middle of the answer');
   });
 
-  test('an endless answer is cut', async () => {
+  test('a response that is too long is an error', async () => {
     const { client } = await setUp(
       (_asked, response) => {
         const more = () => response.write('x'.repeat(1000), () => response.destroyed || more());
@@ -282,7 +282,7 @@ describe('a bad line', () => {
     await expect(client.get(nodes, { name: 'a' })).rejects.toThrow('longer than 10000 bytes');
   });
 
-  test('a server that restarted is reached again without a failed read', async () => {
+  test('a read after a restart of the server does not fail', async () => {
     const answer: Answer = (_asked, response) => answerJson(response, { metadata: { name: 'a' } });
     const { client, server } = await setUp(answer);
     await client.get(nodes, { name: 'a' });
@@ -295,21 +295,29 @@ describe('a bad line', () => {
 describe('discovery', () => {
   const type = { group: 'relet.dev', version: 'v1alpha1', resource: 'nodeconfigs' };
   test.each<[string, Answer, boolean]>([
-    ['served', (_asked, response) => answerJson(response, { resources: [{ name: 'nodeconfigs' }] }), true],
-    ['not in its group', (_asked, response) => answerJson(response, { resources: [{ name: 'rollouts' }] }), false],
-    ['no such group', (_asked, response) => answerStatus(response, 404, 'NotFound', 'no'), false],
-  ])('a resource is %s', async (_name, answer, expected) => {
+    [
+      'a resource is served',
+      (_asked, response) => answerJson(response, { resources: [{ name: 'nodeconfigs' }] }),
+      true,
+    ],
+    [
+      'a resource is not in its group',
+      (_asked, response) => answerJson(response, { resources: [{ name: 'rollouts' }] }),
+      false,
+    ],
+    ['a group is not served', (_asked, response) => answerStatus(response, 404, 'NotFound', 'no'), false],
+  ])('discovery: %s', async (_name, answer, expected) => {
     const { client, server } = await setUp(answer);
     expect(await serves(client, type)).toBe(expected);
     expect(server.asked[0]!.path).toBe('/prefix/apis/relet.dev/v1alpha1');
   });
 
-  test('a server that gives no answer does not mean no', async () => {
+  test('discovery without a response is an error, not false', async () => {
     const { client } = await setUp((_asked, response) => answerStatus(response, 403, 'Forbidden', 'no'));
     await expect(serves(client, type)).rejects.toThrow('no');
   });
 
-  test('the version is what the server says', async () => {
+  test('the version is that of the server', async () => {
     const { client } = await setUp((_asked, response) => answerJson(response, { gitVersion: 'v1.32.1+relet' }));
     expect((await serverVersion(client)).gitVersion).toBe('v1.32.1+relet');
   });

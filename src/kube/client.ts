@@ -1,6 +1,6 @@
 /**
- * Speaks to any Kubernetes API: the verbs, with typed errors, timeouts, pages and kept connections. Watching is watch.ts
- * and watch-loop.ts.
+ * A client for any Kubernetes API: the verbs, with typed errors, timeouts, pages and connections that are reused. For
+ * watches see watch.ts, watch-loop.ts and informer.ts.
  */
 import type { KubeObject } from '../api/object.js';
 import type { Clock } from '../clock.js';
@@ -28,7 +28,7 @@ const patchTypes = {
 
 export interface PatchOptions extends WriteOptions {
   as: keyof typeof patchTypes;
-  /** Take over fields of other managers; only with `apply`. */
+  /** Takes over fields of other managers; only with `apply`. */
   force?: boolean;
 }
 
@@ -40,23 +40,23 @@ export interface DeleteOptions extends CallOptions {
 }
 
 export interface KubeClient {
-  /** The server, user and namespace the next request would use. */
+  /** Server, user and namespace of the next request. */
   readonly connection: Connection;
   readonly clock: Clock;
   readonly random: Random;
   get<T = KubeObject>(type: ResourceType, place: ObjectPlace & { name: string }, options?: CallOptions): Promise<T>;
-  /** Page by page, each with the resourceVersion of the whole list. */
+  /** Page by page, each with the resourceVersion of the list. */
   pages<T = KubeObject>(type: ResourceType, options?: ListOptions): AsyncGenerator<Page<T>, void, void>;
   /** All pages in one. */
   list<T = KubeObject>(type: ResourceType, options?: ListOptions): Promise<Page<T>>;
   create<T = KubeObject>(type: ResourceType, place: ObjectPlace, object: object, options?: WriteOptions): Promise<T>;
   update<T = KubeObject>(type: ResourceType, place: Named, object: object, options?: WriteOptions): Promise<T>;
   patch<T = KubeObject>(type: ResourceType, place: Named, patch: unknown, options: PatchOptions): Promise<T>;
-  /** Answers the object as it was, or a Status. */
+  /** Returns the object as it was, or a Status. */
   delete(type: ResourceType, place: Named, options?: DeleteOptions): Promise<unknown>;
-  /** Any request; answers with status and text, and throws ApiError from 400 up. */
+  /** Any request. Throws ApiError for status codes from 400 on. */
   raw(request: RawRequest): Promise<RawResponse>;
-  /** As raw, but the body is read by the caller as it comes. */
+  /** As raw, but the caller reads the body as a stream. */
   open: ReturnType<typeof createRequester>['open'];
   /** Waits before a retry: for `ms`, and then until the server can be reached. Rejects when the signal fires. */
   waitBeforeRetry(ms: number, signal: AbortSignal): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * From a kubeconfig and command-line overrides to one connection: which server, how to trust it, who we are. Still only
- * words and paths; identity.ts reads the files they name.
+ * From a kubeconfig and command-line overrides to one connection: which server, how to trust it, which user. It has only
+ * texts and paths; identity.ts reads the files.
  */
 import { join } from 'node:path';
 import type { FileReader } from './cached-file.js';
@@ -99,8 +99,8 @@ export function inClusterConnection(
   };
 }
 
-/** True when nothing says where the server is, so that the place we run in may decide. */
-export function saysNothing(config: Kubeconfig, flags: ConnectionFlags): boolean {
+/** True when neither kubeconfig nor flags name a server: then the client may run in a Pod. */
+export function namesNoServer(config: Kubeconfig, flags: ConnectionFlags): boolean {
   return config.clusters.size === 0 && config.contexts.size === 0 && !flags.server && !flags.context && !flags.cluster;
 }
 
@@ -143,7 +143,7 @@ function pickUser(config: Kubeconfig, name: string, contextName: string): UserEn
 function withClusterFlags(cluster: ClusterEntry, flags: ConnectionFlags): ClusterEntry {
   const merged: ClusterEntry = { ...cluster };
   for (const field of clusterFlags) if (flags[field]) merged[field] = flags[field];
-  // The name in a certificate belongs to a server; it does not follow to another one.
+  // The name in a certificate is that of one server, not of the one that the flag names.
   if (flags.server && !flags['tls-server-name']) delete merged['tls-server-name'];
   if (flags['certificate-authority']) delete merged['certificate-authority-data'];
   if (flags['insecure-skip-tls-verify'] !== undefined) {
@@ -162,7 +162,7 @@ function withUserFlags(user: UserEntry, flags: ConnectionFlags): UserEntry {
   if (flags.token) delete merged.tokenFile;
   if (flags['client-certificate']) delete merged['client-certificate-data'];
   if (flags['client-key']) delete merged['client-key-data'];
-  // Whoever says who they are on the command line does not mean the plugin.
+  // Credentials of the command line replace those of the plugin.
   if (flags.token || flags.username || flags['client-certificate']) {
     delete merged.exec;
     delete merged['auth-provider'];
@@ -181,17 +181,17 @@ function serverUrl(cluster: ClusterEntry, name: string, config: Kubeconfig): str
 }
 
 function checkUser({ cluster, user, userName }: Connection): void {
-  const refuse = (why: string) => {
+  const reject = (why: string) => {
     throw new KubeconfigError(`user "${userName}": ${why}`);
   };
   const hasCert = user['client-certificate'] || user['client-certificate-data'];
   const hasKey = user['client-key'] || user['client-key-data'];
-  if (hasCert && !hasKey) refuse('a client certificate without a key; set client-key or client-key-data');
+  if (hasCert && !hasKey) reject('a client certificate without a key; set client-key or client-key-data');
   if ((user.token || user.tokenFile) && (user.username || user.password))
-    refuse('both a token and a username are given; keep one');
-  if (user.exec && user['auth-provider']) refuse('both exec and auth-provider are given; keep one');
+    reject('both a token and a username are given; keep one');
+  if (user.exec && user['auth-provider']) reject('both exec and auth-provider are given; keep one');
   if (!user.as && (user['as-uid'] || user['as-groups']?.length || user['as-user-extra']))
-    refuse('a uid, groups or extra to impersonate without a user (--as)');
+    reject('a uid, groups or extra to impersonate without a user (--as)');
   if (
     cluster['insecure-skip-tls-verify'] &&
     (cluster['certificate-authority'] || cluster['certificate-authority-data'])

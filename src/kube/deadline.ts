@@ -1,4 +1,4 @@
-/** A signal that fires when the caller's does or after a time, whichever is first, and leaves no timer or listener behind. */
+/** A signal that fires after a time or with the caller's signal, whichever is first, and leaves no timer or listener. */
 import type { Clock } from '../clock.js';
 
 export class TimeoutError extends Error {

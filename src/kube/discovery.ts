@@ -1,4 +1,4 @@
-/** What the server is and what it serves. */
+/** Discovery: the version of the server, and whether it serves a resource. */
 import { isNotFound } from './api-error.js';
 import type { CallOptions, KubeClient } from './client.js';
 import { parse } from './pages.js';
@@ -16,7 +16,7 @@ export async function serverVersion(client: KubeClient, options: CallOptions = {
   return parse<ServerVersion>(await client.raw({ ...request, ...options }), request);
 }
 
-/** Whether the server serves this resource. Throws when it gave no answer: that it is unknown is not a no. */
+/** Whether the server serves this resource. Throws without a response: unknown is not false. */
 export async function serves(client: KubeClient, type: ResourceType, options: CallOptions = {}): Promise<boolean> {
   const path = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
   try {

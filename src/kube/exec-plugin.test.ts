@@ -1,4 +1,4 @@
-/** Exec credential plugins, as real scripts: what they are told, when they run, and what is said when they fail. */
+/** Exec credential plugins, as real scripts: their input, when they run, and errors. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { ExecEntry } from './kubeconfig.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'relet-exec-'));
 afterAll(() => rmSync(dir, { recursive: true }));
-// Anew for each test: a plugin that is killed may still be writing.
+// A new one for each test: a plugin that is killed may still be writing.
 let runs = '';
 beforeEach(() => {
   runs = join(mkdtempSync(join(dir, 'test-')), 'runs');
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 const timesRun = () => readFileSync(runs, 'utf8').split('\n').length - 1;
 
-/** The script is told `$n`, the number of this run. */
+/** In the script `$n` is the number of this run. */
 function setUp(script: string, entry: Partial<ExecEntry> = {}, options: Partial<ExecPluginOptions> = {}) {
   const command = join(dir, 'plugin');
   writeFileSync(command, `#!/bin/sh\necho run >> ${runs}; n=$(wc -l < ${runs})\n${script}\n`);
@@ -37,8 +37,8 @@ const credential = (status: string, version = 'v1') =>
   `echo "{\\"kind\\":\\"ExecCredential\\",\\"apiVersion\\":\\"client.authentication.k8s.io/${version}\\",\\"status\\":{${status}}}"`;
 const token = credential('\\"token\\":\\"t$n\\"');
 
-describe('an answer is kept', () => {
-  test('for ever when it does not expire', async () => {
+describe('a credential', () => {
+  test('without an expiry is cached for ever', async () => {
     const { plugin, clock } = setUp(token);
     expect(await plugin.credential()).toEqual({ token: 't1' });
     await clock.advance(10 * 365 * 86_400_000);
@@ -46,7 +46,7 @@ describe('an answer is kept', () => {
     expect(timesRun()).toBe(1);
   });
 
-  test('until it expires', async () => {
+  test('is cached until it expires', async () => {
     const { plugin, clock } = setUp(
       credential('\\"token\\":\\"t$n\\",\\"expirationTimestamp\\":\\"2026-01-01T00:10:00Z\\"'),
     );
@@ -57,36 +57,36 @@ describe('an answer is kept', () => {
     expect(await plugin.credential()).toEqual({ token: 't2' });
   });
 
-  test('until the server refuses it, and a late refusal of an older one changes nothing', async () => {
+  test('is cached until the server rejects it; a late rejection of an older one has no effect', async () => {
     const { plugin } = setUp(token);
     const first = await plugin.credential();
-    plugin.refused(first);
+    plugin.rejected(first);
     const second = await plugin.credential();
-    plugin.refused(first);
+    plugin.rejected(first);
     expect(await plugin.credential()).toBe(second);
     expect(timesRun()).toBe(2);
   });
 
-  test('by all who ask while it is being fetched', async () => {
+  test('is shared by concurrent callers', async () => {
     const { plugin } = setUp(token);
     const answers = await Promise.all([plugin.credential(), plugin.credential(), plugin.credential()]);
     expect(new Set(answers).size).toBe(1);
     expect(timesRun()).toBe(1);
   });
 
-  test('but a failure is not: the next one to ask runs it again', async () => {
+  test('is requested again after a failure', async () => {
     const { plugin } = setUp(`[ $n = 1 ] && exit 3; ${token}`);
     await expect(plugin.credential()).rejects.toThrow('failed with exit code 3');
     expect(await plugin.credential()).toEqual({ token: 't2' });
   });
 });
 
-describe('a plugin is told', () => {
-  const told = `${credential('\\"token\\":\\"$OURS $ADDED $1\\"')}; echo "$KUBERNETES_EXEC_INFO" > ${join(dir, 'info')}`;
+describe('a plugin', () => {
+  const script = `${credential('\\"token\\":\\"$OURS $ADDED $1\\"')}; echo "$KUBERNETES_EXEC_INFO" > ${join(dir, 'info')}`;
   const info = () => JSON.parse(readFileSync(join(dir, 'info'), 'utf8'));
 
-  test('our environment, what the entry adds, its arguments and the request', async () => {
-    const { plugin } = setUp(told, { args: ['arg'], env: [{ name: 'ADDED', value: 'added' }] });
+  test('gets our environment, the variables and arguments of its entry, and the request', async () => {
+    const { plugin } = setUp(script, { args: ['arg'], env: [{ name: 'ADDED', value: 'added' }] });
     expect(await plugin.credential()).toEqual({ token: 'inherited added arg' });
     expect(info()).toEqual({
       kind: 'ExecCredential',
@@ -95,13 +95,13 @@ describe('a plugin is told', () => {
     });
   });
 
-  test('about the cluster, when it asks for that', async () => {
+  test('gets the cluster with provideClusterInfo', async () => {
     const cluster = {
       server: 'https://k:6443',
       'tls-server-name': 'name',
       extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'x' } }],
     };
-    const { plugin } = setUp(told, { provideClusterInfo: true }, { cluster, certificateAuthority: 'PEM' });
+    const { plugin } = setUp(script, { provideClusterInfo: true }, { cluster, certificateAuthority: 'PEM' });
     await plugin.credential();
     expect(info().spec.cluster).toEqual({
       server: 'https://k:6443',
@@ -111,7 +111,7 @@ describe('a plugin is told', () => {
     });
   });
 
-  test('in the older dialect, and that a person is there', async () => {
+  test('of v1beta1 gets the request in that version, and whether it is interactive', async () => {
     const older = 'client.authentication.k8s.io/v1beta1';
     const { plugin } = setUp(
       `${credential('\\"token\\":\\"x\\"', 'v1beta1')}; echo "$KUBERNETES_EXEC_INFO" > ${join(dir, 'info')}`,
@@ -123,7 +123,7 @@ describe('a plugin is told', () => {
   });
 });
 
-describe('a plugin that fails is named, with the reason', () => {
+describe('a plugin that fails', () => {
   const at = (why: string) => `user "u": exec plugin "${join(dir, 'plugin')}" ${why}`;
   test.each<[string, string, Partial<ExecEntry>, string]>([
     ['prints no JSON', 'echo hello', {}, at('printed no JSON')],
@@ -142,31 +142,31 @@ describe('a plugin that fails is named, with the reason', () => {
       at('gave a certificate without its key, or a key alone'),
     ],
     [
-      'gives no time',
+      'gives an invalid time',
       credential('\\"token\\":\\"x\\",\\"expirationTimestamp\\":\\"soon\\"'),
       {},
-      at('gave expirationTimestamp "soon", which is no time'),
+      at('gave expirationTimestamp "soon", which is not a valid time'),
     ],
-    ['dies', 'kill -9 $$', {}, at('was killed by SIGKILL')],
-    ['floods us', 'yes', {}, at('printed more than 1048576 bytes')],
+    ['is killed', 'kill -9 $$', {}, at('was killed by SIGKILL')],
+    ['prints too much', 'yes', {}, at('printed more than 1048576 bytes')],
     [
-      'wants a person who is not there',
+      'needs a terminal',
       token,
       { interactiveMode: 'Always' },
-      at('wants to ask a person, but standard input is not a terminal'),
+      at('is interactive, but standard input is not a terminal'),
     ],
-  ])('%s', async (_name, script, entry, message) => {
+  ])('%s: the error has its name and the reason', async (_name, script, entry, message) => {
     await expect(setUp(script, entry).plugin.credential()).rejects.toThrow(message);
   });
 
-  test('is not installed: with its hint, made harmless', async () => {
+  test('because it is not installed: the error has its install hint, without control characters', async () => {
     const { plugin } = setUp('', { command: 'relet-no-such-plugin', installHint: 'get it\nat \u001b[1mexample.org' });
     await expect(plugin.credential()).rejects.toThrow(
       'user "u": exec plugin "relet-no-such-plugin" is not installed\nget it\nat \\u001b[1mexample.org',
     );
   });
 
-  test('hangs: it is killed in time, or when the caller stops', async () => {
+  test('to end is killed after a minute, or when the caller aborts', async () => {
     const { plugin, clock } = setUp('exec sleep 1000');
     const answer = expect(plugin.credential()).rejects.toThrow(at('gave no answer in 60000 ms'));
     await clock.untilSleeping();
@@ -179,7 +179,7 @@ describe('a plugin that fails is named, with the reason', () => {
     await expect(waiting).rejects.toThrow('enough');
   });
 
-  test('is not failed for the others when one caller stops waiting', async () => {
+  test('for one caller that aborts does not fail for the others', async () => {
     const gate = join(dir, 'gate');
     const { plugin } = setUp(`until [ -e ${gate} ]; do sleep 0.01; done; ${token}`);
     const stop = new AbortController();
@@ -196,7 +196,7 @@ describe('a plugin that fails is named, with the reason', () => {
     [{ apiVersion: '' }, 'has no apiVersion; use one of client.authentication.k8s.io/v1,'],
     [{ apiVersion: 'v9' }, 'has apiVersion "v9"; use one of'],
     [{ interactiveMode: 'Sometimes' }, 'has interactiveMode "Sometimes"; use one of Never, IfAvailable, Always'],
-  ])('an entry that cannot work is refused before it runs: %j', (entry, message) => {
+  ])('an invalid entry is an error before the plugin runs: %j', (entry, message) => {
     expect(() => setUp(token, entry)).toThrow(message);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Exec credential plugins (client.authentication.k8s.io): runs the command a kubeconfig names and keeps its answer until
- * it expires or the server refuses it.
+ * Exec credential plugins (client.authentication.k8s.io): runs the command of a kubeconfig and caches its credential until
+ * that expires or the server rejects it.
  */
 import type { Clock } from '../clock.js';
 import { visible } from '../visible-text.js';
@@ -13,28 +13,28 @@ export interface ExecCredential {
 }
 
 export interface ExecPlugin {
-  /** One run at a time: whoever asks meanwhile gets the same answer. */
+  /** One run at a time: concurrent callers share it. */
   credential(signal?: AbortSignal): Promise<ExecCredential>;
-  /** The server answered 401 to this one. A newer one is left alone. */
-  refused(credential: ExecCredential): void;
+  /** The server responded 401 to this credential. No effect on a newer one. */
+  rejected(credential: ExecCredential): void;
 }
 
 export interface ExecPluginOptions {
   exec: ExecEntry;
   cluster: ClusterEntry;
-  /** The certificate authority's PEM, read; for plugins that ask for the cluster. */
+  /** The PEM of the certificate authority; for plugins with provideClusterInfo. */
   certificateAuthority?: string | undefined;
   userName: string;
   env: Record<string, string | undefined>;
   clock: Clock;
-  /** A person sits at standard input and may be asked. Default false. */
+  /** Standard input is a terminal, so that the plugin may prompt. Default false. */
   interactive?: boolean;
 }
 
 const versions = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `client.authentication.k8s.io/${version}`);
 const clusterExtension = 'client.authentication.k8s.io/exec';
 const maxOutputBytes = 1024 * 1024;
-/** Of a plugin that nobody has to answer. */
+/** Of a plugin that does not prompt. */
 const timeoutMs = 60_000;
 
 export class ExecPluginError extends Error {
@@ -44,13 +44,13 @@ export class ExecPluginError extends Error {
 export function createExecPlugin(options: ExecPluginOptions): ExecPlugin {
   const { exec, userName, clock } = options;
   checkEntry(exec, userName);
-  let held: { credential: ExecCredential; expiresAt: number } | undefined;
+  let cached: { credential: ExecCredential; expiresAt: number } | undefined;
   let running: { answer: Promise<ExecCredential>; waiters: number; stop: AbortController } | undefined;
 
   const refresh = async (signal: AbortSignal) => {
     const stdout = await run(options, isInteractive(options), signal);
-    held = parseAnswer(stdout, exec, userName);
-    return held.credential;
+    cached = parseAnswer(stdout, exec, userName);
+    return cached.credential;
   };
   const start = () => {
     const stop = new AbortController();
@@ -61,17 +61,17 @@ export function createExecPlugin(options: ExecPluginOptions): ExecPlugin {
   };
   return {
     credential(signal) {
-      if (held !== undefined && clock.now() < held.expiresAt) return Promise.resolve(held.credential);
+      if (cached !== undefined && clock.now() < cached.expiresAt) return Promise.resolve(cached.credential);
       running ??= start();
       const mine = running;
       mine.waiters++;
       return unlessAborted(mine.answer, signal, () => {
-        // Others may still wait for the same answer.
+        // Others may still wait for the same run.
         if (--mine.waiters === 0) mine.stop.abort();
       });
     },
-    refused(credential) {
-      if (held?.credential === credential) held = undefined;
+    rejected(credential) {
+      if (cached?.credential === credential) cached = undefined;
     },
   };
 }
@@ -90,29 +90,29 @@ function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined, o
 }
 
 function checkEntry(exec: ExecEntry, userName: string): void {
-  const refuse = (why: string) => {
+  const reject = (why: string) => {
     throw new ExecPluginError(`user "${userName}": exec plugin ${exec.command ? `"${exec.command}" ` : ''}${why}`);
   };
-  if (!exec.command) refuse('has no command');
-  if (!exec.apiVersion) refuse(`has no apiVersion; use one of ${versions.join(', ')}`);
+  if (!exec.command) reject('has no command');
+  if (!exec.apiVersion) reject(`has no apiVersion; use one of ${versions.join(', ')}`);
   if (!versions.includes(exec.apiVersion!))
-    refuse(`has apiVersion "${exec.apiVersion}"; use one of ${versions.join(', ')}`);
+    reject(`has apiVersion "${exec.apiVersion}"; use one of ${versions.join(', ')}`);
   const modes = ['Never', 'IfAvailable', 'Always'];
   if (exec.interactiveMode === undefined && exec.apiVersion === versions[0])
-    refuse(`has no interactiveMode, which v1 requires; use one of ${modes.join(', ')}`);
+    reject(`has no interactiveMode, which v1 requires; use one of ${modes.join(', ')}`);
   if (exec.interactiveMode !== undefined && !modes.includes(exec.interactiveMode))
-    refuse(`has interactiveMode "${exec.interactiveMode}"; use one of ${modes.join(', ')}`);
+    reject(`has interactiveMode "${exec.interactiveMode}"; use one of ${modes.join(', ')}`);
 }
 
 function isInteractive({ exec, interactive = false, userName }: ExecPluginOptions): boolean {
   if (exec.interactiveMode === 'Always' && !interactive)
     throw new ExecPluginError(
-      `user "${userName}": exec plugin "${exec.command}" wants to ask a person, but standard input is not a terminal`,
+      `user "${userName}": exec plugin "${exec.command}" is interactive, but standard input is not a terminal`,
     );
   return interactive && exec.interactiveMode !== 'Never';
 }
 
-/** The plugin's environment: ours, what the entry adds, and the request. */
+/** The environment of the plugin: ours, the variables of the entry, and KUBERNETES_EXEC_INFO. */
 function environment(options: ExecPluginOptions, interactive: boolean): Record<string, string | undefined> {
   const { exec, cluster, certificateAuthority, env } = options;
   const info = {
@@ -138,7 +138,7 @@ function environment(options: ExecPluginOptions, interactive: boolean): Record<s
 
 async function run(options: ExecPluginOptions, interactive: boolean, signal: AbortSignal): Promise<string> {
   const { exec, userName, clock } = options;
-  // Loaded by the few who have a plugin: it costs most of a megabyte.
+  // Loaded only where a plugin is used: it costs most of a megabyte of memory.
   const { spawn } = await import('node:child_process');
   const failed = (why: string, cause?: unknown) =>
     new ExecPluginError(`user "${userName}": exec plugin "${exec.command}" ${why}`, { cause });
@@ -151,20 +151,20 @@ async function run(options: ExecPluginOptions, interactive: boolean, signal: Abo
     });
     let size = 0;
     const chunks: Buffer[] = [];
-    const give = (error: Error) => {
+    const fail = (error: Error) => {
       reject(error);
       child.kill('SIGKILL');
     };
     const ended = new AbortController();
     if (!interactive)
       clock.sleep(timeoutMs, ended.signal).then(
-        () => give(failed(`gave no answer in ${timeoutMs} ms`)),
+        () => fail(failed(`gave no answer in ${timeoutMs} ms`)),
         () => {},
       );
     child.stdout!.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > maxOutputBytes) give(failed(`printed more than ${maxOutputBytes} bytes`));
+      if (size > maxOutputBytes) fail(failed(`printed more than ${maxOutputBytes} bytes`));
     });
     child.on('error', (cause: NodeJS.ErrnoException) => {
       ended.abort();
@@ -199,7 +199,8 @@ function parseAnswer(stdout: string, exec: ExecEntry, userName: string) {
   if (!token && !clientCertificateData && !clientKeyData) throw failed('gave neither a token nor a certificate');
   if (!clientCertificateData !== !clientKeyData) throw failed('gave a certificate without its key, or a key alone');
   const expiresAt = expirationTimestamp ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY;
-  if (Number.isNaN(expiresAt)) throw failed(`gave expirationTimestamp "${expirationTimestamp}", which is no time`);
+  if (Number.isNaN(expiresAt))
+    throw failed(`gave expirationTimestamp "${expirationTimestamp}", which is not a valid time`);
   const credential: ExecCredential = {
     ...(token && { token }),
     ...(clientCertificateData &&

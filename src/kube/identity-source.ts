@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { FileReader } from './cached-file.js';
-import { type ConnectionFlags, inClusterConnection, resolveConnection, saysNothing } from './connection.js';
+import { type ConnectionFlags, inClusterConnection, namesNoServer, resolveConnection } from './connection.js';
 import { createIdentity, type Identity } from './identity.js';
 import { loadKubeconfig, type ReadYaml } from './kubeconfig.js';
 
@@ -17,15 +17,15 @@ export interface KubeconfigSourceOptions {
   flags?: ConnectionFlags;
   readYaml: ReadYaml;
   files: FileReader;
-  /** The environment of exec plugins, and where a Pod finds its server. */
+  /** For exec plugins, and for the address of the server in a Pod. */
   env: Record<string, string | undefined>;
   clock: Clock;
   log: Log;
-  /** A person sits at standard input: exec plugins may ask. Default false. */
+  /** Standard input is a terminal, so that exec plugins may prompt. Default false. */
   interactive?: boolean;
 }
 
-/** Throws at once when the files are unusable; once they were usable, a broken edit is logged and the last good one stays. */
+/** Throws when the files are unusable. Later, an edit that makes them unusable is logged and the identity stays. */
 export function kubeconfigSource(options: KubeconfigSourceOptions): IdentitySource {
   const { paths, files, log } = options;
   const stamps = () => paths.map((path) => files.stamp(path) ?? 'absent').join(' ');
@@ -37,9 +37,9 @@ export function kubeconfigSource(options: KubeconfigSourceOptions): IdentitySour
     stamp = now;
     try {
       identity = load(options);
-      log.info('kubeconfig changed, read again', { paths });
+      log.info('kubeconfig reloaded', { paths });
     } catch (error) {
-      log.warn('kubeconfig changed and is unusable, the one read before stays in use', { paths, error });
+      log.warn('kubeconfig changed and is unusable, keeping the previous one', { paths, error });
     }
     return identity;
   };
@@ -48,15 +48,15 @@ export function kubeconfigSource(options: KubeconfigSourceOptions): IdentitySour
 function load(options: KubeconfigSourceOptions): Identity {
   const { paths, mustExist = false, flags = {}, env, files, clock, readYaml, interactive = false } = options;
   const config = loadKubeconfig(paths, { mustExist, readYaml, files });
-  const inCluster = saysNothing(config, flags) ? inClusterConnection(env, files) : undefined;
+  const inCluster = namesNoServer(config, flags) ? inClusterConnection(env, files) : undefined;
   const connection = inCluster ?? resolveConnection(config, flags);
   return createIdentity({ connection, env, files, clock, interactive });
 }
 
 /**
  * As kubeconfigSource, but waits for files that do not exist yet: during TLS bootstrap the kubelet writes its
- * kubeconfig, and the certificate it names, only after its request was approved. A file that exists and is wrong
- * is waited for too, since the writer may be half-way; each new reason is logged once.
+ * kubeconfig, and the certificate that it names, only after its request was approved. It also waits while a file is
+ * invalid, since it may be half written; each new reason is logged once.
  */
 export async function waitForKubeconfig(
   options: KubeconfigSourceOptions & { signal?: AbortSignal; everyMs?: number },

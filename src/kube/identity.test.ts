@@ -1,6 +1,6 @@
 /**
- * Who the server sees. Each kubeconfig is used by our client, by the official client library and by real kubectl against
- * one TLS server; what arrives must be the same.
+ * Authentication as a server sees it. Each kubeconfig is used by our client, by the official client library and by real
+ * kubectl against one TLS server; the requests must be the same.
  */
 
 import { spawn } from 'node:child_process';
@@ -101,7 +101,7 @@ function ourClient(path: string, env: Record<string, string | undefined> = proce
   return createClient({ source, clock: systemClock, random: systemRandom, userAgent: 'test' });
 }
 
-/** What a server can know of who asked. */
+/** The parts of a request that identify its sender. */
 function seen(asked: Asked) {
   const { headers, clientName, serverName } = asked;
   const who = Object.entries(headers).filter(([name]) => name === 'authorization' || name.startsWith('impersonate-'));
@@ -134,7 +134,7 @@ async function askedByKubectl(path: string) {
   return seen(server.asked.pop()!);
 }
 
-describe('the server sees the same as from others', () => {
+describe('identity', () => {
   const cases: { name: string; user: () => object; cluster?: object; library?: false; kubectl?: false }[] = [
     { name: 'a token', user: () => ({ token: 'abc' }) },
     { name: 'a token file', user: () => ({ tokenFile: file('token', 'from-file\n') }), library: false },
@@ -177,7 +177,7 @@ describe('the server sees the same as from others', () => {
       }),
     },
     {
-      name: 'someone who acts as another',
+      name: 'impersonation',
       user: () => ({
         token: 'abc',
         as: 'jane',
@@ -190,17 +190,20 @@ describe('the server sees the same as from others', () => {
     { name: 'an id-token', user: () => ({ 'auth-provider': { name: 'oidc', config: oidc(3600) } }) },
     { name: 'another server name', user: () => ({ token: 'abc' }), cluster: { 'tls-server-name': 'api.example' } },
     {
-      name: 'no check of the server',
+      name: 'insecure-skip-tls-verify',
       user: () => ({ token: 'abc' }),
       cluster: { 'insecure-skip-tls-verify': true, 'certificate-authority-data': undefined },
     },
   ];
-  test.each(cases)('$name', async ({ user, cluster, library }) => {
-    const path = kubeconfig(user(), cluster);
-    const ours = await askedByUs(path);
-    expect(Object.keys(ours.headers).length + ours.clientName.length).toBeGreaterThan(0);
-    if (library !== false) expect(ours).toEqual(await askedByLibrary(path));
-  });
+  test.each(cases)(
+    'requests with $name are those of the official client and kubectl',
+    async ({ user, cluster, library }) => {
+      const path = kubeconfig(user(), cluster);
+      const ours = await askedByUs(path);
+      expect(Object.keys(ours.headers).length + ours.clientName.length).toBeGreaterThan(0);
+      if (library !== false) expect(ours).toEqual(await askedByLibrary(path));
+    },
+  );
   test.skipIf(kubectl.isMissing).each(cases)(`$name, as kubectl sends it${kubectl.note}`, async ({ user, cluster }) => {
     const path = kubeconfig(user(), cluster);
     expect(await askedByUs(path)).toEqual(await askedByKubectl(path));
@@ -213,39 +216,39 @@ function oidc(expiresInSeconds: number, config: object = {}) {
   return { 'id-token': `${token.join('.')}.sig`, 'client-id': 'x', 'idp-issuer-url': 'https://idp', ...config };
 }
 
-describe('what cannot work is said', () => {
+describe('unusable credentials', () => {
   const ask = (user: object, cluster?: object) => ourClient(kubeconfig(user, cluster)).get(nodes, { name: 'a' });
-  test('an expired id-token that kubectl can refresh', async () => {
+  test('an expired id-token that kubectl can refresh is an error with that remedy', async () => {
     const config = oidc(-60, { 'refresh-token': 'r' });
     await expect(ask({ 'auth-provider': { name: 'oidc', config } })).rejects.toThrow(
       /user "u": the id-token expired at .*; any kubectl command with this context refreshes it/,
     );
   });
-  test('an expired id-token without a refresh token', async () => {
+  test('an expired id-token without a refresh token is an error', async () => {
     await expect(ask({ 'auth-provider': { name: 'oidc', config: oidc(5) } })).rejects.toThrow('log in again');
   });
-  test('an auth provider that is gone', async () => {
-    await expect(ask({ 'auth-provider': { name: 'gcp' } })).rejects.toThrow('auth-provider "gcp" is gone');
+  test('an auth provider that was removed from Kubernetes is an error', async () => {
+    await expect(ask({ 'auth-provider': { name: 'gcp' } })).rejects.toThrow('auth-provider "gcp" was removed');
   });
-  test('a certificate file that is missing', async () => {
+  test('a missing certificate file is an error with its path', async () => {
     await expect(ask({ 'client-certificate': '/no/c.pem', 'client-key': '/no/k.pem' })).rejects.toThrow(
       'read client-certificate of user "u", /no/c.pem: no such file',
     );
   });
-  test('a server certificate of an unknown authority', async () => {
+  test('a server certificate of an unknown authority is an error', async () => {
     const other = await createAuthority('other');
     await expect(ask({ token: 'x' }, { 'certificate-authority-data': base64(other.cert) })).rejects.toThrow(
       'certificate signed by an unknown authority',
     );
     expect(server.asked).toEqual([]);
   });
-  test('a server certificate for another name', async () => {
+  test('a server certificate for another name is an error', async () => {
     await expect(ask({ token: 'x' }, { 'tls-server-name': 'elsewhere.example' })).rejects.toThrow('elsewhere.example');
   });
 });
 
-describe('a secret is told only over TLS', () => {
-  test('plain http carries no token', async () => {
+describe('plain http', () => {
+  test('a token is never sent without TLS', async () => {
     const plain = await startScriptedServer((_asked, response) => answerJson(response, {}));
     await ourClient(kubeconfig({ token: 'abc' }, { server: plain.url })).get(nodes, { name: 'a' });
     expect(plain.asked[0]!.headers.authorization).toBeUndefined();
@@ -253,7 +256,7 @@ describe('a secret is told only over TLS', () => {
   });
 });
 
-describe('files are followed while we run', () => {
+describe('files that change', () => {
   test('a rotated certificate behind a symlink is used by the next request, on a new connection', async () => {
     const both = ({ cert, key }: Signed) => `${cert}\n${key}\n`;
     file('client-1.pem', both(alice));
@@ -282,7 +285,7 @@ describe('files are followed while we run', () => {
     expect(server.asked[1]!.connection).toBe(server.asked[0]!.connection);
   });
 
-  test('an edited kubeconfig counts at once; a broken edit is logged and the last good one stays', async () => {
+  test('an edited kubeconfig is used at once; a broken edit is logged and the last good one stays', async () => {
     const lines: string[] = [];
     const path = kubeconfig({ token: 'one' });
     const log = createLog({ format: 'text', write: (line) => lines.push(line) });
@@ -305,7 +308,7 @@ describe('files are followed while we run', () => {
     expect(lines.join('')).toContain('kubeconfig changed and is unusable');
   });
 
-  test('a kubeconfig that does not exist yet is waited for, and so is the certificate it names', async () => {
+  test('waits for a kubeconfig that does not exist yet, and for the certificate that it names', async () => {
     const path = join(dir, 'later');
     const waits: string[] = [];
     const steps = [
@@ -335,7 +338,7 @@ describe('files are followed while we run', () => {
     ]);
   });
 
-  test('waiting ends with the signal', async () => {
+  test('waiting for a kubeconfig ends with the signal', async () => {
     const stop = new AbortController();
     const waiting = waitForKubeconfig({
       paths: ['/nowhere'],
@@ -352,7 +355,7 @@ describe('files are followed while we run', () => {
 });
 
 describe('a 401', () => {
-  test('makes an exec plugin run once more', async () => {
+  test('after a 401 an exec plugin runs once more', async () => {
     const counter = file('count', '');
     const command = plugin(
       'p3',
@@ -367,7 +370,7 @@ describe('a 401', () => {
     expect(server.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer t1', 'Bearer t2', 'Bearer t2']);
   });
 
-  test('to a plain token is the answer', async () => {
+  test('a 401 for a static token is not retried', async () => {
     refuseToken = 'bad';
     await expect(ourClient(kubeconfig({ token: 'bad' })).get(nodes, { name: 'a' })).rejects.toMatchObject({
       name: 'ApiError',

@@ -1,6 +1,6 @@
 /**
- * Who we are to the server, read anew for every request: the client certificate, the authorization header and the trust
- * in the server. Rotated files, expired plugin answers and an edited kubeconfig take effect without a restart.
+ * The identity of a client, resolved for every request: client certificate, authorization header and trusted authorities.
+ * Rotated files, expired credentials of plugins and an edited kubeconfig take effect without a restart.
  */
 import type { Clock } from '../clock.js';
 import { type CachedFile, cachedFile, type FileReader } from './cached-file.js';
@@ -9,7 +9,7 @@ import { createExecPlugin, type ExecCredential, type ExecPlugin } from './exec-p
 import { KubeconfigError } from './kubeconfig.js';
 import { oidcToken } from './oidc.js';
 
-/** What the TLS layer needs, as PEM. */
+/** Certificates and keys for TLS, as PEM. */
 export interface TlsMaterial {
   ca?: string;
   cert?: string;
@@ -21,8 +21,8 @@ export interface TlsMaterial {
 export interface Credentials {
   headers: Record<string, string | string[]>;
   tls: TlsMaterial;
-  /** Tell that the server answered 401 with these; true when it is worth asking again with new ones. */
-  refused(): boolean;
+  /** To be called after a 401; true when there may be new credentials to try. */
+  rejected(): boolean;
 }
 
 export interface Identity {
@@ -59,7 +59,7 @@ export function createIdentity({ connection, env, files, clock, interactive = fa
       const headers = impersonation(connection);
       let given: ExecCredential | undefined;
       if (connection.server.startsWith('https:')) {
-        // Only a connection that keeps secrets is told any.
+        // Credentials are sent over TLS only.
         if (user.exec) {
           plugin ??= createExecPlugin({
             exec: user.exec,
@@ -80,9 +80,9 @@ export function createIdentity({ connection, env, files, clock, interactive = fa
       return {
         headers,
         tls,
-        refused() {
+        rejected() {
           if (given === undefined) return false;
-          plugin?.refused(given);
+          plugin?.rejected(given);
           return true;
         },
       };
@@ -137,7 +137,7 @@ function authorization(
     try {
       return bearer(readOrExplain(tokenFile, user.tokenFile!, `tokenFile of user "${userName}"`));
     } catch (error) {
-      // With both given the static token stands in for an unreadable file, as in client-go.
+      // With both given the static token is used when the file cannot be read, as in client-go.
       if (!user.token) throw error;
     }
   }
@@ -150,7 +150,7 @@ function authorization(
   return {};
 }
 
-/** Node would throw a TypeError without a word on where the text came from. */
+/** Node would throw a TypeError that does not name the origin of the text. */
 function checkHeaders(headers: Record<string, string | string[]>, userName: string): void {
   for (const [name, value] of Object.entries(headers))
     if (/[^\t\x20-\x7e\x80-\xff]/.test([value].flat().join('')))

@@ -1,4 +1,4 @@
-/** Reading kubeconfig files: which, merged how, and what is said when one is wrong. kubectl is the other opinion. */
+/** Reading kubeconfig files: which ones, how they are merged, and errors. Compared with kubectl where it is installed. */
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -34,16 +34,16 @@ const simple = {
 describe('which kubeconfig files', () => {
   test.each([
     ['the flag wins and must exist', { explicit: '/x', env: { KUBECONFIG: '/a' } }, ['/x'], true],
-    ['KUBECONFIG is a list, gaps and doubles left out', { env: { KUBECONFIG: '/a::/b:/a' } }, ['/a', '/b'], false],
+    ['KUBECONFIG is a list, without gaps and duplicates', { env: { KUBECONFIG: '/a::/b:/a' } }, ['/a', '/b'], false],
     ['the default is in the home directory', { env: { HOME: '/home/me' } }, ['/home/me/.kube/config'], false],
-    ['an empty KUBECONFIG is none', { env: { HOME: '/h', KUBECONFIG: '' } }, ['/h/.kube/config'], false],
+    ['an empty KUBECONFIG counts as unset', { env: { HOME: '/h', KUBECONFIG: '' } }, ['/h/.kube/config'], false],
   ])('%s', (_name, options, paths, mustExist) => {
     expect(kubeconfigPaths(options)).toEqual({ paths, mustExist });
   });
 });
 
 describe('a kubeconfig', () => {
-  test('gives server, user and namespace of its current context', () => {
+  test('a kubeconfig has the server, user and namespace of its current context', () => {
     const connection = resolveConnection(
       loadKubeconfig([write(simple)], { readYaml: readPlain, files: systemFileReader }),
     );
@@ -51,7 +51,7 @@ describe('a kubeconfig', () => {
     expect(connection.user.token).toBe('t');
   });
 
-  test('has relative paths that count from its own directory', () => {
+  test('relative paths in a kubeconfig are relative to its directory', () => {
     mkdirSync(join(dir, 'sub'));
     const path = write(
       {
@@ -70,7 +70,7 @@ describe('a kubeconfig', () => {
     expect(users.get('b')!.exec!.command).toBe('plugin');
   });
 
-  test('may be JSON, and may name things like members of Object', () => {
+  test('a kubeconfig may be JSON, and may have entries named like members of Object', () => {
     const config = loadKubeconfig(
       [
         write(
@@ -87,13 +87,13 @@ describe('a kubeconfig', () => {
     ['namespace', { namespace: 'm' }, { namespace: 'm' }],
     ['token', { token: 'x' }, { user: { token: 'x' } }],
     ['as', { as: 'jane', 'as-groups': ['g'] }, { user: { as: 'jane', 'as-groups': ['g'] } }],
-  ])('is overridden by the flag --%s', (_name, flags, expected) => {
+  ])('the kubeconfig is overridden by the flag --%s', (_name, flags, expected) => {
     expect(
       resolveConnection(loadKubeconfig([write(simple)], { readYaml: readPlain, files: systemFileReader }), flags),
     ).toMatchObject(expected);
   });
 
-  test('whose exec plugin would answer is not asked when the command line says who', () => {
+  test('an exec plugin is not used when flags have credentials', () => {
     const path = write({ ...simple, users: [{ name: 'u', user: { exec: { command: 'x', apiVersion: 'y' } } }] });
     expect(
       resolveConnection(loadKubeconfig([path], { readYaml: readPlain, files: systemFileReader }), { token: 'x' }).user,
@@ -103,7 +103,7 @@ describe('a kubeconfig', () => {
   });
 });
 
-describe('a wrong kubeconfig is refused by name, reason and remedy', () => {
+describe('an invalid kubeconfig', () => {
   const resolve = (text: string | object, flags = {}) =>
     resolveConnection(loadKubeconfig([write(text, 'bad')], { readYaml: readPlain, files: systemFileReader }), flags);
   const bad = join(dir, 'bad');
@@ -148,7 +148,7 @@ describe('a wrong kubeconfig is refused by name, reason and remedy', () => {
       `cluster "k" in kubeconfig ${bad} has no server`,
     ],
     [
-      'a server that is no URL',
+      'a server that is not a URL',
       { ...simple, clusters: [{ name: 'k', cluster: { server: 'ftp://x' } }] },
       {},
       'is not an http(s) URL',
@@ -160,18 +160,18 @@ describe('a wrong kubeconfig is refused by name, reason and remedy', () => {
       'user "u": a client certificate without a key',
     ],
     ['token and password', simple, { username: 'me' }, 'user "u": both a token and a username are given; keep one'],
-    ['groups without a user to be', simple, { 'as-groups': ['g'] }, 'without a user (--as)'],
-  ])('%s', (_name, text, flags, message) => {
+    ['groups to impersonate without a user', simple, { 'as-groups': ['g'] }, 'without a user (--as)'],
+  ])('is an error that names the place and the remedy: %s', (_name, text, flags, message) => {
     expect(() => resolve(text, flags)).toThrow(message);
   });
 
-  test('one that must exist and does not', () => {
+  test('an explicit kubeconfig that does not exist is an error', () => {
     expect(() =>
       loadKubeconfig(['/nowhere/config'], { mustExist: true, readYaml: readPlain, files: systemFileReader }),
     ).toThrow('read kubeconfig /nowhere/config: no such file');
   });
 
-  test('none at all', () => {
+  test('without any kubeconfig the error has the remedy', () => {
     expect(() =>
       resolveConnection(loadKubeconfig(['/nowhere/config'], { readYaml: readPlain, files: systemFileReader })),
     ).toThrow('kubeconfig /nowhere/config does not exist: point KUBECONFIG or --kubeconfig at one, or pass --server');
@@ -180,7 +180,7 @@ describe('a wrong kubeconfig is refused by name, reason and remedy', () => {
 
 describe('in a Pod', () => {
   const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
-  test('the service account is the identity', () => {
+  test('in a Pod the service account is the identity', () => {
     for (const [file, text] of Object.entries({ token: 'abc', 'ca.crt': 'ca', namespace: 'home\n' })) write(text, file);
     expect(inClusterConnection(env, systemFileReader, dir)).toMatchObject({
       server: 'https://[fd00::1]:443',
@@ -193,7 +193,7 @@ describe('in a Pod', () => {
   test.each([
     ['an IPv6 address', { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }],
     ['an IPv4 address and another port', { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '6443' }],
-  ])('the official client reads the same out of it: %s', (_what, env) => {
+  ])('in a Pod the official client has the same server: %s', (_what, env) => {
     const mount = join(dir, 'var/run/secrets/kubernetes.io/serviceaccount');
     mkdirSync(mount, { recursive: true });
     for (const [file, text] of Object.entries({ token: 'abc', 'ca.crt': 'ca', namespace: 'home' }))
@@ -209,7 +209,7 @@ describe('in a Pod', () => {
     expect(ours?.namespace).toBe(theirs.getContextObject(theirs.getCurrentContext())?.namespace);
   });
 
-  test('nothing is assumed outside one', () => {
+  test('outside of a Pod there is no in-cluster connection', () => {
     expect(inClusterConnection({}, systemFileReader, dir)).toBeUndefined();
     expect(inClusterConnection(env, systemFileReader, '/nowhere')).toBeUndefined();
   });
@@ -240,7 +240,7 @@ const file = fc.record({
 });
 
 describe.skipIf(kubectl.isMissing)(`merging as kubectl does${kubectl.note}`, () => {
-  test('any two or three files give what `kubectl config view` gives', () => {
+  test('any two or three files are merged as by `kubectl config view`', () => {
     fc.assert(
       fc.property(fc.array(file, { minLength: 2, maxLength: 3 }), (files) => {
         const paths = files.map((content, index) => write(content, `merge-${index}`));

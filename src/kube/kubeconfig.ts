@@ -1,6 +1,6 @@
 /**
- * Reads kubeconfig files as kubectl does: several files merged, the first to name a thing wins, relative paths count
- * from the file they stand in. What the words mean is connection.ts's business.
+ * Reads kubeconfig files as kubectl does: several files are merged, the first to define an entry wins, relative paths are
+ * relative to the file they are in. connection.ts interprets the entries.
  */
 import { dirname, isAbsolute, join } from 'node:path';
 import type { FileReader } from './cached-file.js';
@@ -55,11 +55,11 @@ export interface Kubeconfig {
   contexts: Map<string, ContextEntry>;
   /** The files it was read from, for messages. */
   files: string[];
-  /** Those asked for that do not exist. */
+  /** Files that do not exist. */
   missing: string[];
 }
 
-/** Reads YAML (and JSON) as Go does: undefined or null for nothing. Handed in, since a node already has a reader. */
+/** Reads YAML (and JSON) as Go does: undefined or null for an empty text. Injected, since a node already has a reader. */
 export type ReadYaml = (text: string) => unknown;
 
 /** A kubeconfig that cannot be used. The message names the file or entry, the reason and what to do. */
@@ -69,7 +69,7 @@ export class KubeconfigError extends Error {
 
 /**
  * Which files to read: an explicit one must exist; those of the KUBECONFIG list and the default may be missing.
- * A duplicate in the list counts once.
+ * Duplicates in the list are removed.
  */
 export function kubeconfigPaths(options: {
   explicit?: string | undefined;
@@ -102,7 +102,7 @@ export function loadKubeconfig(
   return merged;
 }
 
-/** `path` is for messages and as the base of relative paths. */
+/** `path` is for messages, and its directory is the base of relative paths. */
 export function parseKubeconfig(text: string, path: string, readYaml: ReadYaml): Kubeconfig {
   const document = parseDocument(text, path, readYaml);
   const base = dirname(path);
@@ -212,7 +212,7 @@ const fieldTypes: Record<'cluster' | 'user' | 'context' | 'exec', Record<string,
   },
 };
 
-/** Null means absent, as in Go; such fields are taken out. Unknown fields are left alone, as newer clients may know them. */
+/** Null means absent, as in Go; such fields are removed. Unknown fields stay, as newer clients may know them. */
 function checkFields(entry: Record<string, unknown>, types: Record<string, FieldType>, place: string): void {
   for (const [field, type] of Object.entries(types)) {
     const value = entry[field];

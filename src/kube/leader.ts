@@ -1,12 +1,12 @@
 /**
- * One leader among several processes, by a Lease:
+ * Leader election among several processes, by a Lease:
  *
- * waiting ── nobody holds it, or the holder was silent for its whole duration ──► leading
- *    ▲                                                                               │
- *    └────────── could not renew in time, or somebody else holds it ◄────────────────┘
+ *     waiting ── the lease has no holder, or was not renewed for its duration ──► leading
+ *        ▲                                                                           │
+ *        └────── could not renew in time, or the lease has another holder ◄──────────┘
  *
- * The holder's silence is measured with our own clock from the moment we saw its last renewal: clocks need not agree. A
- * leader stops its work before anybody else may begin: `renewMs` is well below `durationMs`.
+ * The time since the last renewal is measured with our own clock from the moment we observed it: clocks need not agree. A
+ * leader stops its work before another one can begin: `renewMs` is well below `durationMs`.
  */
 
 import type { KubeObject } from '../api/object.js';
@@ -20,17 +20,17 @@ export interface LeaderOptions {
   client: KubeClient;
   namespace: string;
   name: string;
-  /** Who we are; unlike everybody else. */
+  /** Unique among the candidates. */
   identity: string;
   log: Log;
   signal: AbortSignal;
-  /** The work of a leader, until its signal fires. */
+  /** Runs while leading, until its signal fires. */
   lead(signal: AbortSignal): Promise<void>;
-  /** How long a silent holder keeps the lease. Default 15 s. */
+  /** How long a holder keeps the lease without renewing it. Default 15 s. */
   durationMs?: number;
-  /** A leader that could not renew for so long stops. Default 10 s. */
+  /** A leader that could not renew for this long stops. Default 10 s. */
   renewMs?: number;
-  /** How often it is renewed, or asked for. Default 2 s. */
+  /** How often the lease is renewed, or requested. Default 2 s. */
   retryMs?: number;
 }
 
@@ -44,20 +44,20 @@ interface Lease extends KubeObject {
   };
 }
 
-/** Leads whenever it may; returns when the signal fires, after giving the lease back. */
+/** Leads whenever it holds the lease; returns when the signal fires, after releasing the lease. */
 export async function runWhileLeader(options: LeaderOptions): Promise<void> {
   const { client, log, signal, retryMs = 2000, identity, name } = options;
   const { clock, random } = client;
   const election = new Election(options);
   while (!signal.aborted) {
-    if (await election.take()) {
-      log.info('leading', { lease: name, identity });
+    if (await election.acquire()) {
+      log.info('leader election: leading', { lease: name, identity });
       await leadUntilLost(options, election);
-      log.info('no longer leading', { lease: name, identity });
+      log.info('leader election: stopped leading', { lease: name, identity });
     }
     await clock.sleep(retryMs * (0.9 + 0.2 * random.number()), signal).catch(() => {});
   }
-  await election.giveBack();
+  await election.release();
 }
 
 async function leadUntilLost(options: LeaderOptions, election: Election): Promise<void> {
@@ -65,16 +65,16 @@ async function leadUntilLost(options: LeaderOptions, election: Election): Promis
   const { clock } = options.client;
   const lost = new AbortController();
   const work = lead(AbortSignal.any([signal, lost.signal])).catch((error) => {
-    if (!lost.signal.aborted && !signal.aborted) log.error('the leader’s work failed', { error });
+    if (!lost.signal.aborted && !signal.aborted) log.error('leader election: leader failed', { error });
     lost.abort();
   });
   let renewedMs = clock.monotonic();
   while (!signal.aborted && !lost.signal.aborted) {
     await clock.sleep(retryMs, AbortSignal.any([signal, lost.signal])).catch(() => {});
     if (signal.aborted || lost.signal.aborted) break;
-    const mine = await election.take();
+    const mine = await election.acquire();
     if (mine) renewedMs = clock.monotonic();
-    else if (election.isOthers || clock.monotonic() - renewedMs >= renewMs) lost.abort();
+    else if (election.isHeldByOther || clock.monotonic() - renewedMs >= renewMs) lost.abort();
   }
   lost.abort();
   await work;
@@ -82,30 +82,31 @@ async function leadUntilLost(options: LeaderOptions, election: Election): Promis
 
 class Election {
   readonly #options: LeaderOptions;
-  /** The lease as last seen, and when by our own clock it was last seen to change. */
-  #seen = { text: '', atMs: 0 };
-  isOthers = false;
+  /** The lease as last observed, and when by our own clock it was last observed to change. */
+  #observed = { text: '', atMs: 0 };
+  isHeldByOther = false;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
   }
 
-  /** Takes or renews it. False when another holds it, or when nobody answered. */
-  async take(): Promise<boolean> {
+  /** Acquires or renews the lease. False when it has another holder, or the request failed. */
+  async acquire(): Promise<boolean> {
     const { client, namespace, name, log } = this.#options;
     try {
       const lease = await client.get<Lease>(leases, { namespace, name }, this.#within()).catch((error) => {
         if (isNotFound(error)) return undefined;
         throw error;
       });
-      return await (lease === undefined ? this.#create() : this.#takeOver(lease));
+      return await (lease === undefined ? this.#create() : this.#update(lease));
     } catch (error) {
-      if (!isConflict(error) && !isAlreadyExists(error)) log.debug('the lease cannot be had', { lease: name, error });
+      if (!isConflict(error) && !isAlreadyExists(error))
+        log.debug('leader election: cannot acquire lease', { lease: name, error });
       return false;
     }
   }
 
-  async giveBack(): Promise<void> {
+  async release(): Promise<void> {
     const { client, namespace, name, identity } = this.#options;
     try {
       const lease = await client.get<Lease>(leases, { namespace, name }, { timeoutMs: 2000 });
@@ -113,38 +114,38 @@ class Election {
       const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1 };
       await client.update(leases, { namespace, name }, { ...lease, spec }, { timeoutMs: 2000 });
     } catch {
-      // Then it runs out by itself.
+      // Then it expires.
     }
   }
 
   async #create(): Promise<boolean> {
     const { client, namespace, name } = this.#options;
     const metadata = { name, namespace };
-    const spec = { ...this.#claim(), acquireTime: this.#now(), leaseTransitions: 0 };
+    const spec = { ...this.#renewal(), acquireTime: this.#now(), leaseTransitions: 0 };
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
     await client.create(leases, { namespace }, lease, this.#within());
-    this.isOthers = false;
+    this.isHeldByOther = false;
     return true;
   }
 
-  async #takeOver(lease: Lease): Promise<boolean> {
+  async #update(lease: Lease): Promise<boolean> {
     const { client, namespace, name, identity, durationMs = 15_000 } = this.#options;
     const { clock } = client;
     const { holderIdentity = '', leaseTransitions = 0 } = lease.spec ?? {};
     const mine = holderIdentity === identity;
     const text = JSON.stringify(lease.spec);
-    if (text !== this.#seen.text) this.#seen = { text, atMs: clock.monotonic() };
-    const silentMs = clock.monotonic() - this.#seen.atMs;
-    this.isOthers = !mine && holderIdentity !== '' && silentMs < durationMs;
-    if (this.isOthers) return false;
+    if (text !== this.#observed.text) this.#observed = { text, atMs: clock.monotonic() };
+    const unrenewedMs = clock.monotonic() - this.#observed.atMs;
+    this.isHeldByOther = !mine && holderIdentity !== '' && unrenewedMs < durationMs;
+    if (this.isHeldByOther) return false;
     const change = mine ? {} : { acquireTime: this.#now(), leaseTransitions: leaseTransitions + 1 };
-    const spec = { ...lease.spec, ...this.#claim(), ...change };
-    // With its resourceVersion: of two who try, one gets a conflict.
+    const spec = { ...lease.spec, ...this.#renewal(), ...change };
+    // With its resourceVersion: of two concurrent updates one is a conflict.
     await client.update(leases, { namespace, name }, { ...lease, spec }, this.#within());
     return true;
   }
 
-  #claim() {
+  #renewal() {
     const { identity, durationMs = 15_000 } = this.#options;
     return {
       holderIdentity: identity,

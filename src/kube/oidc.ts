@@ -1,18 +1,18 @@
 /**
- * The `oidc` auth provider of a kubeconfig: its id-token is the bearer token. We do not refresh it ourselves: a refresh
- * token may be good for one use, and only the tool that owns the file may spend it. kubectl writes the new one into the
- * kubeconfig, which we then read.
+ * The `oidc` auth provider of a kubeconfig: its id-token is the bearer token. It is not refreshed here: a refresh token may
+ * be valid once, and using it is up to the tool that owns the file. kubectl writes the new one into the kubeconfig, which is
+ * then read again.
  */
 import type { UserEntry } from './kubeconfig.js';
 import { KubeconfigError } from './kubeconfig.js';
 
-// A token that expires while the request travels is of no use.
+// A token may not expire while the request is sent.
 const leewayMs = 10_000;
 
 export function oidcToken(provider: NonNullable<UserEntry['auth-provider']>, userName: string, now: number): string {
   if (provider.name !== 'oidc')
     throw new KubeconfigError(
-      `user "${userName}": auth-provider "${provider.name}" is gone from Kubernetes clients since 1.26; use its exec plugin`,
+      `user "${userName}": auth-provider "${provider.name}" was removed from Kubernetes clients in 1.26; use its exec plugin`,
     );
   const token = provider.config?.['id-token'];
   if (!token) throw new KubeconfigError(`user "${userName}": auth-provider oidc has no id-token; log in first`);
@@ -27,7 +27,7 @@ export function oidcToken(provider: NonNullable<UserEntry['auth-provider']>, use
   return token;
 }
 
-/** The `exp` claim in milliseconds; undefined where the token carries none that we can read. */
+/** The `exp` claim in milliseconds; undefined when the token has no readable one. */
 function expiry(token: string): number | undefined {
   try {
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));

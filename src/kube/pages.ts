@@ -1,5 +1,5 @@
-/** Lists, page by page: what is asked for, what comes back, and how an answer is read. */
-import { AnswerError } from './answer-error.js';
+/** Lists, page by page, and how a response is parsed. */
+import { InvalidResponseError } from './api-error.js';
 import type { RawRequest, RawResponse } from './requester.js';
 import { type ResourceType, resourcePath } from './resource-type.js';
 
@@ -16,8 +16,8 @@ export interface ListOptions extends CallOptions {
   /** Objects per page. Default 500. */
   limit?: number;
   resourceVersion?: string;
-  /** Fields with long lists of objects that the caller does not look at; they may come back empty. */
-  leaveOut?: readonly string[];
+  /** Fields with long lists of objects that the caller does not need; they may be empty. See omit-lists.ts. */
+  omitLists?: readonly string[];
 }
 
 export interface Page<T> {
@@ -27,7 +27,7 @@ export interface Page<T> {
 
 type Raw = (request: RawRequest) => Promise<RawResponse>;
 
-/** The next page is asked for while the caller works on this one. */
+/** The next page is requested while the caller processes this one. */
 export async function* readPages<T>(
   raw: Raw,
   type: ResourceType,
@@ -63,28 +63,28 @@ function pageRequest(type: ResourceType, list: ListOptions, next: string | undef
       fieldSelector,
       limit: String(limit),
       continue: next,
-      // A continue token has its own version; a server refuses both.
+      // A continue token has its own version; a server rejects requests with both.
       resourceVersion: next === undefined ? resourceVersion : undefined,
     },
     ...within(list),
-    ...(list.leaveOut && { leaveOut: list.leaveOut }),
+    ...(list.omitLists && { omitLists: list.omitLists }),
   };
 }
 
-/** Where leaving out broke the text, since a string looked like the end of a list, the page is asked for whole. */
+/** When omitting lists made the text invalid, the page is requested again without. */
 async function readPage<T>(raw: Raw, answer: RawResponse, request: RawRequest): Promise<ListAnswer<T>> {
-  if (request.leaveOut === undefined) return parse(answer, request);
+  if (request.omitLists === undefined) return parse(answer, request);
   try {
     return JSON.parse(answer.text) as ListAnswer<T>;
   } catch {
-    const { leaveOut: _, ...whole } = request;
+    const { omitLists: _, ...whole } = request;
     return parse(await raw(whole), whole);
   }
 }
 
 /**
- * The token of the next page, found without reading the whole answer: servers write a list's metadata before its items. Where
- * one does not, it is looked for in the parsed answer.
+ * The token of the next page, found without parsing the whole response: servers write a list's metadata before its items.
+ * Otherwise the response is parsed.
  */
 function continueIn(text: string): string | undefined {
   const items = text.indexOf('"items"');
@@ -110,6 +110,6 @@ export function parse<T>(response: RawResponse, { method, path }: RawRequest): T
     return JSON.parse(response.text) as T;
   } catch (cause) {
     const start = response.text.slice(0, 100);
-    throw new AnswerError(`${method} ${path}: the answer is not JSON but ${JSON.stringify(start)}`, { cause });
+    throw new InvalidResponseError(`${method} ${path}: the answer is not JSON but ${JSON.stringify(start)}`, { cause });
   }
 }

@@ -1,4 +1,4 @@
-/** Reaching the server through proxies that are really there, and knowing when not to. */
+/** Which proxy is used, and requests through real ones. */
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer, type RequestOptions, request } from 'node:https';
@@ -18,19 +18,21 @@ describe('which proxy', () => {
   const server = new URL('https://api.example:6443');
   test.each<[string, string | undefined, Record<string, string>, string | undefined]>([
     ['none', undefined, {}, undefined],
-    ['proxy-url wins over the environment', 'http://a:1', { HTTPS_PROXY: 'http://b:2' }, 'http://a:1/'],
-    ['the environment', undefined, { HTTPS_PROXY: 'http://b:2' }, 'http://b:2/'],
-    ['in small letters and without a scheme', undefined, { https_proxy: 'b:2' }, 'http://b:2/'],
+    ['proxy-url rather than the environment', 'http://a:1', { HTTPS_PROXY: 'http://b:2' }, 'http://a:1/'],
+    ['that of the environment', undefined, { HTTPS_PROXY: 'http://b:2' }, 'http://b:2/'],
+    ['that of the environment in lower case and without a scheme', undefined, { https_proxy: 'b:2' }, 'http://b:2/'],
     ['not the one for http', undefined, { HTTP_PROXY: 'http://b:2' }, undefined],
-    ['unless told not to', undefined, { HTTPS_PROXY: 'http://b:2', NO_PROXY: '.example' }, undefined],
-  ])('%s', (_name, proxyUrl, env, expected) => expect(proxyFor(server, proxyUrl, env)?.href).toBe(expected));
+    ['none for a server in NO_PROXY', undefined, { HTTPS_PROXY: 'http://b:2', NO_PROXY: '.example' }, undefined],
+  ])('the proxy is %s', (_name, proxyUrl, env, expected) =>
+    expect(proxyFor(server, proxyUrl, env)?.href).toBe(expected),
+  );
 
   test.each(['https://localhost:1', 'https://127.0.0.9', 'https://[::1]:6443'])(
     '%s is never proxied by environment',
     (url) => expect(proxyFor(new URL(url), undefined, { HTTPS_PROXY: 'http://b:2' })).toBeUndefined(),
   );
 
-  test('something that is no proxy is refused', () => {
+  test('a URL that is not a proxy is an error', () => {
     expect(() => proxyFor(server, 'ftp://x', {})).toThrow('proxy "ftp://x" is not an http, https or socks5 URL');
   });
 
@@ -105,14 +107,14 @@ describe('through a proxy', () => {
     });
   };
 
-  test('http: a tunnel, with login; the secret goes only to the server', async () => {
+  test('an http proxy is used as a tunnel, with login; it does not see the token', async () => {
     const port = await listen(createHttpServer().on('connect', onConnect));
     await ask(`http://me:p%40ss@127.0.0.1:${port}`);
     expect(seen.pop()).toBe(`api.example:6443 Basic ${Buffer.from('me:p@ss').toString('base64')}`);
     expect(api.asked.pop()!.headers).toMatchObject({ authorization: 'Bearer t', host: 'api.example:6443' });
   });
 
-  test('http that refuses is named', async () => {
+  test('an http proxy that rejects the tunnel is named in the error', async () => {
     const refusing = createHttpServer().on('connect', (_request, socket) =>
       socket.end('HTTP/1.1 407 Login please\r\n\r\n'),
     );
@@ -122,13 +124,13 @@ describe('through a proxy', () => {
     );
   });
 
-  test('https whose certificate nobody vouches for is refused', async () => {
+  test('an https proxy with an untrusted certificate is an error', async () => {
     const own = await authority.sign('CN=proxy', { hosts: ['127.0.0.1'] });
     const port = await listen(createHttpsServer(own).on('connect', onConnect));
     await expect(ask(`https://127.0.0.1:${port}`)).rejects.toThrow(`proxy 127.0.0.1:${port}: CONNECT api.example:6443`);
   });
 
-  test('plain http to a plain server: asked for by its whole address', async () => {
+  test('plain http through a plain proxy is requested by its absolute URL', async () => {
     const port = await listen(
       createHttpServer((request, response) => {
         seen.push(request.url!);
@@ -139,7 +141,7 @@ describe('through a proxy', () => {
     expect(seen.pop()).toBe('http://plain.example:8080/api/v1/nodes/a');
   });
 
-  /** As much SOCKS5 as a test needs: greeting, optional login, connect by name. */
+  /** A minimal SOCKS5 server: greeting, optional login, connect by name. */
   const socks = (login?: string) =>
     createServer((socket) => {
       const steps = [
@@ -156,7 +158,7 @@ describe('through a proxy', () => {
           const name = data.subarray(5, 5 + data[4]!).toString();
           seen.push(`${name}:${data.readUInt16BE(5 + data[4]!)}`);
           const upstream = connect(api.port, '127.0.0.1', () => {
-            // The answer in two pieces, as a network may bring it.
+            // The reply in two pieces, as on a network.
             socket.write(Buffer.from([5, 0, 0]));
             socket.write(Buffer.from([1, 127, 0, 0, 1, 0, 80]));
             join(socket, upstream);
@@ -171,7 +173,7 @@ describe('through a proxy', () => {
       socket.on('data', onData).on('error', () => {});
     });
 
-  /** As the official client for Node asks. */
+  /** A request of the official client for Node. */
   const askWithLibrary = async (proxyUrl: string) => {
     const config = new KubeConfig();
     const caData = Buffer.from(authority.cert).toString('base64');
@@ -204,21 +206,21 @@ describe('through a proxy', () => {
     expect(await seenOf(ask, ours)).toEqual(await seenOf(askWithLibrary, theirs));
   });
 
-  test('socks5: the proxy resolves the name', async () => {
+  test('a socks5 proxy resolves the name of the server', async () => {
     const port = await listen(socks());
     await ask(`socks5://127.0.0.1:${port}`);
     expect(seen.pop()).toBe('api.example:6443');
     expect(api.asked.pop()!.headers.authorization).toBe('Bearer t');
   });
 
-  test('socks5 with a login, right and wrong', async () => {
+  test('a socks5 proxy accepts a login, and a wrong one is an error', async () => {
     const port = await listen(socks('mesecret'));
     await ask(`socks5://me:secret@127.0.0.1:${port}`);
     expect(seen.pop()).toBe('api.example:6443');
-    await expect(ask(`socks5://me:wrong@127.0.0.1:${port}`)).rejects.toThrow('it refused the user name and password');
+    await expect(ask(`socks5://me:wrong@127.0.0.1:${port}`)).rejects.toThrow('it rejected the user name and password');
   });
 
-  test('socks5 that is something else is named', async () => {
+  test('a socks5 proxy that does not speak SOCKS5 is named in the error', async () => {
     await expect(ask(`socks5://127.0.0.1:${plainApi.port}`)).rejects.toThrow(
       `proxy 127.0.0.1:${plainApi.port}: socks5 to api.example:6443: not a SOCKS5 server`,
     );

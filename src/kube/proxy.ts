@@ -1,4 +1,7 @@
-/** Reaching the server through a proxy: which one (proxy-url, or the environment as Go reads it), and a tunnel through it. */
+/**
+ * Which proxy to use for a server (proxy-url, or the environment as Go reads it), and a tunnel through it. SOCKS5 is
+ * supported because the Kubernetes documentation recommends it for clusters behind a bastion host.
+ */
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIP, type Socket } from 'node:net';
@@ -31,7 +34,7 @@ function parseProxy(text: string): URL {
 
 const bare = (hostname: string) => hostname.replace(/^\[|\]$/g, '').toLowerCase();
 
-/** NO_PROXY as Go reads it: `*`, names with all their subdomains, `.name` for subdomains only, addresses, CIDRs, each with an optional port. */
+/** NO_PROXY as Go reads it: `*`, names with their subdomains, `.name` for subdomains only, addresses, CIDRs, each with an optional port. */
 export function bypassed(server: URL, noProxy: string): boolean {
   const host = bare(server.hostname);
   const port = server.port || (server.protocol === 'https:' ? '443' : '80');

@@ -1,4 +1,4 @@
-/** Retries during an outage: they wait for the server's return, with one probe among them, and then proceed at once. */
+/** Retries during an outage: they wait until the server is reachable, which one probe at a time finds out. */
 
 import { describe, expect, test } from 'vitest';
 import { fixedRandom } from '../../test/fixed-random.js';
@@ -39,7 +39,7 @@ describe('reachability', () => {
     expect([ended, probedMs]).toEqual([['a'], []]);
   });
 
-  test('after an outage of any length the first answer lets every retry proceed at once', async () => {
+  test('after an outage of any length all retries proceed with the first response', async () => {
     const { clock, reachability, ended, pause, probedMs } = setUp();
     reachability.lost();
     for (const name of ['list', 'status', 'sync']) pause(name, 200);
@@ -54,7 +54,7 @@ describe('reachability', () => {
     expect(clock.sleeping).toEqual([]);
   });
 
-  test('one probe asks for all, soon at first and every 5 s later', async () => {
+  test('one probe is sent for all retries, soon at first and every 5 s later', async () => {
     const { clock, reachability, pause, probedMs } = setUp();
     reachability.lost();
     for (const name of ['list', 'status', 'sync']) pause(name, 0);
@@ -70,7 +70,7 @@ describe('reachability', () => {
     expect(probedMs).toEqual([100, 300, 700, 1500]);
   });
 
-  test('a request that keeps failing beside a server that answers keeps its growing backoff', async () => {
+  test('a request that fails while the server is reachable keeps its backoff', async () => {
     const { clock, reachability, ended, pause } = setUp();
     reachability.lost();
     pause('broken', 8000);
@@ -87,7 +87,7 @@ describe('reachability', () => {
     expect(ended).toEqual(['a']);
   });
 
-  test('stopping leaves no timer, and one that stops does not end the probes of another', async () => {
+  test('an aborted retry leaves no timer, and does not end the probes of others', async () => {
     const { clock, reachability, ended, pause, stop, probedMs } = setUp();
     const other = new AbortController();
     reachability.lost();

@@ -1,11 +1,11 @@
 /**
  * Whether the API server can be reached, as all requests of one client see it:
  *
- *     reachable ── a connection is refused or breaks ──► away ── anything is answered ──► reachable
+ *     reachable ── a connection is refused or breaks ──► unreachable ── any response ──► reachable
  *
- * A retry waits its backoff and then, while the server is away, for its return. So an outage makes no backoff grow, and after
- * the first answer everything proceeds at once. Meanwhile one probe a client asks whether the server is back, with jitter:
- * thousands of nodes neither connect at the same moment, nor each with all that they have to do.
+ * A retry waits for its backoff and then, while the server is unreachable, until it is reachable. So an outage does not
+ * increase any backoff, and all retries proceed after the first response. During an outage each client sends one probe at a
+ * time, with jitter: thousands of nodes neither connect at the same moment, nor with all their pending requests.
  */
 import type { Clock } from '../clock.js';
 import type { Random } from '../random.js';
@@ -15,7 +15,7 @@ import { ConnectionError } from './transport.js';
 
 export interface ReachabilityOptions {
   clock: Clock;
-  /** Asks the server something cheap. Any answer will do; `answered` and `lost` are called as for every request. */
+  /** Sends a cheap request. Any response will do; `answered` and `lost` are called as for every request. */
   probe(signal: AbortSignal): Promise<unknown>;
   random: Random;
 }
@@ -24,9 +24,9 @@ const probeBackoff: Backoff = { initialMs: 200, maxMs: 5000 };
 
 export class Reachability {
   readonly #options: ReachabilityOptions;
-  #isAway = false;
+  #isUnreachable = false;
   readonly #waiting = new Set<() => void>();
-  /** Ends the probes; there while somebody waits. */
+  /** Ends the probes; undefined while no retry waits. */
   #probes: AbortController | undefined;
 
   constructor(options: ReachabilityOptions) {
@@ -34,18 +34,18 @@ export class Reachability {
   }
 
   lost(): void {
-    this.#isAway = true;
+    this.#isUnreachable = true;
   }
 
   answered(): void {
-    this.#isAway = false;
+    this.#isUnreachable = false;
     for (const wake of [...this.#waiting]) wake();
   }
 
   /** Waits before a retry: for `ms`, and then until the server can be reached. Rejects when the signal fires. */
   async waitBeforeRetry(ms: number, signal: AbortSignal): Promise<void> {
     await this.#options.clock.sleep(ms, signal);
-    if (!this.#isAway) return;
+    if (!this.#isUnreachable) return;
     await new Promise<void>((resolve) => {
       const leave = () => {
         signal.removeEventListener('abort', leave);
@@ -68,12 +68,12 @@ export class Reachability {
       await clock.sleep(backoffMs(failures, probeBackoff, random), signal).catch(() => {});
       if (signal.aborted) break;
       await probe(signal).catch((error: unknown) => {
-        // Whatever else is wrong, such as credentials, is for the retries to find.
+        // Other errors, such as missing credentials, will show in the retries.
         if (!(error instanceof ConnectionError || error instanceof TimeoutError)) this.answered();
       });
     }
     this.#probes = undefined;
-    // Somebody may have come to wait while the last probe ended.
+    // Another retry may have begun to wait while the last probe ended.
     if (this.#waiting.size > 0) void this.#probeUntilLeft();
   }
 }

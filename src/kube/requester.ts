@@ -1,37 +1,36 @@
-/** One request to the server and its answer: credentials, deadline, retries that the server asks for, bounded bodies. */
+/** One request and its response: credentials, deadline, retries that the server requests, bounded bodies. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../clock.js';
-import { AnswerError } from './answer-error.js';
-import { apiError } from './api-error.js';
+import { apiError, InvalidResponseError } from './api-error.js';
 import { deadline } from './deadline.js';
 import type { IdentitySource } from './identity-source.js';
-import { leaveOut } from './leave-out.js';
+import { omitLists } from './omit-lists.js';
 import { ConnectionError, createTransport, type HttpResponse, type Transport } from './transport.js';
 
 export interface RequesterOptions {
   source: IdentitySource;
   clock: Clock;
-  /** Who asks, as in `relet/0.1.0 (agent)`. */
+  /** Such as `relet/0.1.0 (node)`. */
   userAgent: string;
   /** Default: connections over the network. */
   transport?: Transport;
   /** For HTTPS_PROXY and NO_PROXY of the default transport. Default: none. */
   env?: Record<string, string | undefined>;
-  /** From sending to the last byte, retries included. Default 30 s. */
+  /** From sending to the last byte, including retries. Default 30 s. */
   timeoutMs?: number;
-  /** A longer body is refused. Default 64 MiB. */
+  /** A longer body is an error. Default 64 MiB. */
   maxResponseBytes?: number;
   /** Called with each text of a Warning header. */
   onWarning?(text: string): void;
-  /** Called when the head of an answer is there: what was asked, and how long it took. */
+  /** Called with the head of each response. */
   onAnswer?(answer: { method: string; url: URL; status: number; ms: number }): void;
-  /** Called when there was no answer: the connection was refused, or broke. */
+  /** Called when the connection was refused, or broke before a response. */
   onLost?(): void;
 }
 
 export interface RawRequest {
   method: string;
-  /** Begins with a slash; may carry a query. */
+  /** Begins with a slash; may have a query. */
   path: string;
   query?: Record<string, string | undefined>;
   body?: string;
@@ -41,8 +40,8 @@ export interface RawRequest {
   accept?: string;
   signal?: AbortSignal;
   timeoutMs?: number;
-  /** See leave-out.ts. Only of answers that are no refusal. */
-  leaveOut?: readonly string[];
+  /** See omit-lists.ts. Not of error responses. */
+  omitLists?: readonly string[];
 }
 
 export interface RawResponse {
@@ -53,22 +52,22 @@ export interface RawResponse {
 
 export interface Requester {
   raw(request: RawRequest): Promise<RawResponse>;
-  /** The deadline ends with the head of the answer; then only the signal ends the body. */
+  /** The deadline is for the head of the response; the body is ended by the signal alone. */
   open(request: RawRequest): Promise<HttpResponse>;
   close(): void;
 }
 
-// As often as client-go obeys Retry-After.
+// As client-go does with Retry-After.
 const maxRetries = 10;
 const defaultTimeoutMs = 30_000;
-/** A timer of more than 24.8 days fires at once. */
+/** Timers of more than 24.8 days fire at once. */
 const longestRetryAfterMs = 3_600_000;
 
 export function createRequester(options: RequesterOptions): Requester {
   const { source, clock, maxResponseBytes = 64 * 1024 * 1024 } = options;
   const transport = options.transport ?? createTransport(options.env);
 
-  /** Sends once, with the credentials of this moment. */
+  /** Sends once, with the present credentials. */
   const attempt = async (request: RawRequest, signal: AbortSignal) => {
     const identity = source();
     const { connection } = identity;
@@ -94,12 +93,12 @@ export function createRequester(options: RequesterOptions): Requester {
     return { response, credentials };
   };
 
-  /** Sends until the server neither refuses old credentials nor asks to come back later. */
+  /** Sends until the server neither rejects old credentials nor sends Retry-After. */
   const settle = async (request: RawRequest, signal: AbortSignal): Promise<HttpResponse> => {
     let renewed = false;
     for (let retries = 0; ; retries++) {
       const { response, credentials } = await attempt(request, signal);
-      const isStale: boolean = response.statusCode === 401 && !renewed && credentials.refused();
+      const isStale: boolean = response.statusCode === 401 && !renewed && credentials.rejected();
       const waitMs = isStale ? 0 : retryAfterMs(response);
       if (waitMs === undefined || (!isStale && retries >= maxRetries)) return response;
       renewed ||= isStale;
@@ -108,7 +107,7 @@ export function createRequester(options: RequesterOptions): Requester {
     }
   };
 
-  /** The answer that counts, or its refusal as an error; `use` reads it within the deadline. */
+  /** The final response, or its error; `use` reads it within the deadline. */
   const ask = async <T>(request: RawRequest, use: (answer: Answer) => Promise<T>): Promise<T> => {
     const what = `${request.method} ${request.path}`;
     const limit = deadline(clock, request.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs, request.signal, what);
@@ -126,7 +125,7 @@ export function createRequester(options: RequesterOptions): Requester {
     raw: (request) =>
       ask(request, async ({ response, read }) => {
         const body = await read();
-        const wanted = request.leaveOut === undefined ? body : leaveOut(body, request.leaveOut);
+        const wanted = request.omitLists === undefined ? body : omitLists(body, request.omitLists);
         return { status: response.statusCode!, headers: response.headers, text: wanted.toString('utf8') };
       }),
     open: (request) => ask(request, async ({ response }) => response),
@@ -153,7 +152,7 @@ function contentHeaders({ body, contentType, accept }: RawRequest, userAgent: st
   };
 }
 
-/** Set when a server that is too busy says when to come back. */
+/** Set when a busy server sends Retry-After. */
 function retryAfterMs({ statusCode = 0, headers }: HttpResponse): number | undefined {
   if (statusCode !== 429 && statusCode < 500) return undefined;
   const text = headers['retry-after'];
@@ -168,13 +167,13 @@ async function readBody(body: HttpResponse, maxBytes: number, what: string, sign
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > maxBytes) throw new AnswerError(`${what}: the answer is longer than ${maxBytes} bytes`);
+      if (size > maxBytes) throw new InvalidResponseError(`${what}: the answer is longer than ${maxBytes} bytes`);
       chunks.push(chunk);
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw (error as NodeJS.ErrnoException).code === 'ECONNRESET'
-      ? new AnswerError(`${what}: the connection broke in the middle of the answer`, { cause: error })
+      ? new InvalidResponseError(`${what}: the connection broke in the middle of the answer`, { cause: error })
       : error;
   } finally {
     signal.removeEventListener('abort', onAbort);

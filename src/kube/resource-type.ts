@@ -1,4 +1,4 @@
-/** Kinds of objects by their address: group, version and plural name, and the URL path they make. */
+/** Resources: group, version and plural name, and the URL path of objects. */
 
 export interface ResourceType {
   /** Empty for the core group. */
@@ -33,7 +33,7 @@ export const roles = rbac('roles');
 export const roleBindings = rbac('rolebindings');
 export const clusterRoles = rbac('clusterroles');
 export const clusterRoleBindings = rbac('clusterrolebindings');
-/** From 1.30 on. */
+/** Kubernetes 1.30 and later. */
 export const admissionPolicies = admission('validatingadmissionpolicies');
 export const admissionPolicyBindings = admission('validatingadmissionpolicybindings');
 

@@ -21,7 +21,7 @@ export async function connectThroughSocks5(proxy: URL, host: string, port: numbe
     socket.write(Buffer.concat([Buffer.from([5, 1, 0]), address(host), Buffer.from([port >> 8, port & 255])]));
     const [, reply = 1, , type] = await read(4);
     if (reply !== 0) throw new Error(replies[reply] ?? `reply ${reply}`);
-    // The bound address is of no use to us, but must be taken off the stream.
+    // The bound address is not needed, but must be read.
     await read((type === 1 ? 4 : type === 4 ? 16 : (await read(1))[0]!) + 2);
     read.release();
     return socket;
@@ -39,9 +39,9 @@ async function greet(socket: Socket, read: (bytes: number) => Promise<Buffer>, p
   const [version, method] = await read(2);
   if (version !== 5) throw new Error('not a SOCKS5 server');
   if (method === 0) return;
-  if (method !== 2 || user.length === 0) throw new Error('it wants a login that we do not have');
+  if (method !== 2 || user.length === 0) throw new Error('it requires a login');
   socket.write(Buffer.concat([Buffer.from([1, user.length]), user, Buffer.from([password.length]), password]));
-  if ((await read(2))[1] !== 0) throw new Error('it refused the user name and password');
+  if ((await read(2))[1] !== 0) throw new Error('it rejected the user name and password');
 }
 
 function address(host: string): Buffer {
@@ -58,7 +58,7 @@ function ipv6(host: string): Buffer {
   return Buffer.from([...words(head), ...zeros, ...words(tail)].flatMap((word) => [word >> 8, word & 255]));
 }
 
-/** Reads exact byte counts from a socket; `release` hands it back with what is left over. */
+/** Reads exact byte counts from a socket; `release` returns the bytes that are left over to it. */
 function reader(socket: Socket): ((bytes: number) => Promise<Buffer>) & { release(): void } {
   let held = Buffer.alloc(0);
   let ended: Error | undefined;

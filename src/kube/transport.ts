@@ -1,6 +1,6 @@
 /**
- * One HTTP/1.1 connection pool to the server. A changed certificate or trust makes a new pool; requests under way on the
- * old one finish there.
+ * The transport over the network: one HTTP/1.1 connection pool to the server. When certificates change there is a new pool,
+ * and running requests finish on the old one.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -23,7 +23,7 @@ export interface HttpRequest {
 /** The server could not be reached, or the connection broke. `cause` has the socket's error. */
 export class ConnectionError extends Error {
   override name = 'ConnectionError';
-  /** The socket's or TLS's own code, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
+  /** The code of the socket or TLS error, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
   readonly code: string;
   constructor(what: string, cause: NodeJS.ErrnoException) {
     super(`${what}: ${explain(cause)}`, { cause });
@@ -41,7 +41,7 @@ export interface Transport {
   close(): void;
 }
 
-// Half-open connections are found by probes; Linux gives up after nine of them.
+// TCP probes detect half-open connections; Linux closes them after nine.
 const tcpKeepAliveMs = 30_000;
 
 export function createTransport(env: Record<string, string | undefined> = {}): Transport {
@@ -94,7 +94,7 @@ function secureContext({ ca, cert, key }: TlsMaterial, url: URL): SecureContext 
   try {
     return createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) });
   } catch (cause) {
-    // Also seen for a moment while a certificate and its key are replaced one after the other.
+    // Also happens while a certificate and its key are replaced one after the other.
     throw new KubeconfigError(`use certificate, key and authority for ${url.origin}: ${(cause as Error).message}`, {
       cause,
     });
@@ -121,7 +121,7 @@ function throughTunnel(agent: HttpAgent, proxy: URL, wrap: (options: Target, soc
 
 function send(request: HttpRequest, agent: HttpAgent, proxy: URL | undefined): Promise<IncomingMessage> {
   const { method, url, headers, body, signal } = request;
-  // Plain http through a plain proxy is asked for by its whole address, not through a tunnel.
+  // Plain http through a plain proxy is requested by its absolute URL, not through a tunnel.
   const viaProxy = url.protocol === 'http:' && proxy?.protocol === 'http:' ? proxy : undefined;
   const peer = viaProxy ?? url;
   return new Promise((resolve, reject) => {
@@ -140,7 +140,7 @@ function send(request: HttpRequest, agent: HttpAgent, proxy: URL | undefined): P
     sent.on('close', () => signal?.removeEventListener('abort', onAbort));
     sent.on('error', (error: NodeJS.ErrnoException) => {
       if (signal?.aborted) return reject(signal.reason);
-      // A kept connection that the server had already closed: nothing was asked yet. Only reading is safe to repeat.
+      // The server had already closed the reused connection. Only reads are safe to repeat.
       if (sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE') && method === 'GET')
         return send(request, agent, proxy).then(resolve, reject);
       reject(new ConnectionError(`${method} ${url.origin}${url.pathname}`, error));

@@ -1,4 +1,4 @@
-/** A watch with more events than can be worked through leaves time for everything else. */
+/** A watch with many events yields to the event loop. */
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { systemClock } from '../clock.js';
@@ -6,7 +6,7 @@ import type { KubeClient } from './client.js';
 import { configMaps } from './resource-type.js';
 import { watch } from './watch.js';
 
-test('a flood of events does not keep the process from hearing that it must stop', async () => {
+test('many buffered events do not delay an abort', async () => {
   const event = `${JSON.stringify({ type: 'MODIFIED', object: { metadata: { name: 'a', resourceVersion: '1' } } })}\n`;
   const all = 100_000;
   let sent = 0;
@@ -19,12 +19,12 @@ test('a flood of events does not keep the process from hearing that it must stop
   const client = { clock: systemClock, open: async () => flood } as unknown as KubeClient;
   const stop = new AbortController();
   const events = watch(client, configMaps, { resourceVersion: '1', timeoutSeconds: 300, signal: stop.signal });
-  let heard = 0;
+  let received = 0;
   const watching = (async () => {
-    for await (const _ of events) heard++;
+    for await (const _ of events) received++;
   })();
-  // As a signal of the operating system: it is heard only when the event loop goes round.
+  // Like a signal of the operating system, which is handled only between two turns of the event loop.
   setImmediate(() => setImmediate(() => stop.abort(new Error('stop'))));
   await expect(watching).rejects.toThrow('stop');
-  expect(heard).toBeLessThan(1000);
+  expect(received).toBeLessThan(1000);
 });

@@ -1,4 +1,4 @@
-/** Following a collection over a real socket, with time moved by hand: resume, forget, break, refuse, fall silent, stop. */
+/** The watch loop and the informer over a real socket, on a manual clock: resuming, expiry, failures, idle peers, stopping. */
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { connectionSource } from '../../test/connection-source.js';
@@ -48,25 +48,25 @@ async function setUp(
   const server = await startScriptedServer(answer);
   const client = clientOf(server, clock, random);
   const stop = new AbortController();
-  const heard: string[] = [];
+  const received: string[] = [];
   let wake: () => void = () => {};
-  const say = (what: string) => {
-    heard.push(what);
+  const record = (what: string) => {
+    received.push(what);
     wake();
   };
   const running = watchLoop(client, {
     type: nodes,
     signal: stop.signal,
     backoff: { initialMs: 1000, maxMs: 8000 },
-    onList: (objects) => say(`list ${objects.map(({ metadata }) => metadata.name)}`),
-    onChange: (type, { metadata }) => say(`${type} ${metadata.name}@${metadata.resourceVersion}`),
-    onFailure: (error, doing) => say(`${doing} failed: ${(error as Error).message}`),
-    onWatching: () => say('watching'),
+    onList: (objects) => record(`list ${objects.map(({ metadata }) => metadata.name)}`),
+    onChange: (type, { metadata }) => record(`${type} ${metadata.name}@${metadata.resourceVersion}`),
+    onFailure: (error, doing) => record(`${doing} failed: ${(error as Error).message}`),
+    onWatching: () => record('watching'),
     ...options,
   });
-  /** Resolves when `count` things were heard in all. */
+  /** Resolves after `count` calls of handlers in all. */
   const until = async (count: number) => {
-    while (heard.length < count)
+    while (received.length < count)
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
@@ -76,7 +76,7 @@ async function setUp(
     await running;
     await server.close();
   });
-  return { clock, server, client, stop, heard, until, running };
+  return { clock, server, client, stop, received, until, running };
 }
 
 function clientOf(server: ScriptedServer, clock: ManualClock, random = 0) {
@@ -93,7 +93,7 @@ const watchesAsked = (server: ScriptedServer) =>
 
 describe('watch loop', () => {
   test('lists, then watches from there', async () => {
-    const { heard, until, server } = await setUp(
+    const { received, until, server } = await setUp(
       api({
         watches: [
           (response) => {
@@ -104,11 +104,11 @@ describe('watch loop', () => {
       }),
     );
     await until(4);
-    expect(heard).toEqual(['list a', 'watching', 'MODIFIED a@6', 'DELETED a@7']);
+    expect(received).toEqual(['list a', 'watching', 'MODIFIED a@6', 'DELETED a@7']);
     expect(watchesAsked(server)).toEqual(['5']);
   });
 
-  test('asks for one object by name, with bookmarks, and for some minutes', async () => {
+  test('lists and watches one object by name, with bookmarks and a timeout', async () => {
     const { until, server } = await setUp(api(), { type: configMaps, namespace: 'n', name: 'c', random: 0.5 });
     await until(2);
     const [list, watch] = server.asked;
@@ -124,7 +124,7 @@ describe('watch loop', () => {
   });
 
   test('resumes from the last event or bookmark when the server ends the watch, without listing again', async () => {
-    const { heard, until, server, clock } = await setUp(
+    const { received, until, server, clock } = await setUp(
       api({
         watches: [
           (response) => response.end(line('MODIFIED', node('a', '6'))),
@@ -133,19 +133,19 @@ describe('watch loop', () => {
       }),
     );
     await until(5);
-    expect(heard).toEqual(['list a', 'watching', 'MODIFIED a@6', 'watching', 'watching']);
+    expect(received).toEqual(['list a', 'watching', 'MODIFIED a@6', 'watching', 'watching']);
     expect(watchesAsked(server)).toEqual(['5', '6', '90']);
     expect(clock.sleeping.filter((ms) => ms < 60_000)).toEqual([]);
   });
 
   test.each<[string, Script]>([
-    ['as an answer', (response) => answerStatus(response, 410, 'Expired', 'too old resource version')],
+    ['as a response', (response) => answerStatus(response, 410, 'Expired', 'too old resource version')],
     [
       'as an event',
       (response) => response.end(line('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'old' })),
     ],
     [
-      'that ours is from the future',
+      'as one that is too large',
       (response) =>
         answerJson(
           response,
@@ -158,19 +158,19 @@ describe('watch loop', () => {
           504,
         ),
     ],
-  ])('lists again at once when the server has forgotten the version, said %s', async (_name, script) => {
+  ])('lists again at once when the version is too old, reported %s', async (_name, script) => {
     let version = 5;
-    const { heard, until, server } = await setUp(api({ version: () => String(version++), watches: [script] }));
-    while (heard.lastIndexOf('watching') < heard.indexOf('list a', 1) || heard.length < 3)
-      await until(heard.length + 1);
-    expect(heard.filter((what) => what.startsWith('list'))).toEqual(['list a', 'list a']);
-    expect(heard.some((what) => what.includes('failed'))).toBe(false);
+    const { received, until, server } = await setUp(api({ version: () => String(version++), watches: [script] }));
+    while (received.lastIndexOf('watching') < received.indexOf('list a', 1) || received.length < 3)
+      await until(received.length + 1);
+    expect(received.filter((what) => what.startsWith('list'))).toEqual(['list a', 'list a']);
+    expect(received.some((what) => what.includes('failed'))).toBe(false);
     expect(watchesAsked(server)).toEqual(['5', '6']);
   });
 
-  test('waits longer each time for an event that nobody can make sense of', async () => {
+  test('backs off while a handler throws on an event', async () => {
     const senseless: Script = (response) => response.end(line('MODIFIED', node('a', '6')));
-    const { clock, heard } = await setUp(api({ watches: [senseless, senseless, senseless] }), {
+    const { clock, received } = await setUp(api({ watches: [senseless, senseless, senseless] }), {
       onChange() {
         throw new Error('what?');
       },
@@ -180,35 +180,35 @@ describe('watch loop', () => {
       clock.advance(ms);
     }
     await clock.untilSleeping((sleeping) => sleeping === 4000);
-    expect(heard.filter((what) => what === 'watch failed: what?')).toHaveLength(3);
+    expect(received.filter((what) => what === 'watch failed: what?')).toHaveLength(3);
   });
 
-  test('does not list in circles when the server always forgets', async () => {
+  test('backs off when every version is too old', async () => {
     const forget: Script = (response) => answerStatus(response, 410, 'Expired', 'old');
-    const { clock, heard } = await setUp(api({ watches: [forget, forget, forget, forget] }));
+    const { clock, received } = await setUp(api({ watches: [forget, forget, forget, forget] }));
     await clock.untilSleeping((ms) => ms === 2000);
-    expect(heard).toEqual(['list a', 'list a', 'watch failed: old']);
+    expect(received).toEqual(['list a', 'list a', 'watch failed: old']);
   });
 
   test.each<[string, string, string]>([
     ['is not JSON', '{"type":"ADD', 'not JSON'],
-    ['is no event', '{"type":"PARTY","object":{}}', 'no event'],
-    ['is of nothing', '{"type":"MODIFIED","object":{}}', 'no event'],
+    ['is not an event', '{"type":"PARTY","object":{}}', 'no event'],
+    ['has no metadata', '{"type":"MODIFIED","object":{}}', 'no event'],
     ['has no object', '{"type":"ADDED"}', 'no event'],
-  ])('ends a watch whose line %s, says so, and resumes from the last good one', async (_name, bad, why) => {
-    const { clock, heard, until, server } = await setUp(
+  ])('ends a watch whose line %s, reports it, and resumes from the last good event', async (_name, bad, why) => {
+    const { clock, received, until, server } = await setUp(
       api({ watches: [(response) => response.write(`${line('MODIFIED', node('a', '6'))}${bad}\n`)] }),
     );
     await until(4);
-    expect(heard[3]).toContain(`watch failed: WATCH /api/v1/nodes: ${why}: `);
+    expect(received[3]).toContain(`watch failed: WATCH /api/v1/nodes: ${why}: `);
     await clock.untilSleeping((ms) => ms === 1000);
     await clock.advance(1000);
     await until(5);
     expect(watchesAsked(server)).toEqual(['5', '6']);
   });
 
-  test('never uses half an event of a watch that was cut', async () => {
-    const { clock, heard, until, server } = await setUp(
+  test('never uses half an event of a connection that broke', async () => {
+    const { clock, received, until, server } = await setUp(
       api({
         watches: [
           (response) => {
@@ -219,16 +219,16 @@ describe('watch loop', () => {
       }),
     );
     await until(4);
-    expect(heard[2]).toBe('MODIFIED a@6');
-    expect(heard[3]).toMatch(/^watch failed: WATCH .*/);
+    expect(received[2]).toBe('MODIFIED a@6');
+    expect(received[3]).toMatch(/^watch failed: WATCH .*/);
     await clock.untilSleeping((ms) => ms === 1000);
     await clock.advance(1000);
     await until(5);
     expect(watchesAsked(server)).toEqual(['5', '6']);
   });
 
-  test('puts lines together that come in pieces', async () => {
-    const { until, heard } = await setUp(
+  test('joins lines that arrive in pieces', async () => {
+    const { until, received } = await setUp(
       api({
         watches: [
           (response) => {
@@ -241,19 +241,19 @@ describe('watch loop', () => {
       }),
     );
     await until(3);
-    expect(heard[2]).toBe('MODIFIED ä@6');
+    expect(received[2]).toBe('MODIFIED ä@6');
   });
 
-  test('reports a forbidden watch, so that the caller can read instead, and asks again later', async () => {
+  test('reports a forbidden watch, so that the caller can poll instead, and retries', async () => {
     const forbid: Script = (response) => answerStatus(response, 403, 'Forbidden', 'cannot watch');
-    const { clock, heard, until } = await setUp(api({ watches: [forbid, forbid] }));
+    const { clock, received, until } = await setUp(api({ watches: [forbid, forbid] }));
     await until(2);
     for (const ms of [1000, 2000]) {
       await clock.untilSleeping((sleeping) => sleeping === ms);
       await clock.advance(ms);
     }
     await until(6);
-    expect(heard).toEqual([
+    expect(received).toEqual([
       'list a',
       'watch failed: cannot watch',
       'list a',
@@ -263,26 +263,28 @@ describe('watch loop', () => {
     ]);
   });
 
-  test('waits longer each time the server closes a watch at once, and forgets that after a good one', async () => {
+  test('backs off while the server closes watches at once, and resets the backoff after a good one', async () => {
     const shut: Script = (response) => response.end();
     const good: Script = (response) => response.end(line('BOOKMARK', node('', '9')));
-    const { clock, heard } = await setUp(api({ watches: [shut, shut, good, shut] }));
+    const { clock, received } = await setUp(api({ watches: [shut, shut, good, shut] }));
     for (const ms of [1000, 2000, 1000]) {
       await clock.untilSleeping((sleeping) => sleeping === ms);
       await clock.advance(ms);
     }
-    expect(heard.filter((what) => what === 'watch failed: WATCH nodes: the server closed it at once')).toHaveLength(3);
+    expect(received.filter((what) => what === 'watch failed: WATCH nodes: the server closed it at once')).toHaveLength(
+      3,
+    );
   });
 
-  /** Takes the server away for a minute; until the last probe that finds nobody. */
-  async function outage({ clock, heard, until, server }: Awaited<ReturnType<typeof setUp>>) {
+  /** Stops the server for a minute, until the last probe that fails. */
+  async function outage({ clock, received, until, server }: Awaited<ReturnType<typeof setUp>>) {
     await until(2);
     await server.close();
     await until(3);
     await clock.untilSleeping((ms) => ms === 1000);
     await clock.advance(1000);
     await until(4);
-    expect(heard[3]).toContain('connection refused');
+    expect(received[3]).toContain('connection refused');
     await clock.untilSleeping((ms) => ms === 2000);
     await clock.advance(2000);
     for (let probes = 0; probes < 12; probes++) {
@@ -292,18 +294,18 @@ describe('watch loop', () => {
     await clock.untilSleeping((ms) => ms <= 5000);
   }
 
-  test('resumes where it was as soon as a server that was away is back', async () => {
+  test('resumes from the last version as soon as the server is reachable again', async () => {
     const rig = await setUp(api());
     await outage(rig);
     const back = await startScriptedServer(api(), { port: rig.server.port });
     stops.push(() => back.close());
     await rig.clock.advance(5000);
     await rig.until(5);
-    expect(rig.heard.slice(4)).toEqual(['watching']);
+    expect(rig.received.slice(4)).toEqual(['watching']);
     expect(watchesAsked(back)).toEqual(['5']);
   });
 
-  test('lists without a further wait when a server that was away is back and has forgotten the version', async () => {
+  test('lists without a further wait when the server is reachable again and the version is too old', async () => {
     const rig = await setUp(api());
     await outage(rig);
     const forget: Script = (response) => answerStatus(response, 410, 'Expired', 'too old resource version');
@@ -311,33 +313,33 @@ describe('watch loop', () => {
     stops.push(() => back.close());
     await rig.clock.advance(5000);
     await rig.until(6);
-    expect(rig.heard.slice(4)).toEqual(['list a', 'watching']);
+    expect(rig.received.slice(4)).toEqual(['list a', 'watching']);
   });
 
-  test('gives up on a peer that sent bookmarks and then fell silent', async () => {
-    const { clock, heard, until, server } = await setUp(
+  test('ends a watch without data after bookmarks', async () => {
+    const { clock, received, until, server } = await setUp(
       api({ watches: [(response) => response.write(line('BOOKMARK', node('', '8')))] }),
     );
     await clock.untilSleeping((ms) => ms === 180_000);
     await clock.advance(180_000);
     await until(3);
-    expect(heard[2]).toBe('watch failed: WATCH /api/v1/nodes: nothing heard for 180000 ms');
+    expect(received[2]).toBe('watch failed: WATCH /api/v1/nodes: no data for 180000 ms');
     await clock.untilSleeping((ms) => ms === 1000);
     await clock.advance(1000);
     await until(4);
     expect(watchesAsked(server)).toEqual(['5', '8']);
   });
 
-  test('gives up on a silent peer that never sent a bookmark soon after the watch should have ended', async () => {
-    const { clock, heard, until } = await setUp(api());
+  test('ends a watch without data or bookmarks soon after its timeout', async () => {
+    const { clock, received, until } = await setUp(api());
     await until(2);
     await clock.untilSleeping((ms) => ms === 315_000);
     await clock.advance(315_000);
     await until(3);
-    expect(heard[2]).toContain('nothing heard for 315000 ms');
+    expect(received[2]).toContain('no data for 315000 ms');
   });
 
-  test('stops at once when told to, and leaves no timer and no connection', async () => {
+  test('stops at once with its signal, and leaves no timer and no connection', async () => {
     let closed: () => void = () => {};
     const wasClosed = new Promise<void>((resolve) => {
       closed = resolve;
@@ -360,8 +362,8 @@ describe('watch loop', () => {
   });
 });
 
-describe('mirror', () => {
-  test('holds what is there now and tells only names, also of what vanished between two lists', async () => {
+describe('informer', () => {
+  test('caches the present objects and reports keys, also of objects that were deleted between two lists', async () => {
     const lists = [
       [node('a', '1'), node('b', '2')],
       [node('b', '2'), node('c', '9')],

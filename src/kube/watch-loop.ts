@@ -32,7 +32,7 @@ export interface WatchLoopOptions<T> extends WatchHandler<T> {
   labelSelector?: string;
   fieldSelector?: string;
   /** For the list; see ListOptions. A watch delivers whole objects, one by one. */
-  leaveOut?: readonly string[];
+  omitLists?: readonly string[];
   signal: AbortSignal;
   backoff?: Backoff;
   /** Shortest duration of one watch; the longest is twice that. Default 300. */
@@ -77,7 +77,7 @@ async function list<T extends KubeObject>(client: KubeClient, options: WatchLoop
   state.doing = 'list';
   const page = await client.list<T>(options.type, {
     ...scope(options),
-    ...(options.leaveOut && { leaveOut: options.leaveOut }),
+    ...(options.omitLists && { omitLists: options.omitLists }),
     signal: options.signal,
   });
   options.onList(page.items);

@@ -1,4 +1,4 @@
-/** One watch request: its events as they come. Ends when the server closes it; throws when a line makes no sense. */
+/** One watch request and its events. Ends when the server closes it; throws on a line that is not a valid event. */
 
 import type { KubeObject } from '../api/object.js';
 import { isObject } from '../json.js';
@@ -9,7 +9,7 @@ import { ConnectionError, type HttpResponse } from './transport.js';
 
 export type WatchEvent<T> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T }
-  /** Nothing changed up to this resourceVersion. */
+  /** No change up to this resourceVersion. */
   | { type: 'BOOKMARK'; object: T };
 
 export interface WatchOptions {
@@ -17,7 +17,7 @@ export interface WatchOptions {
   labelSelector?: string;
   fieldSelector?: string;
   resourceVersion: string;
-  /** The server ends the watch after this long; a silent one is ended by us shortly after. */
+  /** The server ends the watch after this time; when it does not, the client does shortly after. */
   timeoutSeconds: number;
   signal?: AbortSignal;
   /** The server accepted the watch. */
@@ -26,13 +26,13 @@ export interface WatchOptions {
   maxLineBytes?: number;
 }
 
-/** An event that cannot be read: not JSON, no object in it, or too long. */
+/** A line that is not a valid event: not JSON, without an object, or too long. */
 export class MalformedEventError extends Error {
   override name = 'MalformedEventError';
 }
 
-// A server sends bookmarks about once a minute. Where some came and then nothing for three, the peer is gone.
-const bookmarkSilenceMs = 180_000;
+// A server sends bookmarks about once a minute. After the first one, three minutes without any data mean a lost peer.
+const bookmarkIdleMs = 180_000;
 const graceMs = 15_000;
 const mostInARow = 50;
 
@@ -58,19 +58,19 @@ export async function* watch<T = KubeObject>(
     ...(signal && { signal }),
   });
   options.onOpen?.();
-  const silence = createSilence(client, response);
+  const idle = createIdleTimeout(client, response);
   const onAbort = () => response.destroy();
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
-    silence.allow(timeoutSeconds * 1000 + graceMs);
+    idle.allow(timeoutSeconds * 1000 + graceMs);
     let inARow = 0;
     for await (const line of lines(response, options.maxLineBytes ?? 16 * 1024 * 1024, what)) {
       // Buffered events would be read to the end before anything else happens, such as a signal to stop.
       if (++inARow % mostInARow === 0) await client.clock.sleep(0, signal);
       signal?.throwIfAborted();
       const event = parseEvent<T>(line, what);
-      if (event.type === 'BOOKMARK') silence.allow(Math.min(bookmarkSilenceMs, timeoutSeconds * 1000 + graceMs));
-      else silence.heard();
+      if (event.type === 'BOOKMARK') idle.allow(Math.min(bookmarkIdleMs, timeoutSeconds * 1000 + graceMs));
+      else idle.received();
       yield event;
     }
   } catch (error) {
@@ -80,39 +80,39 @@ export async function* watch<T = KubeObject>(
     throw new ConnectionError(what, error as NodeJS.ErrnoException);
   } finally {
     signal?.removeEventListener('abort', onAbort);
-    silence.stop();
+    idle.stop();
     response.destroy();
   }
   signal?.throwIfAborted();
 }
 
-/** Cuts a response that says nothing for longer than it may. What is heard only notes the time: a flood must cost little. */
-function createSilence({ clock }: KubeClient, response: HttpResponse) {
+/** Destroys a response without data for too long. An event only records the time, so that many of them cost little. */
+function createIdleTimeout({ clock }: KubeClient, response: HttpResponse) {
   let allowedMs = 0;
-  let heardMs = 0;
+  let receivedMs = 0;
   let timer = new AbortController();
   const wait = (ms: number) => {
     timer.abort();
     timer = new AbortController();
     clock.sleep(ms, timer.signal).then(
       () => {
-        const leftMs = heardMs + allowedMs - clock.monotonic();
+        const leftMs = receivedMs + allowedMs - clock.monotonic();
         if (leftMs > 0) return wait(leftMs);
-        response.destroy(Object.assign(new Error(`nothing heard for ${allowedMs} ms`), { code: 'ETIMEDOUT' }));
+        response.destroy(Object.assign(new Error(`no data for ${allowedMs} ms`), { code: 'ETIMEDOUT' }));
       },
       () => {},
     );
   };
-  const heard = () => {
-    heardMs = clock.monotonic();
+  const received = () => {
+    receivedMs = clock.monotonic();
   };
   return {
     allow(ms: number) {
       allowedMs = ms;
-      heard();
+      received();
       wait(ms);
     },
-    heard,
+    received,
     stop: () => timer.abort(),
   };
 }
@@ -134,7 +134,7 @@ async function* lines(body: HttpResponse, maxBytes: number, what: string): Async
     size += chunk.length - from;
     if (size > maxBytes) throw new MalformedEventError(`${what}: an event is longer than ${maxBytes} bytes`);
   }
-  // The last line of a watch that was cut is half an event: never parse it, the resumed watch brings it whole.
+  // The last line of a broken connection is half an event: never parse it, the resumed watch sends it again.
 }
 
 function parseEvent<T>(line: string, what: string): WatchEvent<T> {

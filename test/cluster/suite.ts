@@ -5,13 +5,7 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  configLabel,
-  configNamespace,
-  guardsLease,
-  nodeConfigs,
-  undecidedAnnotation,
-} from '../../src/api/node-config.js';
+import { configLabel, configNamespace, guardsLease, nodeConfigs, unsetAnnotation } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import type { GuardChoice } from '../../src/controller/guard-plan.js';
 import { isForbidden } from '../../src/kube/api-error.js';
@@ -83,7 +77,7 @@ export function clusterSuite({ start, kustomization, guards, hasRules }: SuiteOp
       const made = await admin.get(nodeConfigs, { name });
       const uid = (await admin.get(nodes, { name })).metadata.uid;
       expect(made.metadata.ownerReferences).toMatchObject([{ kind: 'Node', name, uid }]);
-      expect(made.metadata.annotations).toMatchObject({ [undecidedAnnotation]: 'true' });
+      expect(made.metadata.annotations).toMatchObject({ [unsetAnnotation]: 'true' });
     }
     const reason = hasPolicies ? 'AdmissionPolicies' : 'PerNodeRoles';
     await until('guarded', async () => (await condition(admin, 'node-a', 'Guarded'))?.reason === reason);

@@ -6,7 +6,7 @@ import { ConfigError } from '../../api/config-error.js';
 import { formatRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import {
   type ConfigChange,
-  isUndecided,
+  isUnset,
   type NodeConfig,
   type NodeConfigCondition,
   type NodeConfigObjectStatus,
@@ -74,7 +74,7 @@ export class NodeConfigReference implements Reference {
     try {
       const object = await client.get<NodeConfig>(nodeConfigs, { name }, { signal });
       const generation = object.metadata.generation ?? 1;
-      if (isUndecided(object))
+      if (isUnset(object))
         return { kind: 'none', why: `nobody has decided NodeConfig ${JSON.stringify(name)} yet`, generation };
       const configSource = object.spec?.configSource;
       return configSource
@@ -178,7 +178,7 @@ function versionOf(source: NodeConfigSource | undefined): string {
 /** What an instruction is made of; and whether the controller says that it may be followed now: then there is no need to wait. */
 function said(object: NodeConfig | undefined) {
   const granted = object?.status?.conditions?.find(({ type }) => type === 'Granted');
-  return object && [object.metadata.generation, isUndecided(object), granted?.status, granted?.reason];
+  return object && [object.metadata.generation, isUnset(object), granted?.status, granted?.reason];
 }
 
 /** The controller's conditions count too: they come with the permission to write. */

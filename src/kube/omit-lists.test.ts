@@ -1,7 +1,7 @@
-/** Large lists left out of an answer: nothing else may change, whatever stands in the strings. */
+/** Lists omitted from a response: nothing else may change, whatever the strings contain. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { leaveOut } from './leave-out.js';
+import { omitLists } from './omit-lists.js';
 
 const node = (name: string, images: object[], more = {}) => ({
   metadata: {
@@ -11,9 +11,9 @@ const node = (name: string, images: object[], more = {}) => ({
   },
   status: { conditions: [{ type: 'Ready' }], images, ...more },
 });
-const shortened = (text: string): string => leaveOut(Buffer.from(text), ['images', 'managedFields']).toString();
+const shortened = (text: string): string => omitLists(Buffer.from(text), ['images', 'managedFields']).toString();
 
-/** As the client reads it: the shorter text where that parses, else the whole. */
+/** As the client reads it: the shorter text when it parses, else the whole. */
 function read<T>(whole: T): T {
   const text = JSON.stringify(whole);
   try {
@@ -23,8 +23,8 @@ function read<T>(whole: T): T {
   }
 }
 
-describe('what is left out', () => {
-  test('is gone, and all else is there', () => {
+describe('omitted lists', () => {
+  test('are empty, and all else is unchanged', () => {
     const list = {
       metadata: { continue: 'x' },
       items: [
@@ -42,12 +42,12 @@ describe('what is left out', () => {
     expect(parsed.metadata).toEqual({ continue: 'x' });
   });
 
-  test('with nothing to leave out the text stays as it is', () => {
+  test('a text without such lists is unchanged', () => {
     const text = JSON.stringify({ items: [{ metadata: { name: 'a' } }] });
     expect(shortened(text)).toBe(text);
   });
 
-  test('a text that ends too early stays as it is', () => {
+  test('a text that breaks off is unchanged', () => {
     expect(shortened('{"images":[{"names"')).toBe('{"images":[{"names"');
   });
 

@@ -1,13 +1,13 @@
 /**
- * Takes large lists that nobody asked for out of an answer before it is read: of a Node, the images on its disk are more
- * than all the rest. The server cannot be asked to leave them out.
+ * Removes large lists that are not needed from a response before it is parsed: in a Node the list of images is larger than
+ * all the rest. The API has no way to request objects without them.
  */
 
 /**
- * Fields that hold lists of objects become empty lists. The end of such a list is the first `}]` behind its begin; where a
- * string has that, the text is broken afterwards, and whoever cannot parse it must take the whole one instead.
+ * Fields that hold lists of objects become empty lists. The first `}]` after its start counts as the end of a list; where a
+ * string contains that, the result is not valid JSON and the caller must request the whole response.
  */
-export function leaveOut(bytes: Buffer, fields: readonly string[]): Buffer {
+export function omitLists(bytes: Buffer, fields: readonly string[]): Buffer {
   const marks = fields.map((field) => Buffer.from(`"${field}":[{`));
   const next = marks.map((mark) => bytes.indexOf(mark));
   const kept: Buffer[] = [];
