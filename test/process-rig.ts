@@ -30,6 +30,10 @@ export interface Place {
   env?: Record<string, string>;
   /** Default: the fake one. */
   kubelet?: string;
+  /** Default: the one that `npm run build` made. */
+  relet?: string;
+  /** Where relet is started. Default: where the test runs. */
+  cwd?: string;
 }
 
 export async function newPlace(): Promise<Place> {
@@ -38,7 +42,8 @@ export async function newPlace(): Promise<Place> {
   return { dir: join(root, 'dynamic-config'), port: await freePort() };
 }
 
-export function start({ dir, port, env = {}, kubelet = fakeKubelet }: Place, ...more: string[]): Started {
+export function start(place: Place, ...more: string[]): Started {
+  const { dir, port, env = {}, kubelet = fakeKubelet, relet = executable, cwd } = place;
   const log = join(dir, '..', 'starts');
   const args = [
     'kubelet',
@@ -48,8 +53,9 @@ export function start({ dir, port, env = {}, kubelet = fakeKubelet }: Place, ...
     '--metrics-bind-address=0',
     ...more,
   ];
-  const child = spawn(process.execPath, [executable, ...args], {
+  const child = spawn(process.execPath, [relet, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    cwd,
     env: { ...process.env, ...env, FAKE_KUBELET_LOG: log },
   });
   let output = '';
