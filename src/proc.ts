@@ -1,5 +1,6 @@
 /** Processes as /proc shows them. A process may be gone by the time its answer is used. */
 import { readdirSync, readFileSync } from 'node:fs';
+import type { Clock } from './clock.js';
 import { isObject } from './json.js';
 
 export interface ProcessIdentity {
@@ -43,6 +44,35 @@ export function pids(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number);
+}
+
+/** For a lock, which asks whether its holder runs. */
+export const systemProcesses = { bootId, identify };
+
+export interface StopOptions {
+  /** From SIGTERM to SIGKILL. */
+  graceMs: number;
+  clock: Clock;
+}
+
+const checkEveryMs = 20;
+
+/** Stops a process that is not our child, and waits until it is gone. True when it was still there. */
+export async function stopProcess(target: ProcessIdentity, { graceMs, clock }: StopOptions): Promise<boolean> {
+  const isRunning = () => identify(target.pid)?.startTime === target.startTime;
+  if (!isRunning()) return false;
+  kill(target.pid, 'SIGTERM');
+  const deadline = clock.monotonic() + graceMs;
+  while (isRunning()) {
+    if (clock.monotonic() >= deadline) kill(target.pid, 'SIGKILL');
+    await clock.sleep(checkEveryMs);
+  }
+  return true;
+}
+
+/** Harmless when the process is gone. */
+export function kill(pid: number, signal: NodeJS.Signals): void {
+  quietly(() => process.kill(pid, signal));
 }
 
 /** For files and processes that may vanish while they are read, and for what only root may do. */

@@ -9,9 +9,10 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { Agent } from '../src/agent/agent.js';
 import type { AgentParts, FlowOptions } from '../src/agent/agent-parts.js';
-import { createHost, type Host } from '../src/agent/drivers/host.js';
-import { KubeletProcess } from '../src/agent/drivers/kubelet-process.js';
-import { createVersionQuestion } from '../src/agent/drivers/kubelet-version.js';
+import { commandRunner, type RunCommand } from '../src/agent/drivers/command.js';
+import type { KubeletDriver } from '../src/agent/drivers/driver.js';
+import { ProcessDriver } from '../src/agent/drivers/process.js';
+import { systemHostFiles } from '../src/agent/host-files.js';
 import { newCounters } from '../src/agent/report/metrics.js';
 import { configOk, statusConfig } from '../src/agent/report/report.js';
 import { Reporter } from '../src/agent/report/reporter.js';
@@ -25,6 +26,7 @@ import type { ExactRef } from '../src/api/config-ref.js';
 import { check } from '../src/config/check.js';
 import { parseMinor } from '../src/config/model.js';
 import { createLog } from '../src/log.js';
+import { systemProcesses } from '../src/proc.js';
 import { systemRandom } from '../src/random.js';
 import { eventually } from './eventually.js';
 import { FlowingClock } from './flowing-clock.js';
@@ -33,7 +35,10 @@ import { freePort } from './free-port.js';
 export interface RigOptions {
   dir?: string;
   options?: Partial<FlowOptions>;
-  host?(host: Host): Host;
+  /** Replaces methods of the driver. */
+  driver?(driver: KubeletDriver): Partial<KubeletDriver>;
+  /** How short commands such as `kubelet --version` are run. */
+  run?(run: RunCommand): RunCommand;
   judge?: Judge;
   initConfig?: boolean;
   connect?: AgentParts['connect'];
@@ -61,7 +66,6 @@ const jumpAfter = 200;
 export class Rig {
   readonly dir: string;
   readonly clock: FlowingClock;
-  readonly host: Host;
   readonly logLines: string[] = [];
   /** How many lines the log had when the agent was booted last. */
   #bootedAt = 0;
@@ -81,9 +85,6 @@ export class Rig {
     this.healthzPort = healthzPort;
     this.clock = options.clock ?? new FlowingClock();
     this.#startsFile = join(dir, '..', 'starts');
-    const env = { ...process.env, FAKE_KUBELET_LOG: this.#startsFile, FAKE_KUBELET_VERSION: options.kubeletVersion };
-    const host = createHost(env);
-    this.host = options.host?.(host) ?? host;
   }
 
   /** Boots the agent; like a new process on the same disk. */
@@ -91,11 +92,28 @@ export class Rig {
     const options = { ...this.#options, ...change };
     this.#bootedAt = this.logLines.length;
     const log = createLog({ format: 'text', level: 'debug', write: (line) => this.logLines.push(line) });
-    const { memory, lock } = openDirectory({ dir: this.dir, host: this.host, log });
+    const { memory, lock } = openDirectory({ dir: this.dir, host: systemProcesses, log });
     this.memory = memory;
-    const { clock, host } = this;
+    const { clock } = this;
     this.reporter = new Reporter({ memory, clock, log, initConfig: options.initConfig ?? false });
     const fake = join(import.meta.dirname, 'fake-kubelet.mjs');
+    const args = (file = this.localFile) => [
+      ...(file === undefined ? [] : [`--config=${file}`]),
+      `--healthz-port=${this.healthzPort}`,
+    ];
+    const env = { ...process.env, FAKE_KUBELET_LOG: this.#startsFile, FAKE_KUBELET_VERSION: options.kubeletVersion };
+    const run = commandRunner(env);
+    const driver = new ProcessDriver({
+      command: [fake],
+      args,
+      env,
+      run: options.run?.(run) ?? run,
+      records: memory,
+      clock,
+      random: systemRandom,
+      log,
+      stopGraceMs: options.stopGraceMs ?? 5000,
+    });
     this.#agent = new Agent({
       options: {
         trial: defaultTrialLimits,
@@ -108,17 +126,9 @@ export class Rig {
       },
       memory,
       judge: options.judge ?? simpleJudge(options.noHealthz ? undefined : this.healthzPort, options.staticPodPath),
-      commandLine: {
-        command: [fake],
-        args: (file = this.localFile) => [
-          ...(file === undefined ? [] : [`--config=${file}`]),
-          `--healthz-port=${this.healthzPort}`,
-        ],
-        localFiles: () => new Map(),
-      },
-      kubeletVersion: createVersionQuestion({ command: [fake], host, memory }),
-      host,
-      kubelet: new KubeletProcess({ host, memory, clock, log, stopGraceMs: options.stopGraceMs ?? 5000 }),
+      commandLine: { args, localFiles: () => new Map() },
+      driver: Object.assign(driver, options.driver?.(driver)),
+      hostFiles: systemHostFiles,
       reporter: this.reporter,
       counters: newCounters(),
       connect: options.connect ?? noApi,
@@ -211,7 +221,7 @@ export class Rig {
   remember(record: 'assigned' | 'last-known-good', resourceVersion: string, config: string): ExactRef {
     const { memory, lock } = openDirectory({
       dir: this.dir,
-      host: this.host,
+      host: systemProcesses,
       log: createLog({ format: 'text', write() {} }),
     });
     const source = sourceOf(resourceVersion);

@@ -66,17 +66,17 @@ describe('a config that is being judged', () => {
     let replaced = false;
     const rig = await createClusterRig({
       node: {
-        host: (host) => ({
-          ...host,
-          fingerprint: (path) => `${host.fingerprint(path)}${replaced}`,
-          async ask(command, timeoutMs) {
-            const output = await host.ask(command, timeoutMs);
-            if (!replaced) return output;
-            onAsked();
-            await answer;
-            return output;
-          },
-        }),
+        driver(driver) {
+          const fingerprint = driver.fingerprint.bind(driver);
+          return { fingerprint: () => `${fingerprint()}${replaced}` };
+        },
+        run: (run) => async (command, timeoutMs) => {
+          const output = await run(command, timeoutMs);
+          if (!replaced) return output;
+          onAsked();
+          await answer;
+          return output;
+        },
       },
     });
     await rig.createConfigMap('first', { kubelet: rig.node.config() });

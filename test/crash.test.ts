@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Choice, candidates, choose } from '../src/agent/choose.js';
-import { createHost } from '../src/agent/drivers/host.js';
 import { obey, takeRequest } from '../src/agent/requests.js';
 import { openDirectory } from '../src/agent/state/directory.js';
 import { Memory } from '../src/agent/state/memory.js';
@@ -18,9 +17,10 @@ import type { Judge } from '../src/agent/validate/judging.js';
 import { type ExactRef, sameConfig } from '../src/api/config-ref.js';
 import { systemClock } from '../src/clock.js';
 import { silentLog } from '../src/log.js';
+import { systemProcesses } from '../src/proc.js';
 import { CrashDisk, crashStates, FullDisk, treeOf, unsyncedFiles } from './crash-disk.js';
 
-const host = createHost(process.env);
+const host = systemProcesses;
 const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'relet-crash-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
@@ -62,9 +62,9 @@ const bootWith = (memory: Memory): Promise<Choice> =>
     {
       memory,
       judge,
-      commandLine: { command: [], args: () => [], localFiles: () => new Map() },
-      kubeletVersion: async () => 'v1.32.1',
-      host: { fingerprint: () => '', contentOf: () => '' },
+      commandLine: { args: () => [], localFiles: () => new Map() },
+      driver: { version: async () => 'v1.32.1', fingerprint: () => '' },
+      hostFiles: { contentOf: () => '' },
       clock: { now: () => 0 },
       log: silentLog,
     },

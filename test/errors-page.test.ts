@@ -72,7 +72,7 @@ describe('docs/errors.md', () => {
   });
 
   test('every reason for a death is there, with its blame', () => {
-    const calm = { told: false, stopping: false, certificateExpired: false };
+    const calm = { stopping: false, certificateExpired: false };
     const exits = [
       explain({ code: 1, signal: null }, calm),
       explain({ code: null, signal: 'SIGSEGV' }, calm),

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createHost } from '../src/agent/drivers/host.js';
 import { openDirectory } from '../src/agent/state/directory.js';
 import { silentLog } from '../src/log.js';
+import { systemProcesses } from '../src/proc.js';
 import { sourceOf } from './agent-rig.js';
 import { relet } from './run-relet.js';
 
@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 function remember(assigned: string, lastKnownGood?: string): void {
-  const { memory, lock } = openDirectory({ dir: join(root, 'dynamic'), host: createHost({}), log: silentLog });
+  const { memory, lock } = openDirectory({ dir: join(root, 'dynamic'), host: systemProcesses, log: silentLog });
   const save = (version: string, text: string) => {
     const files = new Map([['kubelet', Buffer.from(text)]]);
     memory.checkpoints.save(sourceOf(version), { files, annotations: {}, binaryKeys: [] });

@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createHost } from '../src/agent/drivers/host.js';
 import { openDirectory } from '../src/agent/state/directory.js';
 import { nodes } from '../src/kube/resource-type.js';
 import { startApiServer } from '../src/lab/apiserver/apiserver.js';
 import { silentLog } from '../src/log.js';
+import { systemProcesses } from '../src/proc.js';
 import { clientFor, createClusterRig, type NodeObject, nodeName } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { config, newPlace, type Place, start, status, until, withDir } from './process-rig.js';
@@ -75,7 +75,7 @@ describe('the API is gone for a whole run', () => {
       resourceVersion: metadata.resourceVersion!,
       kubeletConfigKey: 'kubelet',
     };
-    const { memory, lock } = openDirectory({ dir: place.dir, host: createHost({}), log: silentLog });
+    const { memory, lock } = openDirectory({ dir: place.dir, host: systemProcesses, log: silentLog });
     const files = new Map([['kubelet', Buffer.from(text)]]);
     memory.checkpoints.save(source, { files, annotations: {}, binaryKeys: [] });
     memory.assign(source);

@@ -2,10 +2,11 @@
 import { expect, test } from 'vitest';
 import { readHostStatus } from '../src/agent/host-status.js';
 import { realFiles } from '../src/atomic-file.js';
+import { systemProcesses } from '../src/proc.js';
 import { createRig, type Rig } from './agent-rig.js';
 import { createClusterRig } from './cluster-rig.js';
 
-const shown = (rig: Rig) => readHostStatus(rig.dir, rig.memory, rig.host, realFiles);
+const shown = (rig: Rig) => readHostStatus(rig.dir, rig.memory, systemProcesses, realFiles);
 
 test('a node without an API has something to report and has never reported it', async () => {
   const rig = await createRig();

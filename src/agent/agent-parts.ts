@@ -4,8 +4,8 @@ import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
 import type { KubeletCommandLine } from './command-line.js';
-import type { Host } from './drivers/host.js';
-import type { KubeletProcess } from './drivers/kubelet-process.js';
+import type { KubeletDriver } from './drivers/driver.js';
+import type { HostFiles } from './host-files.js';
 import type { Counters } from './report/metrics.js';
 import type { Reporter } from './report/reporter.js';
 import type { Memory } from './state/memory.js';
@@ -30,10 +30,8 @@ export interface AgentParts {
   memory: Memory;
   judge: Judge;
   commandLine: KubeletCommandLine;
-  /** Asked before each start, since the binary may have been replaced. */
-  kubeletVersion(): Promise<string>;
-  host: Host;
-  kubelet: KubeletProcess;
+  driver: KubeletDriver;
+  hostFiles: HostFiles;
   reporter: Reporter;
   counters: Counters;
   /** Waits for a kubeconfig, for as long as it takes; rejects when the signal fires. */

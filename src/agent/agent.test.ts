@@ -3,7 +3,6 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { corrupt, createRig, type Rig, sourceOf } from '../../test/agent-rig.js';
-import type { Host } from './drivers/host.js';
 
 describe('boot: order of trust', () => {
   test.each([
@@ -286,10 +285,10 @@ describe('a last known good that no longer works', () => {
 });
 
 describe('a machine that goes down', () => {
-  const goingDown = (host: Host): Host => ({ ...host, isStopping: async () => true });
+  const goingDown = () => ({ isHostStopping: async () => true });
 
   test('ends kubelets by the way, and no config is blamed', async () => {
-    const rig = await createRig({ host: goingDown });
+    const rig = await createRig({ driver: goingDown });
     rig.remember('assigned', '1', rig.config('# die 100 1'));
     rig.boot();
     for (let deaths = 1; deaths <= 4; deaths++) {
@@ -301,7 +300,7 @@ describe('a machine that goes down', () => {
   });
 
   test('gets no new config any more: what is asked for counts from the next boot on', async () => {
-    const rig = await createRig({ host: goingDown });
+    const rig = await createRig({ driver: goingDown });
     rig.remember('assigned', '1', rig.config());
     rig.boot();
     await rig.until('active', () => rig.status()?.active !== undefined);
@@ -309,7 +308,7 @@ describe('a machine that goes down', () => {
     expect(rig.log()).toContain('the machine is going down, the kubelet is not restarted');
     expect(rig.starts()).toHaveLength(1);
     await rig.stop();
-    rig.boot({ host: (host) => host });
+    rig.boot({ driver: () => ({}) });
     await rig.until('local', () => rig.starts().length === 2);
     expect(rig.starts()[1]?.configFile).toBeUndefined();
   });

@@ -20,7 +20,7 @@ import type { ReconcileResult } from '../kube/work-queue.js';
 import { rfc3339 } from '../time.js';
 import type { AgentParts } from './agent-parts.js';
 import { type Choice, choose, chooseOrWait, consider, failuresOf, isOutdated } from './choose.js';
-import { exitCode } from './drivers/host.js';
+import { exitCode } from './drivers/driver.js';
 import { Pause } from './pause.js';
 import { announce } from './report/announce.js';
 import * as events from './report/events.js';
@@ -76,15 +76,15 @@ export class Agent {
 
   /** Until the signal fires; its reason may name the signal to end the kubelet with. Returns the exit code. */
   async run(signal: AbortSignal): Promise<number> {
-    const { kubelet } = this.#parts;
-    await kubelet.stopOrphan();
+    const { driver } = this.#parts;
+    await driver.recover();
     const talking = new AbortController();
     const talk = talkToApi(this.#parts, {
       onConnected: (api) => (this.#api = api),
       pass: (api) => this.#pass(api, talking.signal),
       signal: talking.signal,
     });
-    const onStop = () => void kubelet.stop(signal.reason === 'SIGINT' ? 'SIGINT' : 'SIGTERM');
+    const onStop = () => void driver.shutdown(signal.reason === 'SIGINT' ? 'SIGINT' : 'SIGTERM');
     signal.addEventListener('abort', onStop);
     try {
       return await this.#live(signal);
@@ -101,7 +101,7 @@ export class Agent {
 
   /** One kubelet after another. Each start chooses anew, from disk. */
   async #live(signal: AbortSignal): Promise<number> {
-    const { kubelet, memory, log, options, reporter } = this.#parts;
+    const { memory, log, options, reporter } = this.#parts;
     const tell = () => announce(this.#parts, this.#run);
     for (let crashes = 0; ; ) {
       const changes = this.#changes;
@@ -127,8 +127,8 @@ export class Agent {
       await retrying;
       // One that was too young to hear it died of the signal, and that is no failure.
       if (signal.aborted) return exit.signal === signal.reason ? 0 : exitCode(exit);
-      if (kubelet.toldToStop && options.onChange === 'exit') return 0;
-      if (kubelet.toldToStop) {
+      if (exit.requested && options.onChange === 'exit') return 0;
+      if (exit.requested) {
         // What runs next is another config: it does not wait for the deaths of the one before.
         crashes = 0;
         continue;
@@ -137,7 +137,7 @@ export class Agent {
       if (end) await this.#endTrial(run, end);
       else announce(this.#parts, run);
       if (!end && blamed && this.#doubt.lifts(run, memory, log)) this.#changes++;
-      if (signal.aborted || kubelet.isLast || options.onChange === 'exit') return exitCode(exit);
+      if (signal.aborted || exit.last || options.onChange === 'exit') return exitCode(exit);
       reporter.publish();
       crashes = run.healthy ? 1 : crashes + 1;
       if (changes === this.#changes)
@@ -153,14 +153,14 @@ export class Agent {
 
   /** Its fallback is healthy: a config that was last known good is started once more, in case something else was broken. */
   #retryOnce(run: Run): void {
-    const { memory, options, host, log } = this.#parts;
+    const { memory, options, driver, log } = this.#parts;
     if (run.choice.rank !== 'local') return;
     const tookLong = run.startedAgoMs >= options.trial.healthDeadlineMs;
     const failed = failuresOf(run.choice).find(({ failure }) => retriesOnce(failure, { tookLong }));
     if (failed === undefined) return;
     const { key, failure } = failed;
     const deaths = options.trial.failedStarts - 1;
-    retry(memory, failed, { key, deaths, bootId: host.bootId() });
+    retry(memory, failed, { key, deaths, bootId: driver.bootId() });
     log.info('the fallback is healthy, the last known good is started once more', { cause: failure.cause });
     void this.#settle().catch((error) => log.error('retry failed', { error }));
   }
@@ -253,19 +253,19 @@ export class Agent {
 
   /** The one place that restarts. The kubelet's end lets #live choose again. */
   async #restart(run: Run, next: Choice, asked = this.#lookBack()): Promise<void> {
-    const { host, kubelet, log } = this.#parts;
-    const [isStopping, before] = await Promise.all([host.isStopping(), asked]);
+    const { driver, log } = this.#parts;
+    const [isStopping, before] = await Promise.all([driver.isHostStopping(), asked]);
     if (isStopping) return log.info('the machine is going down, the kubelet is not restarted');
     run.instead = next;
     announce(this.#parts, run);
     if (before) this.#before = before;
     this.#api?.tell(events.changed(next.source));
     log.info('kubelet restarts', { config: formatRef(next.source, 'log'), rank: next.rank });
-    await kubelet.stop();
+    await driver.stop();
   }
 
   async #lookBack(): Promise<Before | undefined> {
-    return this.#run && lookBack(this.#api, this.#parts.host, this.#run.choice);
+    return this.#run && lookBack(this.#api, this.#parts.hostFiles, this.#run.choice);
   }
 
   /** What is assigned, runs, and has proven itself is last known good; and what nothing names any more can go. */

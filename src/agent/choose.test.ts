@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ExactRef } from '../api/config-ref.js';
 import { silentLog } from '../log.js';
+import { systemProcesses } from '../proc.js';
 import { type Choice, choose, failuresOf, needsTrial, type Rank } from './choose.js';
-import { createHost } from './drivers/host.js';
 import { openDirectory } from './state/directory.js';
 import type { Memory } from './state/memory.js';
 import { withVerdict } from './state/verdicts.js';
@@ -31,7 +31,7 @@ const bytes = new Map([
 function newMemory(): Memory {
   const root = mkdtempSync(join(tmpdir(), 'relet-choose-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  const { memory } = openDirectory({ dir: join(root, 'dir'), host: createHost({}), log: silentLog });
+  const { memory } = openDirectory({ dir: join(root, 'dir'), host: systemProcesses, log: silentLog });
   for (const [source, text] of bytes)
     memory.checkpoints.save(source, {
       files: new Map([['kubelet', Buffer.from(text)]]),
@@ -74,9 +74,9 @@ const chosen = (
     {
       memory,
       judge,
-      commandLine: { command: [], args: () => flags, localFiles: () => new Map() },
-      kubeletVersion: async () => version,
-      host: { fingerprint: () => binary, contentOf: (path) => files[path] ?? 'ENOENT' },
+      commandLine: { args: () => flags, localFiles: () => new Map() },
+      driver: { version: async () => version, fingerprint: () => binary },
+      hostFiles: { contentOf: (path) => files[path] ?? 'ENOENT' },
       clock: { now: () => now },
       log: silentLog,
     },

@@ -8,7 +8,8 @@ import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { KubeletCommandLine } from './command-line.js';
-import type { Host } from './drivers/host.js';
+import type { KubeletDriver } from './drivers/driver.js';
+import type { HostFiles } from './host-files.js';
 import { type Checkpoint, sha256 } from './state/checkpoints.js';
 import type { Memory, Recorded } from './state/memory.js';
 import { type Environment, type Failure, reasonOf, type Verdict, verdictKey, withVerdict } from './state/verdicts.js';
@@ -56,8 +57,8 @@ export interface ChooseParts {
   memory: Memory;
   judge: Judge;
   commandLine: KubeletCommandLine;
-  kubeletVersion(): Promise<string>;
-  host: Pick<Host, 'fingerprint' | 'contentOf'>;
+  driver: Pick<KubeletDriver, 'version' | 'fingerprint'>;
+  hostFiles: Pick<HostFiles, 'contentOf'>;
   clock: Pick<Clock, 'now'>;
   log: Log;
 }
@@ -90,7 +91,7 @@ export async function choose(parts: ChooseParts, signal: AbortSignal): Promise<C
 /** Less trusted candidates are not judged; that they failed is known. */
 async function failedBefore(parts: ChooseParts, list: Ranked[]): Promise<PassedOver[]> {
   const { memory, commandLine } = parts;
-  const [kubeletVersion, verdicts] = [await parts.kubeletVersion(), memory.verdicts.read()];
+  const [kubeletVersion, verdicts] = [await parts.driver.version(), memory.verdicts.read()];
   return list.flatMap(({ recorded }) => {
     const source = 'source' in recorded ? recorded.source : undefined;
     const digest = source && digestOf(memory, source);
@@ -162,7 +163,7 @@ export async function consider(
   const { memory, judge, commandLine } = parts;
   const checkpoint = recorded.source && load(memory, recorded.source);
   const digest = checkpoint?.digest ?? localDigest(commandLine);
-  const kubeletVersion = await parts.kubeletVersion();
+  const kubeletVersion = await parts.driver.version();
   const key = verdictKey(digest, kubeletVersion, commandLine.args(undefined));
   const verdict = memory.verdicts.read()?.[key];
   const failed = verdict?.kind === 'failed' ? verdict : undefined;
@@ -186,7 +187,7 @@ export function failuresOf({ fault, passedOver = [] }: Choice): FailedBefore[] {
 }
 
 /** What it depended on has changed since: it may be tried again. */
-export function isOutdated(parts: Pick<ChooseParts, 'host' | 'commandLine' | 'clock'>, failure: Failure): boolean {
+export function isOutdated(parts: Pick<ChooseParts, 'driver' | 'hostFiles' | 'clock'>, failure: Failure): boolean {
   return mayRetry(failure, presentFor(parts, failure), parts.clock.now());
 }
 
@@ -195,14 +196,14 @@ function failedAgain(parts: ChooseParts, failure: Failure): Failure {
   return { ...failure, at, failures: (failure.failures ?? 1) + 1, environment: presentFor(parts, failure) };
 }
 
-function presentFor({ host, commandLine }: Pick<ChooseParts, 'host' | 'commandLine'>, failure: Failure): Environment {
-  return environmentOf(host, commandLine.command[0] ?? '', Object.keys(failure.environment?.files ?? {}));
+function presentFor(parts: Pick<ChooseParts, 'driver' | 'hostFiles'>, failure: Failure): Environment {
+  return environmentOf(parts, Object.keys(failure.environment?.files ?? {}));
 }
 
 /** All else failed: local, whatever is thought of it. The kubelet itself says what it dislikes. */
 async function lastResort(parts: ChooseParts, signal: AbortSignal): Promise<Choice> {
   const { judge, commandLine } = parts;
-  const kubeletVersion = await parts.kubeletVersion();
+  const kubeletVersion = await parts.driver.version();
   const digest = localDigest(commandLine);
   const judgement = await judge.judge({ checkpoint: undefined, kubeletVersion }, { history: 'proven', signal });
   const accepted: Accepted =

@@ -9,7 +9,7 @@ import { setDefaults } from '../config/defaults.js';
 import { resolvePaths } from '../config/host-paths.js';
 import { getField } from '../config/model.js';
 import { silentLog } from '../log.js';
-import { createHost } from './drivers/host.js';
+import { systemProcesses } from '../proc.js';
 import { openDirectory } from './state/directory.js';
 
 const root = mkdtempSync(join(tmpdir(), 'relet-loader-'));
@@ -26,7 +26,7 @@ const minors = [11, 23, 32];
 /** As the agent does it: from disk, with what a kubelet of this minor makes of it. */
 function load(files: Record<string, string>, minor: number) {
   const dir = join(mkdtempSync(join(root, 'node-')), 'dynamic-config');
-  const { memory } = openDirectory({ dir, host: createHost({}), log: silentLog });
+  const { memory } = openDirectory({ dir, host: systemProcesses, log: silentLog });
   const content = Object.entries(files).map(([name, text]) => [name, Buffer.from(text)] as const);
   memory.checkpoints.save(source, { files: new Map(content), annotations: {}, binaryKeys: [] });
   const { configFile, config } = memory.checkpoints.load(source);

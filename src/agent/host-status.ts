@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { betaError } from '../api/upstream-words.js';
 import type { Files } from '../atomic-file.js';
-import { lockHolder } from '../process-lock.js';
-import type { Host } from './drivers/host.js';
+import { lockHolder, type Processes } from '../process-lock.js';
 import type { Hold } from './hold.js';
 import type { Memory, Recorded } from './state/memory.js';
 import { reasonOf } from './state/verdicts.js';
@@ -31,7 +30,7 @@ export interface HostStatus {
   reportedAt: string | undefined;
 }
 
-export function readHostStatus(dir: string, memory: Memory, host: Host, files: Files): HostStatus {
+export function readHostStatus(dir: string, memory: Memory, host: Processes, files: Files): HostStatus {
   const report = memory.report.read();
   const child = memory.child.read();
   const process = child?.bootId === host.bootId() ? child.process : undefined;

@@ -11,7 +11,7 @@
 import { formatRef } from '../api/config-ref.js';
 import type { AgentParts } from './agent-parts.js';
 import { type Choice, needsTrial } from './choose.js';
-import type { Exit } from './drivers/host.js';
+import type { Exit } from './drivers/driver.js';
 import { explain } from './trial/death.js';
 import { look, type NodeView } from './trial/health.js';
 import { lookAgainMs } from './trial/look-again.js';
@@ -79,11 +79,11 @@ export class Run {
   constructor(options: RunOptions) {
     this.#options = options;
     this.choice = options.choice;
-    const { memory, host } = options.parts;
+    const { memory, driver } = options.parts;
     const { rejectedPods: _pods, ...nodeBefore } = options.before;
     this.#needsTrial = needsTrial(options.choice, memory);
     const before = this.#needsTrial ? nodeBefore : nothingBefore;
-    const fresh = { key: options.choice.key, before, bootId: host.bootId() };
+    const fresh = { key: options.choice.key, before, bootId: driver.bootId() };
     const isCounted = this.#needsTrial || options.choice.source !== undefined;
     this.trial = isCounted ? beginOrResume(memory.trial.read(), fresh) : undefined;
     this.#rebooted = this.trial !== undefined && this.trial.bootId !== fresh.bootId;
@@ -99,16 +99,12 @@ export class Run {
 
   /** Starts the kubelet and watches over it until it ends. */
   async keep(listener: RunListener): Promise<Exit> {
-    const { kubelet, commandLine, clock, counters } = this.#options.parts;
+    const { driver, clock, counters } = this.#options.parts;
     const { source, accepted } = this.choice;
     const over = new AbortController();
     this.#startedMs = clock.monotonic();
     counters.kubeletStarts++;
-    const { configFile } = accepted;
-    const ended = kubelet.start([...commandLine.command, ...commandLine.args(configFile)], {
-      source,
-      ...(configFile && { converted: configFile }),
-    });
+    const ended = driver.start({ source, file: accepted.configFile });
     // After the start, since the disk takes its time: until the first crash there is nothing to lose.
     this.#save();
     const watched = this.#watch(listener, over.signal);
@@ -151,11 +147,11 @@ export class Run {
 
   /** Judges a death, after a moment: a machine going down ends everything at once. `end` when it was one too many. */
   async died(exit: Exit, signal: AbortSignal): Promise<{ blamed: boolean; end?: TrialEnd }> {
-    const { clock, host, log, options, certificateExpired, counters } = this.#options.parts;
+    const { clock, driver, log, options, certificateExpired, counters } = this.#options.parts;
     counters.kubeletDeaths++;
     await clock.sleep(options.settleMs, signal).catch(() => {});
-    const stopping = signal.aborted || (await host.isStopping());
-    const death = explain(exit, { told: false, stopping, certificateExpired: await certificateExpired() });
+    const stopping = signal.aborted || (await driver.isHostStopping());
+    const death = explain(exit, { stopping, certificateExpired: await certificateExpired() });
     log.warn('kubelet exited', { why: death.why, blame: death.blame });
     const blamed = death.blame === 'config';
     if (blamed) this.crash = death.why;
@@ -172,8 +168,8 @@ export class Run {
 
   /** Looks until the kubelet ends, or all there is to learn is known. */
   async #watch(listener: RunListener, signal: AbortSignal): Promise<void> {
-    const { clock, options, host } = this.#options.parts;
-    const bootId = host.bootId();
+    const { clock, options, driver } = this.#options.parts;
+    const bootId = driver.bootId();
     const since = {
       healthyMs: this.#startedMs - unhealthyBefore(this.trial, bootId),
       apiMs: this.#startedMs,
@@ -254,7 +250,7 @@ export class Run {
     const now = clock.monotonic();
     this.#answeredMs ??= now;
     if (!this.alive && now >= this.#portsAgainMs) {
-      const { isAlive, taken } = ownsPorts(this.#options.parts, this.choice.accepted, now - this.#answeredMs);
+      const { isAlive, taken } = ownsPorts(this.#options.parts.driver, this.choice.accepted, now - this.#answeredMs);
       if (taken && this.#taken === undefined) log.warn('another process has a port of the kubelet', { ...taken });
       if (taken) this.#portsAgainMs = now + portsEveryMs;
       this.#taken = taken;

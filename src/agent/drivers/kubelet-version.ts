@@ -1,13 +1,13 @@
-/** The kubelet's version, asked of the binary itself, and asked again only when the file changes: it takes some 50 ms. */
+/** The version of the kubelet's binary. The binary is run only when its file has changed: that takes some 50 ms. */
 
 import { isObject } from '../../json.js';
 import type { JsonRecord } from '../state/json-record.js';
-import type { Host } from './host.js';
+import type { RunCommand } from './command.js';
 
 /** Which file answered, and what. */
 export interface KnownBinary {
   path: string;
-  /** Device, inode, size and change time: whatever replaces a binary changes one of them. */
+  /** Device, inode, size and change time: a replaced binary differs in one of them. */
   fingerprint: string;
   /** Such as v1.32.1. */
   version: string;
@@ -17,43 +17,31 @@ export function isKnownBinary(value: unknown): value is KnownBinary {
   return isObject(value) && ['path', 'fingerprint', 'version'].every((name) => typeof value[name] === 'string');
 }
 
-/** `Kubernetes v1.32.1` → `v1.32.1`; undefined when it is no such line. */
+/** `Kubernetes v1.32.1` → `v1.32.1`; undefined for any other output. */
 export function parseVersion(output: string): string | undefined {
   return /^Kubernetes (v\d+\.\d+\.\d+\S*)\s*$/m.exec(output)?.[1];
 }
 
-export interface VersionQuestionOptions {
+export interface VersionOptions {
   command: string[];
-  host: Pick<Host, 'ask' | 'fingerprint'>;
-  memory: { kubelet: JsonRecord<KnownBinary> };
-  onAnswer?(version: string): void;
+  fingerprint: string;
+  run: RunCommand;
+  record: JsonRecord<KnownBinary>;
 }
 
 const timeoutMs = 10_000;
 
-/** Throws when the binary is missing or is no kubelet. */
-export function createVersionQuestion({
-  command,
-  host,
-  memory,
-  onAnswer,
-}: VersionQuestionOptions): () => Promise<string> {
+/** Throws when the binary is missing or not a kubelet. */
+export async function askVersion({ command, fingerprint, run, record }: VersionOptions): Promise<string> {
   const path = command.join(' ');
-  return async () => {
-    const fingerprint = host.fingerprint(command[0]!) ?? '';
-    const known = memory.kubelet.read();
-    if (known?.path === path && known.fingerprint === fingerprint) {
-      onAnswer?.(known.version);
-      return known.version;
-    }
-    const { code, stdout, stderr } = await host.ask([...command, '--version'], timeoutMs);
-    const version = parseVersion(stdout);
-    if (version === undefined)
-      throw new Error(
-        `${path} --version: expected 'Kubernetes v1.…', got exit code ${code} and ${JSON.stringify((stdout || stderr).slice(0, 200))}`,
-      );
-    memory.kubelet.write({ path, fingerprint, version });
-    onAnswer?.(version);
-    return version;
-  };
+  const known = record.read();
+  if (known?.path === path && known.fingerprint === fingerprint) return known.version;
+  const { code, stdout, stderr } = await run([...command, '--version'], timeoutMs);
+  const version = parseVersion(stdout);
+  if (version === undefined)
+    throw new Error(
+      `${path} --version: expected 'Kubernetes v1.…', got exit code ${code} and ${JSON.stringify((stdout || stderr).slice(0, 200))}`,
+    );
+  record.write({ path, fingerprint, version });
+  return version;
 }

@@ -29,19 +29,19 @@ async function listenHere(host: string): Promise<number> {
 describe('a port of the kubelet', () => {
   test('that it listens on itself is its own', async () => {
     const { identity, port } = await listener('127.0.0.1');
-    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe('child');
+    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe('kubelet');
   });
 
   test('that a process of its own listens on is its own: there may be a script in front of it', async () => {
     const { identity, port } = await listener('127.0.0.1', 'sh', '-c', '"$@" & wait', 'sh');
-    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe('child');
+    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe('kubelet');
   });
 
   test.each(['127.0.0.1', '0.0.0.0', '::'])('that an older process has on %s is not', async (address) => {
     const port = await listenHere(address);
     const { identity } = await listener('127.0.0.1');
-    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe(process.pid);
-    expect(ownerOf({ host: '0.0.0.0', port }, identity)).toBe(process.pid);
+    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toEqual({ other: `pid ${process.pid}` });
+    expect(ownerOf({ host: '0.0.0.0', port }, identity)).toEqual({ other: `pid ${process.pid}` });
   });
 
   test('that another has on another address does not concern it', async () => {
@@ -53,7 +53,7 @@ describe('a port of the kubelet', () => {
   test('that a younger process of the same user has may be the kubelet in a container: it is believed', async () => {
     const { identity } = await listener('127.0.0.1');
     const { port } = await listener('127.0.0.1');
-    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe('child');
+    expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe('kubelet');
   });
 
   test('that it had is nobody’s once it has ended', async () => {

@@ -1,31 +1,23 @@
 /**
- * Who listens on a port, from /proc. An answer on the kubelet's port may come from somebody else, while the kubelet itself
- * could not have it: it then tries again, or is about to die.
+ * Which process listens on a port, from /proc. An answer on the kubelet's port may come from another process, while the kubelet
+ * itself could not bind it: it then tries again, or is about to exit.
  */
 import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
 import { SocketAddress } from 'node:net';
 import { type ProcessIdentity, type ProcessStat, pids, quietly, statOf } from '../../proc.js';
+import type { Port, PortOwner } from './driver.js';
 
-export interface Port {
-  /** What the kubelet binds: an address, or 0.0.0.0 and :: for all. */
-  host: string;
-  port: number;
-}
-
-/** The child with the processes it started; the pid of another process; or nobody, as far as can be seen. */
-export type PortOwner = 'child' | 'nobody' | number;
-
-export function ownerOf({ host, port }: Port, child: ProcessIdentity): PortOwner {
-  const inodes = listening(child.pid)
+export function ownerOf({ host, port }: Port, kubelet: ProcessIdentity): PortOwner {
+  const inodes = listening(kubelet.pid)
     .filter((row) => row.port === port && overlaps(row.host, host))
     .map(({ inode }) => inode);
   if (inodes.length === 0) return 'nobody';
-  if (hasSocket(child.pid, inodes)) return 'child';
+  if (hasSocket(kubelet.pid, inodes)) return 'kubelet';
   const owner = pids().find((pid) => hasSocket(pid, inodes));
   const stat = owner === undefined ? undefined : statOf(owner);
-  // It cannot be seen, or is gone already: no evidence for anybody.
+  // It cannot be seen, or is gone already: nothing is known.
   if (owner === undefined || stat === undefined) return 'nobody';
-  return belongsTo(owner, stat, child) ? 'child' : owner;
+  return belongsTo(owner, stat, kubelet) ? 'kubelet' : { other: `pid ${owner}` };
 }
 
 interface Row {
@@ -90,10 +82,10 @@ function hasSocket(pid: number, inodes: string[]): boolean {
   );
 }
 
-/** Started by the child, as by a script in front of the kubelet; or for it, as a container is: as the same user, and later. */
-function belongsTo(pid: number, stat: ProcessStat, child: ProcessIdentity): boolean {
+/** Started by the kubelet, where that is a script in front of one; or for it, as a container is: by the same user, and later. */
+function belongsTo(pid: number, stat: ProcessStat, kubelet: ProcessIdentity): boolean {
   for (let parent = stat.parent; parent > 1; parent = statOf(parent)?.parent ?? 0)
-    if (parent === child.pid) return true;
+    if (parent === kubelet.pid) return true;
   const userOf = (pid: number) => quietly(() => statSync(`/proc/${pid}`).uid);
-  return userOf(pid) === userOf(child.pid) && Number(stat.startTime) >= Number(child.startTime);
+  return userOf(pid) === userOf(kubelet.pid) && Number(stat.startTime) >= Number(kubelet.startTime);
 }

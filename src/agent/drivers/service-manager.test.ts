@@ -4,11 +4,11 @@ import { restartComplaint } from './service-manager.js';
 
 const asks = (restart: string) => {
   const asked: string[] = [];
-  const ask = async (command: string[]) => {
+  const run = async (command: string[]) => {
     asked.push(command.join(' '));
     return { code: 0, stdout: `${restart}\n`, stderr: '' };
   };
-  return { asked, ask };
+  return { asked, run };
 };
 const cgroup = '0::/system.slice/kubelet.service\n';
 
@@ -17,7 +17,7 @@ describe('--on-change=exit under systemd', () => {
     'Restart=%s would leave the kubelet down, and that is said',
     async (restart) => {
       const host = asks(restart);
-      expect(await restartComplaint(host, cgroup)).toBe(
+      expect(await restartComplaint(host.run, cgroup)).toBe(
         `--on-change=exit exits with 0, and kubelet.service has Restart=${restart}: the kubelet would stay down. Set Restart=always, or use --on-change=restart`,
       );
       expect(host.asked).toEqual(['systemctl show -p Restart --value kubelet.service']);
@@ -25,22 +25,22 @@ describe('--on-change=exit under systemd', () => {
   );
 
   test.each(['always', ''])('Restart=%s is no reason to complain', async (restart) => {
-    expect(await restartComplaint(asks(restart), cgroup)).toBeUndefined();
+    expect(await restartComplaint(asks(restart).run, cgroup)).toBeUndefined();
   });
 
   test('a control group of version 1 names the unit too', async () => {
     const versionOne = '4:memory:/\n1:name=systemd:/system.slice/my-kubelet.service\n';
-    expect(await restartComplaint(asks('no'), versionOne)).toContain('my-kubelet.service has Restart=no');
+    expect(await restartComplaint(asks('no').run, versionOne)).toContain('my-kubelet.service has Restart=no');
   });
 
   test('outside of a service nobody is asked', async () => {
     const host = asks('no');
-    expect(await restartComplaint(host, '0::/user.slice/session-1.scope\n')).toBeUndefined();
+    expect(await restartComplaint(host.run, '0::/user.slice/session-1.scope\n')).toBeUndefined();
     expect(host.asked).toEqual([]);
   });
 
   test('a systemctl that cannot be run is no complaint', async () => {
-    const ask = () => Promise.reject(new Error('ENOENT'));
-    expect(await restartComplaint({ ask }, cgroup)).toBeUndefined();
+    const run = () => Promise.reject(new Error('ENOENT'));
+    expect(await restartComplaint(run, cgroup)).toBeUndefined();
   });
 });

@@ -1,14 +1,15 @@
-/** Whether whoever started relet would start it again after a clean exit: `--on-change=exit` depends on it. */
+/** Whether the service manager starts relet again after a clean exit: `--on-change=exit` depends on it. */
 import { readFileSync } from 'node:fs';
-import type { Host } from './host.js';
+import type { RunCommand } from './command.js';
+
+const timeoutMs = 2000;
 
 /** A complaint with its remedy, or undefined when all is well or nothing can be known. */
-export async function restartComplaint(host: Pick<Host, 'ask'>, cgroup = ownCgroup()): Promise<string | undefined> {
+export async function restartComplaint(run: RunCommand, cgroup = ownCgroup()): Promise<string | undefined> {
   const unit = serviceIn(cgroup);
   if (unit === undefined) return undefined;
-  const { stdout } = await host
-    .ask(['systemctl', 'show', '-p', 'Restart', '--value', unit], 2000)
-    .catch(() => ({ stdout: '' }));
+  const command = ['systemctl', 'show', '-p', 'Restart', '--value', unit];
+  const { stdout } = await run(command, timeoutMs).catch(() => ({ stdout: '' }));
   const restart = stdout.trim();
   if (restart === '' || restart === 'always') return undefined;
   return `--on-change=exit exits with 0, and ${unit} has Restart=${restart}: the kubelet would stay down. Set Restart=always, or use --on-change=restart`;

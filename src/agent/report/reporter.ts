@@ -30,7 +30,6 @@ export class Reporter {
   #at = '';
   /** For the copy on disk. */
   node = '';
-  kubeletVersion = '';
   /** False until something is known: an unknown state is not written over a true one. */
   #known = false;
 
@@ -126,7 +125,6 @@ export class Reporter {
       memory.report.write({
         ...statusConfig(this.#report),
         node: this.node,
-        kubeletVersion: this.kubeletVersion,
         at: this.#at,
         ...(reportedAt && { reportedAt }),
         ...(error && { cause: causesOf(error) }),

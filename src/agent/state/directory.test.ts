@@ -5,11 +5,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FullDisk } from '../../../test/crash-disk.js';
 import { createDir, type Files, realFiles, replaceFile } from '../../atomic-file.js';
-import { systemClock } from '../../clock.js';
 import { createLog, silentLog } from '../../log.js';
-import { Locked } from '../../process-lock.js';
-import { createHost, type Host } from '../drivers/host.js';
-import { KubeletProcess } from '../drivers/kubelet-process.js';
+import { systemProcesses } from '../../proc.js';
 import { openDirectory } from './directory.js';
 
 const source = { namespace: 'ns', name: 'n', uid: 'uid', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
@@ -19,7 +16,7 @@ function newRoot(): string {
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   return root;
 }
-const open = (dir: string) => openDirectory({ dir, host: createHost({}), log: silentLog });
+const open = (dir: string) => openDirectory({ dir, host: systemProcesses, log: silentLog });
 const payload = (key: string) => ({
   files: new Map([[key, Buffer.from('')]]),
   annotations: {},
@@ -157,7 +154,7 @@ describe('a disk that takes nothing', () => {
     ['read-only', () => readOnly],
   ])('%s, does not keep a node from starting, with what is there', (_how, files) => {
     const dir = join(newRoot(), 'dir');
-    const host = createHost({});
+    const host = systemProcesses;
     const empty = openDirectory({ dir, host, log: silentLog, files: files() });
     expect(empty.memory.assigned()).toEqual({ source: undefined });
     expect(empty.writable).toBe(false);
@@ -177,7 +174,7 @@ describe('a disk that takes nothing', () => {
     const dir = join(newRoot(), 'dir');
     open(dir);
     standIn(dir);
-    expect(() => openDirectory({ dir, host: createHost({}), log: silentLog, files: full() })).toThrow(/another relet/);
+    expect(() => openDirectory({ dir, host: systemProcesses, log: silentLog, files: full() })).toThrow(/another relet/);
   });
 
   test('is not mistaken for a directory that cannot be', () => {
@@ -187,40 +184,9 @@ describe('a disk that takes nothing', () => {
   });
 });
 
-describe('a lock that another relet replaced', () => {
-  test('is noticed before a kubelet is started, and the child record names no kubelet of ours', () => {
-    const dir = join(newRoot(), 'dir');
-    const host = createHost({});
-    const { memory, lock } = open(dir);
-    standIn(dir);
-    const started: string[][] = [];
-    const watched: Host = {
-      ...host,
-      start(command) {
-        started.push(command);
-        return { process: undefined, exited: new Promise(() => {}), kill() {} };
-      },
-    };
-    const kubelet = new KubeletProcess({
-      host: watched,
-      memory,
-      clock: systemClock,
-      log: silentLog,
-      stopGraceMs: 0,
-      mayStart: lock.check,
-    });
-    expect(() => kubelet.start(['kubelet'], { source: undefined })).toThrow(
-      new Locked(join(dir, 'meta', 'lock'), host.identify(process.ppid)!),
-    );
-    expect(started).toEqual([]);
-    lock.release();
-    expect(statSync(join(dir, 'meta', 'lock')).isFile()).toBe(true);
-  });
-});
-
 /** Another living process wrote the lock after us. */
 function standIn(dir: string): void {
-  const host = createHost({});
+  const host = systemProcesses;
   const record = { bootId: host.bootId(), process: host.identify(process.ppid) };
   writeFileSync(join(dir, 'meta', 'lock'), JSON.stringify(record));
 }

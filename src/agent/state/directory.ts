@@ -7,14 +7,13 @@ import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Files, isDiskTrouble, isTrustedUser, realFiles, replaceFile } from '../../atomic-file.js';
 import type { Log } from '../../log.js';
-import { type Lock, takeLock, unwrittenLock } from '../../process-lock.js';
-import type { Host } from '../drivers/host.js';
+import { type Lock, type Processes, takeLock, unwrittenLock } from '../../process-lock.js';
 import { adopt } from './adopt.js';
 import { Memory } from './memory.js';
 
 export interface DirectoryOptions {
   dir: string;
-  host: Host;
+  host: Processes;
   log: Log;
   files?: Files;
 }

@@ -17,14 +17,14 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { ExactRef } from '../../api/config-ref.js';
 import { realFiles } from '../../atomic-file.js';
 import { silentLog } from '../../log.js';
+import { systemProcesses } from '../../proc.js';
 import type { Choice } from '../choose.js';
-import { createHost } from '../drivers/host.js';
 import { assign, graduate, isAnotherAssignment, settleOn } from '../transitions.js';
 import { openDirectory } from './directory.js';
 import { Memory } from './memory.js';
 import { decodeRecord, encodeRecord } from './record.js';
 
-const host = createHost(process.env);
+const host = systemProcesses;
 const root = mkdtempSync(join(tmpdir(), 'relet-memory-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 const newDir = () => join(mkdtempSync(join(root, 'node-')), 'dynamic-config');

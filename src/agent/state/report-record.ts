@@ -4,7 +4,6 @@ import { isObject } from '../../json.js';
 
 export interface ReportRecord extends NodeConfigStatus {
   node: string;
-  kubeletVersion: string;
   at: string;
   /** When the API last took a report; it has this one if that was not before `at`. */
   reportedAt?: string;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { silentLog } from '../../log.js';
-import { createHost } from '../drivers/host.js';
+import { systemProcesses } from '../../proc.js';
 import { openDirectory } from './directory.js';
 
 function newRoot(): string {
@@ -16,7 +16,7 @@ function newRoot(): string {
 }
 
 const open = (dir: string, files: Files = realFiles) =>
-  openDirectory({ dir, host: createHost({}), log: silentLog, files });
+  openDirectory({ dir, host: systemProcesses, log: silentLog, files });
 
 /** As if the path belonged to somebody else. */
 const ownedBy = (uid: number, path: string): Files => ({

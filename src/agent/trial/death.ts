@@ -1,9 +1,7 @@
 /** Why a kubelet ended, and whether its config is to blame. Pure. */
-import type { Exit } from '../drivers/host.js';
+import type { ExitStatus } from '../drivers/driver.js';
 
 export interface Circumstances {
-  /** relet asked it to stop. */
-  told: boolean;
   /** relet itself was asked to stop, or the machine goes down. */
   stopping: boolean;
   /** The node's client certificate is past its end: the kubelet then exits whatever its config says. */
@@ -23,8 +21,7 @@ const sentFromOutside: ReadonlySet<string> = new Set([
   'SIGUSR2',
 ]);
 
-export function explain(exit: Exit, { told, stopping, certificateExpired }: Circumstances): Death {
-  if (told) return { blame: 'none', why: 'stopped by relet' };
+export function explain(exit: ExitStatus, { stopping, certificateExpired }: Circumstances): Death {
   if (stopping) return { blame: 'none', why: 'the machine is going down' };
   if (exit.error !== undefined) return { blame: 'none', why: `could not be started: ${exit.error.message}` };
   if (certificateExpired) return { blame: 'none', why: 'the client certificate of the node has expired' };

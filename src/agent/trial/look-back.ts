@@ -1,7 +1,7 @@
 /** How the node is, asked just before its kubelet is stopped: what is not there now cannot be missed afterwards. */
 
 import type { Choice } from '../choose.js';
-import type { Host } from '../drivers/host.js';
+import type { HostFiles } from '../host-files.js';
 import type { ApiSide } from '../sync/api-side.js';
 import { isReady } from './health.js';
 import { rejectedUids } from './rejected-pods.js';
@@ -14,9 +14,9 @@ export interface Before extends NodeBefore {
   rejectedPods?: ReadonlySet<string> | undefined;
 }
 
-export async function lookBack(api: ApiSide | undefined, host: Host, running: Choice): Promise<Before> {
+export async function lookBack(api: ApiSide | undefined, hostFiles: HostFiles, running: Choice): Promise<Before> {
   const { staticPodPath } = running.accepted;
-  const staticPods = staticPodPath !== undefined && host.hasEntries(staticPodPath);
+  const staticPods = staticPodPath !== undefined && hostFiles.hasEntries(staticPodPath);
   try {
     const limit = AbortSignal.timeout(timeoutMs);
     const [node, pods] = await Promise.all([api?.view.node(limit), api?.view.pods(limit).catch(() => undefined)]);

@@ -6,7 +6,8 @@
  *    └───── it was last known good, and its fallback is healthy ──► started once more; if it crashes, it stays failed
  */
 import { readPlain } from '../../config/plain-document.js';
-import type { Host } from '../drivers/host.js';
+import type { KubeletDriver } from '../drivers/driver.js';
+import type { HostFiles } from '../host-files.js';
 import type { Environment, Failure } from '../state/verdicts.js';
 
 const mostPaths = 100;
@@ -46,10 +47,9 @@ export function retriesOnce({ reason, retryOnce }: Failure, fallback: { tookLong
 }
 
 export function environmentOf(
-  host: Pick<Host, 'fingerprint' | 'contentOf'>,
-  program: string,
+  { driver, hostFiles }: { driver: Pick<KubeletDriver, 'fingerprint'>; hostFiles: Pick<HostFiles, 'contentOf'> },
   paths: string[],
 ): Environment {
-  const files = Object.fromEntries(paths.map((path) => [path, host.contentOf(path)]));
-  return { binary: host.fingerprint(program) ?? '', files };
+  const files = Object.fromEntries(paths.map((path) => [path, hostFiles.contentOf(path)]));
+  return { binary: driver.fingerprint(), files };
 }

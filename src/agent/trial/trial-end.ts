@@ -12,7 +12,7 @@ import { environmentOf, pathsIn } from './retry.js';
 import type { TrialEnd } from './trial.js';
 
 export function concludeTrial(parts: AgentParts, api: ApiSide | undefined, run: Run, end: TrialEnd): void {
-  const { memory, clock, log, counters, host, commandLine } = parts;
+  const { memory, clock, log, counters } = parts;
   const { source, rank } = run.choice;
   if (end.kind === 'graduate' && !run.onTrial) {
     memory.trial.remove();
@@ -27,7 +27,7 @@ export function concludeTrial(parts: AgentParts, api: ApiSide | undefined, run: 
     if (source && rank === 'assigned') api?.tell(events.graduated(source));
     return;
   }
-  const environment = environmentOf(host, commandLine.command[0] ?? '', pathsNamedBy(memory, source));
+  const environment = environmentOf(parts, pathsNamedBy(memory, source));
   fail(memory, run.choice, end, { at: new Date(clock.now()), environment });
   run.trial = undefined;
   counters.rollbacks++;

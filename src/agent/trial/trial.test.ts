@@ -136,7 +136,7 @@ test('time without health goes on over a restart of relet, and begins anew with 
 });
 
 describe('who is to blame for a death', () => {
-  const calm = { told: false, stopping: false, certificateExpired: false };
+  const calm = { stopping: false, certificateExpired: false };
   test.each([
     ['an exit code of its own', { code: 1, signal: null }, calm, 'config'],
     ['a panic', { code: 2, signal: null }, calm, 'config'],
@@ -145,7 +145,6 @@ describe('who is to blame for a death', () => {
     ['a polite stop from outside', { code: 0, signal: null }, calm, 'none'],
     ['an expired certificate', { code: 1, signal: null }, { ...calm, certificateExpired: true }, 'none'],
     ['a machine going down', { code: 1, signal: null }, { ...calm, stopping: true }, 'none'],
-    ['relet itself', { code: 143, signal: null }, { ...calm, told: true }, 'none'],
     ['a missing binary', { code: null, signal: null, error: new Error('ENOENT') }, calm, 'none'],
   ])('%s', (_name, exit, circumstances, blame) => expect(explain(exit, circumstances).blame).toBe(blame));
 

@@ -57,7 +57,7 @@ export interface Health {
   /** The Node is Ready with a sign of life later than the start; only the API can say. */
   readyAgain: boolean;
   /** A port of the kubelet's that another process has: who answers there is not the kubelet. */
-  taken?: { port: number; pid: number };
+  taken?: { port: number; by: string };
 }
 
 export type TrialFailure = { kind: 'failed'; reason: ConfigErrorReason; cause: string };
@@ -104,7 +104,7 @@ export function afterLook({ trial, health, unhealthyMs, apiSilentMs, rebooted }:
   if (missed && unhealthyMs >= limits.healthDeadlineMs) {
     const silent = `the kubelet was not healthy for ${deadline}`;
     const { taken } = health;
-    const why = taken ? `${silent}: port ${taken.port} is held by another process (pid ${taken.pid})` : silent;
+    const why = taken ? `${silent}: port ${taken.port} is held by another process (${taken.by})` : silent;
     const cause = health.alive ? `the Node was not Ready again within ${deadline}` : why;
     return { kind: 'failed', reason: 'NotHealthy', cause };
   }

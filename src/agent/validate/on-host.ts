@@ -4,8 +4,9 @@ import { applyMergePatch } from '../../api/merge-patch.js';
 import { type Files, replaceFile } from '../../atomic-file.js';
 import { decode } from '../../config/decode.js';
 import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
-import type { Host } from '../drivers/host.js';
+import type { RunCommand } from '../drivers/command.js';
 import type { DividedCommandLine } from '../flags.js';
+import type { HostFiles } from '../host-files.js';
 import { sha256 } from '../state/checkpoints.js';
 import { defaultFieldPolicy, type FieldPolicy } from './field-policy.js';
 import { createJudge } from './judge.js';
@@ -17,7 +18,9 @@ export interface HostJudgeParts {
   commandLine: DividedCommandLine;
   /** The kubelet's executable and what leads to it. */
   command: string[];
-  host: Host;
+  /** Runs the kubelet's binary. */
+  run: RunCommand;
+  hostFiles: Pick<HostFiles, 'hasEntries'>;
   files: Files;
   /** Converted copies of the alpha's payloads are kept here. */
   convertedDir: string;
@@ -28,13 +31,13 @@ export interface HostJudgeParts {
 }
 
 export function judgeOnHost(parts: HostJudgeParts): Judge {
-  const { commandLine, command, host, files, policy } = parts;
+  const { commandLine, command, run, hostFiles, files, policy } = parts;
   const { initConfigDir, forecast } = commandLine.options;
   return createJudge({
     commandLine,
     probe: {
       async run(args, timeoutMs) {
-        const { code, stdout, stderr } = await host.ask([...command, ...args], timeoutMs);
+        const { code, stdout, stderr } = await run([...command, ...args], timeoutMs);
         return { code, output: stdout + stderr, timedOut: code === null };
       },
     },
@@ -45,7 +48,7 @@ export function judgeOnHost(parts: HostJudgeParts): Judge {
     nodeFacts(local) {
       const path = getField(local, 'staticPodPath');
       const providerID = parts.providerID();
-      const hasStaticPods = typeof path === 'string' && path !== '' && host.hasEntries(path);
+      const hasStaticPods = typeof path === 'string' && path !== '' && hostFiles.hasEntries(path);
       return { hasStaticPods, ...(providerID !== undefined && { providerID }) };
     },
     localText: (minor) => localText(localFiles(commandLine.values, initConfigDir), minor),

@@ -1,7 +1,8 @@
 /** The judge of a node: what is known is answered from disk, and only what is new loads the rest. */
 import pkg from '../../../package.json' with { type: 'json' };
-import type { Host } from '../../agent/drivers/host.js';
+import type { RunCommand } from '../../agent/drivers/command.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
+import type { HostFiles } from '../../agent/host-files.js';
 import { sha256 } from '../../agent/state/checkpoints.js';
 import type { Memory } from '../../agent/state/memory.js';
 import type { Judge } from '../../agent/validate/judging.js';
@@ -15,7 +16,8 @@ export interface NodeJudgeParts {
   divided: DividedCommandLine;
   /** The kubelet's executable and what leads to it. */
   command: string[];
-  host: Host;
+  run: RunCommand;
+  hostFiles: HostFiles;
   memory: Memory;
   files: Files;
   /** Node.spec.providerID as last seen. */
@@ -34,7 +36,7 @@ export async function readPolicyFile(file: string | undefined): Promise<PolicyFi
 }
 
 export function nodeJudge(
-  { divided, command, host, memory, files, providerID }: NodeJudgeParts,
+  { divided, command, run, hostFiles, memory, files, providerID }: NodeJudgeParts,
   policy: PolicyFile,
 ): Judge {
   const { options, values } = divided;
@@ -49,12 +51,12 @@ export function nodeJudge(
       describeMachine(),
     ],
     providerID,
-    hasEntries: host.hasEntries,
+    hasEntries: hostFiles.hasEntries,
     exists: (file) => files.stat(file) !== undefined,
     async load() {
       const { judgeOnHost } = await import('./host-judge.js');
       const { convertedDir } = memory;
-      return judgeOnHost({ commandLine: divided, command, host, files, convertedDir, policy, providerID });
+      return judgeOnHost({ commandLine: divided, command, run, hostFiles, files, convertedDir, policy, providerID });
     },
   });
 }

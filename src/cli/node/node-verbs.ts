@@ -1,7 +1,6 @@
 /** `relet node …`: see and steer a node on the host itself, for the day when the API is gone. */
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { createHost } from '../../agent/drivers/host.js';
 import { type HostStatus, readHostStatus } from '../../agent/host-status.js';
 import { obey, type Request } from '../../agent/requests.js';
 import { Memory } from '../../agent/state/memory.js';
@@ -10,6 +9,7 @@ import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
 import { createLog } from '../../log.js';
+import { systemProcesses as host, kill } from '../../proc.js';
 import { lockHolder, takeLock } from '../../process-lock.js';
 import { oneLine } from '../../visible-text.js';
 import { oneOf, runVerb, verb } from '../command-line.js';
@@ -21,7 +21,6 @@ interface DirOption {
   dynamicConfigDir: string;
 }
 
-const host = createHost(process.env);
 const log = createLog({ format: 'text', level: 'warn', write: (line) => process.stderr.write(line) });
 const defaultDir = '/var/lib/kubelet/dynamic-config';
 /** How long a relet that runs may take to do what it is asked. */
@@ -134,7 +133,7 @@ async function order(options: DirOption, request: Request): Promise<void> {
     return;
   }
   memory.request.write(request);
-  host.kill(holder.pid, 'SIGHUP');
+  kill(holder.pid, 'SIGHUP');
   const deadline = systemClock.monotonic() + patienceMs;
   while (realFiles.stat(join(dir, 'meta', 'request')) !== undefined) {
     if (systemClock.monotonic() > deadline)

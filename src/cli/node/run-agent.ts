@@ -6,11 +6,11 @@ import pkg from '../../../package.json' with { type: 'json' };
 import { Agent } from '../../agent/agent.js';
 import type { AgentParts } from '../../agent/agent-parts.js';
 import { choose } from '../../agent/choose.js';
-import { createHost, protectFromOom } from '../../agent/drivers/host.js';
-import { KubeletProcess } from '../../agent/drivers/kubelet-process.js';
-import { createVersionQuestion } from '../../agent/drivers/kubelet-version.js';
+import { commandRunner } from '../../agent/drivers/command.js';
+import { ProcessDriver, protectFromOom } from '../../agent/drivers/process.js';
 import { restartComplaint } from '../../agent/drivers/service-manager.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
+import { systemHostFiles } from '../../agent/host-files.js';
 import { newCounters, render } from '../../agent/report/metrics.js';
 import { Reporter } from '../../agent/report/reporter.js';
 import { type Directory, openDirectory } from '../../agent/state/directory.js';
@@ -23,6 +23,7 @@ import { systemClock } from '../../clock.js';
 import { systemFileReader } from '../../kube/cached-file.js';
 import { createLog, type Log } from '../../log.js';
 import { type BindAddress, serveMetrics } from '../../metrics.js';
+import { systemProcesses } from '../../proc.js';
 import { systemRandom } from '../../random.js';
 import { oneLine } from '../../visible-text.js';
 import { writeOut } from '../terminal/terminal.js';
@@ -45,12 +46,11 @@ export async function runAgent(divided: DividedCommandLine, signals: EarlySignal
     signals.leave();
     return tell(assemble({ divided, memory: new Memory(dir, log, lookingFiles), policy, log, files: lookingFiles }));
   }
-  const host = createHost(process.env);
-  const directory = openDirectory({ dir, host, log });
+  const directory = openDirectory({ dir, host: systemProcesses, log });
   try {
     const parts = assemble({ divided, ...directory, policy, log, files: realFiles });
     if (options.onChange === 'exit') {
-      const complaint = await restartComplaint(host);
+      const complaint = await restartComplaint(commandRunner(process.env));
       if (complaint !== undefined) log.warn(complaint);
     }
     if (!protectFromOom()) log.debug('relet is not protected from the OOM killer; that needs root');
@@ -60,8 +60,10 @@ export async function runAgent(divided: DividedCommandLine, signals: EarlySignal
   }
 }
 
-async function live(parts: AgentParts, signals: EarlySignals, metrics: BindAddress | undefined): Promise<number> {
-  const { log, memory, reporter, counters, kubelet } = parts;
+type ProcessParts = AgentParts & { driver: ProcessDriver; command: string[] };
+
+async function live(parts: ProcessParts, signals: EarlySignals, metrics: BindAddress | undefined): Promise<number> {
+  const { log, memory, reporter, counters, driver } = parts;
   const agent = new Agent(parts);
   reporter.listen(createSpareMemory());
   const stop = new AbortController();
@@ -69,8 +71,8 @@ async function live(parts: AgentParts, signals: EarlySignals, metrics: BindAddre
     if (signal === 'SIGTERM' || signal === 'SIGINT') return stop.abort(signal);
     if (signal === 'SIGHUP') return void agent.heed().catch((error) => log.error('request failed', { error }));
     // From a watchdog that the kubelet did not feed.
-    if (signal === 'SIGABRT') return kubelet.abort();
-    kubelet.forward(signal);
+    if (signal === 'SIGABRT') return driver.abort();
+    driver.forward(signal);
   });
   const state = () => {
     const trial = memory.trial.read();
@@ -95,14 +97,14 @@ interface Surroundings extends Partial<Omit<Directory, 'memory'>> {
   files: Files;
 }
 
-function assemble({ divided, memory, lock, writable = true, policy, log, files }: Surroundings): AgentParts {
+function assemble({ divided, memory, lock, writable = true, policy, log, files }: Surroundings): ProcessParts {
   const { options, values } = divided;
   const clock = systemClock;
-  const host = createHost(process.env);
+  const run = commandRunner(process.env);
   const command = kubeletCommand(options.kubeletBinary);
+  const args = (file: string | undefined) => kubeletArgs(divided, file);
   const commandLine = {
-    command,
-    args: (file: string | undefined) => kubeletArgs(divided, file),
+    args,
     localFiles: () => localFiles(values, options.initConfigDir),
   };
   const kubeconfig = values.get('kubeconfig')?.at(-1);
@@ -134,24 +136,26 @@ function assemble({ divided, memory, lock, writable = true, policy, log, files }
       settleMs,
     },
     memory,
-    judge: nodeJudge({ divided, command, host, memory, files, providerID: () => connection.providerID }, policy),
+    judge: nodeJudge(
+      { divided, command, run, hostFiles: systemHostFiles, memory, files, providerID: () => connection.providerID },
+      policy,
+    ),
     commandLine,
-    kubeletVersion: createVersionQuestion({
+    command,
+    driver: new ProcessDriver({
       command,
-      host,
-      memory,
-      onAnswer: (version) => (reporter.kubeletVersion = version),
-    }),
-    host,
-    kubelet: new KubeletProcess({
-      host,
-      memory,
+      args,
+      env: process.env,
+      run,
+      records: memory,
       clock,
+      random: systemRandom,
       log,
       stopGraceMs,
       place: { dir: resolve(options.dynamicConfigDir ?? ''), writable },
       ...(lock && { mayStart: lock.check }),
     }),
+    hostFiles: systemHostFiles,
     reporter,
     counters: newCounters(),
     connect: (signal) => (kubeconfig ? connection.connect(signal) : never(signal)),
@@ -163,12 +167,12 @@ function assemble({ divided, memory, lock, writable = true, policy, log, files }
 }
 
 /** `--check`: what would be done, and nothing of it. */
-async function tell(parts: AgentParts): Promise<number> {
-  const { commandLine, kubeletVersion } = parts;
+async function tell(parts: ProcessParts): Promise<number> {
+  const { command, commandLine, driver } = parts;
   const choice = await choose(parts, new AbortController().signal);
-  const words = [...commandLine.command, ...commandLine.args(choice.accepted.configFile)];
+  const words = [...command, ...commandLine.args(choice.accepted.configFile)];
   const lines = [
-    `kubelet:  ${commandLine.command.join(' ')} (${await kubeletVersion()})`,
+    `kubelet:  ${command.join(' ')} (${await driver.version()})`,
     `config:   ${formatRef(choice.source, 'log')}`,
     ...(choice.fault
       ? [`error:    ${choice.fault.message}`, `cause:    ${(choice.fault.cause as Error | undefined)?.message ?? ''}`]

@@ -1,11 +1,11 @@
 /** `relet down`: stops what `relet up` runs in a directory; everything stays on disk. */
 
-import { createHost, stopProcess } from '../../agent/drivers/host.js';
 import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
 import { defaultDataDir, findSystemDirectory } from '../../lab/up/directory.js';
 import { stopLeftovers } from '../../lab/up/leftovers.js';
+import { stopProcess, systemProcesses } from '../../proc.js';
 import { lockHolder } from '../../process-lock.js';
 import { runVerb, verb } from '../command-line.js';
 import { openTerminal } from '../terminal/terminal.js';
@@ -25,11 +25,10 @@ async function down(dataDir: string): Promise<void> {
   const directory = findSystemDirectory(dataDir);
   if (directory === undefined)
     throw new CannotRun(`there is no cluster in ${dataDir}: give the directory of 'relet up' with --data-dir`);
-  const host = createHost({});
-  const holder = lockHolder({ path: directory.lock, host, files: realFiles });
+  const holder = lockHolder({ path: directory.lock, host: systemProcesses, files: realFiles });
   if (holder !== undefined) {
     mayEnd(holder.pid);
-    await stopProcess(host, holder, { graceMs, clock: systemClock });
+    await stopProcess(holder, { graceMs, clock: systemClock });
   }
   const left = await stopLeftovers(directory.dir, systemClock);
   const wasUp = holder !== undefined || left > 0;

@@ -1,7 +1,6 @@
 /** `relet up`: the whole system on this machine, with one command. */
 import { dirname, join, resolve } from 'node:path';
 import { Option } from 'commander';
-import { createHost } from '../../agent/drivers/host.js';
 import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
@@ -20,6 +19,7 @@ import {
   writeSystem,
 } from '../../lab/up/settings.js';
 import { runSystem } from '../../lab/up/system.js';
+import { systemProcesses } from '../../proc.js';
 import { Locked, takeLock } from '../../process-lock.js';
 import { InvalidArgumentError, oneOf, runVerb, verb } from '../command-line.js';
 import { kubeletCommand, reletExecutable } from '../node/kubelet-command.js';
@@ -147,7 +147,7 @@ async function start(
 
 function lockOrExplain({ dir, lock: path }: SystemDirectory) {
   try {
-    return takeLock({ path, host: createHost({}), files: realFiles });
+    return takeLock({ path, host: systemProcesses, files: realFiles });
   } catch (error) {
     if (!(error instanceof Locked)) throw error;
     throw new CannotRun(

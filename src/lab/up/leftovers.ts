@@ -3,8 +3,8 @@
  * directory in its environment, so that nothing is mistaken for one of them and none is missed.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { createHost, stopProcess } from '../../agent/drivers/host.js';
 import type { Clock } from '../../clock.js';
+import { identify, stopProcess } from '../../proc.js';
 
 /** Set for all that `relet up` starts, and inherited by what that starts. */
 export const systemVariable = 'RELET_SYSTEM';
@@ -13,10 +13,9 @@ const graceMs = 35_000;
 
 /** Resolves with how many were ended. */
 export async function stopLeftovers(dir: string, clock: Clock): Promise<number> {
-  const host = createHost({});
   const stop = async (pids: number[]) => {
-    const found = pids.flatMap((pid) => host.identify(pid) ?? []);
-    const ended = await Promise.all(found.map((target) => stopProcess(host, target, { graceMs, clock })));
+    const found = pids.flatMap((pid) => identify(pid) ?? []);
+    const ended = await Promise.all(found.map((target) => stopProcess(target, { graceMs, clock })));
     return ended.filter(Boolean).length;
   };
   // First those in front of a kubelet, which end it in good order and tell the API server; then whatever is left.

@@ -1,0 +1,62 @@
+/** Starts the kubelet as a child that outlives a crash of relet and can be found again by the token in its environment. */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { identify, type ProcessIdentity, pids, quietly } from '../../proc.js';
+import { childTokenVariable } from '../state/child-record.js';
+import type { ExitStatus } from './driver.js';
+
+export type Environment = Record<string, string | undefined>;
+
+export interface Child {
+  process: ProcessIdentity | undefined;
+  exited: Promise<ExitStatus>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+export type StartChild = (command: string[], token: string) => Child;
+
+/** Inherited standard streams and environment: a Go program exits when it writes to a broken pipe. */
+export function childStarter(env: Environment): StartChild {
+  // WATCHDOG_PID names relet: a kubelet that finds another pid there ignores the watchdog, and systemd ends the unit.
+  const forKubelet = without(env, ['WATCHDOG_PID']);
+  return (command, token) => {
+    try {
+      return startChild(command, { ...forKubelet, [childTokenVariable]: token });
+    } catch (error) {
+      // No memory, no processes left: like a program that is missing, and tried again.
+      const exited = Promise.resolve({ code: null, signal: null, error: error as Error });
+      return { process: undefined, exited, kill() {} };
+    }
+  };
+}
+
+function startChild([program, ...args]: string[], env: Environment): Child {
+  // A session of its own: Ctrl-C in a terminal reaches it once, through relet, and not twice.
+  const child = spawn(program!, args, { stdio: 'inherit', env, detached: true });
+  const exited = new Promise<ExitStatus>((resolve) => {
+    child.once('error', (error) => {
+      if (child.pid === undefined) resolve({ code: null, signal: null, error });
+    });
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+  return {
+    process: child.pid === undefined ? undefined : identify(child.pid),
+    exited,
+    kill: (signal) => void child.kill(signal),
+  };
+}
+
+export function without(env: Environment, names: string[]): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)));
+}
+
+/** Running processes that have such a token in their environment. */
+export function findByToken(isOurs: (token: string) => boolean): ProcessIdentity[] {
+  return pids()
+    .filter((pid) => {
+      const environment = quietly(() => readFileSync(`/proc/${pid}/environ`, 'utf8'));
+      const entry = environment?.split('\0').find((line) => line.startsWith(`${childTokenVariable}=`));
+      return entry !== undefined && isOurs(entry.slice(childTokenVariable.length + 1));
+    })
+    .flatMap((pid) => identify(pid) ?? []);
+}

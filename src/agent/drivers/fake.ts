@@ -1,0 +1,207 @@
+/**
+ * The fake driver: a machine and its kubelet in memory, on an injected clock. The whole flow of the agent runs on it in tests
+ * and simulations. Behaviours are scripted by config.
+ */
+import type { Clock } from '../../clock.js';
+import type { Exit, ExitStatus, KubeletDriver, Port, PortOwner, StartedConfig } from './driver.js';
+
+/** How a kubelet behaves with one config. Without any of these it is healthy at once and runs until it is stopped. */
+export interface Behaviour {
+  /** From its start to its first healthy answer. Default 0; Infinity for never. */
+  healthyAfterMs?: number;
+  /** It exits by itself. */
+  exits?: { afterMs: number; code?: number; signal?: NodeJS.Signals };
+  /** It does not react to a stop and is killed after the grace period. */
+  ignoresStop?: true;
+  /** Another process has its ports. */
+  portsTakenBy?: string;
+}
+
+const missing = new Error('spawn kubelet ENOENT');
+
+interface RunningKubelet {
+  config: StartedConfig;
+  behaviour: Behaviour;
+  startedMs: number;
+  exited: Promise<Exit>;
+  exit(status: ExitStatus): void;
+  requested: boolean;
+}
+
+export interface FakeMachineOptions {
+  clock: Clock;
+  /** Called at each start, with the number of starts before it. */
+  behaviour?(config: StartedConfig, starts: number): Behaviour;
+  version?: string;
+}
+
+/** What survives the agent: the kubelet, the binary, the boot. Drivers come and go. */
+export class FakeMachine {
+  readonly clock: Clock;
+  behaviour: (config: StartedConfig, starts: number) => Behaviour;
+  version: string;
+  /** Of every start. */
+  readonly started: StartedConfig[] = [];
+  isStopping = false;
+  #boots = 1;
+  /** Undefined when there is none. */
+  #binary: number | undefined = 1;
+  #binaries = 1;
+  #kubelet: RunningKubelet | undefined;
+
+  constructor({ clock, behaviour = () => ({}), version = 'v1.32.1' }: FakeMachineOptions) {
+    this.clock = clock;
+    this.behaviour = behaviour;
+    this.version = version;
+  }
+
+  get bootId(): string {
+    return `boot-${this.#boots}`;
+  }
+
+  get fingerprint(): string {
+    return this.#binary === undefined ? '' : `binary-${this.#binary}`;
+  }
+
+  get running(): RunningKubelet | undefined {
+    return this.#kubelet;
+  }
+
+  /** What /healthz answers now. */
+  get isHealthy(): boolean {
+    const { behaviour, startedMs } = this.#kubelet ?? {};
+    if (behaviour === undefined || startedMs === undefined) return false;
+    return this.clock.monotonic() - startedMs >= (behaviour.healthyAfterMs ?? 0);
+  }
+
+  start(config: StartedConfig): Promise<Exit> {
+    const behaviour = this.behaviour(config, this.started.length);
+    this.started.push(config);
+    const ended = new AbortController();
+    let resolve: (exit: Exit) => void = () => {};
+    const kubelet: RunningKubelet = {
+      config,
+      behaviour,
+      startedMs: this.clock.monotonic(),
+      exited: new Promise((settle) => (resolve = settle)),
+      requested: false,
+      exit: (status) => {
+        if (this.#kubelet === kubelet) this.#kubelet = undefined;
+        ended.abort();
+        resolve({ ...status, requested: kubelet.requested });
+      },
+    };
+    this.#kubelet = kubelet;
+    const { exits } = behaviour;
+    if (this.#binary === undefined) kubelet.exit({ code: null, signal: null, error: missing });
+    else if (exits) {
+      const { afterMs, signal = null, code = signal === null ? 1 : null } = exits;
+      const due = afterMs === 0 ? Promise.resolve() : this.clock.sleep(afterMs, ended.signal);
+      due.then(
+        () => kubelet.exit({ code, signal }),
+        () => {},
+      );
+    }
+    return kubelet.exited;
+  }
+
+  /** A signal from outside ends the kubelet. */
+  kill(signal: NodeJS.Signals): void {
+    this.#kubelet?.exit({ code: null, signal });
+  }
+
+  /** Everything that ran is gone; the binary and the disk stay. */
+  reboot(): void {
+    this.kill('SIGKILL');
+    this.#boots++;
+    this.isStopping = false;
+  }
+
+  replaceBinary(version: string): void {
+    this.#binary = ++this.#binaries;
+    this.version = version;
+  }
+
+  removeBinary(): void {
+    this.#binary = undefined;
+  }
+}
+
+export interface FakeDriverOptions {
+  machine: FakeMachine;
+  /** From a stop to the kill of a kubelet that ignores it. Default 30 s. */
+  stopGraceMs?: number;
+  /** As for the process driver. */
+  mayStart?(): void;
+}
+
+export class FakeDriver implements KubeletDriver {
+  readonly name = 'fake';
+  readonly #machine: FakeMachine;
+  readonly #stopGraceMs: number;
+  readonly #mayStart: () => void;
+
+  constructor({ machine, stopGraceMs = 30_000, mayStart = () => {} }: FakeDriverOptions) {
+    this.#machine = machine;
+    this.#stopGraceMs = stopGraceMs;
+    this.#mayStart = mayStart;
+  }
+
+  bootId(): string {
+    return this.#machine.bootId;
+  }
+
+  async isHostStopping(): Promise<boolean> {
+    return this.#machine.isStopping;
+  }
+
+  async version(): Promise<string> {
+    if (this.#machine.fingerprint === '') throw missing;
+    return this.#machine.version;
+  }
+
+  fingerprint(): string {
+    return this.#machine.fingerprint;
+  }
+
+  recover(): Promise<void> {
+    return this.stop();
+  }
+
+  start(config: StartedConfig): Promise<Exit> {
+    if (this.#machine.running !== undefined) throw new Error('start the kubelet: one is running');
+    this.#mayStart();
+    return this.#machine.start(config);
+  }
+
+  shutdown(): Promise<void> {
+    return this.stop();
+  }
+
+  async stop(): Promise<void> {
+    const kubelet = this.#machine.running;
+    if (kubelet === undefined) return;
+    if (!kubelet.requested) {
+      kubelet.requested = true;
+      if (!kubelet.behaviour.ignoresStop) kubelet.exit({ code: 0, signal: null });
+      else this.#killOverdue(kubelet);
+    }
+    await kubelet.exited;
+  }
+
+  #killOverdue(kubelet: RunningKubelet): void {
+    this.#machine.clock.sleep(this.#stopGraceMs).then(
+      () => kubelet.exit({ code: null, signal: 'SIGKILL' }),
+      () => {},
+    );
+  }
+
+  portOwners(ports: readonly Port[]): PortOwner[] | undefined {
+    const kubelet = this.#machine.running;
+    if (kubelet === undefined) return undefined;
+    const { portsTakenBy } = kubelet.behaviour;
+    const owner: PortOwner =
+      portsTakenBy !== undefined ? { other: portsTakenBy } : this.#machine.isHealthy ? 'kubelet' : 'nobody';
+    return ports.map(() => owner);
+  }
+}

@@ -1,0 +1,33 @@
+/** What the agent reads of the machine beside its own directory: files that a config names. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { sha256 } from './state/checkpoints.js';
+
+export interface HostFiles {
+  /** Changes with the bytes of a file, the names in a directory, and whether there is one at all. */
+  contentOf(path: string): string;
+  /** Whether a directory has anything in it. */
+  hasEntries(path: string): boolean;
+}
+
+const maxHashedBytes = 1_048_576;
+
+export const systemHostFiles: HostFiles = {
+  contentOf(path) {
+    try {
+      const found = statSync(path);
+      if (found.isDirectory()) return `directory ${sha256(readdirSync(path).sort().join('\0'))}`;
+      // Of a socket or a device only its existence counts; its inode changes with every boot.
+      if (!found.isFile()) return 'special';
+      return found.size > maxHashedBytes ? `${found.size} ${found.mtimeMs}` : sha256(readFileSync(path));
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code ?? 'unreadable';
+    }
+  },
+  hasEntries(path) {
+    try {
+      return readdirSync(path).length > 0;
+    } catch {
+      return false;
+    }
+  },
+};
