@@ -52,7 +52,7 @@ test('what the new kubelet refuses gives way to the last known good', () => {
   expect(check('1.23.17')).toMatchObject({ status: 0, stdout: expect.stringMatching(/uid-2/) });
   const { status, stdout } = check('1.32.1');
   expect(status).toBe(1);
-  expect(stdout).toContain('error:    failed to validate config, see Kubelet log for details');
+  expect(stdout).toContain('error:    The kubelet of this node rejects a value of the assigned config.');
   expect(stdout).toMatch(/would run: .*checkpoints\/uid-1\/1\/kubelet/);
   // And back: nothing of the refusal is remembered against the old one.
   expect(check('1.23.17').stdout).toMatch(/would run: .*uid-2/);
