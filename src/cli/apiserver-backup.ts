@@ -1,4 +1,4 @@
-/** `relet apiserver backup` and `restore`: everything the server holds, in one file and back. */
+/** `relet apiserver backup` and `restore`: all objects of the server in one file, and restored from it. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,14 +25,17 @@ const dataDirFlag = ['--data-dir <DIR>', 'the directory of relet apiserver'] as 
 export async function run([which, ...args]: string[]): Promise<void> {
   const command =
     which === 'backup'
-      ? verb('relet apiserver backup', 'Write everything the API server holds to a file, while it runs or not.')
-          .argument('<FILE>', 'where to; replaced when there is one. Holds Secrets: keep it as safe as they are')
+      ? verb('relet apiserver backup', 'Write all objects of the API server to a file. It may be running or not.')
+          .argument('<FILE>', 'the file to write; an existing one is replaced. It contains Secrets: protect it')
           .requiredOption(...dataDirFlag)
           .action((file: string, { dataDir }: { dataDir: string }) => backup(file, dataDir))
-      : verb('relet apiserver restore', 'Make the store of an API server, which must not run, from a backup.')
-          .argument('<FILE>', "what 'relet apiserver backup' wrote")
+      : verb(
+          'relet apiserver restore',
+          'Create the store of an API server from a backup. The server must not be running.',
+        )
+          .argument('<FILE>', "a file of 'relet apiserver backup'")
           .requiredOption(...dataDirFlag)
-          .option('--force', 'put a store that is there already aside', false)
+          .option('--force', 'replace an existing store; it is renamed, not deleted', false)
           .action((file: string, flags: { dataDir: string; force: boolean }) => restoreFrom(file, flags));
   await runVerb(command, args);
 }
@@ -47,7 +50,7 @@ async function backup(file: string, dataDir: string): Promise<void> {
   writeOut(`wrote ${items.length} objects at revision ${revision} to ${file}\n`);
 }
 
-/** Of a server that runs, asked as its administrator. */
+/** From a running server, as its administrator. */
 async function backupRunning(dataDir: string): Promise<Buffer> {
   const source = kubeconfigSource({
     paths: [join(dataDir, 'admin.kubeconfig')],
@@ -70,7 +73,7 @@ async function restoreFrom(file: string, { dataDir, force }: { dataDir: string; 
   try {
     const found = await decodeBackup(readFileSync(file));
     const aside = await restore(found, { dataDir, force, now: new Date(systemClock.now()) });
-    if (aside !== undefined) writeOut(`the store that was there is now ${aside}\n`);
+    if (aside !== undefined) writeOut(`the earlier store is now ${aside}\n`);
     writeOut(`restored ${found.items.length} objects of revision ${found.revision} into ${dataDir}\n`);
   } catch (error) {
     const why = error instanceof BackupError ? `${file}: ${error.message}` : (error as Error).message;

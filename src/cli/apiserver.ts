@@ -29,14 +29,14 @@ interface Flags {
 
 const command = verb(
   'relet apiserver',
-  'A small Kubernetes API server in one process, for laptops, tests and CI. Stores everything in --data-dir.',
+  'A small Kubernetes API server in one process, for laptops, tests and CI. Keeps everything in --data-dir.',
 )
   .version(pkg.version)
-  .requiredOption('--data-dir <dir>', 'certificates, admin.kubeconfig and the store live here; made when missing')
+  .requiredOption('--data-dir <dir>', 'certificates, admin.kubeconfig and the store; created when missing')
   .option('--bind-address <address>', 'where to listen', '127.0.0.1')
   .option('--port <number>', 'where to listen; 0 picks a free port', parsePort, 6443)
   .addOption(
-    new Option('--storage <kind>', 'disk keeps what was acknowledged; memory forgets at exit')
+    new Option('--storage <kind>', 'disk: acknowledged writes survive a restart; memory: they do not')
       .choices(['disk', 'memory'])
       .default('disk'),
   )
@@ -57,7 +57,7 @@ const command = verb(
       .argParser(parseGates)
       .default({ dynamicKubeletConfig: true }, 'true'),
   )
-  .option('--audit-log-path <file>', 'append a JSON line for every request: who asked for what, and the answer')
+  .option('--audit-log-path <file>', 'append a JSON line for every request: user, request and response code')
   .addOption(new Option('--log-format <format>', 'how to log to stderr').choices(['text', 'json']).default('text'))
   // The longest flag leaves less than commander would wrap by itself.
   .configureHelp({ minWidthToWrap: 30 })
@@ -65,8 +65,8 @@ const command = verb(
     'after',
     `
 Commands:
-  relet apiserver backup FILE --data-dir DIR    all it holds, to FILE
-  relet apiserver restore FILE --data-dir DIR   and back from there`,
+  relet apiserver backup FILE --data-dir DIR    write all objects to FILE
+  relet apiserver restore FILE --data-dir DIR   restore them from FILE`,
   )
   .action(serve);
 
@@ -106,18 +106,18 @@ async function run(flags: Flags, log: Log): Promise<void> {
   process.exit(0);
 }
 
-/** What the system says of a place or an address, as what to do about the flag. */
+/** Errors of the system about a path or an address, as a remedy that names the flag. */
 function whyNot(error: NodeJS.ErrnoException, { dataDir, bindAddress, port }: Flags): unknown {
   switch (`${error.code} ${error.syscall}`) {
     case 'EADDRINUSE listen':
       return `port ${port} is taken by another program: stop it, or choose another with --port (0 takes any)`;
     case 'EADDRNOTAVAIL listen':
-      return `--bind-address=${bindAddress} is no address of this machine`;
+      return `--bind-address=${bindAddress} is not an address of this machine`;
     case 'EACCES listen':
-      return `port ${port} is for root: choose one from 1024 on with --port`;
+      return `port ${port} needs root: choose one of at least 1024 with --port`;
     case 'EEXIST mkdir':
     case 'ENOTDIR mkdir':
-      return `--data-dir=${dataDir} is no directory: give another`;
+      return `--data-dir=${dataDir} is not a directory: give another`;
     case 'ENOENT mkdir':
     case 'EROFS mkdir':
     case 'EACCES mkdir':

@@ -1,4 +1,4 @@
-/** `relet apiserver backup` and `restore` as an administrator uses them: running or not, and what is refused. */
+/** `relet apiserver backup` and `restore`: with a running server and without, and files that are rejected. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -55,13 +55,13 @@ beforeAll(async () => {
   expect(relet('backup', file, '--data-dir', dataDir)).toMatchObject({ status: 0, stderr: '' });
 });
 
-test('of a server that does not run, and only its owner reads the file', async () => {
+test('a backup is taken of a stopped server, and only its owner can read the file', async () => {
   const { items } = await decodeBackup(readFileSync(file));
   expect(items.map(({ key }) => `${key.resource}/${key.name}`)).toContain('configmaps/first');
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test('of a server that runs', async () => {
+test('a backup is taken of a running server, and a restore over it is rejected', async () => {
   const running = join(folder, 'running');
   const args = [program, 'apiserver', '--data-dir', running, '--port', '0'];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -76,7 +76,7 @@ test('of a server that runs', async () => {
   await once(child, 'exit');
 });
 
-test('is restored where there was nothing, and watches of the past are told to begin anew', async () => {
+test('a backup is restored into a new directory, and watches from before it get 410', async () => {
   const fresh = join(folder, 'fresh');
   expect(relet('restore', file, '--data-dir', fresh)).toMatchObject({ status: 0, stderr: '' });
   await withServer(fresh, async (server) => {
@@ -89,7 +89,7 @@ test('is restored where there was nothing, and watches of the past are told to b
   await withServer(fresh, async (server) => expect(await names(server)).toEqual(['first', 'second']));
 });
 
-test('never goes over a store that is there, unless forced; then that store is put aside', async () => {
+test('a restore replaces an existing store only with --force, and keeps it under another name', async () => {
   const used = join(folder, 'used');
   await withServer(used, (server) => make(server, 'mine'));
   const refused = relet('restore', file, '--data-dir', used);
@@ -106,15 +106,15 @@ test('never goes over a store that is there, unless forced; then that store is p
   await withServer(old, async (server) => expect(await names(server)).toEqual(['mine']));
 });
 
-describe('what a crash leaves of a restore', () => {
-  test('is brought to its end where the old store was already aside', async () => {
+describe('a restore that a crash interrupted', () => {
+  test('is finished at the next start if the old store was already renamed', async () => {
     const crashed = join(folder, 'crashed');
     relet('restore', file, '--data-dir', crashed);
     renameSync(join(crashed, 'store'), join(crashed, 'store-restored'));
     await withServer(crashed, async (server) => expect(await names(server)).toEqual(['first']));
   });
 
-  test('is removed where it was not', async () => {
+  test('is removed at the next start if it was not', async () => {
     const crashed = join(folder, 'crashed-early');
     await withServer(crashed, (server) => make(server, 'mine'));
     relet('restore', file, '--data-dir', join(folder, 'other'));
@@ -125,9 +125,9 @@ describe('what a crash leaves of a restore', () => {
 });
 
 test.each([
-  ['a file that is no backup', 'hello', /bad\.gz: it is no backup of relet apiserver/],
+  ['a file that is not a backup', 'hello', /bad\.gz: it is not a backup of relet apiserver/],
   ['a file that is missing', undefined, /ENOENT/],
-])('refuses %s and touches nothing', (_what, content, why) => {
+])('restore rejects %s and changes nothing', (_what, content, why) => {
   const bad = join(folder, 'bad.gz');
   if (content === undefined) rmSync(bad, { force: true });
   else writeFileSync(bad, content);
@@ -138,7 +138,7 @@ test.each([
   expect(existsSync(target)).toBe(false);
 });
 
-test('only administrators may take one over the network', async () => {
+test('only administrators may take a backup over the network', async () => {
   await withServer(join(folder, 'guarded'), async (server) => {
     const client = clientOf(server, 'memory');
     const asJane = {

@@ -62,7 +62,7 @@ function get(url: string, ca: string, token: string): Promise<{ code: number; te
 }
 
 describe('relet apiserver', () => {
-  test('writes its files, says where, and is ready', async () => {
+  test('writes its files, prints where they are, and is ready', async () => {
     const data = join(home, 'one');
     const { child, printed } = await start('--data-dir', data, '--port', '0');
     expect(printed.kubeconfig).toBe(join(data, 'admin.kubeconfig'));
@@ -86,7 +86,7 @@ describe('relet apiserver', () => {
     await stop(second.child);
   });
 
-  test('takes tokens, and lets strangers in only when told to', async () => {
+  test('accepts tokens, and anonymous requests only with --anonymous-auth', async () => {
     const tokens = join(home, 'tokens.csv');
     writeFileSync(tokens, 'secret,alice,1,"system:masters"\n');
     const { child, printed } = await start(
@@ -99,7 +99,7 @@ describe('relet apiserver', () => {
     await stop(child);
   });
 
-  test('refuses a directory that another one serves from', async () => {
+  test('rejects a directory that another server uses', async () => {
     const data = join(home, 'four');
     const { child } = await start('--data-dir', data, '--port', '0');
     const { status, stderr } = runRelet(['apiserver', '--data-dir', data, '--port', '0']);
@@ -124,10 +124,10 @@ describe('relet apiserver', () => {
       1,
       '--token-auth-file=/missing: cannot be read: there is no such file',
     ],
-    [['--data-dir', '/dev/null'], 1, '--data-dir=/dev/null is no directory: give another'],
+    [['--data-dir', '/dev/null'], 1, '--data-dir=/dev/null is not a directory: give another'],
     [['--data-dir', '/proc/relet/x'], 1, '--data-dir=/proc/relet/x cannot be created (ENOENT'],
     [[], 2, "required option '--data-dir <dir>' not specified"],
-  ])('%j is refused with %d', (flags, code, message) => {
+  ])('%j is rejected with exit code %d', (flags, code, message) => {
     const { status, stderr } = runRelet(['apiserver', ...flags], { cwd: home });
     expect(status).toBe(code);
     expect(stderr).toContain(message);

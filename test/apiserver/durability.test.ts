@@ -1,4 +1,4 @@
-/** kill -9 under concurrent writes: what was acknowledged is there, revisions never go back, watches resume without gap or repetition. */
+/** kill -9 during concurrent writes: acknowledged writes are there, revisions only grow, watches resume without gap or repetition. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type ClientHttp2Session, connect } from 'node:http2';
@@ -136,7 +136,7 @@ async function write(session: ClientHttp2Session, name: string): Promise<void> {
 }
 
 describe('kill -9', () => {
-  test(`${rounds} rounds of it lose nothing`, { timeout: 240_000 }, async () => {
+  test(`${rounds} times during writes loses no acknowledged write`, { timeout: 240_000 }, async () => {
     const history: Seen[] = [];
     for (let round = 0; round < rounds; round++) {
       const url = await start();

@@ -2,7 +2,7 @@
  * Where a system on one machine lives:
  *
  *   DIR/admin.kubeconfig          the administrator's way in
- *   DIR/system.json               what `relet up` was told, and which addresses it chose
+ *   DIR/system.json               the options of `relet up`, and the addresses it chose
  *   DIR/lock, DIR/log             of the `relet up` that runs; its log when it runs in the background
  *   DIR/pki, DIR/store            of the API server; DIR/apiserver.log and .pid as well
  *   DIR/controller.kubeconfig     of the controller; DIR/controller.log and .pid as well
@@ -71,7 +71,7 @@ export class SystemDirectory {
     };
   }
 
-  /** Forgets everything but the lock and the log of whoever asks for this. */
+  /** Removes everything but the lock and the log of the calling process. */
   clear(): void {
     const kept = ['lock', 'log'];
     for (const name of readdirSync(this.dir)) if (isOurs(name) && !kept.includes(name)) removeTree(this.at(name));
@@ -126,7 +126,7 @@ export function findSystemDirectory(path: string): SystemDirectory | undefined {
 
 const longLogBytes = 8 << 20;
 
-/** A log that has grown long begins anew; the one before is kept beside it. */
+/** Starts a long log again; the one before is kept as LOG.old. */
 export function turnLog(path: string): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > longLogBytes) renameSync(path, `${path}.old`);
 }

@@ -1,4 +1,4 @@
-/** A backup comes back as it was, or not at all. */
+/** A backup is restored exactly, or rejected. */
 import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -22,22 +22,22 @@ const backup: Backup = {
 };
 const file = await encodeBackup(backup, 0);
 
-test('what was written is read', async () => {
+test('an encoded backup decodes to the same objects', async () => {
   expect(await decodeBackup(file)).toEqual(backup);
 });
 
-test('an empty store is a backup too', async () => {
+test('a backup of an empty store is valid', async () => {
   const empty = { revision: 1, items: [] };
   expect(await decodeBackup(await encodeBackup(empty, 0))).toEqual(empty);
 });
 
-describe('refused is', () => {
+describe('decodeBackup rejects', () => {
   const lines = gunzipSync(file).toString().split('\n');
   const changed = (change: (lines: string[]) => string[]) => gzipSync(change([...lines]).join('\n'));
   test.each([
-    ['nothing', Buffer.alloc(0), /no backup/],
-    ['some other file', Buffer.from('apiVersion: v1\n'), /no backup/],
-    ['some other gzip file', gzipSync('hello\n'), /no backup/],
+    ['nothing', Buffer.alloc(0), /not a backup/],
+    ['some other file', Buffer.from('apiVersion: v1\n'), /not a backup/],
+    ['some other gzip file', gzipSync('hello\n'), /not a backup/],
     ['a file that was cut off', file.subarray(0, file.length - 9), /damaged or cut off/],
     ['a file that lost an object', changed((all) => all.toSpliced(1, 1)), /checksum/],
     ['a file that was edited', changed((all) => all.with(1, all[1]!.replace('811', '812'))), /checksum/],
@@ -48,13 +48,13 @@ describe('refused is', () => {
     await expect(decodeBackup(bytes)).rejects.toBeInstanceOf(BackupError);
   });
 
-  test('a file with any byte turned over', async () => {
+  test('a file with any byte changed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(file.length - 1), fc.integer({ min: 1, max: 255 }), async (at, by) => {
-        const turned = Buffer.from(file);
-        turned[at]! ^= by;
+        const changedFile = Buffer.from(file);
+        changedFile[at]! ^= by;
         // The head of a gzip file has bytes that mean nothing to the content; then the content is whole.
-        const read = await decodeBackup(turned).catch((error: unknown) => error);
+        const read = await decodeBackup(changedFile).catch((error: unknown) => error);
         if (read instanceof Error) expect(read).toBeInstanceOf(BackupError);
         else expect(read).toEqual(backup);
       }),

@@ -1,5 +1,5 @@
 /**
- * A backup as a file: gzipped lines of JSON, to be looked into with zcat. Complete or refused.
+ * A backup as a file: gzipped lines of JSON, readable with zcat. A file that is not complete is rejected.
  *
  *     {"format":"relet.dev/apiserver-backup","version":1,"revision":812,"objects":2,"taken":"2026-01-01T00:00:00Z"}
  *     ["","nodes","","n1",811,{…}]
@@ -13,7 +13,7 @@ import type { Key } from '../store/store.js';
 
 const format = 'relet.dev/apiserver-backup';
 const version = 1;
-/** Nothing that a server of this size holds is larger; a bomb is. */
+/** Larger than any store; a compression bomb is larger. */
 const maxBytes = 1 << 30;
 
 export interface Backup {
@@ -29,7 +29,7 @@ export interface BackupItem {
   bytes: Buffer;
 }
 
-/** The file is no backup, or no longer one. */
+/** The file is not a backup, or is damaged. */
 export class BackupError extends Error {}
 
 export async function encodeBackup({ revision, items }: Backup, takenMs: number): Promise<Buffer> {
@@ -50,7 +50,7 @@ function digest(content: Buffer): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Looks at everything before it answers. Throws BackupError. */
+/** Verifies the whole file. Throws BackupError. */
 export async function decodeBackup(file: Buffer): Promise<Backup> {
   const content = await unzip(file);
   const lines = content.toString('utf8').split('\n');
@@ -60,13 +60,13 @@ export async function decodeBackup(file: Buffer): Promise<Backup> {
   if (!isWhole) throw new BackupError('it is damaged or cut off: its checksum does not match');
   const items = lines.slice(1, -2).map(readItem);
   if (items.length !== head.objects) {
-    throw new BackupError(`it says that it holds ${head.objects} objects and holds ${items.length}`);
+    throw new BackupError(`its header names ${head.objects} objects, it has ${items.length}`);
   }
   return { revision: head.revision, items };
 }
 
 async function unzip(file: Buffer): Promise<Buffer> {
-  if (file[0] !== 0x1f || file[1] !== 0x8b) throw new BackupError('it is no backup of relet apiserver');
+  if (file[0] !== 0x1f || file[1] !== 0x8b) throw new BackupError('it is not a backup of relet apiserver');
   try {
     return await promisify(gunzip)(file, { maxOutputLength: maxBytes });
   } catch (cause) {
@@ -76,14 +76,14 @@ async function unzip(file: Buffer): Promise<Buffer> {
 
 function readHead(line: string): { revision: number; objects: number } {
   const head = parse(line) ?? {};
-  if (head.format !== format) throw new BackupError('it is no backup of relet apiserver');
+  if (head.format !== format) throw new BackupError('it is not a backup of relet apiserver');
   if (head.version !== version) {
     throw new BackupError(`it has version ${head.version}, this relet reads version ${version}`);
   }
   return head as { revision: number; objects: number };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what it is, is found out by looking
+// biome-ignore lint/suspicious/noExplicitAny: the callers check the fields
 function parse(text: string): any {
   try {
     return JSON.parse(text);

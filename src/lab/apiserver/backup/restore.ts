@@ -35,7 +35,9 @@ export async function restore(backup: Backup, { dataDir, force, now }: RestoreOp
   const directory = storeDirectory(dataDir);
   const isThere = existsSync(directory) && readdirSync(directory).some(isContent);
   if (isThere && !force) {
-    throw new Error(`${dataDir} has a store already: give another --data-dir, or --force to put that store aside`);
+    throw new Error(
+      `${dataDir} has a store already: give another --data-dir, or --force to replace it (it is renamed, not deleted)`,
+    );
   }
   // Held until the old store is renamed: no server may start on it meanwhile.
   const lock = existsSync(directory) ? lockStore(directory) : undefined;
@@ -47,7 +49,7 @@ export async function restore(backup: Backup, { dataDir, force, now }: RestoreOp
   }
   renameSync(join(dataDir, 'store-restoring'), join(dataDir, 'store-restored'));
   syncDirectory(dataDir);
-  const aside = lock === undefined ? undefined : putAside(directory, now);
+  const aside = lock === undefined ? undefined : renameOld(directory, now);
   finishRestore(dataDir);
   if (isThere || aside === undefined) return aside;
   rmSync(aside, { recursive: true });
@@ -59,7 +61,7 @@ function isContent(name: string): boolean {
   return name !== 'lock' && !name.startsWith(temporaryPrefix);
 }
 
-function putAside(directory: string, now: Date): string {
+function renameOld(directory: string, now: Date): string {
   const aside = `${directory}-before-${now.toISOString().replace(/[:.]/g, '-')}`;
   renameSync(directory, aside);
   // Our own lock, renamed with the directory.
@@ -72,7 +74,7 @@ export function finishRestore(dataDir: string): void {
   removePart(join(dataDir, 'store-restoring'));
   const restored = join(dataDir, 'store-restored');
   if (!existsSync(restored)) return;
-  // The old store was not put aside yet: the restore did not happen.
+  // The old store was not renamed yet: the restore did not happen.
   if (existsSync(storeDirectory(dataDir))) rmSync(restored, { recursive: true });
   else renameSync(restored, storeDirectory(dataDir));
   syncDirectory(dataDir);

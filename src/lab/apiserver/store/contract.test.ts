@@ -1,4 +1,4 @@
-/** What every store promises: the same suite runs on memory and disk. */
+/** The contract of the store: the same suite runs in memory and on disk. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,7 +59,7 @@ describe.each(['memory', 'disk'])('store in %s', (kind) => {
     expect(textOf(store.get(pod('a'))?.bytes)).toBe('one');
   });
 
-  test('a write based on an old revision is refused and changes nothing', async () => {
+  test('a write based on an old revision is rejected and changes nothing', async () => {
     await put(store, pod('a'), 'one');
     await put(store, pod('a'), 'two');
     await expect(put(store, pod('a'), 'three', 2)).rejects.toBeInstanceOf(RevisionConflict);
@@ -69,7 +69,7 @@ describe.each(['memory', 'disk'])('store in %s', (kind) => {
     expect(store.revision).toBe(3);
   });
 
-  test('writes on top of writes under way all succeed, in order', async () => {
+  test('writes based on pending writes all succeed, in order', async () => {
     const seen: string[] = [];
     store.subscribe(pods, (event) => seen.push(short(event)));
     await Promise.all(Array.from({ length: 50 }, (_, at) => put(store, pod('a'), String(at))));
@@ -79,7 +79,7 @@ describe.each(['memory', 'disk'])('store in %s', (kind) => {
     expect(store.revision).toBe(51);
   });
 
-  test('a deleted object is gone and can be made again', async () => {
+  test('a deleted object is gone and can be created again', async () => {
     await put(store, pod('a'), 'one');
     await remove(store, pod('a'));
     expect(store.get(pod('a'))).toBeUndefined();
@@ -104,7 +104,7 @@ describe.each(['memory', 'disk'])('store in %s', (kind) => {
     expect(store.count(pods)).toBe(4);
   });
 
-  test('a list goes on page by page as of its first page', async () => {
+  test('the pages of a list show the revision of the first page', async () => {
     await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => put(store, pod(name), 'old')));
     const first = store.list(pods, { limit: 2 });
     expect(first.items.map(({ key }) => key.name)).toEqual(['a', 'b']);
@@ -120,7 +120,7 @@ describe.each(['memory', 'disk'])('store in %s', (kind) => {
     expect(names(store)).toEqual(['a', 'b', 'c', 'cc', 'e']);
   });
 
-  test('the past is told in order, with what was before', async () => {
+  test('events are in order, with the state before', async () => {
     await put(store, pod('a'), 'one');
     const from = store.revision;
     await put(store, pod('a'), 'two');
@@ -133,21 +133,22 @@ describe.each(['memory', 'disk'])('store in %s', (kind) => {
     expect([...store.events(pods, store.revision)]).toEqual([]);
   });
 
-  test('listeners hear of their scope only, until they leave', async () => {
-    const heard: string[] = [];
-    const hear = (who: string) => (event: StoreEvent) => heard.push(`${who}: ${event.key.namespace}/${event.key.name}`);
-    store.subscribe(pods, hear('all'));
-    store.subscribe({ ...pods, namespace: 'x' }, hear('x'));
-    store.subscribe({ ...pods, namespace: 'x', name: 'a' }, hear('x/a'));
-    const leave = store.subscribe({ ...pods, name: 'a' }, hear('a'));
+  test('listeners get events of their scope only, until they unsubscribe', async () => {
+    const received: string[] = [];
+    const listener = (who: string) => (event: StoreEvent) =>
+      received.push(`${who}: ${event.key.namespace}/${event.key.name}`);
+    store.subscribe(pods, listener('all'));
+    store.subscribe({ ...pods, namespace: 'x' }, listener('x'));
+    store.subscribe({ ...pods, namespace: 'x', name: 'a' }, listener('x/a'));
+    const unsubscribe = store.subscribe({ ...pods, name: 'a' }, listener('a'));
     await put(store, pod('a', 'x'), '1');
     await put(store, pod('b', 'y'), '1');
-    leave();
+    unsubscribe();
     await put(store, pod('a', 'y'), '1');
-    expect(heard.sort()).toEqual(['a: x/a', 'all: x/a', 'all: y/a', 'all: y/b', 'x/a: x/a', 'x: x/a']);
+    expect(received.sort()).toEqual(['a: x/a', 'all: x/a', 'all: y/a', 'all: y/b', 'x/a: x/a', 'x: x/a']);
   });
 
-  test('what is compacted cannot be asked for; the newest states stay', async () => {
+  test('a compacted revision cannot be listed or watched; the newest states stay', async () => {
     await put(store, pod('a'), 'one');
     const first = store.list(pods);
     await put(store, pod('a'), 'two');
@@ -164,7 +165,7 @@ describe.each(['memory', 'disk'])('store in %s', (kind) => {
     expect(textOf(store.get(pod('a'))?.bytes)).toBe('three');
   });
 
-  test('the past is bounded by number and by bytes', async () => {
+  test('the history is limited in number and in bytes', async () => {
     await store.close();
     store = await open({ keepEvents: 10, keepBytes: 1 << 20 });
     for (let at = 0; at < 40; at++) await put(store, pod('a'), String(at));
@@ -172,7 +173,7 @@ describe.each(['memory', 'disk'])('store in %s', (kind) => {
     expect([...store.events(pods, store.revision - 5)]).toHaveLength(5);
   });
 
-  test.runIf(kind === 'disk')('everything is as it was after closing and opening', async () => {
+  test.runIf(kind === 'disk')('objects and events are the same after closing and opening', async () => {
     await put(store, pod('a'), 'one');
     await put(store, pod('b'), 'one');
     const from = store.revision;
@@ -187,7 +188,7 @@ describe.each(['memory', 'disk'])('store in %s', (kind) => {
     expect(store.list(pods, { revision: from }).items.map(({ key }) => key.name)).toEqual(['a', 'b']);
   });
 
-  test.runIf(kind === 'disk')('revisions never go back, even when the last deletion is compacted', async () => {
+  test.runIf(kind === 'disk')('revisions are not reused, even when the last deletion is compacted', async () => {
     await put(store, pod('a'), 'one');
     await remove(store, pod('a'));
     const { revision } = store;

@@ -1,4 +1,4 @@
-/** A disk that fails: nothing that was not written is ever seen. A full one is written again when there is room, a broken one is not. */
+/** A failing disk: a failed write is never visible. A full disk is written again when it has room, a broken one is not. */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../clock.js';
 import { apiError } from '../http/respond.js';
@@ -67,7 +67,7 @@ describe('a disk that fails', () => {
     await store.close();
   });
 
-  test('full: clients are answered with 507', () => {
+  test('full: the response is 507', () => {
     expect(apiError(full).status).toMatchObject({
       code: 507,
       message: expect.stringContaining('objects can still be read'),
@@ -75,7 +75,7 @@ describe('a disk that fails', () => {
     expect(apiError(broken).status).toMatchObject({ code: 500 });
   });
 
-  test('full: whoever waits for a write that fails learns of it', async () => {
+  test('full: settled() rejects when a pending write fails', async () => {
     const journal = fragileJournal();
     const store = new RevisionStore(journal, systemClock);
     journal.error = full;

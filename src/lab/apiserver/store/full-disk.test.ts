@@ -1,6 +1,6 @@
 /**
- * A real disk that is full, as root on a small tmpfs: reading works on, writes are refused and work again when there is room, and
- * everything acknowledged is there after a restart.
+ * A real disk that is full, as root on a small tmpfs: reads work, writes are rejected until there is room, and everything
+ * acknowledged is there after a restart.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ function put(store: Store, name: string) {
   return store.write({ key: key(name), expected, delete: false, encode });
 }
 
-/** One after the other until one is refused; the names of those acknowledged. */
+/** One after the other until one is rejected; returns the names of those acknowledged. */
 async function fill(store: Store, prefix: string): Promise<string[]> {
   const written: string[] = [];
   for (let at = 0; at < 100; at++) {
@@ -58,14 +58,14 @@ describe.skipIf(process.getuid?.() !== 0)('a store on a full disk (skipped where
     rmSync(disk, { recursive: true });
   });
 
-  test('can be read, refuses writes until there is room, and loses nothing that was acknowledged', async ({ skip }) => {
+  test('can be read, rejects writes until there is room, and loses nothing that was acknowledged', async ({ skip }) => {
     if (!isMounted) skip();
     const [directory, ballast] = [join(disk, 'store'), join(disk, 'ballast')];
     writeFileSync(ballast, Buffer.alloc(28 << 20));
     let store = await openStore({ directory, clock: systemClock });
     const first = await fill(store, 'a');
     expect(first.length).toBeGreaterThan(3);
-    for (let at = 0; at < 5; at++) await expect(put(store, 'refused')).rejects.toThrow(StoreFull);
+    for (let at = 0; at < 5; at++) await expect(put(store, 'rejected')).rejects.toThrow(StoreFull);
     expect(names(store).sort()).toEqual([...first].sort());
     rmSync(ballast);
     const second = await fill(store, 'b');
