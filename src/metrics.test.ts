@@ -16,6 +16,16 @@ describe('metrics', () => {
     );
   });
 
+  test('HELP and TYPE are written once for all samples of a metric', () => {
+    const metric = { name: 'm_seconds', type: 'histogram', help: 'Some.' } as const;
+    expect(
+      renderMetrics([
+        { ...metric, suffix: '_bucket', labels: { le: '+Inf' }, value: 2 },
+        { ...metric, suffix: '_count', value: 2 },
+      ]),
+    ).toBe('# HELP m_seconds Some.\n# TYPE m_seconds histogram\nm_seconds_bucket{le="+Inf"} 2\nm_seconds_count 2\n');
+  });
+
   test.each([
     ['127.0.0.1:10269', { host: '127.0.0.1', port: 10_269 }],
     ['[::1]:80', { host: '::1', port: 80 }],

@@ -3,21 +3,26 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Log } from './log.js';
 
+/** One sample. The samples of one metric follow each other and have the same type and help. */
 export interface Metric {
   name: string;
-  type: 'gauge' | 'counter';
+  type: 'gauge' | 'counter' | 'histogram';
   help: string;
   value: number;
   labels?: Record<string, string>;
+  /** Of a sample of a histogram. */
+  suffix?: '_bucket' | '_sum' | '_count';
 }
 
-export function renderMetrics(metrics: readonly Metric[]): string {
-  return metrics
-    .map(
-      ({ name, type, help, value, labels = {} }) =>
-        `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${name}${renderLabels(labels)} ${value}\n`,
-    )
-    .join('');
+export function renderMetrics(metrics: Iterable<Metric>): string {
+  const lines: string[] = [];
+  let named = '';
+  for (const { name, type, help, value, labels = {}, suffix = '' } of metrics) {
+    if (name !== named) lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+    named = name;
+    lines.push(`${name}${suffix}${renderLabels(labels)} ${value}`);
+  }
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 function renderLabels(labels: Record<string, string>): string {

@@ -1,6 +1,7 @@
 /** /metrics: requests, objects and the process, under the names kube-apiserver has for them. */
 
 import type { Clock } from '../../clock.js';
+import { type Metric, renderMetrics } from '../../metrics.js';
 import type { Exchange } from './http/exchange.js';
 import type { RequestInfo } from './http/request-info.js';
 import type { Registry } from './registry.js';
@@ -11,7 +12,7 @@ import { kubernetesVersion } from './version.js';
 const bucketsSeconds = [0.005, 0.025, 0.1, 0.5, 1, 5, 60];
 
 interface Series {
-  labels: string;
+  labels: Record<string, string>;
   count: number;
   seconds: number;
   buckets: number[];
@@ -19,7 +20,7 @@ interface Series {
 
 export interface Metrics {
   route: Route;
-  /** Told of every answered request. */
+  /** Called for every answered request. */
   observe(exchange: Exchange, info: RequestInfo | undefined, milliseconds: number): void;
 }
 
@@ -28,13 +29,14 @@ export function createMetrics(registry: Registry, store: Store, clock: Pick<Cloc
   const series = new Map<string, Series>();
   const observe: Metrics['observe'] = (_exchange, info, milliseconds) => {
     const labels = requestLabels(registry, info);
-    let entry = series.get(labels);
+    const key = Object.values(labels).join(' ');
+    let entry = series.get(key);
     if (entry === undefined) {
       entry = { labels, count: 0, seconds: 0, buckets: bucketsSeconds.map(() => 0) };
-      series.set(labels, entry);
+      series.set(key, entry);
     }
     entry.count++;
-    // A watch lasts as long as its client wants; its length says nothing about the server.
+    // The duration of a watch depends on its client.
     if (info?.verb === 'watch' || info?.verb === 'proxy') return;
     const seconds = milliseconds / 1000;
     entry.seconds += seconds;
@@ -43,75 +45,81 @@ export function createMetrics(registry: Registry, store: Store, clock: Pick<Cloc
   const route: Route = {
     path: '/metrics',
     handle(exchange) {
-      const text = [
+      const text = renderMetrics([
         ...requestMetrics([...series.values()]),
         ...objectMetrics(registry, store),
         ...processMetrics(startedMs),
-      ];
-      exchange.respond(
-        200,
-        { 'content-type': 'text/plain; version=0.0.4; charset=utf-8; escaping=values' },
-        `${text.join('\n')}\n`,
-      );
+      ]);
+      exchange.respond(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8; escaping=values' }, text);
     },
   };
   return { route, observe };
 }
 
 /** Only kinds that exist become labels: a client that asks for a thousand made-up ones must not grow our memory. */
-function requestLabels(registry: Registry, info: RequestInfo | undefined): string {
+function requestLabels(registry: Registry, info: RequestInfo | undefined): Record<string, string> {
   const known = info?.isResource && registry.find(info.apiGroup, info.apiVersion, info.resource);
-  if (info === undefined || !known) return `verb="",group="",version="",resource="",subresource=""`;
-  const { apiGroup, apiVersion, resource } = info;
-  const verb = info.verb.toUpperCase();
+  if (info === undefined || !known) return { verb: '', group: '', version: '', resource: '', subresource: '' };
+  const { apiGroup: group, apiVersion: version, resource } = info;
   const subresource = Object.hasOwn(known.subresources, info.subresource) ? info.subresource : '';
-  return `verb="${verb}",group="${apiGroup}",version="${apiVersion}",resource="${resource}",subresource="${subresource}"`;
+  return { verb: info.verb.toUpperCase(), group, version, resource, subresource };
 }
 
-function requestMetrics(series: Series[]): string[] {
-  const lines = [
-    '# HELP apiserver_request_total Requests answered.',
-    '# TYPE apiserver_request_total counter',
-    ...series.map(({ labels, count }) => `apiserver_request_total{${labels}} ${count}`),
-    '# HELP apiserver_request_duration_seconds How long answers took, watches excepted.',
-    '# TYPE apiserver_request_duration_seconds histogram',
+function requestMetrics(series: Series[]): Metric[] {
+  const total = { name: 'apiserver_request_total', type: 'counter', help: 'Requests answered.' } as const;
+  const duration = {
+    name: 'apiserver_request_duration_seconds',
+    type: 'histogram',
+    help: 'Duration of requests, without watches.',
+  } as const;
+  return [
+    ...series.map(({ labels, count }) => ({ ...total, labels, value: count })),
+    ...series.flatMap(({ labels, count, seconds, buckets }): Metric[] => [
+      ...[...bucketsSeconds.map(String), '+Inf'].map(
+        (le, index): Metric => ({
+          ...duration,
+          suffix: '_bucket',
+          labels: { ...labels, le },
+          value: buckets[index] ?? count,
+        }),
+      ),
+      { ...duration, suffix: '_sum', labels, value: seconds },
+      { ...duration, suffix: '_count', labels, value: count },
+    ]),
   ];
-  for (const { labels, count, seconds, buckets } of series) {
-    const bucket = (limit: number | '+Inf', value: number) =>
-      `apiserver_request_duration_seconds_bucket{${labels},le="${limit}"} ${value}`;
-    lines.push(...buckets.map((value, index) => bucket(bucketsSeconds[index]!, value)), bucket('+Inf', count));
-    lines.push(`apiserver_request_duration_seconds_sum{${labels}} ${seconds}`);
-    lines.push(`apiserver_request_duration_seconds_count{${labels}} ${count}`);
-  }
-  return lines;
 }
 
-function objectMetrics(registry: Registry, store: Store): string[] {
+function objectMetrics(registry: Registry, store: Store): Metric[] {
   const stored = registry.all().filter((resource) => resource.answer === undefined && resource.stored === undefined);
   return [
-    '# HELP apiserver_storage_objects Objects in the store.',
-    '# TYPE apiserver_storage_objects gauge',
-    ...stored.map(({ group, plural }) => {
-      const name = group === '' ? plural : `${plural}.${group}`;
-      return `apiserver_storage_objects{resource="${name}"} ${store.count({ group, resource: plural })}`;
-    }),
-    '# HELP relet_store_revision The newest durable revision.',
-    '# TYPE relet_store_revision gauge',
-    `relet_store_revision ${store.revision}`,
+    ...stored.map(
+      ({ group, plural }): Metric => ({
+        name: 'apiserver_storage_objects',
+        type: 'gauge',
+        help: 'Objects in the store.',
+        labels: { resource: group === '' ? plural : `${plural}.${group}` },
+        value: store.count({ group, resource: plural }),
+      }),
+    ),
+    { name: 'relet_store_revision', type: 'gauge', help: 'The newest durable revision.', value: store.revision },
   ];
 }
 
-function processMetrics(startedMs: number): string[] {
+function processMetrics(startedMs: number): Metric[] {
   const { user, system } = process.cpuUsage();
-  const { rss } = process.memoryUsage();
+  const gauge = (name: string, help: string, value: number, labels: Record<string, string> = {}): Metric => ({
+    name,
+    type: 'gauge',
+    help,
+    value,
+    labels,
+  });
   return [
-    '# TYPE process_cpu_seconds_total counter',
-    `process_cpu_seconds_total ${(user + system) / 1e6}`,
-    '# TYPE process_resident_memory_bytes gauge',
-    `process_resident_memory_bytes ${rss}`,
-    '# TYPE process_start_time_seconds gauge',
-    `process_start_time_seconds ${startedMs / 1000}`,
-    '# TYPE kubernetes_build_info gauge',
-    `kubernetes_build_info{git_version="v${kubernetesVersion}"} 1`,
+    { name: 'process_cpu_seconds_total', type: 'counter', help: 'CPU time used.', value: (user + system) / 1e6 },
+    gauge('process_resident_memory_bytes', 'Resident memory.', process.memoryUsage().rss),
+    gauge('process_start_time_seconds', 'Start of the process since the epoch.', startedMs / 1000),
+    gauge('kubernetes_build_info', 'The version that is served, as a label.', 1, {
+      git_version: `v${kubernetesVersion}`,
+    }),
   ];
 }

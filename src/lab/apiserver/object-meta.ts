@@ -1,4 +1,5 @@
 /** What is true of every object's metadata, whatever its kind: system fields, and validation in Kubernetes' words. */
+
 import {
   checkDnsLabel,
   checkLabelValue,
@@ -9,6 +10,7 @@ import {
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../api/object.js';
 import { goQuote } from '../../go/quote.js';
 import type { Random } from '../../random.js';
+import { rfc3339 } from '../../time.js';
 import { type FieldError, forbiddenField, invalidField, requiredField, tooLongField } from './field-error.js';
 import { isCustom, type Resource } from './resource.js';
 
@@ -18,16 +20,11 @@ const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 const suffixLength = 5;
 const maxGeneratedPrefix = 63 - suffixLength;
 
-/** A time as metadata shows it: whole seconds, UTC. */
-export function timestamp(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
-}
-
 /** What the server decides when an object is made; what a client sent for these is ignored. */
 export function fillSystemFields(object: KubeObject, nowMs: number, random: Random): void {
   const { metadata } = object;
   metadata.uid = random.uuid();
-  metadata.creationTimestamp = timestamp(nowMs);
+  metadata.creationTimestamp = rfc3339(nowMs);
   delete metadata.resourceVersion;
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;

@@ -1,9 +1,11 @@
 /** Objects that the server itself makes and changes, without a request: system namespaces, what its controllers do. */
+
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
 import type { Random } from '../../random.js';
+import { rfc3339 } from '../../time.js';
 import { encodeObject, keyOf } from './http/codec.js';
-import { fillSystemFields, timestamp } from './object-meta.js';
+import { fillSystemFields } from './object-meta.js';
 import type { Resource } from './resource.js';
 import { type Key, RevisionConflict, type Store } from './store/store.js';
 
@@ -64,7 +66,7 @@ export async function changeOwn(store: Store, key: Key, change: OwnChange): Prom
 export function goOrWait(object: KubeObject, now: number): KubeObject | 'delete' | undefined {
   if ((object.metadata.finalizers ?? []).length === 0) return 'delete';
   if (object.metadata.deletionTimestamp !== undefined) return undefined;
-  object.metadata.deletionTimestamp = timestamp(now);
+  object.metadata.deletionTimestamp = rfc3339(now);
   object.metadata.deletionGracePeriodSeconds = 0;
   return object;
 }

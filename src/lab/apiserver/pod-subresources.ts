@@ -1,6 +1,8 @@
 /** POST to a pod's eviction (as `kubectl drain` does) and binding (as a scheduler does). */
+
 import type { KubeObject } from '../../api/object.js';
 import type { Status } from '../../api/status.js';
+import { rfc3339 } from '../../time.js';
 import { whyNotEvict } from './disruption-budget.js';
 import { readObject } from './http/body.js';
 import { keyOf } from './http/codec.js';
@@ -8,7 +10,6 @@ import type { Exchange } from './http/exchange.js';
 import { negotiateOutput } from './http/negotiate.js';
 import type { Presenter } from './http/presenter.js';
 import type { RequestInfo } from './http/request-info.js';
-import { timestamp } from './object-meta.js';
 import { type DeleteOptions, writeOptions } from './options.js';
 import { changeOwn } from './own-objects.js';
 import type { Resource } from './resource.js';
@@ -127,7 +128,7 @@ async function bind(
 /** Its node stands fast, and its status says so. */
 function scheduled(pod: KubeObject, nowMs: number): KubeObject {
   const { conditions = [] } = podStatus(pod);
-  const condition = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: timestamp(nowMs) };
+  const condition = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: rfc3339(nowMs) };
   const others = conditions.filter(({ type }) => type !== condition.type);
   return { ...pod, status: { ...podStatus(pod), conditions: [...others, condition] } };
 }

@@ -9,6 +9,7 @@ import type { KubeClient } from '../../kube/client.js';
 import { serverVersion } from '../../kube/discovery.js';
 import { leases, nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
+import { rfc3339, rfc3339Micro } from '../../time.js';
 import { type Condition, conditions, type NodeFacts, nodeObject, nodeStatus } from './node-object.js';
 import { finishPods } from './pods.js';
 
@@ -64,7 +65,7 @@ async function patiently({ client, clock, log, signal }: RegistrationOptions, wh
 
 async function register({ client, facts, isReady, clock, log, signal }: RegistrationOptions): Promise<void> {
   const node = nodeObject(facts);
-  const nowIso = iso(clock);
+  const nowIso = rfc3339(clock.now());
   (node.status as Record<string, unknown>).conditions = conditions(isReady(), nowIso, []);
   log.info('Attempting to register node', { node: facts.name });
   try {
@@ -105,7 +106,7 @@ async function writeStatus({ client, facts, clock, signal }: RegistrationOptions
     { signal },
   );
   const before = node.status?.conditions ?? [];
-  const status = { ...nodeStatus(facts), conditions: conditions(ready, iso(clock), before) };
+  const status = { ...nodeStatus(facts), conditions: conditions(ready, rfc3339(clock.now()), before) };
   // Strategic: conditions of others, such as relet's own, stay.
   await client.patch(nodes, { name: facts.name, subresource: 'status' }, { status }, { as: 'strategic', signal });
 }
@@ -133,7 +134,7 @@ async function renew(
 ): Promise<KubeObject> {
   const place = { namespace: 'kube-node-lease', name: facts.name };
   // A Lease has microseconds.
-  const renewTime = new Date(clock.now()).toISOString().replace('Z', '000Z');
+  const renewTime = rfc3339Micro(clock.now());
   const spec = { holderIdentity: facts.name, leaseDurationSeconds: seconds, renewTime };
   if (held !== undefined) {
     try {
@@ -156,11 +157,6 @@ async function renew(
     { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec },
     { signal },
   );
-}
-
-/** Kubernetes' times have whole seconds. */
-function iso(clock: Clock): string {
-  return `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
 }
 
 /** A config that passed validation has readable durations; zero or less means the kubelet's own default. */

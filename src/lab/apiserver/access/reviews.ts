@@ -3,9 +3,9 @@
 import type { KubeObject } from '../../../api/object.js';
 import type { ApiError } from '../../../api/status.js';
 import type { Clock } from '../../../clock.js';
+import { rfc3339 } from '../../../time.js';
 import type { Attributes, Authorizer, User } from '../attributes.js';
 import type { FieldError } from '../field-error.js';
-import { timestamp } from '../object-meta.js';
 import type { Resource } from '../resource.js';
 import { defineResource } from '../resources/define.js';
 import { badRequest, invalid } from '../status-error.js';
@@ -134,7 +134,7 @@ function reviewToken(object: KubeObject, { authenticateToken }: ReviewOptions): 
 }
 
 function reviewSelf(object: KubeObject, user: User, nowMs: number): KubeObject {
-  const creationTimestamp = timestamp(nowMs);
+  const creationTimestamp = rfc3339(nowMs);
   return { ...object, metadata: { ...object.metadata, creationTimestamp }, status: { userInfo: userInfo(user) } };
 }
 

@@ -2,9 +2,9 @@
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
+import { rfc3339 } from '../../../time.js';
 import type { Objects } from '../admission/refusal.js';
 import { type FieldError, invalidField } from '../field-error.js';
-import { timestamp } from '../object-meta.js';
 import { badRequest, conflict, invalid, notFound } from '../status-error.js';
 import type { Grant, ServiceAccountTokens } from './service-account-tokens.js';
 
@@ -60,7 +60,7 @@ export function completeRequest(request: KubeObject, account: KubeObject, issuer
   const errors = checkSeconds(expirationSeconds);
   if (errors.length > 0) throw invalid(tokenRequestKind, '', errors);
   const { name, namespace } = account.metadata;
-  const creationTimestamp = timestamp(nowMs);
+  const creationTimestamp = rfc3339(nowMs);
   return {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
@@ -90,7 +90,7 @@ export function answerRequest(request: KubeObject, account: KubeObject, options:
     seconds: extends_ ? extendedSeconds : spec.expirationSeconds,
     ...(extends_ ? { warnAfterSeconds: spec.expirationSeconds } : {}),
   });
-  const expirationTimestamp = timestamp(nowMs + spec.expirationSeconds * 1000);
+  const expirationTimestamp = rfc3339(nowMs + spec.expirationSeconds * 1000);
   return { ...request, status: { token, expirationTimestamp } };
 }
 

@@ -1,9 +1,9 @@
 /** Where ownership meets requests: who writes, by which schema, and what the object's metadata.managedFields say afterwards. */
 
 import type { KubeObject } from '../../../api/object.js';
+import { rfc3339 } from '../../../time.js';
 import { apiVersionOf } from '../http/codec.js';
 import { isSameJson } from '../json-equality.js';
-import { timestamp } from '../object-meta.js';
 import type { WriteOptions } from '../options.js';
 import type { Resource } from '../resource.js';
 import { linkedSchema } from '../schema/linked.js';
@@ -68,7 +68,7 @@ export function writer(
     manager: name || 'unknown',
     operation,
     apiVersion: apiVersionOf(resource),
-    time: timestamp(nowMs),
+    time: rfc3339(nowMs),
     fieldsType: 'FieldsV1',
     fieldsV1: nothing,
     ...(info.subresource === '' ? {} : { subresource: info.subresource }),

@@ -1,5 +1,7 @@
 /** What the audit log says of one request: an Event of audit.k8s.io/v1 at level Metadata. No bodies, hence no secrets. */
+
 import type { ApiError } from '../../../api/status.js';
+import { rfc3339Micro } from '../../../time.js';
 import type { User } from '../attributes.js';
 import type { Exchange } from '../http/exchange.js';
 import type { RequestInfo } from '../http/request-info.js';
@@ -41,8 +43,8 @@ export function auditEvent(exchange: Exchange, trace: Trace, stage: Stage, nowMs
     userAgent: exchange.header('user-agent') ?? '',
     ...(info?.isResource ? { objectRef: objectRef(info) } : {}),
     responseStatus: responseStatus(exchange, trace.error),
-    requestReceivedTimestamp: micros(trace.receivedMs),
-    stageTimestamp: micros(nowMs),
+    requestReceivedTimestamp: rfc3339Micro(trace.receivedMs),
+    stageTimestamp: rfc3339Micro(nowMs),
     ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
   };
 }
@@ -74,9 +76,4 @@ function decisionAnnotations({ allowed, reason = '' }: NonNullable<Trace['decisi
     'authorization.k8s.io/decision': allowed ? 'allow' : 'forbid',
     'authorization.k8s.io/reason': reason,
   };
-}
-
-/** With microseconds, as Kubernetes writes them. */
-function micros(ms: number): string {
-  return new Date(ms).toISOString().replace('Z', '000Z');
 }

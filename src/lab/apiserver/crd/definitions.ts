@@ -1,7 +1,8 @@
 /** CustomResourceDefinitions as a resource. Its status is settled in the same write: who sees the definition can use its kind. */
+
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
-import { timestamp } from '../object-meta.js';
+import { rfc3339 } from '../../../time.js';
 import type { Registry } from '../registry.js';
 import type { Resource } from '../resource.js';
 import { createdAtColumn, nameColumn } from '../resources/columns.js';
@@ -24,7 +25,7 @@ export interface DefinitionsOptions {
 export function customResourceDefinitions({ registry, clock }: DefinitionsOptions): Resource {
   const settle = (crd: KubeObject) => {
     addStoredVersion(crd);
-    crd.status = namedStatus(crd, registry, timestamp(clock.now()));
+    crd.status = namedStatus(crd, registry, rfc3339(clock.now()));
   };
   return defineResource({
     group: crdGroup,
@@ -64,7 +65,7 @@ export function customResourceDefinitions({ registry, clock }: DefinitionsOption
         crd.status = withCondition(crdStatus(crd) as CrdStatus, {
           type: 'Terminating',
           status: 'True',
-          lastTransitionTime: timestamp(clock.now()),
+          lastTransitionTime: rfc3339(clock.now()),
           reason: 'InstanceDeletionPending',
           message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
         });

@@ -1,9 +1,10 @@
 /** DELETE: removes an object, or marks it while finalizers or its node still hold it. */
+
 import type { KubeObject } from '../../../api/object.js';
 import type { Status } from '../../../api/status.js';
+import { rfc3339 } from '../../../time.js';
 import { decodeStored, encodeObject, keyOf } from '../http/codec.js';
 import { respondObject, respondOther, respondStored } from '../http/respond.js';
-import { timestamp } from '../object-meta.js';
 import { type DeleteOptions, deleteOptions } from '../options.js';
 import type { Resource } from '../resource.js';
 import { conflict, notFound } from '../status-error.js';
@@ -123,7 +124,7 @@ export function markDeleted(
   else delete metadata.finalizers;
   const pending = old.metadata.deletionGracePeriodSeconds;
   if (old.metadata.deletionTimestamp === undefined) {
-    metadata.deletionTimestamp = timestamp(now + grace * 1000);
+    metadata.deletionTimestamp = rfc3339(now + grace * 1000);
     // Kinds that begin their deletion themselves are only marked.
     if (resource.deletion?.begin === undefined) {
       metadata.deletionGracePeriodSeconds = grace;
@@ -133,7 +134,7 @@ export function markDeleted(
     // A deletion under way can only be hastened.
     if (requested === undefined || grace >= pending) return undefined;
     const started = Date.parse(old.metadata.deletionTimestamp) - pending * 1000;
-    metadata.deletionTimestamp = timestamp(started + grace * 1000);
+    metadata.deletionTimestamp = rfc3339(started + grace * 1000);
     metadata.deletionGracePeriodSeconds = grace;
   }
   resource.deletion?.begin?.(object);
