@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { NodeConfigSource } from '../src/api/config-ref.js';
-import { configLabel, type NodeConfig, nodeConfigs, unsetAnnotation } from '../src/api/node-config.js';
+import { configLabel, type NodeConfig, nodeConfigs, unsetAnnotations } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
 import { readPlain } from '../src/config/plain-document.js';
 import type { KubeClient } from '../src/kube/client.js';
@@ -174,20 +174,20 @@ describe('a node that follows a NodeConfig', () => {
     expect(rig.node.starts()).toHaveLength(2);
   });
 
-  test('a NodeConfig that nobody decided, deleted and made again, resets nothing', async () => {
+  test('an unset NodeConfig, deleted and made again, resets nothing', async () => {
     const rig = await rigRunningOne();
     await rig.admin.delete(nodeConfigs, { name: nodeName });
     await rig.node.until('noticed', () => rig.node.log().includes('NodeConfig deleted'));
-    await makeNodeConfig(rig.admin, {}, { annotations: { [unsetAnnotation]: 'true' } });
+    await makeNodeConfig(rig.admin, {}, { annotations: unsetAnnotations('true') });
     const again = await untilStatus(rig, 'reported again', (status) => status?.config !== undefined);
     expect(again.config?.active?.configMap?.name).toBe('one');
-    await rig.node.until('said', () => rig.node.log().includes('nobody has decided'));
+    await rig.node.until('logged', () => rig.node.log().includes('is unset: nobody has written its spec yet'));
     expect(rig.node.starts()).toHaveLength(2);
-    // Taking the mark away is a decision.
+    // Removing the annotations assigns the local config.
     await rig.admin.patch(
       nodeConfigs,
       { name: nodeName },
-      { metadata: { annotations: { [unsetAnnotation]: null } } },
+      { metadata: { annotations: unsetAnnotations(null) } },
       { as: 'merge' },
     );
     await untilStatus(rig, 'local', (status) => status?.config?.active === undefined);

@@ -22,10 +22,21 @@ export const guardsLease = 'relet-guards';
 export const configNamespaces: readonly string[] = [configNamespace, formerConfigNamespace];
 
 /**
- * On a NodeConfig that the controller made, until somebody decides: it says nothing, neither a config nor local. So a
- * NodeConfig that was deleted and is made again resets no node.
+ * On a NodeConfig that the controller made, until somebody writes its spec: it is unset and assigns nothing, neither a config nor
+ * local. So a NodeConfig that was deleted and is made again resets no node.
  */
-export const unsetAnnotation = 'relet.dev/undecided';
+const unsetAnnotation = 'relet.dev/unset';
+/**
+ * Its name up to 0.1.0. Still written beside the new one: an agent of that version takes an empty spec without this annotation
+ * for an assignment of the local config. Still read: NodeConfigs of a controller of that version have only this one.
+ */
+const formerUnsetAnnotation = 'relet.dev/undecided';
+
+/** 'true' marks a NodeConfig as unset; null in a patch removes the mark. */
+export const unsetAnnotations = <T extends 'true' | null>(value: T): Record<string, T> => ({
+  [unsetAnnotation]: value,
+  [formerUnsetAnnotation]: value,
+});
 
 /** Its address in the API. */
 export const nodeConfigs = { group: 'relet.dev', version: 'v1alpha1', resource: 'nodeconfigs' } as const;
@@ -93,10 +104,11 @@ export interface NodeConfigCondition {
 /** Written by the node itself. Granted and Guarded, in the same list, are the controller's. */
 export const nodeConditions = ['ConfigOK', 'OnTrial'] as const;
 
-/** No configSource, and nobody decided that: no instruction. Any change of the spec is a decision. */
+/** No configSource, and nobody has written the spec: no instruction. Any change of the spec is one. */
 export function isUnset({ metadata, spec }: NodeConfig): boolean {
-  const untouched = (metadata.generation ?? 1) <= 1;
-  return spec?.configSource === undefined && untouched && metadata.annotations?.[unsetAnnotation] !== undefined;
+  const isUntouched = (metadata.generation ?? 1) <= 1;
+  const isMarked = [unsetAnnotation, formerUnsetAnnotation].some((name) => metadata.annotations?.[name] !== undefined);
+  return spec?.configSource === undefined && isUntouched && isMarked;
 }
 
 /** The conditions with these laid over. The time of a condition changes only with its status, not with its reason. */

@@ -41,7 +41,7 @@ describe('reconciling a node', () => {
         metadata: {
           name: 'a',
           ownerReferences: [{ kind: 'Node', name: 'a', uid: 'u' }],
-          annotations: { 'relet.dev/undecided': 'true' },
+          annotations: { 'relet.dev/unset': 'true', 'relet.dev/undecided': 'true' },
         },
         spec: {},
       },

@@ -5,7 +5,7 @@ import {
   type NodeConfig,
   type NodeConfigCondition,
   nodeConfigs,
-  unsetAnnotation,
+  unsetAnnotations,
   withConditions,
 } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
@@ -117,7 +117,7 @@ export function nodeConfigFor(node: KubeObject): NodeConfig {
     metadata: {
       name,
       ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }],
-      ...(configSource === undefined && { annotations: { [unsetAnnotation]: 'true' } }),
+      ...(configSource === undefined && { annotations: unsetAnnotations('true') }),
     },
     spec: configSource === undefined ? {} : { configSource },
   };

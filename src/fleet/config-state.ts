@@ -31,20 +31,15 @@ export function errorOutcome(error: string, condition?: { reason: string }): Con
 export interface AskedAndReported {
   configSource?: NodeConfigSource | undefined;
   status?: NodeConfigStatus | undefined;
-  /** Nothing is asked of it: it goes on with what it has. */
-  undecided?: boolean;
+  /** Nothing is assigned to it: it keeps what it has. */
+  unset?: boolean;
   /** ConfigOK, from the same status. */
   condition?: { reason: string } | undefined;
 }
 
-export function configState({
-  configSource,
-  status = {},
-  undecided = false,
-  condition,
-}: AskedAndReported): ConfigState {
+export function configState({ configSource, status = {}, unset = false, condition }: AskedAndReported): ConfigState {
   const [wanted, assigned, active, good] = [
-    refOf(undecided ? status.assigned : configSource),
+    refOf(unset ? status.assigned : configSource),
     refOf(status.assigned),
     refOf(status.active),
     refOf(status.lastKnownGood),

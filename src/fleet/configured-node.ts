@@ -33,7 +33,7 @@ export interface ConfiguredNode {
   heartbeatAt: string | undefined;
   configSource: NodeConfigSource | undefined;
   /** Its NodeConfig has a spec that nobody has written: without a configSource it is not assigned its local config either. */
-  undecided?: boolean;
+  unset?: boolean;
   status: NodeConfigStatus;
   /** False: nothing on the node has ever reported about its config. */
   reports: boolean;

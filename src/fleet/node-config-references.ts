@@ -1,7 +1,7 @@
 /** References in NodeConfigs: a node is its Node and its NodeConfig together. */
 
 import { type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
-import { isUnset, type NodeConfig, nodeConfigs, unsetAnnotation } from '../api/node-config.js';
+import { isUnset, type NodeConfig, nodeConfigs, unsetAnnotations } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
 import { isNotFound } from '../kube/api-error.js';
 import type { CallOptions, KubeClient } from '../kube/client.js';
@@ -63,7 +63,7 @@ function absent(error: unknown): undefined {
 function assignPatch(resourceVersion: string, source: NodeConfigSource | undefined, history: string): object {
   // A merge keeps what it does not name: a pin is of one content, and goes with it.
   const configSource = source === undefined ? null : { configMap: { sha256: null, ...source.configMap } };
-  const annotations = { [historyAnnotation]: history, [unsetAnnotation]: null };
+  const annotations = { [historyAnnotation]: history, ...unsetAnnotations(null) };
   return { metadata: { resourceVersion, annotations }, spec: { configSource } };
 }
 
@@ -85,7 +85,7 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
   return readable({
     ...node,
     configSource: object?.spec?.configSource,
-    undecided: object === undefined || isUnset(object),
+    unset: object === undefined || isUnset(object),
     status: status?.config ?? {},
     reports: status?.config !== undefined,
     condition: ok && { status: ok.status, reason: ok.reason, message: ok.message, since: ok.lastTransitionTime },

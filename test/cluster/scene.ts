@@ -1,5 +1,5 @@
 /** What the parts of the cluster suite share: who is there, how a node begins, and how things are looked at. */
-import { nodeConfigs, unsetAnnotation } from '../../src/api/node-config.js';
+import { nodeConfigs, unsetAnnotations } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { boundNodes, grantName, type RoleBinding } from '../../src/controller/grant-objects.js';
 import { isNotFound } from '../../src/kube/api-error.js';
@@ -28,8 +28,8 @@ export class Scene {
     const { admin, cluster, operator } = this;
     await until('NodeConfig made', () => exists(admin.get(nodeConfigs, { name })));
     await point(operator, name, undefined);
-    const decided = { metadata: { annotations: { [unsetAnnotation]: null } } };
-    await admin.patch(nodeConfigs, { name }, decided, { as: 'merge' });
+    const set = { metadata: { annotations: unsetAnnotations(null) } };
+    await admin.patch(nodeConfigs, { name }, set, { as: 'merge' });
     const node = await startNode(cluster, name);
     await node.rig.until('reports', () => node.rig.status() !== undefined);
     await node.active();

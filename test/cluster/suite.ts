@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { configLabel, configNamespace, guardsLease, nodeConfigs, unsetAnnotation } from '../../src/api/node-config.js';
+import { configLabel, configNamespace, guardsLease, nodeConfigs, unsetAnnotations } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import type { GuardChoice } from '../../src/controller/guard-plan.js';
 import { isForbidden } from '../../src/kube/api-error.js';
@@ -70,14 +70,14 @@ export function clusterSuite({ start, kustomization, guards, hasRules }: SuiteOp
     expect(await cluster.kubectl('get', 'nodeconfigs')).toMatch(/NAME +ASSIGNED +ACTIVE +OK +TRIAL +ERROR +AGE\n/);
   });
 
-  test('every Node has a NodeConfig that nobody decided yet, and says which guards are in force', async () => {
+  test('every Node has a NodeConfig that is unset, and reports which guards are in force', async () => {
     const { admin } = scene;
     for (const name of ['node-a', 'node-b']) {
       await until('made', () => exists(admin.get(nodeConfigs, { name })));
       const made = await admin.get(nodeConfigs, { name });
       const uid = (await admin.get(nodes, { name })).metadata.uid;
       expect(made.metadata.ownerReferences).toMatchObject([{ kind: 'Node', name, uid }]);
-      expect(made.metadata.annotations).toMatchObject({ [unsetAnnotation]: 'true' });
+      expect(made.metadata.annotations).toMatchObject(unsetAnnotations('true'));
     }
     const reason = hasPolicies ? 'AdmissionPolicies' : 'PerNodeRoles';
     await until('guarded', async () => (await condition(admin, 'node-a', 'Guarded'))?.reason === reason);
@@ -238,7 +238,7 @@ export function clusterSuite({ start, kustomization, guards, hasRules }: SuiteOp
     node.rig.boot();
     await node.until('reports what it runs', ({ config }) => config?.active?.configMap?.name === 'stays');
     expect((await node.nodeConfig()).spec).toEqual({});
-    await node.rig.until('undecided', () => node.rig.log().includes('nobody has decided'));
+    await node.rig.until('unset', () => node.rig.log().includes('is unset: nobody has written its spec yet'));
     expect(node.rig.starts()).toHaveLength(starts + 2);
     expect(node.rig.status()?.active?.configMap?.name).toBe('stays');
     // The configs of relet-system went with it.

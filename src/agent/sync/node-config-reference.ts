@@ -75,7 +75,11 @@ export class NodeConfigReference implements Reference {
       const object = await client.get<NodeConfig>(nodeConfigs, { name }, { signal });
       const generation = object.metadata.generation ?? 1;
       if (isUnset(object))
-        return { kind: 'none', why: `nobody has decided NodeConfig ${JSON.stringify(name)} yet`, generation };
+        return {
+          kind: 'none',
+          why: `NodeConfig ${JSON.stringify(name)} is unset: nobody has written its spec yet`,
+          generation,
+        };
       const configSource = object.spec?.configSource;
       return configSource
         ? { kind: 'source', target: targetIn(configSource), generation }

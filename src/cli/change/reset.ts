@@ -17,8 +17,8 @@ export const reset = (names: string[], options: AssignVerbOptions): Promise<void
     async (session) => {
       const { terminal } = session;
       const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-      // One that nobody decided yet may run anything: local is then a decision.
-      const isLocal = ({ configSource, undecided }: (typeof nodes)[number]) => configSource === undefined && !undecided;
+      // An unset one may run anything: local is then a change.
+      const isLocal = ({ configSource, unset }: (typeof nodes)[number]) => configSource === undefined && !unset;
       const unchanged = nodes.filter(isLocal);
       for (const { name } of unchanged) terminal.print(`${name}: is on its local config already`);
       const changes = nodes.filter((node) => !isLocal(node)).map((node) => ({ node, to: undefined }));
