@@ -76,7 +76,9 @@ describe('with real nodes', () => {
     expect(refused.stderr).toContain('would not run with that');
     const kubectlWay = await relet(['assign', name, 'node-1', '--yes', '--no-validate']);
     expect(kubectlWay.status).toBe(1);
-    expect(kubectlWay.stdout).toMatch(/^node-1: rejected: failed to validate config.*\n(?: {4}.*\n)*? {4}.*maxPods/m);
+    expect(kubectlWay.stdout).toMatch(
+      /^node-1: rejected: the kubelet of this node rejects a value.*\n(?: {4}.*\n)*? {4}.*maxPods/m,
+    );
     expect(await relet(['wait', 'node-1', '--for=active'])).toMatchObject({ status: 1 });
     expect((await relet(['view', 'node-1'])).stdout).toMatch(/^maxPods: 43$/m);
     expect((await relet(['undo', 'node-1', '--yes'])).status).toBe(0);

@@ -183,8 +183,8 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
       "
     `);
     expect(await look(['wait', 'b-3', '--for=ok'])).toMatchInlineSnapshot(`
-      "relet: b-3 will not reach 'ok': rejected: the kubelet would exit at its start
-      with this config, see Kubelet log for details; see 'relet describe b-3'
+      "relet: b-3 will not reach 'ok': rejected: the kubelet would accept the assigned
+      config and exit at its start; see 'relet describe b-3'
       "
     `);
   });
@@ -203,6 +203,15 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
     expect(status).toBe(130);
     expect(screen).toMatch(/^alpha +local/m);
     expect(screen).toMatch(/^alpha +trial/m);
+  });
+
+  test('wait shows which nodes it waits for', async () => {
+    const { status, screen } = await cluster.terminal(['wait', 'alpha', '--for=lastKnownGood'], {
+      env: { NO_COLOR: '1' },
+      keys: [['waiting for lastKnownGood', '\x03']],
+    });
+    expect(status).toBe(130);
+    expect(screen).toMatch(/alpha: trial.*, waiting for lastKnownGood/);
   });
 
   test('edit opens the editor of the person in the terminal', async () => {

@@ -3,7 +3,7 @@
 import type { ConfigErrorReason } from '../api/config-error.js';
 import { formatRef, refOf, sameConfig } from '../api/config-ref.js';
 import type { HeldState } from '../api/node-config.js';
-import { configState, errorOutcome, errorReason } from '../fleet/config-state.js';
+import { configState, errorOutcome, errorReason, errorText } from '../fleet/config-state.js';
 import type { ConfiguredNode } from '../fleet/configured-node.js';
 import { shortDuration } from '../go/short-duration.js';
 import type { Paint } from './terminal/terminal.js';
@@ -87,6 +87,8 @@ function waiting(node: ConfiguredNode, wanted: string, following: string): strin
   return `It is assigned ${wanted} and has not accepted it yet: it may be fetching or validating it, waiting for permission to read the ConfigMap, or cut off from the API. ${wait}; if it takes long, 'relet doctor ${node.name}' looks for the reason.`;
 }
 
-/** Most errors begin with the state that they bring about; it is not said twice. */
-export const withState = (state: string, error: string): string =>
-  error.startsWith(state) ? error : `${state}: ${error}`;
+/** `rolled back: the kubelet kept crashing with the assigned config`. */
+export const failureText = (
+  state: string,
+  { status, condition }: Pick<ConfiguredNode, 'status' | 'condition'>,
+): string => `${state}: ${errorText(status.error ?? '', condition)}`;

@@ -23,6 +23,14 @@ export function errorReason(error: string, condition?: { reason: string }): Conf
   return isConfigErrorReason(condition?.reason) ? condition.reason : reasonOfBeta(error);
 }
 
+/** One clause for people about an error in a node's status: what its reason means or, where it has none, its own words. */
+export function errorText(error: string, condition?: { reason: string }): string {
+  const reason = errorReason(error, condition);
+  if (reason === undefined) return error;
+  const { message } = configErrors[reason];
+  return `${message.charAt(0).toLowerCase()}${message.slice(1, -1)}`;
+}
+
 /** What became of the assigned config, where the node's status has an error. */
 export function errorOutcome(error: string, condition?: { reason: string }): ConfigErrorOutcome {
   return isConfigErrorReason(condition?.reason) ? configErrors[condition.reason].outcome : outcomeOfBeta(error);

@@ -5,7 +5,7 @@ import type { ConfigMap } from '../../fleet/config-maps.js';
 import { configState } from '../../fleet/config-state.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import type { Session } from '../session.js';
-import { heldText, releaseHint, withState } from '../state-text.js';
+import { failureText, heldText, releaseHint } from '../state-text.js';
 import { wrap } from '../terminal/styled-text.js';
 import type { NodeChange } from './change.js';
 import type { ChangeEnd } from './follow-change.js';
@@ -32,9 +32,9 @@ export function endText(
         ? paint.green(target === 'local' ? 'active: its local config' : `active: ${target}`)
         : `${paint.green(`active: ${target}`)}; on trial, wait for its end with 'relet wait ${name} --for=lastKnownGood'`;
     case 'rejected':
-      return `${paint.red(withState(end.kind, end.error))}${details}`;
+      return `${paint.red(failureText(end.kind, end.reported))}${details}`;
     case 'rolled back':
-      return `${paint.red(withState(end.kind, end.error))}${details}\n${wrap(rollbackText(node, end.reported), columns, '    ')}`;
+      return `${paint.red(failureText(end.kind, end.reported))}${details}\n${wrap(rollbackText(node, end.reported), columns, '    ')}`;
     case 'cannot follow':
       return `${paint.red('not active')}: ${end.error}${details}`;
     case 'held':

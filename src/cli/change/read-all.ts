@@ -13,14 +13,13 @@ export async function readAll<T>(
   read: (node: ConfiguredNode) => Promise<T>,
 ): Promise<T[]> {
   const found: T[] = [];
-  const progress = showProgress(terminal, () => performance.now());
+  const progress = showProgress(terminal, () => performance.now(), { isQuietInPipe: true });
   let [next, done] = [0, 0];
   const worker = async () => {
     for (let at = next++; at < nodes.length; at = next++) {
       found[at] = await read(nodes[at]!);
       done++;
-      if (terminal.width !== undefined && nodes.length > mostAsked)
-        progress.at('Reading', `what runs now, ${done} of ${nodes.length} nodes`);
+      if (nodes.length > mostAsked) progress.at('Reading', `what runs now, ${done} of ${nodes.length} nodes`);
     }
   };
   try {

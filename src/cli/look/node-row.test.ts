@@ -54,7 +54,7 @@ describe('the fleet', () => {
     const older = nodeRow(node('node-4', { configSource: a!, status: { assigned: a!, ...status } }), now, {
       short: true,
     });
-    expect(tableLines(rowColumns(), [older], 70)[1]).toMatch(/ {3}the kubelet .*…$/);
+    expect(tableLines(rowColumns(), [older], 70)[1]).toMatch(/ {3}rolled back .*…$/);
   });
 
   test('in a pipe, whole', () => {
@@ -63,7 +63,7 @@ describe('the fleet', () => {
       node-1   local              local                       local                       local                       2d    <none>
       node-2   active             kubelet-config-5t8b9kd2m4   kubelet-config-5t8b9kd2m4   kubelet-config-5t8b9kd2m4   2d    <none>
       node-3   trial 4m12s left   kubelet-config-5t8b9kd2m4   kubelet-config-5t8b9kd2m4   kubelet-config-t8gb2h7c9d   2d    <none>
-      node-4   rolled back        kubelet-config-5t8b9kd2m4   kubelet-config-t8gb2h7c9d   kubelet-config-t8gb2h7c9d   2d    rolled back: the kubelet kept crashing with this config
+      node-4   rolled back        kubelet-config-5t8b9kd2m4   kubelet-config-t8gb2h7c9d   kubelet-config-t8gb2h7c9d   2d    the kubelet kept crashing with the assigned config
       node-5   waiting            kubelet-config-5t8b9kd2m4   local                       local                       2d    <none>"
     `);
   });

@@ -2,7 +2,7 @@
 
 import { type ConfigRef, formatRef, refOf } from '../../api/config-ref.js';
 import { readHistory } from '../../fleet/config-history.js';
-import { configState, errorReason } from '../../fleet/config-state.js';
+import { configState, errorReason, errorText } from '../../fleet/config-state.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { paintState, stateText } from '../state-text.js';
 import { createPaint } from '../terminal/styled-text.js';
@@ -83,7 +83,6 @@ export function nodeRow(
   const { configSource, status } = node;
   const name = (source: ConfigRef | undefined) =>
     source === undefined ? 'local' : wide ? formatRef(source, 'short') : source.name;
-  const error = (status.error ?? '').replace(/, see Kubelet log for details$/, '');
   return {
     name: node.name,
     state: short ? stateText(node, nowMs).replace(/ left$/, '') : stateText(node, nowMs),
@@ -91,10 +90,7 @@ export function nodeRow(
     active: name(refOf(status.active)),
     lastKnownGood: name(refOf(status.lastKnownGood)),
     age: ageOf(configuredAt(node), nowMs),
-    // Where room is scarce: the state is in a column of its own.
-    error: short
-      ? error.replace(/^(rolled back|rejected|refused)( a config (under which|with which|that))?:? /, '')
-      : error,
+    error: status.error === undefined ? '' : errorText(status.error, node.condition),
     reason: status.error === undefined ? undefined : errorReason(status.error, node.condition),
     ready: node.ready,
     version: node.kubeletVersion,

@@ -1,5 +1,4 @@
-/** `relet wait NODE... --for=…`: for scripts. 0 all reached it, 1 one never will as it is, 3 out of time. */
-
+/** `relet wait NODE... --for=…`: for scripts. Exit code 0: all reached the goal; 1: a node will not reach it; 3: timed out. */
 import { CannotRun } from '../../cannot-run.js';
 import { type Goal, reaches } from '../../fleet/change-progress.js';
 import { configState } from '../../fleet/config-state.js';
@@ -7,7 +6,8 @@ import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import { checkSelector, nodeName } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
-import { heldText, releaseHint, stateText, withState } from '../state-text.js';
+import { failureText, heldText, releaseHint, stateText } from '../state-text.js';
+import { type Progress, showProgress } from '../terminal/progress.js';
 import { printError, terminalFor } from '../terminal/terminal.js';
 
 export interface WaitOptions extends ConnectionOptions {
@@ -27,44 +27,46 @@ export const wait = (words: string[], options: WaitOptions): Promise<void> => {
   return withSession(options, (session) => waitFor(session, [...new Set(names)], options), terminalFor(options));
 };
 
-/** Why the wait is over; a node is one that never will reach it. */
+/** Why the wait is over; a node is one that will not reach the goal. */
 type End = 'reached' | 'timeout' | 'interrupted' | 'missing' | 'failed' | ConfiguredNode;
 
-async function waitFor(session: Session, names: string[], options: WaitOptions): Promise<void> {
-  const { references, signal } = session;
-  const lookout = new Lookout(session, names, options);
-  const timer = setTimeout(() => lookout.giveUp(), options.timeout);
-  const onInterrupt = () => lookout.end('interrupted');
+async function waitFor({ references, signal, terminal }: Session, names: string[], options: WaitOptions) {
+  // Scripts get one line for each node that reached the goal, and no others.
+  const progress = showProgress(terminal, () => performance.now(), { isQuietInPipe: true });
+  const waiting = new Waiting(progress, names, options);
+  const timer = setTimeout(() => waiting.timeOut(), options.timeout);
+  const onInterrupt = () => waiting.end('interrupted');
   signal.addEventListener('abort', onInterrupt, { once: true });
   try {
     await references.watch({
-      signal: lookout.signal,
+      signal: waiting.signal,
       ...(names.length === 1 && { name: names[0]! }),
       ...(options.selector !== undefined && { labelSelector: options.selector }),
-      onList: (present) => lookout.first(present),
-      onChange: (node, gone) => gone || lookout.next(node),
-      onFailure: (error) => lookout.fail(error),
+      onList: (present) => waiting.start(present),
+      onChange: (node, gone) => gone || waiting.check(node),
+      onFailure: (error) => waiting.fail(error),
     });
   } finally {
     clearTimeout(timer);
+    progress.close();
     signal.removeEventListener('abort', onInterrupt);
   }
-  if (options.output === 'json') session.terminal.printDocument(JSON.stringify(lookout.result(), null, 2));
-  conclude(lookout.signal.reason as End, lookout, options);
+  if (options.output === 'json') terminal.printDocument(JSON.stringify(waiting.result(), null, 2));
+  conclude(waiting.signal.reason as End, waiting, options);
 }
 
-/** Who has not reached the goal yet, and whether there is anything left to wait for. */
-class Lookout {
-  readonly waiting = new Map<string, ConfiguredNode>();
+/** Which nodes have not reached the goal yet, and whether there is anything left to wait for. */
+class Waiting {
+  readonly left = new Map<string, ConfiguredNode>();
   failure: unknown;
   readonly #seen = new Map<string, ConfiguredNode>();
   readonly #reached = new Set<string>();
   readonly #over = new AbortController();
   #isLate = false;
-  #hasLooked = false;
+  #hasStarted = false;
 
   constructor(
-    readonly session: Session,
+    readonly progress: Progress,
     readonly names: string[],
     readonly options: WaitOptions,
   ) {}
@@ -77,13 +79,13 @@ class Lookout {
     this.#over.abort(why);
   }
 
-  /** However short the time is, there is one look; `--timeout=0` is only that. */
-  giveUp(): void {
+  /** However short the time is, every node is checked once; with `--timeout=0` only once. */
+  timeOut(): void {
     this.#isLate = true;
-    if (this.#hasLooked) this.end('timeout');
+    if (this.#hasStarted) this.end('timeout');
   }
 
-  first(present: ConfiguredNode[]): void {
+  start(present: ConfiguredNode[]): void {
     const missing = this.names.filter((name) => !present.some((node) => node.name === name));
     if (missing.length > 0 || present.length === 0) {
       const what = missing.length > 0 ? `node ${missing.map((name) => `'${name}'`).join(', ')}` : 'node that matches';
@@ -91,21 +93,22 @@ class Lookout {
       this.end('missing');
       return;
     }
-    // All of them wait, until each was looked at.
-    for (const node of present) if (this.#isMeant(node)) this.waiting.set(node.name, node);
-    for (const node of present) this.next(node);
-    this.#hasLooked = true;
-    if (this.#isLate) this.giveUp();
+    // All are waited for before the first is checked: otherwise one that has reached the goal would end the wait.
+    for (const node of present) if (this.#isWanted(node)) this.left.set(node.name, node);
+    for (const node of present) this.check(node);
+    this.#hasStarted = true;
+    if (this.#isLate) this.timeOut();
   }
 
-  next(node: ConfiguredNode): void {
-    if (!this.#isMeant(node)) return;
+  check(node: ConfiguredNode): void {
+    if (!this.#isWanted(node) || this.signal.aborted) return;
     this.#seen.set(node.name, node);
     const answer = reaches(node, this.options.for);
     if (answer === 'never') this.end(node);
     else if (answer === 'not yet') {
-      this.waiting.set(node.name, node);
+      this.left.set(node.name, node);
       this.#reached.delete(node.name);
+      this.progress.at(node.name, `${stateText(node, Date.now())}, waiting for ${this.options.for}`);
     } else this.#reach(node.name);
   }
 
@@ -121,24 +124,24 @@ class Lookout {
   }
 
   #reach(name: string): void {
-    this.waiting.delete(name);
-    if (!this.#reached.has(name)) this.session.terminal.print(`node/${name} condition met`);
+    this.left.delete(name);
+    if (!this.#reached.has(name)) this.progress.endWith(name, `node/${name} condition met`);
     this.#reached.add(name);
-    if (this.waiting.size === 0) this.end('reached');
+    if (this.left.size === 0) this.end('reached');
   }
 
-  #isMeant({ name }: ConfiguredNode): boolean {
+  #isWanted({ name }: ConfiguredNode): boolean {
     return this.names.length === 0 || this.names.includes(name);
   }
 
-  /** A server that refuses will go on refusing; one that is away may come back. */
+  /** A server that answers with an error will do so again; one that is away may come back. */
   fail(error: unknown): void {
     this.failure = error;
     if (this.#isLate || (error instanceof Error && error.name === 'ApiError')) this.end('failed');
   }
 }
 
-function conclude(reason: End, { waiting, failure }: Lookout, { for: goal, timeout }: WaitOptions): void {
+function conclude(reason: End, { left, failure }: Waiting, { for: goal, timeout }: WaitOptions): void {
   if (reason === 'reached' || reason === 'interrupted') return;
   if (typeof reason !== 'string') {
     process.exitCode = 1;
@@ -149,14 +152,13 @@ function conclude(reason: End, { waiting, failure }: Lookout, { for: goal, timeo
   }
   if (reason !== 'timeout') throw failure;
   process.exitCode = 3;
-  const states = [...waiting.values()].slice(0, 10).map((node) => `${node.name} (${stateText(node, Date.now())})`);
-  const more = waiting.size > 10 ? ` and ${waiting.size - 10} more` : '';
+  const states = [...left.values()].slice(0, 10).map((node) => `${node.name} (${stateText(node, Date.now())})`);
+  const more = left.size > 10 ? ` and ${left.size - 10} more` : '';
   printError(`relet: not '${goal}' after ${timeout / 1000} s: ${states.join(', ')}${more}`);
 }
 
-function whyNever({ held, cause, status, ...node }: ConfiguredNode): string {
-  const { error } = status;
-  if (held !== undefined && error === undefined) return `${heldText(held)}; ${releaseHint}`;
-  const state = configState({ ...node, status });
-  return `${withState(state, error ?? '')}${cause === undefined ? '' : ` (${cause})`}`;
+function whyNever(node: ConfiguredNode): string {
+  const { held, cause, status } = node;
+  if (status.error === undefined) return held === undefined ? configState(node) : `${heldText(held)}; ${releaseHint}`;
+  return `${failureText(configState(node), node)}${cause === undefined ? '' : ` (${cause})`}`;
 }

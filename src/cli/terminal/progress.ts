@@ -8,23 +8,39 @@ export interface Progress {
   at(name: string, text: string): void;
   /** How it ended for `name`; the line stays. */
   end(name: string, text: string): void;
+  /** The same with a line of its own words. */
+  endWith(name: string, line: string): void;
   /** Stops drawing. Called in any case. */
   close(): void;
 }
 
-export function showProgress(terminal: Terminal, now: () => number): Progress {
-  if (terminal.width === undefined || !isTerminal()) return plainLines(terminal);
+export interface ProgressOptions {
+  /** In a pipe, print only how it ended. */
+  isQuietInPipe?: boolean;
+}
+
+export function showProgress(
+  terminal: Terminal,
+  now: () => number,
+  { isQuietInPipe = false }: ProgressOptions = {},
+): Progress {
+  if (terminal.width === undefined || !isTerminal()) return plainLines(terminal, isQuietInPipe);
   return liveLines(terminal, { now, rows: () => process.stdout.rows || 24, write: writeOut });
 }
 
-function plainLines({ print }: Terminal): Progress {
+function plainLines({ print }: Terminal, isQuiet: boolean): Progress {
   const last = new Map<string, string>();
-  const say = (name: string, text: string) => {
+  const printNew = (name: string, text: string) => {
     if (last.get(name) === text) return;
     last.set(name, text);
     print(`${name}: ${text}`);
   };
-  return { at: say, end: say, close() {} };
+  return {
+    at: isQuiet ? () => {} : printNew,
+    end: printNew,
+    endWith: (_name, line) => print(line),
+    close() {},
+  };
 }
 
 export interface Screen {
@@ -58,8 +74,11 @@ export function liveLines({ columns, paint }: Terminal, { now, rows, write }: Sc
       draw();
     },
     end(name, text) {
+      this.endWith(name, `${oneLine(name)}: ${text}`);
+    },
+    endWith(name, line) {
       live.delete(name);
-      draw(`${wrapLines(`${oneLine(name)}: ${text}`, columns)}\n`);
+      draw(`${wrapLines(line, columns)}\n`);
     },
     close() {
       clearInterval(timer);

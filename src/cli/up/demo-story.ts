@@ -56,7 +56,7 @@ kubectl patch nodeconfig node-1 --type=merge -p '{"spec":{"configSource":{"confi
     tell: '… then the node itself rejects it, reports why, and keeps running. Its kubelet was not even restarted.',
     command: 'relet wait node-1',
     status: 1,
-    shows: /failed to validate config/,
+    shows: /rejects a value of the assigned config/,
     needs: 'kubectl',
   },
   {

@@ -41,10 +41,10 @@ test('the usual ports are taken where they are free', async () => {
   });
 });
 
-test('a new system moves away from ports that are taken', async () => {
+test('a new system moves away from ports that are taken, and from no others', async () => {
   const taken = new Set([6443, 10250]);
   const network = await decideNetwork({ ...question, isFree: async (_host, port) => !taken.has(port) });
-  expect(network).toMatchObject({ kubeletPort: 11250, healthzPort: 11248, metricsPort: 11269 });
+  expect(network).toMatchObject({ kubeletPort: 11250, healthzPort: 10248, metricsPort: 10269 });
   expect(network.apiPort).not.toBe(6443);
 });
 

@@ -83,25 +83,46 @@ async function decideApiPort(asked: number | undefined, remembered: Network | un
 }
 
 async function chooseNodePorts(question: NetworkQuestion, free: typeof isFree): Promise<Omit<Network, 'apiPort'>> {
-  for (let attempt = 0; attempt < 20; attempt++) {
-    const up = Math.floor(attempt / 2) * portStep;
-    const ports = Object.fromEntries(Object.entries(usualPorts).map(([name, port]) => [name, port + up]));
-    const network = { firstAddress: firstAddressFor(question.dir, attempt), ...(ports as typeof usualPorts) };
+  // Other addresses first: a system in another directory may have the same ones.
+  for (const attempt of [0, 1]) {
+    const network = { firstAddress: firstAddressFor(question.dir, attempt), ...usualPorts };
     if ((await firstTaken(network, question, free)) === undefined) return network;
   }
+  // Each port moves on its own: a config that says 10269 finds that port taken on every machine, as README.md shows.
+  const firstAddress = firstAddressFor(question.dir);
+  const addresses = addressesOf({ firstAddress }, question);
+  const ports = {
+    kubeletPort: await nearestFree(addresses, usualPorts.kubeletPort, free),
+    healthzPort: await nearestFree(addresses, usualPorts.healthzPort, free),
+    metricsPort: await nearestFree(addresses, usualPorts.metricsPort, free),
+  };
+  return { firstAddress, ...ports };
+}
+
+async function nearestFree(addresses: string[], usual: number, free: typeof isFree): Promise<number> {
+  for (let port = usual; port < usual + 10 * portStep; port += portStep)
+    if ((await takenOf(addresses, port, free)) === undefined) return port;
   throw new CannotRun('found no free addresses for the nodes: is 127.0.0.0/8 usable on this machine?');
+}
+
+const addressesOf = (network: Pick<Network, 'firstAddress'>, { nodes, isReal = false }: NetworkQuestion): string[] =>
+  isReal ? ['0.0.0.0'] : Array.from({ length: nodes }, (_, index) => nodeAddress(network, index));
+
+async function takenOf(addresses: string[], port: number, free: typeof isFree): Promise<string | undefined> {
+  for (const address of addresses) if (!(await free(address, port))) return `${address}:${port}`;
+  return undefined;
 }
 
 async function firstTaken(
   network: Omit<Network, 'apiPort'>,
-  { nodes, isReal = false }: NetworkQuestion,
+  question: NetworkQuestion,
   free: typeof isFree,
 ): Promise<string | undefined> {
-  const { kubeletPort, healthzPort, metricsPort } = network;
-  const own = Array.from({ length: nodes }, (_, index) => nodeAddress(network, index));
-  for (const address of isReal ? ['0.0.0.0'] : own)
-    for (const port of [kubeletPort, healthzPort, metricsPort])
-      if (!(await free(address, port))) return `${address}:${port}`;
+  const addresses = addressesOf(network, question);
+  for (const port of [network.kubeletPort, network.healthzPort, network.metricsPort]) {
+    const taken = await takenOf(addresses, port, free);
+    if (taken !== undefined) return taken;
+  }
   return undefined;
 }
 
