@@ -20,6 +20,7 @@ import type { Request } from '../src/agent/requests.js';
 import { openDirectory } from '../src/agent/state/directory.js';
 import type { Memory } from '../src/agent/state/memory.js';
 import type { Connected } from '../src/agent/sync/api-side.js';
+import { probeHealthz } from '../src/agent/trial/healthz.js';
 import { defaultTrialLimits } from '../src/agent/trial/trial.js';
 import type { Judge } from '../src/agent/validate/judging.js';
 import type { ExactRef } from '../src/api/config-ref.js';
@@ -129,6 +130,7 @@ export class Rig {
       commandLine: { args, localFiles: () => new Map() },
       driver: Object.assign(driver, options.driver?.(driver)),
       hostFiles: systemHostFiles,
+      probe: probeHealthz,
       reporter: this.reporter,
       counters: newCounters(),
       connect: options.connect ?? noApi,

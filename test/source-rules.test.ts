@@ -160,18 +160,10 @@ describe('source files', () => {
     const exceptions: Record<string, string> = {
       'src/lab/apiserver/apiserver.ts': 'the server is also started without a simulation; these are its defaults',
     };
-    // Not converted yet. Remove a file when it is; add none.
-    const notYet = [
-      'src/agent/sync/api-side.ts',
-      'src/agent/sync/config-map-watch.ts',
-      'src/agent/sync/in-place.ts',
-      'src/agent/trial/health.ts',
-      'src/agent/trial/look-back.ts',
-    ];
     const found = files
       .filter((file) => isDeterministic.test(file) && !isTest(file))
       .filter((file) => systemUses(readFileSync(join(root, file), 'utf8')).length > 0);
-    expect(found.sort()).toEqual([...Object.keys(exceptions), ...notYet].sort());
+    expect(found.sort()).toEqual(Object.keys(exceptions));
     expect(systemUses('a.setTimeout(5); // Date.now()\nnew Date(5); /* Math.random */')).toEqual([]);
     expect(systemUses('setTimeout(f); new Date(); [1].map(Math.random); systemClock.now()')).toHaveLength(4);
   });

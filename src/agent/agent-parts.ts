@@ -10,6 +10,7 @@ import type { Counters } from './report/metrics.js';
 import type { Reporter } from './report/reporter.js';
 import type { Memory } from './state/memory.js';
 import type { Connected } from './sync/api-side.js';
+import type { HealthzProbe } from './trial/healthz.js';
 import type { TrialLimits } from './trial/trial.js';
 import type { Judge } from './validate/judging.js';
 
@@ -32,6 +33,7 @@ export interface AgentParts {
   commandLine: KubeletCommandLine;
   driver: KubeletDriver;
   hostFiles: HostFiles;
+  probe: HealthzProbe;
   reporter: Reporter;
   counters: Counters;
   /** Waits for a kubeconfig, for as long as it takes; rejects when the signal fires. */

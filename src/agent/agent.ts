@@ -27,7 +27,7 @@ import * as events from './report/events.js';
 import { takeRequest } from './requests.js';
 import { Run } from './run.js';
 import { type ApiSide, talkToApi } from './sync/api-side.js';
-import { InPlaceSpread } from './sync/in-place.js';
+import { EditJitter } from './sync/edit-jitter.js';
 import { RestartLimit } from './sync/restart-limit.js';
 import {
   assign,
@@ -40,7 +40,7 @@ import {
   tidy,
 } from './transitions.js';
 import { Doubt } from './trial/doubt.js';
-import { type Before, lookBack } from './trial/look-back.js';
+import { type Baseline, takeBaseline } from './trial/health.js';
 import { retriesOnce } from './trial/retry.js';
 import type { TrialEnd } from './trial/trial.js';
 import { concludeTrial } from './trial/trial-end.js';
@@ -53,7 +53,7 @@ const crashBackoff = { initialMs: 1000, maxMs: 60_000, jitter: 0.1 };
 export class Agent {
   readonly #parts: AgentParts;
   readonly #judge: RememberedJudge;
-  readonly #spread: InPlaceSpread;
+  readonly #jitter: EditJitter;
   readonly #limit: RestartLimit;
   #api: ApiSide | undefined;
   #run: Run | undefined;
@@ -63,12 +63,12 @@ export class Agent {
   readonly #doubt: Doubt;
   /** Its checkpoint is saved, and while it is judged no record names it yet. */
   #arriving: ExactRef | undefined;
-  #before: Before = { nodeReady: false, apiAnswered: false, staticPods: false };
+  #before: Baseline = { nodeReady: false, apiAnswered: false, staticPods: false };
 
   constructor(parts: AgentParts) {
     this.#judge = new RememberedJudge(parts.judge);
     this.#parts = { ...parts, judge: this.#judge };
-    this.#spread = new InPlaceSpread(parts.clock, parts.options.inPlaceJitterMs);
+    this.#jitter = new EditJitter(parts.clock, parts.options.inPlaceJitterMs, parts.random);
     this.#limit = new RestartLimit(parts.clock, parts.options.maxRestartDelayMs);
     this.#pause = new Pause(parts.clock);
     this.#doubt = new Doubt(parts.options.trial.failedStarts);
@@ -191,12 +191,12 @@ export class Agent {
     const wanted = instruction.kind === 'source' ? await api.resolve(instruction.target, signal) : undefined;
     const assigned = memory.assigned();
     const isNew = 'broken' in assigned || !sameConfig(assigned.source, wanted?.source, 'version');
-    const waitMs = this.#delay(isNew) || this.#spread.waitMs(sourceOf(assigned), wanted?.source);
+    const waitMs = this.#delay(isNew) || this.#jitter.waitMs(sourceOf(assigned), wanted?.source);
     if (waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
     this.#arriving = wanted?.source;
     const saved = wanted !== undefined && checkpoint(memory, wanted);
     // The API answers while the config is judged.
-    const before = isNew ? this.#lookBack() : undefined;
+    const before = isNew ? this.#takeBaseline() : undefined;
     if (isNew) await this.#assign(wanted?.source, signal);
     this.#arriving = undefined;
     if ((isNew || saved) && (await this.#settle(before))) this.#limit.restarted();
@@ -235,7 +235,7 @@ export class Agent {
   }
 
   /** Lets run what should run. The same bytes are not restarted: only the records move. True when another config starts. */
-  async #settle(before?: Promise<Before | undefined>): Promise<boolean> {
+  async #settle(before?: Promise<Baseline | undefined>): Promise<boolean> {
     const run = this.#run;
     this.#changes++;
     this.#pause.wake();
@@ -252,7 +252,7 @@ export class Agent {
   }
 
   /** The one place that restarts. The kubelet's end lets #live choose again. */
-  async #restart(run: Run, next: Choice, asked = this.#lookBack()): Promise<void> {
+  async #restart(run: Run, next: Choice, asked = this.#takeBaseline()): Promise<void> {
     const { driver, log } = this.#parts;
     const [isStopping, before] = await Promise.all([driver.isHostStopping(), asked]);
     if (isStopping) return log.info('the machine is going down, the kubelet is not restarted');
@@ -264,8 +264,10 @@ export class Agent {
     await driver.stop();
   }
 
-  async #lookBack(): Promise<Before | undefined> {
-    return this.#run && lookBack(this.#api, this.#parts.hostFiles, this.#run.choice);
+  async #takeBaseline(): Promise<Baseline | undefined> {
+    const { hostFiles, clock } = this.#parts;
+    const { staticPodPath } = this.#run?.choice.accepted ?? {};
+    return this.#run && takeBaseline({ view: this.#api?.view, hostFiles, staticPodPath, clock });
   }
 
   /** What is assigned, runs, and has proven itself is last known good; and what nothing names any more can go. */

@@ -13,9 +13,9 @@ import type { AgentParts } from './agent-parts.js';
 import { type Choice, needsTrial } from './choose.js';
 import type { Exit } from './drivers/driver.js';
 import { explain } from './trial/death.js';
-import { look, type NodeView } from './trial/health.js';
+import { type Baseline, checkHealth } from './trial/health.js';
 import { lookAgainMs } from './trial/look-again.js';
-import type { Before } from './trial/look-back.js';
+import type { NodeView } from './trial/node-view.js';
 import { ownsPorts } from './trial/ports.js';
 import { watchRejectedPods } from './trial/rejected-pods.js';
 import {
@@ -45,7 +45,7 @@ export interface RunOptions {
   parts: AgentParts;
   choice: Choice;
   /** How the node was before this config. */
-  before: Before;
+  before: Baseline;
   /** Undefined until there is a kubeconfig. */
   view(): NodeView | undefined;
 }
@@ -240,7 +240,9 @@ export class Run {
     // The API is asked where its answer counts: in a trial, and where a Lease is the only sign of life.
     const view = this.onTrial || healthz === undefined ? this.#options.view() : undefined;
     const isKubelets = () => this.#isAlive(listener);
-    const health = await look({ healthz, startedAt: this.#startedAt(), view, signal, isKubelets });
+    const { probe, clock } = this.#options.parts;
+    const startedAt = this.#startedAt();
+    const health = await checkHealth({ healthz, probe, startedAt, view, clock, signal, isKubelets });
     return health.alive || this.#taken === undefined ? health : { ...health, taken: this.#taken };
   }
 

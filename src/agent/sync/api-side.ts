@@ -14,10 +14,11 @@ import { configMaps, events, leases, nodes, pods } from '../../kube/resource-typ
 import { ConnectionError } from '../../kube/transport.js';
 import { type ReconcileResult, WorkQueue } from '../../kube/work-queue.js';
 import type { Log } from '../../log.js';
+import type { Random } from '../../random.js';
 import type { AgentParts } from '../agent-parts.js';
 import { type EventText, eventObject, refused } from '../report/events.js';
 import type { Reporter } from '../report/reporter.js';
-import { isReady, type NodeView } from '../trial/health.js';
+import { isReady, type NodeView } from '../trial/node-view.js';
 import { ConfigMapWatch } from './config-map-watch.js';
 import type { Instruction, Reference } from './reference.js';
 import { type ConfigMap, type Resolved, resolve, type Target } from './resolve.js';
@@ -45,7 +46,8 @@ const flushMs = 2000;
 /** How long a fresh assignment may be forbidden before that is an error. */
 const permissionPatienceMs = 5000;
 /** The controller needs two writes for a grant, 100 ms and more: asking often then costs less than asking late. */
-const permissionRetryMs = (waitedMs: number) => Math.max(40, waitedMs / 4) * (0.5 + 0.5 * Math.random());
+const permissionRetryMs = (waitedMs: number, random: Random) =>
+  Math.max(40, waitedMs / 4) * (0.5 + 0.5 * random.number());
 
 export class ApiSide {
   readonly configMaps: ConfigMapWatch;
@@ -204,7 +206,7 @@ export class ApiSide {
   }
 
   async #sync(): Promise<ReconcileResult> {
-    const { pass, reporter, clock, log } = this.#options;
+    const { client, pass, reporter, clock, log } = this.#options;
     try {
       const ending = await pass(this);
       this.#forbiddenSinceMs = undefined;
@@ -219,7 +221,8 @@ export class ApiSide {
       if (isDenied && this.#forbiddenSinceMs === undefined) log.info('waiting for permission', { error });
       this.#forbiddenSinceMs = isDenied ? (this.#forbiddenSinceMs ?? clock.monotonic()) : undefined;
       const waitedMs = clock.monotonic() - (this.#forbiddenSinceMs ?? Number.NEGATIVE_INFINITY);
-      if (waitedMs < permissionPatienceMs) return { kind: 'requeue', afterMs: permissionRetryMs(waitedMs) };
+      if (waitedMs < permissionPatienceMs)
+        return { kind: 'requeue', afterMs: permissionRetryMs(waitedMs, client.random) };
       if (error instanceof ConfigError && !isSilence(error))
         reporter.update({ syncFault: error, observedGeneration: this.#generation });
       return { kind: 'retry', error };

@@ -100,10 +100,10 @@ export class ConfigMapWatch {
   }
 
   async #readNowAndThen(signal: AbortSignal): Promise<void> {
-    const { clock, onChange } = this.#options;
+    const { client, clock, onChange } = this.#options;
     const until = clock.monotonic() + watchAgainMs;
     while (clock.monotonic() < until) {
-      await clock.sleep(readEveryMs * (0.8 + 0.4 * Math.random()), signal);
+      await clock.sleep(readEveryMs * (0.8 + 0.4 * client.random.number()), signal);
       onChange();
     }
   }

@@ -1,54 +1,77 @@
-/** Is the running kubelet well? Asks its /healthz, and the API what it thinks of the Node. */
-import { get } from 'node:http';
+/** Whether the running kubelet is healthy: asks its /healthz, and the API server about the Node; and the baseline before a restart. */
 import type { KubeObject } from '../../api/object.js';
-import { systemClock } from '../../clock.js';
+import type { Clock } from '../../clock.js';
 import { deadline } from '../../kube/deadline.js';
+import type { HostFiles } from '../host-files.js';
 import type { Accepted } from '../validate/judging.js';
-import type { Health } from './trial.js';
+import type { HealthzProbe } from './healthz.js';
+import { isReady, type NodeView, readyCondition } from './node-view.js';
+import { rejectedUids } from './rejected-pods.js';
+import type { Health, NodeBefore } from './trial.js';
 
-/** What health needs from the API; each throws when the API does not answer. */
-export interface NodeView {
-  node(signal: AbortSignal): Promise<KubeObject | undefined>;
-  lease(signal: AbortSignal): Promise<KubeObject | undefined>;
-  pods(signal: AbortSignal): Promise<KubeObject[]>;
-}
-
-export interface HealthQuestion {
+export interface HealthCheck {
   healthz: Accepted['healthz'];
-  /** Asked right after a sign of life: whether it came from the kubelet. */
+  probe: HealthzProbe;
+  /** Called right after an answer: whether it came from the kubelet. */
   isKubelets(): boolean;
-  /** Wall clock; the node's signs of life carry wall-clock times of this same machine. */
+  /** Wall clock, as in the heartbeats of the Node, which come from this same machine. */
   startedAt: number;
   /** Undefined until there is a kubeconfig. */
   view: NodeView | undefined;
+  clock: Clock;
   signal: AbortSignal;
-  /** How long one answer may take. Default 2 s. */
-  timeoutMs?: number;
 }
 
-export async function look(question: HealthQuestion): Promise<Health> {
+const checkTimeoutMs = 2000;
+const baselineTimeoutMs = 1000;
+
+export async function checkHealth(check: HealthCheck): Promise<Health> {
   // Not AbortSignal.any with AbortSignal.timeout: on Node 20 the garbage collector takes that away before it fires.
-  const limit = deadline(systemClock, question.timeoutMs ?? 2000, question.signal, 'look at the kubelet');
+  const limit = deadline(check.clock, checkTimeoutMs, check.signal, 'health check');
   try {
-    return await lookUntil(limit.signal, question);
+    return await checkUntil(limit.signal, check);
   } finally {
     limit.done();
   }
 }
 
-async function lookUntil(limit: AbortSignal, question: HealthQuestion): Promise<Health> {
-  const { healthz, startedAt, view, isKubelets } = question;
-  const answered = healthz && (await healthzAnswers(healthz, limit)) && isKubelets();
-  // The API is not troubled about a kubelet that is not up yet.
+async function checkUntil(limit: AbortSignal, check: HealthCheck): Promise<Health> {
+  const { healthz, probe, startedAt, view, isKubelets } = check;
+  const answered = healthz && (await probe(healthz, limit)) && isKubelets();
+  // The API is not asked about a kubelet that is not up yet.
   if (answered === false) return { alive: false, apiAnswers: true, readyAgain: false };
   const asSeen = await askApi(view, startedAt, limit);
-  // Without a healthz port the Lease is the sign of life, and without the API the living process has to do.
+  // Without a healthz port the Lease shows whether it is alive, and without the API the running process must do.
   const alive = answered ?? ((asSeen.apiAnswers ? asSeen.renewed : true) && isKubelets());
   return { alive, apiAnswers: asSeen.apiAnswers, readyAgain: asSeen.readyAgain };
 }
 
-export function isReady(node: KubeObject | undefined): boolean {
-  return readyCondition(node)?.status === 'True';
+/** How the node is just before its kubelet is stopped. A trial requires only what was true then. */
+export interface Baseline extends NodeBefore {
+  /** Uids of the pods that were rejected already; undefined where the API did not answer. Not recorded. */
+  rejectedPods?: ReadonlySet<string> | undefined;
+}
+
+export interface BaselineOptions {
+  view: NodeView | undefined;
+  hostFiles: Pick<HostFiles, 'hasEntries'>;
+  staticPodPath: string | undefined;
+  clock: Clock;
+}
+
+export async function takeBaseline({ view, hostFiles, staticPodPath, clock }: BaselineOptions): Promise<Baseline> {
+  const staticPods = staticPodPath !== undefined && hostFiles.hasEntries(staticPodPath);
+  const unknown = { apiAnswered: false, nodeReady: false, staticPods };
+  if (view === undefined) return unknown;
+  const limit = deadline(clock, baselineTimeoutMs, undefined, 'baseline');
+  try {
+    const [node, pods] = await Promise.all([view.node(limit.signal), view.pods(limit.signal).catch(() => undefined)]);
+    return { apiAnswered: true, nodeReady: isReady(node), staticPods, rejectedPods: pods && rejectedUids(pods) };
+  } catch {
+    return unknown;
+  } finally {
+    limit.done();
+  }
 }
 
 async function askApi(view: NodeView | undefined, startedAt: number, signal: AbortSignal) {
@@ -68,25 +91,4 @@ async function askApi(view: NodeView | undefined, startedAt: number, signal: Abo
 function renewedSince(lease: KubeObject | undefined, startedAt: number): boolean {
   const { renewTime } = (lease?.spec ?? {}) as { renewTime?: string };
   return (Date.parse(renewTime ?? '') || 0) >= startedAt;
-}
-
-interface Condition {
-  type: string;
-  status: string;
-  lastHeartbeatTime?: string;
-}
-
-function readyCondition(node: KubeObject | undefined): Condition | undefined {
-  const { conditions } = (node?.status ?? {}) as { conditions?: Condition[] };
-  return conditions?.find(({ type }) => type === 'Ready');
-}
-
-function healthzAnswers({ host, port }: { host: string; port: number }, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const request = get({ host, port, path: '/healthz', agent: false, signal }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    });
-    request.once('error', () => resolve(false));
-  });
 }

@@ -4,7 +4,7 @@
  */
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
-import type { NodeView } from './health.js';
+import type { NodeView } from './node-view.js';
 
 interface PodStatus {
   phase?: string;

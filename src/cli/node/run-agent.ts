@@ -16,6 +16,7 @@ import { Reporter } from '../../agent/report/reporter.js';
 import { type Directory, openDirectory } from '../../agent/state/directory.js';
 import { Memory } from '../../agent/state/memory.js';
 import { NodeConnection } from '../../agent/sync/connect.js';
+import { probeHealthz } from '../../agent/trial/healthz.js';
 import { localFiles } from '../../agent/validate/local-config.js';
 import { formatRef } from '../../api/config-ref.js';
 import { type Files, realFiles } from '../../atomic-file.js';
@@ -156,6 +157,7 @@ function assemble({ divided, memory, lock, writable = true, policy, log, files }
       ...(lock && { mayStart: lock.check }),
     }),
     hostFiles: systemHostFiles,
+    probe: probeHealthz,
     reporter,
     counters: newCounters(),
     connect: (signal) => (kubeconfig ? connection.connect(signal) : never(signal)),

@@ -1,15 +1,16 @@
-/** Spreads the answer of many nodes to an edit of a ConfigMap they share: each waits its own random part of the jitter. */
+/** Jitter for edits of a ConfigMap that many nodes share: each node waits for a random part of it before it follows the edit. */
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import type { Clock } from '../../clock.js';
+import type { Random } from '../../random.js';
 
-export class InPlaceSpread {
+export class EditJitter {
   readonly #clock: Clock;
   readonly #jitterMs: number;
-  readonly #random: () => number;
+  readonly #random: Random;
   /** When the edit that waits is to be followed. */
   #dueMs: number | undefined;
 
-  constructor(clock: Clock, jitterMs: number, random: () => number = Math.random) {
+  constructor(clock: Clock, jitterMs: number, random: Random) {
     this.#clock = clock;
     this.#jitterMs = jitterMs;
     this.#random = random;
@@ -22,7 +23,7 @@ export class InPlaceSpread {
       return 0;
     }
     // A second edit while one waits takes over its place: an edited ConfigMap cannot be put off for ever.
-    const atMs = this.#dueMs ?? this.#clock.monotonic() + this.#random() * this.#jitterMs;
+    const atMs = this.#dueMs ?? this.#clock.monotonic() + this.#random.number() * this.#jitterMs;
     const remainingMs = atMs - this.#clock.monotonic();
     this.#dueMs = remainingMs > 0 ? atMs : undefined;
     return Math.max(0, remainingMs);
