@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** Directories that are being renamed; nothing below them is checked yet. This list only gets shorter. */
-export const notYet = ['src/agent/', 'src/api/', 'src/cli/', 'src/fleet/', 'src/lab/', 'test/'];
+export const notYet = ['src/agent/', 'src/cli/', 'src/lab/', 'test/'];
 
 /** Files that are checked neither now nor later. */
 const never = [
@@ -30,13 +30,16 @@ export const exceptions = [
   { text: 'trial: { deaths:', why: 'field of NodeConfig v1alpha1' },
   {
     text: 'verdict',
-    in: /^(?:src|src\/cli|bench)\/config\/|^docs\/config\.md$/,
+    in: /^(?:src|src\/cli|bench)\/config\/|^src\/fleet\/config-text\.test\.ts$|^docs\/config\.md$/,
     why: 'key of `relet config validate -o json` and of the published `relet/config`',
   },
   { text: 'connection refused', why: 'text of the operating system' },
   { text: 'KubeletConfigGraduated', why: 'reason of an Event that alerts may match' },
   { text: 'KubeletConfigRefused', why: 'reason of an Event that alerts may match' },
   { text: 'deaths: { type: integer', why: 'field of NodeConfig v1alpha1' },
+  { text: 'deaths: number', in: /^src\/api\//, why: 'field of NodeConfig v1alpha1' },
+  { text: 'betaError', in: /^src\/(?:api|fleet)\//, why: 'the wording of DKC beta, in the adapter for Nodes' },
+  { text: 'rolled back a config under which the kubelet kept dying', why: 'status of an earlier relet, still read' },
   // Texts that docs quote from code below notYet: each goes when the code changes.
   { text: 'under a new config may take', why: 'help of --trial-health-deadline' },
 ];

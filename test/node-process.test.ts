@@ -23,7 +23,7 @@ describe('relet kubelet', () => {
     expect(existsSync(join(place.dir, 'meta', 'lock'))).toBe(false);
   });
 
-  test('a config that the kubelet itself refuses is never started', async () => {
+  test('a config that the kubelet itself rejects is not started', async () => {
     const rig = await createClusterRig({ boot: false });
     const place = await newPlace();
     const node = withDir(place, rig);
@@ -36,7 +36,7 @@ describe('relet kubelet', () => {
     expect(node.starts()).toHaveLength(1);
   });
 
-  test('after kill -9 the kubelet lives on, and the next relet replaces it: never two', async () => {
+  test('after kill -9 of relet its kubelet keeps running, and the next relet replaces it', async () => {
     const rig = await createClusterRig({ boot: false });
     const place = await newPlace();
     const first = withDir(place, rig);

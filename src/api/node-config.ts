@@ -111,7 +111,7 @@ export function isUnset({ metadata, spec }: NodeConfig): boolean {
   return spec?.configSource === undefined && isUntouched && isMarked;
 }
 
-/** The conditions with these laid over. The time of a condition changes only with its status, not with its reason. */
+/** The conditions with these added or replaced. The time of a condition changes only with its status, not with its reason. */
 export function withConditions(
   present: readonly NodeConfigCondition[] | undefined,
   wanted: readonly Omit<NodeConfigCondition, 'lastTransitionTime'>[],

@@ -31,7 +31,7 @@ describe('a change to b, asked of a node that ran a', () => {
     changeProgress(node(wanted('b'), status, ready), { to: wanted('b'), written });
 
   test.each<[string, NodeConfigStatus, object]>([
-    ['not heard yet', { assigned: exact('a'), active: exact('a') }, { kind: 'asked' }],
+    ['not received yet', { assigned: exact('a'), active: exact('a') }, { kind: 'asked' }],
     ['taken', { assigned: exact('b'), active: exact('a') }, { kind: 'taken' }],
     ['active, on trial', { assigned: exact('b'), active: exact('b') }, { kind: 'active', ready: true, proven: false }],
     [

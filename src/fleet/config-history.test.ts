@@ -1,4 +1,4 @@
-/** The history of a node's reference: kept short, read with care, and the way back it shows. */
+/** The history of a node's reference: bounded, read with care, and used by undo. */
 import { describe, expect, test } from 'vitest';
 import { formatRef, parseRef } from '../api/config-ref.js';
 import { historyLength, readHistory, undoTarget, withEntry } from './config-history.js';
@@ -24,7 +24,7 @@ describe('the history', () => {
     );
   });
 
-  test('of an older relet is numbered from its oldest change, and goes on from there', () => {
+  test('a history of an older relet is numbered from its oldest change, and continues from there', () => {
     const old = JSON.stringify([entry('n/a/k', 'n/b/k'), entry('local', 'n/a/k')]);
     expect(readHistory(old).map(({ revision }) => revision)).toEqual([2, 1]);
     const next = withEntry(old, entry('n/b/k', 'local'));
@@ -47,7 +47,7 @@ describe('the history', () => {
   });
 
   test.each([undefined, '', 'nonsense', '{}', 'null', '[1,null,{"at":"x"}]', '[{"at":1,"by":2}]'])(
-    'what is no history counts as none: %s',
+    'an annotation that is not a history counts as none: %s',
     (text) => {
       expect(readHistory(text)).toEqual([]);
       expect(readHistory(withEntry(text, entry('local', 'n/a/k')))).toEqual([numbered(1, 'local', 'n/a/k')]);

@@ -23,7 +23,7 @@ export interface HistoryEntry {
 /** A sentence of a person; the annotation is read by every watcher of the Node, so it stays short. */
 const longestWhy = 200;
 
-/** Newest first. What somebody else wrote there and is no history counts as none. Entries without a revision, of older relets, get the next one. */
+/** Newest first. An annotation that is not a valid history counts as none. Entries without a revision, of older relets, get the next one. */
 export function readHistory(annotation: string | undefined): HistoryEntry[] {
   let value: unknown;
   try {

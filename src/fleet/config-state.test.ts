@@ -31,12 +31,12 @@ describe('the state of a node', () => {
     ['runs, not proven', wanted('a'), { assigned: exact('a'), active: exact('a') }, 'trial'],
     ['runs, proven', wanted('a'), { assigned: exact('a'), active: exact('a'), lastKnownGood: exact('a') }, 'active'],
     [
-      'edited in place, the old version is the way back',
+      'edited in place, the old version is the last known good',
       wanted('a'),
       { assigned: exact('a', '2'), active: exact('a', '2'), lastKnownGood: exact('a', '1') },
       'trial',
     ],
-    ['judged and refused', wanted('a'), { assigned: exact('a'), error: refusal }, 'rejected'],
+    ['validated and rejected', wanted('a'), { assigned: exact('a'), error: refusal }, 'rejected'],
     ['tried and rolled back', wanted('a'), { assigned: exact('a'), error: rollback }, 'rolled back'],
     [
       'rolled back, in the words of an older relet',
@@ -55,14 +55,14 @@ describe('the state of a node', () => {
       { assigned: exact('a'), active: exact('a'), lastKnownGood: exact('a'), error: download },
       'active',
     ],
-    ['reset, the node has not heard', undefined, { assigned: exact('a'), active: exact('a') }, 'waiting'],
+    ['reset, the node has not received it', undefined, { assigned: exact('a'), active: exact('a') }, 'waiting'],
     ['reset, the kubelet restarts', undefined, { active: exact('a') }, 'waiting'],
     ['reset, and the local config is refused', undefined, { active: exact('a'), error: refusal }, 'rejected'],
   ])('%s', (_name, configSource, status, state) => {
     expect(configState({ configSource, status })).toBe(state);
   });
 
-  test("the alpha's reference is met by uid", () => {
+  test('a reference of DKC alpha is compared by uid', () => {
     const alpha = { configMapRef: { namespace: 'kube-system', name: 'a', uid: 'uid-a' } };
     expect(configState({ configSource: alpha, status: { assigned: exact('a'), active: exact('a') } })).toBe('trial');
     const other = { configMapRef: { ...alpha.configMapRef, uid: 'uid-b' } };

@@ -1,6 +1,5 @@
 /**
- * How it stands with a node's config, from what is asked of the node and what it reports. Pure; the words are those that
- * `relet get` prints:
+ * The state of a node's config, from its assignment and its report. Pure; the words are those that `relet get` prints:
  *
  *   local ── assigned ──► waiting ── started, healthy ──► trial ── trial over ──► active
  *                            ├── validation failed ──► rejected         (runs its last known good)
@@ -54,7 +53,7 @@ export function configState({ configSource, status = {}, unset = false, conditio
   ];
   if (!sameConfig(wanted, assigned, 'name')) return 'waiting';
   const outcome = status.error ? errorOutcome(status.error, condition) : undefined;
-  // A node that cannot follow its reference goes on with what it has; the error stands beside.
+  // A node that cannot follow its reference keeps its current config, and reports the error.
   if (outcome === 'rejected' || outcome === 'rolled back') return outcome;
   if (outcome === 'crashing' || !sameConfig(assigned, active, 'version')) return 'waiting';
   if (active === undefined) return 'local';

@@ -60,13 +60,13 @@ describe('a running config as text', () => {
     expect(asYaml(document)).toContain('podPidsLimit: 9007199254740993\n');
   });
 
-  test('what a flag set and no document can say is told', () => {
+  test('a value that a flag set and no document can express is reported', () => {
     const effective = { ...setDefaults({}, 32), maxPods: 0 };
-    expect(readConfigz(configzOf(effective), 32).unsayable).toEqual(['maxPods']);
-    expect(readConfigz(configzOf(setDefaults({}, 32)), 32).unsayable).toEqual([]);
+    expect(readConfigz(configzOf(effective), 32).notExpressible).toEqual(['maxPods']);
+    expect(readConfigz(configzOf(setDefaults({}, 32)), 32).notExpressible).toEqual([]);
   });
 
-  test('an answer that is no configz is refused', () => {
+  test('an answer that is not a configz is rejected', () => {
     for (const answer of ['{}', '[]', 'null', '"x"', '{"kubeletconfig":[]}'])
       expect(() => readConfigz(answer, 32)).toThrow('no kubeletconfig');
   });

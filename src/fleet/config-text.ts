@@ -18,7 +18,7 @@ export interface RunningConfig {
   /** As it would be written by hand, with what configz hides. */
   document: KubeletConfig;
   /** Fields whose running value no document can express, since reading it turns it into the default; a flag set them. */
-  unsayable: string[];
+  notExpressible: string[];
 }
 
 /** From the answer of `/configz`. Throws when it is none. */
@@ -29,10 +29,10 @@ export function readConfigz(answer: string, minor: Minor): RunningConfig {
   const document: KubeletConfig = { ...header, ...said, ...header };
   const decoded = decode(asYaml(document), { minor, strict: false }).config;
   const read = setDefaults(decoded, minor);
-  const unsayable: string[] = [];
+  const notExpressible: string[] = [];
   const shape = shapeOf(minor);
-  compare(decoded, read, shape, '', { document, unsayable });
-  return { document: inOrder(document, shape), unsayable };
+  compare(decoded, read, shape, '', { document, notExpressible });
+  return { document: inOrder(document, shape), notExpressible };
 }
 
 /** What a document says, with the fields that we do not know. Throws DecodeError when a kubelet of that minor could not read it. */
@@ -67,7 +67,7 @@ function exactly(value: Value): unknown {
 
 interface Found {
   document: KubeletConfig;
-  unsayable: string[];
+  notExpressible: string[];
 }
 
 /** `said` is what configz shows, `read` what a kubelet makes of exactly that. */
@@ -80,7 +80,7 @@ function compare(said: KubeletConfig, read: KubeletConfig, shape: StructShape, p
     } else if (child.kind === 'list' || child.kind === 'map') {
       if (mine === null && theirs !== null && Object.keys(theirs).length > 0)
         put(found.document, field.split('.'), child.kind === 'list' ? [] : {});
-    } else if (mine !== null && !sameValue(mine, theirs, field)) found.unsayable.push(field);
+    } else if (mine !== null && !sameValue(mine, theirs, field)) found.notExpressible.push(field);
   }
 }
 

@@ -63,12 +63,12 @@ async function whatRuns(session: Session, node: ConfiguredNode, configz: Running
   if (configz instanceof ApiError) throw unreadable(node, configz);
   const pinned = (await pinnedNow(session, node, configz.document)).map(({ path }) => path);
   const { document, assumed } = writtenLocally(configz.document, pinned, minor);
-  const unsayable = configz.unsayable.filter((path) => !pinned.includes(path));
+  const notExpressible = configz.notExpressible.filter((path) => !pinned.includes(path));
   return {
     text: asConfigText(document, minor),
     notes: [
-      ...(unsayable.length > 0
-        ? [`flags set these to what no config can say, so they stay: ${unsayable.join(', ')}.`]
+      ...(notExpressible.length > 0
+        ? [`flags set these to values that a config cannot express; they do not change: ${notExpressible.join(', ')}.`]
         : []),
       // relet on the node knows its local config, and warns when that names them.
       ...(assumed.length > 0 && node.agentVersion === undefined
