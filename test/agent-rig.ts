@@ -17,11 +17,12 @@ import { newCounters } from '../src/agent/report/metrics.js';
 import { configOk, statusConfig } from '../src/agent/report/report.js';
 import { Reporter } from '../src/agent/report/reporter.js';
 import type { Request } from '../src/agent/requests.js';
+import { requestRecord } from '../src/agent/requests.js';
 import { openDirectory } from '../src/agent/state/directory.js';
-import type { Memory } from '../src/agent/state/memory.js';
+import type { NodeState } from '../src/agent/state/node-state.js';
 import type { Connected } from '../src/agent/sync/api-side.js';
 import { probeHealthz } from '../src/agent/trial/healthz.js';
-import { defaultTrialLimits } from '../src/agent/trial/trial.js';
+import { defaultTrialLimits, trialRecord } from '../src/agent/trial/trial.js';
 import type { Judge } from '../src/agent/validate/judging.js';
 import type { ExactRef } from '../src/api/config-ref.js';
 import { check } from '../src/config/check.js';
@@ -74,7 +75,7 @@ export class Rig {
   readonly #options: RigOptions;
   readonly #startsFile: string;
   reporter!: Reporter;
-  memory!: Memory;
+  state!: NodeState;
   #stop = new AbortController();
   #ended: Promise<number> = Promise.resolve(0);
   #agent: Agent | undefined;
@@ -93,10 +94,10 @@ export class Rig {
     const options = { ...this.#options, ...change };
     this.#bootedAt = this.logLines.length;
     const log = createLog({ format: 'text', level: 'debug', write: (line) => this.logLines.push(line) });
-    const { memory, lock } = openDirectory({ dir: this.dir, host: systemProcesses, log });
-    this.memory = memory;
+    const { state, lock } = openDirectory({ dir: this.dir, host: systemProcesses, log });
+    this.state = state;
     const { clock } = this;
-    this.reporter = new Reporter({ memory, clock, log, initConfig: options.initConfig ?? false });
+    this.reporter = new Reporter({ state, clock, log, initConfig: options.initConfig ?? false });
     const fake = join(import.meta.dirname, 'fake-kubelet.mjs');
     const args = (file = this.localFile) => [
       ...(file === undefined ? [] : [`--config=${file}`]),
@@ -109,7 +110,7 @@ export class Rig {
       args,
       env,
       run: options.run?.(run) ?? run,
-      records: memory,
+      state,
       clock,
       random: systemRandom,
       log,
@@ -125,7 +126,7 @@ export class Rig {
         settleMs: 20,
         ...options.options,
       },
-      memory,
+      state,
       judge: options.judge ?? simpleJudge(options.noHealthz ? undefined : this.healthzPort, options.staticPodPath),
       commandLine: { args, localFiles: () => new Map() },
       driver: Object.assign(driver, options.driver?.(driver)),
@@ -145,7 +146,7 @@ export class Rig {
 
   /** As a person on the host would. */
   async ask(request: Request): Promise<void> {
-    this.memory.request.write(request);
+    this.state.write(requestRecord, request);
     await this.#agent!.heed();
   }
 
@@ -197,7 +198,7 @@ export class Rig {
 
   /** Moves the clock ahead, half a minute after every change of the trial, until this is so. */
   async advanceUntil(what: string, satisfied: () => boolean): Promise<void> {
-    const trial = () => JSON.stringify(this.memory.trial.read());
+    const trial = () => JSON.stringify(this.state.read(trialRecord));
     let before: string | undefined | null = null;
     let asked = 0;
     await this.until(what, () => {
@@ -216,24 +217,24 @@ export class Rig {
     await this.until('active', () => canonical(this.status()?.active) === canonical(this.status()?.assigned));
     await this.untilHealthy();
     this.clock.advance(600_000);
-    await this.until('trial over', () => this.memory.trial.read() === undefined);
+    await this.until('trial over', () => this.state.read(trialRecord) === undefined);
   }
 
   /** Puts a checkpoint on disk and has a record name it, as an earlier relet would have. */
   remember(record: 'assigned' | 'last-known-good', resourceVersion: string, config: string): ExactRef {
-    const { memory, lock } = openDirectory({
+    const { state, lock } = openDirectory({
       dir: this.dir,
       host: systemProcesses,
       log: createLog({ format: 'text', write() {} }),
     });
     const source = sourceOf(resourceVersion);
-    memory.checkpoints.save(source, {
+    state.checkpoints.save(source, {
       files: new Map([['kubelet', Buffer.from(config)]]),
       annotations: {},
       binaryKeys: [],
     });
-    if (record === 'assigned') memory.assign(source);
-    else memory.setLastKnownGood(source);
+    if (record === 'assigned') state.assign(source);
+    else state.setLastKnownGood(source);
     lock.release();
     return source;
   }

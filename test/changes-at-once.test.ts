@@ -47,8 +47,8 @@ describe('a config that is being judged', () => {
   test('keeps the copy that is made for it meanwhile', async () => {
     const { rig, asked, answer } = await whileJudging();
     await asked;
-    const copy = join(rig.node.memory.convertedDir, 'copy.json');
-    mkdirSync(rig.node.memory.convertedDir, { recursive: true });
+    const copy = join(rig.node.state.convertedDir, 'copy.json');
+    mkdirSync(rig.node.state.convertedDir, { recursive: true });
     writeFileSync(copy, '{}');
     await rig.node.ask({ verb: 'clear-verdict' });
     expect(existsSync(copy)).toBe(true);

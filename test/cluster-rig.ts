@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { followedRecord } from '../src/agent/sync/chosen-reference.js';
 import { NodeConnection } from '../src/agent/sync/connect.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../src/api/config-ref.js';
 import { configLabel, nodeConfigs } from '../src/api/node-config.js';
@@ -182,7 +183,7 @@ export async function createClusterRig(options: ClusterRigOptions = {}): Promise
     hostname: name,
     userAgent: 'relet-test',
     version: '0.0.0-test',
-    followed: () => node.memory.followed,
+    followed: () => node.state.record(followedRecord),
     ...(options.askAgainMs !== undefined && { askAgainMs: options.askAgainMs }),
     env: {},
     files: systemFileReader,

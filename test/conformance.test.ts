@@ -7,6 +7,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { newCounters, render } from '../src/agent/report/metrics.js';
+import { resultsRecord } from '../src/agent/results.js';
+import { trialRecord } from '../src/agent/trial/trial.js';
 import type { ExactRef } from '../src/api/config-ref.js';
 import type { KubeObject } from '../src/api/object.js';
 import { ApiError } from '../src/kube/api-error.js';
@@ -48,7 +50,7 @@ async function expectStatus(rig: ClusterRig, expected: Expected): Promise<void> 
   const text = canonical(wanted);
   await rig.until(`status ${text}`, () => rig.config !== undefined && canonical(rig.config) === text);
   const start = rig.node.starts().at(-1)!;
-  if (expected.active) expect(start.config).toBe(rig.node.memory.checkpoints.load(expected.active).config.toString());
+  if (expected.active) expect(start.config).toBe(rig.node.state.checkpoints.load(expected.active).config.toString());
   else expect(start.configFile).toBeUndefined();
   if (expected.error) expect(rig.node.log()).toContain(expected.error);
   expectMetrics(rig, expected);
@@ -379,7 +381,7 @@ describe.each(['Node', 'NodeConfig'] as const)('stress, through a %s', (through)
       if (refused) await expectStatus(rig, { assigned: refused.source, error: refused.error });
       else await expectStatus(rig, { assigned: good.get(name), active: good.get(name) });
     }
-    expect(rig.node.memory.trial.read()?.deaths ?? 0).toBe(0);
+    expect(rig.node.state.read(trialRecord)?.deaths ?? 0).toBe(0);
     await expectOneEventForEachRestart(rig);
     // Nothing is left behind: descriptors, processes, checkpoints, records.
     expect(descriptors()).toBeLessThanOrEqual(before + 4);
@@ -387,6 +389,6 @@ describe.each(['Node', 'NodeConfig'] as const)('stress, through a %s', (through)
     expect(alive.map(({ pid }) => pid)).toEqual([rig.node.starts().at(-1)!.pid]);
     expect(readdirSync(join(rig.node.dir, 'checkpoints')).length).toBeLessThanOrEqual(3);
     expect(readdirSync(join(rig.node.dir, 'meta')).filter((name) => name.startsWith('tmp_'))).toEqual([]);
-    expect(Object.keys(rig.node.memory.verdicts.read() ?? {}).length).toBeLessThanOrEqual(4);
+    expect(Object.keys(rig.node.state.read(resultsRecord) ?? {}).length).toBeLessThanOrEqual(4);
   });
 });

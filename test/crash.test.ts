@@ -6,13 +6,16 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type Choice, candidates, choose } from '../src/agent/choose.js';
-import { obey, takeRequest } from '../src/agent/requests.js';
+import { type Choice, candidates, choose, previousConfigRecord } from '../src/agent/choose.js';
+import { childRecord } from '../src/agent/drivers/child-record.js';
+import { holdRecord, obey, requestRecord, takeRequest } from '../src/agent/requests.js';
+import { forgetFailures, resultsRecord } from '../src/agent/results.js';
 import { openDirectory } from '../src/agent/state/directory.js';
-import { Memory } from '../src/agent/state/memory.js';
-import { encodeRecord } from '../src/agent/state/record.js';
+import { NodeState } from '../src/agent/state/node-state.js';
+import { encodeSource } from '../src/agent/state/source-record.js';
 import * as transitions from '../src/agent/transitions.js';
 import { sourceOf } from '../src/agent/transitions.js';
+import { trialRecord } from '../src/agent/trial/trial.js';
 import type { Judge } from '../src/agent/validate/judging.js';
 import { type ExactRef, sameConfig } from '../src/api/config-ref.js';
 import { systemClock } from '../src/clock.js';
@@ -57,10 +60,10 @@ const judge: Judge = {
   },
 };
 
-const bootWith = (memory: Memory): Promise<Choice> =>
+const bootWith = (state: NodeState): Promise<Choice> =>
   choose(
     {
-      memory,
+      state,
       judge,
       commandLine: { args: () => [], localFiles: () => new Map() },
       driver: { version: async () => 'v1.32.1', fingerprint: () => '' },
@@ -71,35 +74,36 @@ const bootWith = (memory: Memory): Promise<Choice> =>
     new AbortController().signal,
   );
 
-const save = (memory: Memory, source: ExactRef) => transitions.checkpoint(memory, { source, payload: payload(source) });
-const choiceOf = (memory: Memory) => bootWith(memory);
+const save = (state: NodeState, source: ExactRef) =>
+  transitions.checkpoint(state, { source, payload: payload(source) });
+const choiceOf = (state: NodeState) => bootWith(state);
 
 interface Transition {
-  given(memory: Memory, dir: string): Promise<void> | void;
-  when(memory: Memory, dir: string): Promise<void> | void;
+  given(state: NodeState, dir: string): Promise<void> | void;
+  when(state: NodeState, dir: string): Promise<void> | void;
   /** Which configs may run after a crash inside it; undefined is local. */
   mayRun: (ExactRef | undefined)[];
   /** What else is true after a crash anywhere inside it. */
-  always?(memory: Memory): Promise<void> | void;
+  always?(state: NodeState): Promise<void> | void;
 }
 
 /** Should the first of them fail, one of these is there to run instead. */
 const keeps =
   (...sources: ExactRef[]) =>
-  (memory: Memory) => {
-    const found = candidates(memory).map(({ recorded }) => transitions.sourceOf(recorded));
+  (state: NodeState) => {
+    const found = candidates(state).map(({ recorded }) => transitions.sourceOf(recorded));
     expect(found.some((one) => one !== undefined && sources.some((source) => sameConfig(one, source, 'version')))).toBe(
       true,
     );
   };
 
-const running = (source: ExactRef) => (memory: Memory) => {
-  save(memory, source);
-  memory.assign(source);
+const running = (source: ExactRef) => (state: NodeState) => {
+  save(state, source);
+  state.assign(source);
 };
-const proven = (source: ExactRef) => async (memory: Memory) => {
-  running(source)(memory);
-  transitions.graduate(memory, await choiceOf(memory));
+const proven = (source: ExactRef) => async (state: NodeState) => {
+  running(source)(state);
+  transitions.passTrial(state, await choiceOf(state));
 };
 
 const all: Record<string, Transition> = {
@@ -117,8 +121,8 @@ const all: Record<string, Transition> = {
         for (const [name, data] of payload(source).files) writeFileSync(join(path, name), data);
       }
       mkdirSync(join(dir, 'store', 'meta'));
-      writeFileSync(join(dir, 'store', 'meta', 'assigned'), encodeRecord(b));
-      writeFileSync(join(dir, 'store', 'meta', 'last-known-good'), encodeRecord(a));
+      writeFileSync(join(dir, 'store', 'meta', 'assigned'), encodeSource(b));
+      writeFileSync(join(dir, 'store', 'meta', 'last-known-good'), encodeSource(a));
     },
     when: () => {},
     mayRun: [b],
@@ -126,47 +130,47 @@ const all: Record<string, Transition> = {
   'the first assignment': { given: () => {}, when: running(a), mayRun: [undefined, a] },
   'a change from one config to another': {
     given: proven(a),
-    when(memory) {
-      save(memory, b);
-      transitions.forgetFailures(memory);
-      transitions.assign(memory, b, a);
+    when(state) {
+      save(state, b);
+      forgetFailures(state);
+      transitions.assign(state, b, a);
     },
     mayRun: [a, b],
   },
   'an assignment that is refused': {
     given: proven(a),
-    when(memory) {
-      save(memory, c);
-      transitions.assign(memory, c, a);
+    when(state) {
+      save(state, c);
+      transitions.assign(state, c, a);
     },
     mayRun: [a],
   },
   'a graduation': {
-    async given(memory) {
-      await proven(a)(memory);
-      running(b)(memory);
-      memory.trial.write({
-        key: (await choiceOf(memory)).key,
+    async given(state) {
+      await proven(a)(state);
+      running(b)(state);
+      state.write(trialRecord, {
+        key: (await choiceOf(state)).key,
         deaths: 0,
         healthyMs: 600_000,
         bootId: '',
         before: { nodeReady: true, apiAnswered: true, staticPods: false },
       });
     },
-    when: async (memory) => transitions.graduate(memory, await choiceOf(memory)),
+    when: async (state) => transitions.passTrial(state, await choiceOf(state)),
     mayRun: [b],
     // Done, or the time it took is not lost.
-    always: (memory) =>
+    always: (state) =>
       expect(
-        sameConfig(sourceOf(memory.lastKnownGood()), b, 'version') || memory.trial.read()?.healthyMs === 600_000,
+        sameConfig(sourceOf(state.lastKnownGood()), b, 'version') || state.read(trialRecord)?.healthyMs === 600_000,
       ).toBe(true),
   },
   'a rollback': {
-    async given(memory) {
-      await proven(a)(memory);
-      running(b)(memory);
-      memory.trial.write({
-        key: (await choiceOf(memory)).key,
+    async given(state) {
+      await proven(a)(state);
+      running(b)(state);
+      state.write(trialRecord, {
+        key: (await choiceOf(state)).key,
         deaths: 3,
         healthyMs: 0,
         bootId: '',
@@ -174,101 +178,101 @@ const all: Record<string, Transition> = {
       });
     },
     // Decided, or one death away from it; never a trial that begins anew.
-    async always(memory) {
-      const isDecided = sameConfig((await choiceOf(memory)).source, a, 'version');
-      expect(isDecided || memory.trial.read()?.deaths === 3).toBe(true);
+    async always(state) {
+      const isDecided = sameConfig((await choiceOf(state)).source, a, 'version');
+      expect(isDecided || state.read(trialRecord)?.deaths === 3).toBe(true);
     },
-    when: async (memory) =>
-      transitions.fail(
-        memory,
-        await choiceOf(memory),
+    when: async (state) =>
+      transitions.failTrial(
+        state,
+        await choiceOf(state),
         { kind: 'failed', reason: 'CrashLoop', cause: 'died' },
         { at: new Date(0), environment: { binary: '', files: {} } },
       ),
     mayRun: [b, a],
   },
-  'a reset': { given: proven(a), when: (memory) => transitions.assign(memory, undefined, a), mayRun: [a, undefined] },
+  'a reset': { given: proven(a), when: (state) => transitions.assign(state, undefined, a), mayRun: [a, undefined] },
   'a reset of a config that is still on trial': {
     given: running(a),
-    when: (memory) => transitions.assign(memory, undefined, a),
+    when: (state) => transitions.assign(state, undefined, a),
     mayRun: [a, undefined],
     always: keeps(a),
   },
   'a new config before a reset has ended': {
-    given(memory) {
-      running(a)(memory);
-      transitions.assign(memory, undefined, a);
+    given(state) {
+      running(a)(state);
+      transitions.assign(state, undefined, a);
     },
-    when(memory) {
-      save(memory, b);
-      transitions.assign(memory, b, undefined);
+    when(state) {
+      save(state, b);
+      transitions.assign(state, b, undefined);
     },
     mayRun: [undefined, b],
     always: keeps(a, b),
   },
   'a release': {
-    async given(memory) {
-      await proven(a)(memory);
-      obey(memory, { verb: 'hold', why: 'test' }, new Date(0));
+    async given(state) {
+      await proven(a)(state);
+      obey(state, { verb: 'hold', why: 'test' }, new Date(0));
     },
-    when: (memory) => obey(memory, { verb: 'release' }, new Date(0)),
+    when: (state) => obey(state, { verb: 'release' }, new Date(0)),
     mayRun: [a],
   },
   'a request from the host, obeyed': {
-    async given(memory) {
-      await proven(a)(memory);
-      memory.request.write({ verb: 'hold', why: 'test' });
+    async given(state) {
+      await proven(a)(state);
+      state.write(requestRecord, { verb: 'hold', why: 'test' });
     },
-    when: (memory) => takeRequest({ memory, clock: systemClock, log: silentLog }),
+    when: (state) => takeRequest({ state, clock: systemClock, log: silentLog }),
     mayRun: [a],
     // Who asked sees that the file is gone, and believes that it is done.
-    always: (memory) => expect(memory.request.read() ?? memory.hold.read()).toBeDefined(),
+    always: (state) => expect(state.read(requestRecord) ?? state.read(holdRecord)).toBeDefined(),
   },
   'the end of a reset': {
-    async given(memory) {
-      await proven(a)(memory);
-      transitions.assign(memory, undefined, a);
+    async given(state) {
+      await proven(a)(state);
+      transitions.assign(state, undefined, a);
     },
-    when: (memory) => transitions.settleOn(memory, undefined, silentLog),
+    when: (state) => transitions.keepAsLastKnownGood(state, undefined, silentLog),
     mayRun: [undefined],
   },
   'a person’s use-local': {
     given: proven(a),
-    when: (memory) => obey(memory, { verb: 'use-local' }, new Date(0)),
+    when: (state) => obey(state, { verb: 'use-local' }, new Date(0)),
     mayRun: [a, undefined],
     // Held before it is local: otherwise the next look at the API would assign it again.
-    always: (memory) =>
-      expect(sourceOf(memory.assigned()) !== undefined || memory.hold.read() !== undefined).toBe(true),
+    always: (state) =>
+      expect(sourceOf(state.assigned()) !== undefined || state.read(holdRecord) !== undefined).toBe(true),
   },
   'the repair of a rotten checkpoint': {
-    async given(memory, dir) {
-      await proven(a)(memory);
+    async given(state, dir) {
+      await proven(a)(state);
       writeFileSync(join(dir, 'checkpoints', a.uid, a.resourceVersion, 'kubelet'), 'rot');
     },
-    when: (memory) => void save(memory, a),
+    when: (state) => void save(state, a),
     mayRun: [undefined, a],
   },
   'the removal of old checkpoints': {
-    async given(memory) {
-      await proven(a)(memory);
-      for (const old of ['7', '8', '9']) save(memory, version(old));
+    async given(state) {
+      await proven(a)(state);
+      for (const old of ['7', '8', '9']) save(state, version(old));
     },
-    when: (memory) => memory.collect(),
+    when: (state) => transitions.garbageCollect(state, silentLog, { converted: [] }),
     mayRun: [a],
   },
   'the start and the end of a kubelet': {
     given: proven(a),
-    when(memory) {
-      memory.child.write({ token: 't', bootId: 'b', source: a });
-      memory.child.write({ token: 't', bootId: 'b', source: a, process: { pid: 4_194_305, startTime: '1' } });
-      memory.child.remove();
+    when(state) {
+      state.write(childRecord, { token: 't', bootId: 'b', source: a });
+      state.write(childRecord, { token: 't', bootId: 'b', source: a, process: { pid: 4_194_305, startTime: '1' } });
+      state.remove(childRecord);
     },
     mayRun: [a],
   },
 };
 
 let serial = 0;
-const openAt = (dir: string, files = unsyncedFiles) => openDirectory({ dir, host, log: silentLog, files }).memory;
+const openAt = (dir: string, files = unsyncedFiles) => openDirectory({ dir, host, log: silentLog, files }).state;
 
 async function walk({ given, when, mayRun, always }: Transition): Promise<number> {
   const dir = join(root, `from-${serial++}`);
@@ -278,33 +282,33 @@ async function walk({ given, when, mayRun, always }: Transition): Promise<number
   const before = treeOf(dir);
   const disk = new CrashDisk();
   await when(openAt(dir, disk), dir);
-  const after = new Memory(dir, silentLog, unsyncedFiles);
+  const after = new NodeState(dir, silentLog, unsyncedFiles);
   const [goal, finished] = [records(after), durable(after)];
   let points = 0;
-  for (const state of crashStates(before, dir, disk.operations)) {
+  for (const crash of crashStates(before, dir, disk.operations)) {
     const dir = join(root, `after-${serial++}`);
-    state.into(dir);
-    const memory = openAt(dir);
-    const choice = await bootWith(memory);
-    const context = `${state.name}: ran ${choice.source?.resourceVersion ?? 'local'}`;
+    crash.into(dir);
+    const state = openAt(dir);
+    const choice = await bootWith(state);
+    const context = `${crash.name}: ran ${choice.source?.resourceVersion ?? 'local'}`;
     expect(
       mayRun.some((source) => sameConfig(source, choice.source, 'version')),
       context,
     ).toBe(true);
     if (choice.source)
-      expect(memory.checkpoints.load(choice.source).config.toString(), context).toBe(bytes(choice.source));
+      expect(state.checkpoints.load(choice.source).config.toString(), context).toBe(bytes(choice.source));
     // Reported truly: when something else runs than what is assigned, there is a fault, and not otherwise.
-    const assigned = memory.assigned();
+    const assigned = state.assigned();
     expect('broken' in assigned, context).toBe(false);
     expect(choice.fault === undefined, context).toBe(sameConfig(sourceOf(assigned), choice.source, 'version'));
     expect(halves(dir), context).toEqual([]);
-    await always?.(memory);
+    await always?.(state);
     // What was done stays done: nothing that was written is lost, and nothing that was removed comes back.
-    if (state.complete) expect(durable(memory), context).toEqual(finished);
+    if (crash.complete) expect(durable(state), context).toEqual(finished);
     // Once more, and the end is the same as without the crash; and nothing half-made stays.
-    await when(memory, dir);
-    expect(records(memory), context).toEqual(goal);
-    memory.collect();
+    await when(state, dir);
+    expect(records(state), context).toEqual(goal);
+    transitions.garbageCollect(state, silentLog, { converted: [] });
     expect(strays(dir), context).toEqual([]);
     rmSync(dir, { recursive: true });
     points++;
@@ -336,23 +340,23 @@ async function fill({ given, when, mayRun }: Transition): Promise<number> {
         context,
       ).toBe(true);
     }
-    const memory = openAt(dir);
-    expect('broken' in memory.assigned()).toBe(false);
-    memory.collect();
+    const state = openAt(dir);
+    expect('broken' in state.assigned()).toBe(false);
+    transitions.garbageCollect(state, silentLog, { converted: [] });
     expect(strays(dir)).toEqual([]);
     if (failure === undefined && writes > 30) return writes;
   }
 }
 
-const records = (memory: Memory) => ({ assigned: memory.assigned(), lastKnownGood: memory.lastKnownGood() });
+const records = (state: NodeState) => ({ assigned: state.assigned(), lastKnownGood: state.lastKnownGood() });
 /** All that must outlive a power cut. That a config was accepted is found out again by judging it. */
-const durable = (memory: Memory) => ({
-  ...records(memory),
-  trial: memory.trial.read(),
-  wayBack: memory.wayBack.read(),
-  hold: memory.hold.read()?.why,
-  request: memory.request.read(),
-  verdicts: Object.entries(memory.verdicts.read() ?? {}).filter(([, { kind }]) => kind !== 'accepted'),
+const durable = (state: NodeState) => ({
+  ...records(state),
+  trial: state.read(trialRecord),
+  previousConfig: state.read(previousConfigRecord),
+  hold: state.read(holdRecord)?.why,
+  request: state.read(requestRecord),
+  results: Object.entries(state.read(resultsRecord) ?? {}).filter(([, { kind }]) => kind !== 'validated'),
 });
 /** Checkpoints that lack one of their two files: under its own name a checkpoint is whole. */
 const halves = (dir: string) => {

@@ -19,14 +19,14 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 function remember(assigned: string, lastKnownGood?: string): void {
-  const { memory, lock } = openDirectory({ dir: join(root, 'dynamic'), host: systemProcesses, log: silentLog });
+  const { state, lock } = openDirectory({ dir: join(root, 'dynamic'), host: systemProcesses, log: silentLog });
   const save = (version: string, text: string) => {
     const files = new Map([['kubelet', Buffer.from(text)]]);
-    memory.checkpoints.save(sourceOf(version), { files, annotations: {}, binaryKeys: [] });
+    state.checkpoints.save(sourceOf(version), { files, annotations: {}, binaryKeys: [] });
     return sourceOf(version);
   };
-  if (lastKnownGood !== undefined) memory.setLastKnownGood(save('1', lastKnownGood));
-  memory.assign(save('2', assigned));
+  if (lastKnownGood !== undefined) state.setLastKnownGood(save('1', lastKnownGood));
+  state.assign(save('2', assigned));
   lock.release();
 }
 

@@ -3,6 +3,8 @@
 import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { holdRecord } from '../src/agent/requests.js';
+import { trialRecord } from '../src/agent/trial/trial.js';
 import type { TokenAuthenticator } from '../src/lab/apiserver/access/authenticate.js';
 import { issue, type KeyPair } from '../src/lab/apiserver/pki/issue.js';
 import { systemRandom } from '../src/random.js';
@@ -137,7 +139,7 @@ describe('expiry', () => {
       await rig.node.until('died of it', () => deaths() === death);
     }
     expect(rig.node.starts().every(({ configFile }, start) => start === 0 || configFile?.includes(uid))).toBe(true);
-    expect(rig.node.memory.trial.read()?.deaths).toBe(0);
+    expect(rig.node.state.read(trialRecord)?.deaths).toBe(0);
     expect(rig.node.status()?.error).toBeUndefined();
     writeFileSync(usable, '');
     install(rig, await certificate(rig, 1000 * hourMs), 3);
@@ -153,7 +155,7 @@ describe('expiry', () => {
     rig.node.remember('assigned', '1', rig.node.config('# unhealthy'));
     rig.node.boot();
     // The API would say: local.
-    rig.node.memory.hold.write({ since: '', why: 'test' });
+    rig.node.state.write(holdRecord, { since: '', why: 'test' });
     const excuse = 'the client certificate of the node has expired, the config is not blamed';
     await rig.node.until('started', () => rig.node.starts().length === 1);
     rig.node.clock.advance(61_000);

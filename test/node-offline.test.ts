@@ -1,4 +1,4 @@
-/** Promises that need whole processes: the API gone for a whole run, a service manager around relet, memory running out. */
+/** Promises that need whole processes: the API gone for a whole run, a service manager around relet, state running out. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -75,10 +75,10 @@ describe('the API is gone for a whole run', () => {
       resourceVersion: metadata.resourceVersion!,
       kubeletConfigKey: 'kubelet',
     };
-    const { memory, lock } = openDirectory({ dir: place.dir, host: systemProcesses, log: silentLog });
+    const { state, lock } = openDirectory({ dir: place.dir, host: systemProcesses, log: silentLog });
     const files = new Map([['kubelet', Buffer.from(text)]]);
-    memory.checkpoints.save(source, { files, annotations: {}, binaryKeys: [] });
-    memory.assign(source);
+    state.checkpoints.save(source, { files, annotations: {}, binaryKeys: [] });
+    state.assign(source);
     lock.release();
     return source;
   }

@@ -6,7 +6,7 @@ import { systemProcesses } from '../src/proc.js';
 import { createRig, type Rig } from './agent-rig.js';
 import { createClusterRig } from './cluster-rig.js';
 
-const shown = (rig: Rig) => readHostStatus(rig.dir, rig.memory, systemProcesses, realFiles);
+const shown = (rig: Rig) => readHostStatus(rig.dir, rig.state, systemProcesses, realFiles);
 
 test('a node without an API has something to report and has never reported it', async () => {
   const rig = await createRig();

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { trialRecord } from '../src/agent/trial/trial.js';
 import type { Judge } from '../src/agent/validate/judging.js';
 import { leases, nodes, pods } from '../src/kube/resource-type.js';
 import { startApiServer } from '../src/lab/apiserver/apiserver.js';
@@ -49,7 +50,7 @@ describe('a Node that was Ready before the switch', () => {
     await rig.until('active', () => rig.config?.active !== undefined);
     for (const patience of [25_000, 50_000]) {
       rig.node.clock.advance(25_000);
-      const waited = () => rig.node.memory.trial.read()?.unhealthy?.ms ?? 0;
+      const waited = () => rig.node.state.read(trialRecord)?.unhealthy?.ms ?? 0;
       await rig.node.until('looked', () => waited() >= patience);
       expect(rig.config?.error).toBeUndefined();
       await rig.node.stop();
@@ -129,8 +130,8 @@ describe('an API that is gone after the switch', () => {
       'looked',
       () => rig.node.log().includes('will be tried again') || rig.node.log().includes('cannot be followed'),
     );
-    expect(rig.node.memory.lastKnownGood()).toEqual({ source: undefined });
-    expect(rig.node.memory.trial.read()?.deaths).toBe(0);
+    expect(rig.node.state.lastKnownGood()).toEqual({ source: undefined });
+    expect(rig.node.state.read(trialRecord)?.deaths).toBe(0);
     expect(rig.node.starts()).toHaveLength(2);
     const again = await startApiServer({ dataDir, port: rig.server.port });
     try {

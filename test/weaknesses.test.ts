@@ -2,7 +2,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { defaultTrialLimits } from '../src/agent/trial/trial.js';
+import { previousConfigRecord } from '../src/agent/choose.js';
+import { holdRecord } from '../src/agent/requests.js';
+import { defaultTrialLimits, trialRecord } from '../src/agent/trial/trial.js';
 import { nodes } from '../src/kube/resource-type.js';
 import { type ClusterRig, clientFor, createClusterRig, nodeName } from './cluster-rig.js';
 
@@ -173,7 +175,7 @@ test('a node whose kubelet keeps dying follows a new assignment', async () => {
   await rig.createConfigMap('killer', { kubelet: rig.node.config('# exit 1') });
   await rig.createConfigMap('good', { kubelet: rig.node.config() });
   await rig.point('killer');
-  await rig.node.until('dying', () => (rig.node.memory.trial.read()?.deaths ?? 0) >= 2);
+  await rig.node.until('dying', () => (rig.node.state.read(trialRecord)?.deaths ?? 0) >= 2);
   await rig.point('good');
   await rig.until('active', () => rig.config?.active?.configMap?.name === 'good');
   expect(rig.config?.error).toBeUndefined();
@@ -223,7 +225,7 @@ describe('no instruction', () => {
 
   test('a held node follows nothing until it is released', async () => {
     const rig = await createClusterRig();
-    rig.node.memory.hold.write({ since: '', why: 'test' });
+    rig.node.state.write(holdRecord, { since: '', why: 'test' });
     await rig.createConfigMap('good', { kubelet: rig.node.config() });
     await rig.point('good');
     await rig.node.ask({ verb: 'hold', why: 'still' });
@@ -242,8 +244,8 @@ describe('reset', () => {
     await rig.node.passTrial();
     await rig.assign(null);
     await rig.until('local', () => rig.config !== undefined && Object.keys(rig.config).length === 0);
-    expect(rig.node.memory.wayBack.read()).toBeUndefined();
-    expect(rig.node.memory.lastKnownGood()).toEqual({ source: undefined });
+    expect(rig.node.state.read(previousConfigRecord)).toBeUndefined();
+    expect(rig.node.state.lastKnownGood()).toEqual({ source: undefined });
   });
 
   test('a local config that is not healthy is left for what ran before', async () => {
@@ -254,7 +256,7 @@ describe('reset', () => {
     rig.node.breakLocal('# exit 1');
     await rig.assign(null);
     await rig.until(
-      'way back',
+      'previous config',
       () => rig.config?.error !== undefined && rig.config.active?.configMap?.uid === metadata.uid,
     );
     expect(rig.config?.assigned).toBeUndefined();
@@ -268,7 +270,7 @@ describe('reset', () => {
     await rig.until('active', () => rig.config?.active !== undefined);
     await rig.node.ask({ verb: 'use-local' });
     await rig.until('local', () => rig.config !== undefined && rig.config.active === undefined);
-    expect(rig.node.memory.hold.read()?.why).toContain('use-local');
+    expect(rig.node.state.read(holdRecord)?.why).toContain('use-local');
     expect(rig.node.starts().at(-1)?.configFile).toBeUndefined();
   });
 });

@@ -8,7 +8,7 @@ import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
 import type { Counters } from './report/metrics.js';
 import type { Reporter } from './report/reporter.js';
-import type { Memory } from './state/memory.js';
+import type { NodeState } from './state/node-state.js';
 import type { Connected } from './sync/api-side.js';
 import type { HealthzProbe } from './trial/healthz.js';
 import type { TrialLimits } from './trial/trial.js';
@@ -28,7 +28,7 @@ export interface FlowOptions {
 
 export interface AgentParts {
   options: FlowOptions;
-  memory: Memory;
+  state: NodeState;
   judge: Judge;
   commandLine: KubeletCommandLine;
   driver: KubeletDriver;

@@ -3,6 +3,8 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { corrupt, createRig, type Rig, sourceOf } from '../../test/agent-rig.js';
+import { childRecord } from './drivers/child-record.js';
+import { trialRecord } from './trial/trial.js';
 
 describe('boot: order of trust', () => {
   test.each([
@@ -58,7 +60,7 @@ describe('trial and rollback', () => {
     rig.remember('assigned', '1', rig.config());
     const begunMs = rig.clock.monotonic();
     rig.boot();
-    const healthyMs = () => rig.memory.trial.read()?.healthyMs ?? 0;
+    const healthyMs = () => rig.state.read(trialRecord)?.healthyMs ?? 0;
     await rig.untilHealthy();
     for (const least of [30_000, 60_000, 90_000, 120_000]) {
       rig.clock.advance(30_000);
@@ -73,11 +75,11 @@ describe('trial and rollback', () => {
     rig.boot();
     await rig.untilHealthy();
     rig.clock.advance(590_000);
-    await rig.until('counted', () => (rig.memory.trial.read()?.healthyMs ?? 0) >= 590_000);
-    expect(rig.memory.lastKnownGood()).toEqual({ source: undefined });
+    await rig.until('counted', () => (rig.state.read(trialRecord)?.healthyMs ?? 0) >= 590_000);
+    expect(rig.state.lastKnownGood()).toEqual({ source: undefined });
     rig.clock.advance(10_001);
     await rig.until('last known good', () => rig.status()?.lastKnownGood !== undefined);
-    expect(rig.memory.lastKnownGood()).toEqual({ source });
+    expect(rig.state.lastKnownGood()).toEqual({ source });
     expect(rig.starts()).toHaveLength(1);
   });
 
@@ -107,7 +109,7 @@ describe('trial and rollback', () => {
       'local runs',
       () => rig.status()?.error !== undefined && rig.starts().at(-1)?.configFile === undefined,
     );
-    expect(rig.memory.lastKnownGood()).toEqual({ source: undefined });
+    expect(rig.state.lastKnownGood()).toEqual({ source: undefined });
     expect(rig.starts().filter(({ configFile }) => configFile !== undefined)).toHaveLength(3);
   });
 
@@ -117,7 +119,7 @@ describe('trial and rollback', () => {
     rig.boot();
     await rig.until('started', () => rig.starts().length === 1);
     rig.clock.advance(59_000);
-    await rig.until('looked', () => rig.memory.trial.read() !== undefined);
+    await rig.until('looked', () => rig.state.read(trialRecord) !== undefined);
     expect(rig.starts()).toHaveLength(1);
     rig.clock.advance(2_000);
     await rig.until('local runs', () => rig.starts().length === 2 && rig.status()?.error !== undefined);
@@ -131,17 +133,17 @@ describe('trial and rollback', () => {
     const source = rig.remember('assigned', '1', rig.config());
     rig.boot();
     for (let restarts = 1; restarts <= 2; restarts++) {
-      const before = rig.memory.trial.read()?.healthyMs ?? 0;
+      const before = rig.state.read(trialRecord)?.healthyMs ?? 0;
       await rig.untilHealthy();
       rig.clock.advance(300_000);
-      await rig.until('counted', () => (rig.memory.trial.read()?.healthyMs ?? 600_000) >= before + 290_000);
+      await rig.until('counted', () => (rig.state.read(trialRecord)?.healthyMs ?? 600_000) >= before + 290_000);
       await rig.stop();
       rig.boot();
     }
     await rig.untilHealthy();
     rig.clock.advance(20_000);
     await rig.until('last known good', () => rig.status()?.lastKnownGood !== undefined);
-    expect(rig.memory.lastKnownGood()).toEqual({ source });
+    expect(rig.state.lastKnownGood()).toEqual({ source });
   });
 
   test('a kubelet killed from outside is started again and its config is not blamed', async () => {
@@ -155,7 +157,7 @@ describe('trial and rollback', () => {
       rig.clock.advance(60_000);
     }
     await rig.until('started again', () => rig.starts().length === 5);
-    expect(rig.memory.trial.read()?.deaths).toBe(0);
+    expect(rig.state.read(trialRecord)?.deaths).toBe(0);
     expect(rig.status()?.error).toBeUndefined();
     expect(rig.status()?.assigned?.configMap).toEqual(sourceOf('1'));
   });
@@ -186,7 +188,7 @@ describe('a last known good that no longer works', () => {
       const before = crashes();
       await rig.until('crashed', () => {
         // Between kubelets only: the time of a kubelet that starts is its own.
-        if (rig.memory.child.read() === undefined) rig.clock.advance(1000);
+        if (rig.state.read(childRecord) === undefined) rig.clock.advance(1000);
         return crashes() > before;
       });
     }
@@ -217,7 +219,7 @@ describe('a last known good that no longer works', () => {
     expect(rig.status()).toMatchObject({ active: { configMap: source } });
     expect(rig.status()?.error).toBeUndefined();
     // It has to prove itself again.
-    expect(rig.memory.trial.read()).toMatchObject({ deaths: 0 });
+    expect(rig.state.read(trialRecord)).toMatchObject({ deaths: 0 });
     await rig.passTrial();
     await rig.until('last known good', () => rig.status()?.lastKnownGood !== undefined);
   });
@@ -226,7 +228,7 @@ describe('a last known good that no longer works', () => {
     const { rig } = await withoutItsFile('needs');
     for (const deaths of [1, 2]) {
       rig.boot();
-      await rig.until('counted', () => rig.memory.trial.read()?.deaths === deaths);
+      await rig.until('counted', () => rig.state.read(trialRecord)?.deaths === deaths);
       await rig.stop();
     }
     const before = rig.starts().length;
@@ -240,7 +242,7 @@ describe('a last known good that no longer works', () => {
     rig.boot();
     await rig.until('started', () => rig.starts().length === 2);
     rig.clock.advance(40_000);
-    await rig.until('counted', () => (rig.memory.trial.read()?.unhealthy?.ms ?? 0) >= 40_000);
+    await rig.until('counted', () => (rig.state.read(trialRecord)?.unhealthy?.ms ?? 0) >= 40_000);
     expect(rig.status()?.active).toBeUndefined();
     await rig.stop();
     rig.boot();
@@ -295,7 +297,7 @@ describe('a machine that goes down', () => {
       await rig.until('died', () => rig.log().split('the machine is going down').length === deaths + 1);
       rig.clock.advance(60_000);
     }
-    expect(rig.memory.trial.read()?.deaths).toBe(0);
+    expect(rig.state.read(trialRecord)?.deaths).toBe(0);
     expect(rig.starts().every(({ configFile }) => configFile !== undefined)).toBe(true);
   });
 

@@ -24,7 +24,8 @@ import { exitCode } from './drivers/driver.js';
 import { Pause } from './pause.js';
 import { announce } from './report/announce.js';
 import * as events from './report/events.js';
-import { takeRequest } from './requests.js';
+import { holdRecord, takeRequest } from './requests.js';
+import { forgetFailures } from './results.js';
 import { Run } from './run.js';
 import { type ApiSide, talkToApi } from './sync/api-side.js';
 import { EditJitter } from './sync/edit-jitter.js';
@@ -32,12 +33,11 @@ import { RestartLimit } from './sync/restart-limit.js';
 import {
   assign,
   checkpoint,
-  forgetFailures,
+  garbageCollect,
   isAnotherAssignment,
+  keepAsLastKnownGood,
   retry,
-  settleOn,
   sourceOf,
-  tidy,
 } from './transitions.js';
 import { Doubt } from './trial/doubt.js';
 import { type Baseline, takeBaseline } from './trial/health.js';
@@ -101,7 +101,7 @@ export class Agent {
 
   /** One kubelet after another. Each start chooses anew, from disk. */
   async #live(signal: AbortSignal): Promise<number> {
-    const { memory, log, options, reporter } = this.#parts;
+    const { state, log, options, reporter } = this.#parts;
     const tell = () => announce(this.#parts, this.#run);
     for (let crashes = 0; ; ) {
       const changes = this.#changes;
@@ -136,7 +136,7 @@ export class Agent {
       const { blamed, end } = await run.died(exit, signal);
       if (end) await this.#endTrial(run, end);
       else announce(this.#parts, run);
-      if (!end && blamed && this.#doubt.lifts(run, memory, log)) this.#changes++;
+      if (!end && blamed && this.#doubt.lifts(run, state, log)) this.#changes++;
       if (signal.aborted || exit.last || options.onChange === 'exit') return exitCode(exit);
       reporter.publish();
       crashes = run.healthy ? 1 : crashes + 1;
@@ -153,14 +153,14 @@ export class Agent {
 
   /** Its fallback is healthy: a config that was last known good is started once more, in case something else was broken. */
   #retryOnce(run: Run): void {
-    const { memory, options, driver, log } = this.#parts;
+    const { state, options, driver, log } = this.#parts;
     if (run.choice.rank !== 'local') return;
     const tookLong = run.startedAgoMs >= options.trial.healthDeadlineMs;
     const failed = failuresOf(run.choice).find(({ failure }) => retriesOnce(failure, { tookLong }));
     if (failed === undefined) return;
     const { key, failure } = failed;
     const deaths = options.trial.failedStarts - 1;
-    retry(memory, failed, { key, deaths, bootId: driver.bootId() });
+    retry(state, failed, { key, deaths, bootId: driver.bootId() });
     log.info('the fallback is healthy, the last known good is started once more', { cause: failure.cause });
     void this.#settle().catch((error) => log.error('retry failed', { error }));
   }
@@ -181,20 +181,20 @@ export class Agent {
 
   /** Something may have changed. Run twice, it does nothing the second time. Throws a ConfigError when it cannot be followed. */
   async #pass(api: ApiSide, signal: AbortSignal): Promise<ReconcileResult> {
-    const { memory, log } = this.#parts;
+    const { state, log } = this.#parts;
     // Read again only when its time has come: each edit of a flood would otherwise cost three requests.
     const delayMs = this.#hasFailedTrial ? 0 : this.#limit.remainingMs;
     if (delayMs > 0) return { kind: 'requeue', afterMs: delayMs };
     const instruction = await api.instruction(signal);
     if (instruction.kind === 'none') log.info('no instruction, nothing changes', { why: instruction.why });
-    if (instruction.kind === 'none' || memory.hold.read()) return { kind: 'done' };
+    if (instruction.kind === 'none' || state.read(holdRecord)) return { kind: 'done' };
     const wanted = instruction.kind === 'source' ? await api.resolve(instruction.target, signal) : undefined;
-    const assigned = memory.assigned();
+    const assigned = state.assigned();
     const isNew = 'broken' in assigned || !sameConfig(assigned.source, wanted?.source, 'version');
     const waitMs = this.#delay(isNew) || this.#jitter.waitMs(sourceOf(assigned), wanted?.source);
     if (waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
     this.#arriving = wanted?.source;
-    const saved = wanted !== undefined && checkpoint(memory, wanted);
+    const saved = wanted !== undefined && checkpoint(state, wanted);
     // The API answers while the config is judged.
     const before = isNew ? this.#takeBaseline() : undefined;
     if (isNew) await this.#assign(wanted?.source, signal);
@@ -223,14 +223,14 @@ export class Agent {
 
   /** Judged before anything is stopped. What is refused is assigned all the same, and reported; it only never runs. */
   async #assign(source: ExactRef | undefined, signal: AbortSignal): Promise<void> {
-    const { memory, log, counters } = this.#parts;
-    if (isAnotherAssignment(memory, source)) forgetFailures(memory);
+    const { state, log, counters } = this.#parts;
+    if (isAnotherAssignment(state, source)) forgetFailures(state);
     this.#judge.forget();
     await consider(this.#parts, 'assigned', { source }, signal).catch((error) => {
       if (!(error instanceof ConfigError)) throw error;
       counters.refusals++;
     });
-    assign(memory, source, this.#run?.healthy ? this.#run.choice.source : undefined);
+    assign(state, source, this.#run?.healthy ? this.#run.choice.source : undefined);
     log.info('config assigned', { config: formatRef(source, 'log'), key: source?.kubeletConfigKey });
   }
 
@@ -272,9 +272,10 @@ export class Agent {
 
   /** What is assigned, runs, and has proven itself is last known good; and what nothing names any more can go. */
   #keepRecords(run: Run): void {
-    const { memory, log } = this.#parts;
-    if (run.hasProven()) settleOn(memory, run.choice.source, log);
-    if (!this.#judge.isJudging) tidy(memory, log, { source: this.#arriving, converted: this.#judge.configFiles });
+    const { state, log } = this.#parts;
+    if (run.hasProven()) keepAsLastKnownGood(state, run.choice.source, log);
+    if (!this.#judge.isJudging)
+      garbageCollect(state, log, { source: this.#arriving, converted: this.#judge.configFiles });
     announce(this.#parts, this.#run);
   }
 

@@ -6,12 +6,13 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ExactRef } from '../api/config-ref.js';
 import { silentLog } from '../log.js';
 import { systemProcesses } from '../proc.js';
-import { type Choice, choose, failuresOf, needsTrial, type Rank } from './choose.js';
+import { type Choice, choose, failuresOf, needsTrial, previousConfigRecord, type Rank } from './choose.js';
+import { resultsRecord, setResult } from './results.js';
 import { openDirectory } from './state/directory.js';
-import type { Memory } from './state/memory.js';
-import { withVerdict } from './state/verdicts.js';
-import { fail } from './transitions.js';
+import type { NodeState } from './state/node-state.js';
+import { failTrial } from './transitions.js';
 import { retriesOnce } from './trial/retry.js';
+import { trialRecord } from './trial/trial.js';
 import type { Judge } from './validate/judging.js';
 
 const version = (resourceVersion: string): ExactRef => ({
@@ -28,21 +29,21 @@ const bytes = new Map([
   [sameAsA, 'a'],
 ]);
 
-function newMemory(): Memory {
+function newMemory(): NodeState {
   const root = mkdtempSync(join(tmpdir(), 'relet-choose-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  const { memory } = openDirectory({ dir: join(root, 'dir'), host: systemProcesses, log: silentLog });
+  const { state } = openDirectory({ dir: join(root, 'dir'), host: systemProcesses, log: silentLog });
   for (const [source, text] of bytes)
-    memory.checkpoints.save(source, {
+    state.checkpoints.save(source, {
       files: new Map([['kubelet', Buffer.from(text)]]),
       annotations: {},
       binaryKeys: [],
     });
-  return memory;
+  return state;
 }
 
-function choiceOf(memory: Memory, source: ExactRef | undefined, rank: Rank): Choice {
-  const digest = source === undefined ? 'local' : memory.checkpoints.load(source).digest;
+function choiceOf(state: NodeState, source: ExactRef | undefined, rank: Rank): Choice {
+  const digest = source === undefined ? 'local' : state.checkpoints.load(source).digest;
   const accepted = { kind: 'accepted' as const, warnings: [], configFile: '', healthz: undefined };
   return { rank, source, digest, key: digest, accepted: { ...accepted, staticPodPath: undefined } };
 }
@@ -67,12 +68,12 @@ interface Question {
 }
 
 const chosen = (
-  memory: Memory,
+  state: NodeState,
   { judge = accepts, flags = ['--v=2'], version = 'v1.32.1', binary = 'b', files = {}, now = 60_000 }: Question,
 ) =>
   choose(
     {
-      memory,
+      state,
       judge,
       commandLine: { args: () => flags, localFiles: () => new Map() },
       driver: { version: async () => version, fingerprint: () => binary },
@@ -84,19 +85,19 @@ const chosen = (
   );
 
 test('local runs when everything is refused, local itself among it: the kubelet says what it dislikes', async () => {
-  const memory = newMemory();
-  memory.assign(a);
+  const state = newMemory();
+  state.assign(a);
   const judge: Judge = {
     judge: async () => ({ kind: 'refused', reason: 'ValidationFailed', cause: new Error('no'), warnings: [] }),
   };
-  const choice = await chosen(memory, { judge });
+  const choice = await chosen(state, { judge });
   expect(choice).toMatchObject({ rank: 'local', source: undefined, fault: { reason: 'ValidationFailed' } });
   expect(choice.accepted).toMatchObject({ configFile: undefined, healthz: undefined });
 });
 
-const failAt = (memory: Memory, choice: Choice, at: number) =>
-  fail(
-    memory,
+const failAt = (state: NodeState, choice: Choice, at: number) =>
+  failTrial(
+    state,
     choice,
     { kind: 'failed', reason: 'CrashLoop', cause: 'crashed' },
     { at: new Date(at), environment: { binary: 'b', files: { '/crt': 'ENOENT' } } },
@@ -104,29 +105,29 @@ const failAt = (memory: Memory, choice: Choice, at: number) =>
 
 describe('what failed its trial', () => {
   test('waits twice as long for its files after each failure, and a refusal of what changed counts as one', async () => {
-    const memory = newMemory();
-    memory.assign(a);
+    const state = newMemory();
+    state.assign(a);
     const appeared = { files: { '/crt': 'c' } };
-    failAt(memory, await chosen(memory, {}), 0);
-    failAt(memory, await chosen(memory, { ...appeared, now: 60_000 }), 60_000);
-    expect((await chosen(memory, { ...appeared, now: 179_999 })).source).toBeUndefined();
+    failAt(state, await chosen(state, {}), 0);
+    failAt(state, await chosen(state, { ...appeared, now: 60_000 }), 60_000);
+    expect((await chosen(state, { ...appeared, now: 179_999 })).source).toBeUndefined();
     const refuses: Judge = {
       judge: async () => ({ kind: 'refused', reason: 'ValidationFailed', cause: new Error('no'), warnings: [] }),
     };
-    const refused = await chosen(memory, { ...appeared, judge: refuses, now: 180_000 });
+    const refused = await chosen(state, { ...appeared, judge: refuses, now: 180_000 });
     expect(refused.fault?.reason).toBe('ValidationFailed');
-    expect((await chosen(memory, { ...appeared, now: 10_000_000 })).source).toBeUndefined();
-    expect((await chosen(memory, { files: { '/crt': 'd' }, now: 419_999 })).source).toBeUndefined();
-    expect((await chosen(memory, { files: { '/crt': 'd' }, now: 420_000 })).source).toEqual(a);
+    expect((await chosen(state, { ...appeared, now: 10_000_000 })).source).toBeUndefined();
+    expect((await chosen(state, { files: { '/crt': 'd' }, now: 419_999 })).source).toBeUndefined();
+    expect((await chosen(state, { files: { '/crt': 'd' }, now: 420_000 })).source).toEqual(a);
   });
 
   test('is named as passed over also while a more trusted config runs', async () => {
-    const memory = newMemory();
-    memory.assign(a);
-    failAt(memory, await chosen(memory, {}), 0);
-    memory.assign(b);
-    memory.setLastKnownGood(a);
-    const choice = await chosen(memory, {});
+    const state = newMemory();
+    state.assign(a);
+    failAt(state, await chosen(state, {}), 0);
+    state.assign(b);
+    state.setLastKnownGood(a);
+    const choice = await chosen(state, {});
     expect(choice).toMatchObject({ source: b, passedOver: [{ source: a }] });
     expect(choice.fault).toBeUndefined();
   });
@@ -136,15 +137,18 @@ describe('what failed its trial', () => {
     ['not once more if it never was', false, undefined, false],
     ['not once more after that', true, true as const, false],
   ])('is started, when its fallback is healthy, %s', async (_name, wasGood, isRetry, again) => {
-    const memory = newMemory();
-    memory.assign(a);
-    if (wasGood) memory.setLastKnownGood(a);
-    const choice = await chosen(memory, {});
+    const state = newMemory();
+    state.assign(a);
+    if (wasGood) state.setLastKnownGood(a);
+    const choice = await chosen(state, {});
     const before = { nodeReady: false, apiAnswered: false, staticPods: false };
-    if (isRetry) memory.trial.write({ key: choice.key, deaths: 2, healthyMs: 0, before, bootId: 'b', isRetry });
-    failAt(memory, choice, 0);
-    expect(memory.verdicts.read()?.[choice.key]).toMatchObject({ kind: 'failed', ...(again && { retryOnce: true }) });
-    const failures = failuresOf(await chosen(memory, {}));
+    if (isRetry) state.write(trialRecord, { key: choice.key, deaths: 2, healthyMs: 0, before, bootId: 'b', isRetry });
+    failAt(state, choice, 0);
+    expect(state.read(resultsRecord)?.[choice.key]).toMatchObject({
+      kind: 'failed',
+      ...(again && { retryOnce: true }),
+    });
+    const failures = failuresOf(await chosen(state, {}));
     expect(failures.some(({ failure }) => retriesOnce(failure, { tookLong: false }))).toBe(again);
   });
 
@@ -160,10 +164,10 @@ describe('what failed its trial', () => {
       undefined,
     ],
   ])('%s', async (_name, question, expected) => {
-    const memory = newMemory();
-    memory.assign(a);
-    failAt(memory, await chosen(memory, {}), 0);
-    const { source, fault } = await chosen(memory, question);
+    const state = newMemory();
+    state.assign(a);
+    failAt(state, await chosen(state, {}), 0);
+    const { source, fault } = await chosen(state, question);
     expect(source).toEqual(expected);
     expect(fault?.reason).toBe(expected ? undefined : 'CrashLoop');
   });
@@ -180,15 +184,15 @@ describe('a trial', () => {
     ['is not for local where nothing else was ever good', { source: undefined }, false],
     ['is not for local as the last resort', { source: undefined, rank: 'local', good: a, proven: a }, false],
   ])('%s', (_name, { source, rank = 'assigned', good, proven }, due) => {
-    const memory = newMemory();
-    memory.setLastKnownGood(good);
-    if (proven) memory.verdicts.write(withVerdict(undefined, choiceOf(memory, proven, rank).key, { kind: 'proven' }));
-    expect(needsTrial(choiceOf(memory, source, rank), memory)).toBe(due);
+    const state = newMemory();
+    state.setLastKnownGood(good);
+    if (proven) setResult(state, choiceOf(state, proven, rank).key, { kind: 'passed' });
+    expect(needsTrial(choiceOf(state, source, rank), state)).toBe(due);
   });
 
-  test('is due for local while a way back is kept', () => {
-    const memory = newMemory();
-    memory.wayBack.write(a);
-    expect(needsTrial(choiceOf(memory, undefined, 'assigned'), memory)).toBe(true);
+  test('is due for local while a previous config is recorded', () => {
+    const state = newMemory();
+    state.write(previousConfigRecord, a);
+    expect(needsTrial(choiceOf(state, undefined, 'assigned'), state)).toBe(true);
   });
 });

@@ -1,22 +1,26 @@
 /**
  * Boot's question: which config runs? Candidates in order of trust; the first that loads and is accepted. The first
- * failure is what we report, and local is the last resort. Needs nothing but disk, and changes nothing but the memory
+ * failure is what we report, and local is the last resort. Needs nothing but disk, and changes nothing but the state
  * of having judged.
  */
 import { ConfigError } from '../api/config-error.js';
-import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
+import { type ExactRef, formatRef, isExactRef, sameConfig } from '../api/config-ref.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { KubeletCommandLine } from './command-line.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
+import { type Environment, type Failure, reasonOf, resultKey, resultOf, setResult } from './results.js';
 import { type Checkpoint, sha256 } from './state/checkpoints.js';
-import type { Memory, Recorded } from './state/memory.js';
-import { type Environment, type Failure, reasonOf, type Verdict, verdictKey, withVerdict } from './state/verdicts.js';
+import { defineRecord } from './state/json-record.js';
+import type { NodeState, Recorded } from './state/node-state.js';
 import { environmentOf, mayRetry } from './trial/retry.js';
 import type { Accepted, Candidate, Judge, Judgement } from './validate/judging.js';
 
-export type Rank = 'assigned' | 'way-back' | 'last-known-good' | 'local';
+export type Rank = 'assigned' | 'previous-config' | 'last-known-good' | 'local';
+
+/** The config that a reset to local replaced, kept until local has been healthy once. */
+export const previousConfigRecord = defineRecord('previous-config', isExactRef, { formerly: { name: 'way-back' } });
 
 /** A config that may run, and what to know while it does. */
 export interface Choice {
@@ -25,7 +29,7 @@ export interface Choice {
   accepted: Accepted;
   /** Equal bytes, equal digest. */
   digest: string;
-  /** Under which a verdict about it is remembered. */
+  /** Of its result. */
   key: string;
   /** Why a candidate before it could not run; the first one. */
   fault?: ConfigError;
@@ -54,7 +58,7 @@ export class FailedBefore extends ConfigError {
 }
 
 export interface ChooseParts {
-  memory: Memory;
+  state: NodeState;
   judge: Judge;
   commandLine: KubeletCommandLine;
   driver: Pick<KubeletDriver, 'version' | 'fingerprint'>;
@@ -70,7 +74,7 @@ interface Ranked {
 
 export async function choose(parts: ChooseParts, signal: AbortSignal): Promise<Choice> {
   const passedOver: PassedOver[] = [];
-  const list = candidates(parts.memory);
+  const list = candidates(parts.state);
   // Nothing but local: there is no choice to make, and the kubelet says itself what it dislikes.
   if (list.every(({ recorded }) => 'source' in recorded && recorded.source === undefined))
     return lastResort(parts, signal);
@@ -90,14 +94,14 @@ export async function choose(parts: ChooseParts, signal: AbortSignal): Promise<C
 
 /** Less trusted candidates are not judged; that they failed is known. */
 async function failedBefore(parts: ChooseParts, list: Ranked[]): Promise<PassedOver[]> {
-  const { memory, commandLine } = parts;
-  const [kubeletVersion, verdicts] = [await parts.driver.version(), memory.verdicts.read()];
+  const { state, commandLine } = parts;
+  const kubeletVersion = await parts.driver.version();
   return list.flatMap(({ recorded }) => {
     const source = 'source' in recorded ? recorded.source : undefined;
-    const digest = source && digestOf(memory, source);
-    const key = verdictKey(digest ?? '', kubeletVersion, commandLine.args(undefined));
-    const verdict = verdicts?.[key];
-    return verdict?.kind === 'failed' ? [{ source, fault: new FailedBefore(key, verdict) }] : [];
+    const digest = source && digestOf(state, source);
+    const key = resultKey(digest ?? '', kubeletVersion, commandLine.args(undefined));
+    const result = resultOf(state, key);
+    return result?.kind === 'failed' ? [{ source, fault: new FailedBefore(key, result) }] : [];
   });
 }
 
@@ -140,11 +144,13 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /** A record that names what an earlier one named adds nothing, unless it is local, where the list ends. */
-export function candidates(memory: Memory): Ranked[] {
+export function candidates(state: NodeState): Ranked[] {
   const ranked: Ranked[] = [
-    { rank: 'assigned', recorded: memory.assigned() },
-    ...(memory.wayBack.read() ? [{ rank: 'way-back' as const, recorded: { source: memory.wayBack.read() } }] : []),
-    { rank: 'last-known-good', recorded: memory.lastKnownGood() },
+    { rank: 'assigned', recorded: state.assigned() },
+    ...(state.read(previousConfigRecord)
+      ? [{ rank: 'previous-config' as const, recorded: { source: state.read(previousConfigRecord) } }]
+      : []),
+    { rank: 'last-known-good', recorded: state.lastKnownGood() },
   ];
   const unique: Ranked[] = [];
   for (const next of ranked)
@@ -160,23 +166,23 @@ export async function consider(
   signal: AbortSignal,
 ): Promise<Choice> {
   if ('broken' in recorded) throw new ConfigError('LoadFailed', recorded.broken);
-  const { memory, judge, commandLine } = parts;
-  const checkpoint = recorded.source && load(memory, recorded.source);
+  const { state, judge, commandLine } = parts;
+  const checkpoint = recorded.source && load(state, recorded.source);
   const digest = checkpoint?.digest ?? localDigest(commandLine);
   const kubeletVersion = await parts.driver.version();
-  const key = verdictKey(digest, kubeletVersion, commandLine.args(undefined));
-  const verdict = memory.verdicts.read()?.[key];
-  const failed = verdict?.kind === 'failed' ? verdict : undefined;
+  const key = resultKey(digest, kubeletVersion, commandLine.args(undefined));
+  const result = resultOf(state, key);
+  const failed = result?.kind === 'failed' ? result : undefined;
   if (failed && !isOutdated(parts, failed)) throw new FailedBefore(key, failed);
   const candidate: Candidate = { checkpoint, kubeletVersion };
-  const history = verdict === undefined || verdict.kind === 'failed' ? 'none' : verdict.kind;
+  const history = result === undefined || result.kind === 'failed' ? 'none' : result.kind;
   const judgement = await judge.judge(candidate, { history, signal });
-  const remember = (next: Verdict) => memory.verdicts.write(withVerdict(memory.verdicts.read(), key, next));
   // What changed did not help: it is looked at again after the next change.
-  if (failed && judgement.kind === 'refused') remember(failedAgain(parts, failed));
+  if (failed && judgement.kind === 'refused') setResult(state, key, failedAgain(parts, failed));
   const accepted = orFault(judgement);
   if (failed) parts.log.info('config is tried again: the kubelet, or a file that it names, has changed', { rank });
-  if (history === 'none') remember({ kind: 'accepted', ...(failed && { failures: failed.failures ?? 1 }) });
+  if (history === 'none')
+    setResult(state, key, { kind: 'validated', ...(failed && { failures: failed.failures ?? 1 }) });
   return { rank, source: recorded.source, accepted, digest, key };
 }
 
@@ -205,20 +211,20 @@ async function lastResort(parts: ChooseParts, signal: AbortSignal): Promise<Choi
   const { judge, commandLine } = parts;
   const kubeletVersion = await parts.driver.version();
   const digest = localDigest(commandLine);
-  const judgement = await judge.judge({ checkpoint: undefined, kubeletVersion }, { history: 'proven', signal });
+  const judgement = await judge.judge({ checkpoint: undefined, kubeletVersion }, { history: 'passed', signal });
   const accepted: Accepted =
     judgement.kind === 'accepted'
       ? judgement
       : { kind: 'accepted', warnings: [], configFile: undefined, healthz: undefined, staticPodPath: undefined };
-  const key = verdictKey(digest, kubeletVersion, commandLine.args(undefined));
-  const assigned = parts.memory.assigned();
+  const key = resultKey(digest, kubeletVersion, commandLine.args(undefined));
+  const assigned = parts.state.assigned();
   const isAssigned = 'source' in assigned && assigned.source === undefined;
   return { rank: isAssigned ? 'assigned' : 'local', source: undefined, accepted, digest, key };
 }
 
-function load(memory: Memory, source: ExactRef): Checkpoint {
+function load(state: NodeState, source: ExactRef): Checkpoint {
   try {
-    return memory.checkpoints.load(source);
+    return state.checkpoints.load(source);
   } catch (cause) {
     throw new ConfigError('LoadFailed', cause);
   }
@@ -243,27 +249,29 @@ function nameOf(recorded: Recorded): string {
 }
 
 /** Must this choice prove itself? Not what already did, and not where nothing better could be run instead. */
-export function needsTrial(choice: Choice, memory: Memory): boolean {
+export function needsTrial(choice: Choice, state: NodeState): boolean {
   if (choice.source === undefined)
-    return choice.rank === 'assigned' && (goodOf(memory) !== undefined || memory.wayBack.read() !== undefined);
-  const proven = memory.verdicts.read()?.[choice.key]?.kind === 'proven';
-  return !(proven && isLastKnownGood(memory, choice));
+    return (
+      choice.rank === 'assigned' && (goodOf(state) !== undefined || state.read(previousConfigRecord) !== undefined)
+    );
+  const hasPassed = resultOf(state, choice.key)?.kind === 'passed';
+  return !(hasPassed && isLastKnownGood(state, choice));
 }
 
 /** The same bytes; whether they are still trusted is another question. */
-export function isLastKnownGood(memory: Memory, { source, digest }: Choice): boolean {
-  const good = goodOf(memory);
-  return source !== undefined && good !== undefined && digestOf(memory, good) === digest;
+export function isLastKnownGood(state: NodeState, { source, digest }: Choice): boolean {
+  const good = goodOf(state);
+  return source !== undefined && good !== undefined && digestOf(state, good) === digest;
 }
 
-function goodOf(memory: Memory): ExactRef | undefined {
-  const lastKnownGood = memory.lastKnownGood();
+function goodOf(state: NodeState): ExactRef | undefined {
+  const lastKnownGood = state.lastKnownGood();
   return 'source' in lastKnownGood ? lastKnownGood.source : undefined;
 }
 
-function digestOf(memory: Memory, source: ExactRef): string | undefined {
+function digestOf(state: NodeState, source: ExactRef): string | undefined {
   try {
-    return memory.checkpoints.load(source).digest;
+    return state.checkpoints.load(source).digest;
   } catch {
     return undefined;
   }

@@ -26,10 +26,10 @@ const minors = [11, 23, 32];
 /** As the agent does it: from disk, with what a kubelet of this minor makes of it. */
 function load(files: Record<string, string>, minor: number) {
   const dir = join(mkdtempSync(join(root, 'node-')), 'dynamic-config');
-  const { memory } = openDirectory({ dir, host: systemProcesses, log: silentLog });
+  const { state } = openDirectory({ dir, host: systemProcesses, log: silentLog });
   const content = Object.entries(files).map(([name, text]) => [name, Buffer.from(text)] as const);
-  memory.checkpoints.save(source, { files: new Map(content), annotations: {}, binaryKeys: [] });
-  const { configFile, config } = memory.checkpoints.load(source);
+  state.checkpoints.save(source, { files: new Map(content), annotations: {}, binaryKeys: [] });
+  const { configFile, config } = state.checkpoints.load(source);
   return { dir: join(configFile, '..'), ...check(config.toString(), { minor, lenient: true, file: configFile }) };
 }
 

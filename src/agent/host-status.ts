@@ -3,9 +3,15 @@ import { join } from 'node:path';
 import { betaError } from '../api/upstream-words.js';
 import type { Files } from '../atomic-file.js';
 import { lockHolder, type Processes } from '../process-lock.js';
-import type { Hold } from './hold.js';
-import type { Memory, Recorded } from './state/memory.js';
-import { reasonOf } from './state/verdicts.js';
+import { previousConfigRecord } from './choose.js';
+import { childRecord } from './drivers/child-record.js';
+import { kubeletRecord } from './drivers/kubelet-version.js';
+import { reportRecord } from './report/reporter.js';
+import type { Hold } from './requests.js';
+import { holdRecord } from './requests.js';
+import { reasonOf, resultsRecord } from './results.js';
+import type { NodeState, Recorded } from './state/node-state.js';
+import { trialRecord } from './trial/trial.js';
 
 export interface HostStatus {
   node: string;
@@ -17,7 +23,7 @@ export interface HostStatus {
   /** Healthy time so far and deaths of the config on trial. */
   trial: { healthySeconds: number; deaths: number } | undefined;
   /** What a reset left, until local was healthy once. */
-  wayBack: string | undefined;
+  previousConfig: string | undefined;
   error: string | undefined;
   cause: string | undefined;
   warnings: string[];
@@ -30,37 +36,37 @@ export interface HostStatus {
   reportedAt: string | undefined;
 }
 
-export function readHostStatus(dir: string, memory: Memory, host: Processes, files: Files): HostStatus {
-  const report = memory.report.read();
-  const child = memory.child.read();
+export function readHostStatus(dir: string, state: NodeState, host: Processes, files: Files): HostStatus {
+  const report = state.read(reportRecord);
+  const child = state.read(childRecord);
   const process = child?.bootId === host.bootId() ? child.process : undefined;
   const lives = process !== undefined && host.identify(process.pid)?.startTime === process.startTime;
-  const trial = memory.trial.read();
-  const wayBack = memory.wayBack.read();
+  const trial = state.read(trialRecord);
+  const previous = state.read(previousConfigRecord);
   const holder = lockHolder({ path: join(dir, 'meta', 'lock'), host, files });
   const active = report?.active?.configMap;
   return {
     node: report?.node ?? '',
     relet: holder && { pid: holder.pid },
     kubelet: lives
-      ? { pid: process.pid, version: memory.kubelet.read()?.version ?? '', config: shown(child?.source) }
+      ? { pid: process.pid, version: state.read(kubeletRecord)?.version ?? '', config: shown(child?.source) }
       : undefined,
-    assigned: recorded(memory.assigned()),
+    assigned: recorded(state.assigned()),
     active: shown(active),
-    lastKnownGood: recorded(memory.lastKnownGood()),
+    lastKnownGood: recorded(state.lastKnownGood()),
     trial: trial && { healthySeconds: Math.floor(trial.healthyMs / 1000), deaths: trial.deaths },
-    wayBack: wayBack && shown(wayBack),
+    previousConfig: previous && shown(previous),
     error: report?.error,
     cause: report?.cause,
     warnings: report?.warnings ?? [],
-    held: memory.hold.read(),
-    failures: Object.values(memory.verdicts.read() ?? {}).flatMap((verdict) =>
-      verdict.kind === 'failed'
+    held: state.read(holdRecord),
+    failures: Object.values(state.read(resultsRecord) ?? {}).flatMap((result) =>
+      result.kind === 'failed'
         ? [
             {
-              error: betaError({ reason: reasonOf(verdict.reason) ?? 'InternalError', about: {} }),
-              cause: verdict.cause,
-              at: verdict.at,
+              error: betaError({ reason: reasonOf(result.reason) ?? 'InternalError', about: {} }),
+              cause: result.cause,
+              at: result.at,
             },
           ]
         : [],

@@ -6,9 +6,20 @@ import type { Clock } from '../clock.js';
 import { isObject } from '../json.js';
 import type { Log } from '../log.js';
 import { rfc3339 } from '../time.js';
-import { type Hold, isText } from './hold.js';
-import type { Memory } from './state/memory.js';
-import { assign, forgetFailures, sourceOf } from './transitions.js';
+import { forgetFailures } from './results.js';
+import { defineRecord } from './state/json-record.js';
+import type { NodeState } from './state/node-state.js';
+import { assign, sourceOf } from './transitions.js';
+
+/** A held node follows no new assignment until it is released; the running config stays, and a rollback still happens. */
+export interface Hold {
+  since: string;
+  why: string;
+  /** The person who asked for it, where that is known. */
+  who?: string;
+}
+
+export const holdRecord = defineRecord('hold', isHold);
 
 export type Request =
   /** Back to the local config, and stay there. */
@@ -20,22 +31,24 @@ export type Request =
   /** Follow again. */
   | { verb: 'release' };
 
+export const requestRecord = defineRecord('request', isRequest);
+
 /** Changes what is remembered. Whether another config should run now is for the caller to find out. */
-export function obey(memory: Memory, request: Request, now: Date): void {
+export function obey(state: NodeState, request: Request, now: Date): void {
   switch (request.verb) {
     case 'use-local':
       // Held first: otherwise the next look at the API would assign it again.
-      memory.hold.write(hold(request, 'use-local was asked for on the host', now));
-      assign(memory, undefined, sourceOf(memory.lastKnownGood()));
+      state.write(holdRecord, hold(request, 'use-local was asked for on the host', now));
+      assign(state, undefined, sourceOf(state.lastKnownGood()));
       break;
     case 'clear-verdict':
-      forgetFailures(memory);
+      forgetFailures(state);
       break;
     case 'hold':
-      memory.hold.write(hold(request, request.why, now));
+      state.write(holdRecord, hold(request, request.why, now));
       break;
     case 'release':
-      memory.hold.remove();
+      state.remove(holdRecord);
       break;
     default:
       request satisfies never;
@@ -47,15 +60,21 @@ function hold({ who }: { who?: string }, why: string, now: Date): Hold {
 }
 
 /** Does what waits in the file, and takes the file away: that is the answer. */
-export function takeRequest({ memory, clock, log }: { memory: Memory; clock: Clock; log: Log }): void {
-  const request = memory.request.read();
-  if (request) obey(memory, request, new Date(clock.now()));
-  memory.request.remove();
+export function takeRequest({ state, clock, log }: { state: NodeState; clock: Clock; log: Log }): void {
+  const request = state.read(requestRecord);
+  if (request) obey(state, request, new Date(clock.now()));
+  state.remove(requestRecord);
   log.info('asked on the host', { request: request?.verb ?? 'to look again' });
 }
 
-export function isRequest(value: unknown): value is Request {
+function isRequest(value: unknown): value is Request {
   if (!isObject(value) || !isText(value.who)) return false;
   if (value.verb === 'hold') return typeof value.why === 'string';
   return value.verb === 'use-local' || value.verb === 'clear-verdict' || value.verb === 'release';
 }
+
+function isHold(value: unknown): value is Hold {
+  return isObject(value) && typeof value.since === 'string' && typeof value.why === 'string' && isText(value.who);
+}
+
+const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === 'string';

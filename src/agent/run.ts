@@ -12,6 +12,7 @@ import { formatRef } from '../api/config-ref.js';
 import type { AgentParts } from './agent-parts.js';
 import { type Choice, needsTrial } from './choose.js';
 import type { Exit } from './drivers/driver.js';
+import { resultsRecord } from './results.js';
 import { explain } from './trial/death.js';
 import { type Baseline, checkHealth } from './trial/health.js';
 import { lookAgainMs } from './trial/look-again.js';
@@ -28,6 +29,7 @@ import {
   type NodeBefore,
   type Trial,
   type TrialEnd,
+  trialRecord,
   unhealthyBefore,
 } from './trial/trial.js';
 
@@ -79,22 +81,22 @@ export class Run {
   constructor(options: RunOptions) {
     this.#options = options;
     this.choice = options.choice;
-    const { memory, driver } = options.parts;
+    const { state, driver } = options.parts;
     const { rejectedPods: _pods, ...nodeBefore } = options.before;
-    this.#needsTrial = needsTrial(options.choice, memory);
+    this.#needsTrial = needsTrial(options.choice, state);
     const before = this.#needsTrial ? nodeBefore : nothingBefore;
     const fresh = { key: options.choice.key, before, bootId: driver.bootId() };
     const isCounted = this.#needsTrial || options.choice.source !== undefined;
-    this.trial = isCounted ? beginOrResume(memory.trial.read(), fresh) : undefined;
+    this.trial = isCounted ? beginOrResume(state.read(trialRecord), fresh) : undefined;
     this.#rebooted = this.trial !== undefined && this.trial.bootId !== fresh.bootId;
   }
 
   /** A last known good has a record only while something counts against it. */
   #save(): void {
-    const { trial } = this.#options.parts.memory;
+    const { state } = this.#options.parts;
     const isSpotless = this.trial?.deaths === 0 && !this.trial.unhealthy?.ms;
-    if (this.trial === undefined || (!this.#needsTrial && isSpotless)) trial.remove();
-    else trial.write(this.trial);
+    if (this.trial === undefined || (!this.#needsTrial && isSpotless)) state.remove(trialRecord);
+    else state.write(trialRecord, this.trial);
   }
 
   /** Starts the kubelet and watches over it until it ends. */
@@ -133,7 +135,7 @@ export class Run {
   hasProven(): boolean {
     const { rank, source, key } = this.choice;
     if (rank !== 'assigned' || this.onTrial || !this.healthy) return false;
-    return source === undefined || this.#options.parts.memory.verdicts.read()?.[key]?.kind === 'proven';
+    return source === undefined || this.#options.parts.state.read(resultsRecord)?.[key]?.kind === 'passed';
   }
 
   get onTrial(): boolean {

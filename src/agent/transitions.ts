@@ -1,37 +1,38 @@
 /**
- * Every change of what a node remembers, as short orders of writes. Each order is chosen so that a crash between any two
- * writes leaves a state that boots: a record names only complete checkpoints, and a way back is kept before it is needed.
+ * Every change of the node state, as short orders of writes. Each order is chosen so that a crash between any two writes
+ * leaves a state that boots: a record names only complete checkpoints, and a fallback is recorded before it is needed.
  */
 import { ConfigError } from '../api/config-error.js';
 import type { ExactRef } from '../api/config-ref.js';
 import type { Log } from '../log.js';
-import { type Choice, type FailedBefore, isLastKnownGood } from './choose.js';
-import type { InHand, Memory, Recorded } from './state/memory.js';
-import { type Environment, type Failure, type Verdicts, withoutFailures, withVerdict } from './state/verdicts.js';
+import { type Choice, type FailedBefore, isLastKnownGood, previousConfigRecord } from './choose.js';
+import { childRecord } from './drivers/child-record.js';
+import { type Environment, type Failure, resultOf, setResult } from './results.js';
+import type { NodeState, Recorded } from './state/node-state.js';
 import type { Resolved } from './sync/resolve.js';
-import type { Trial, TrialFailure } from './trial/trial.js';
+import { type Trial, type TrialFailure, trialRecord } from './trial/trial.js';
 
 /** Saves what was downloaded. True when it was not there, or no longer whole. */
-export function checkpoint(memory: Memory, { source, payload }: Resolved): boolean {
+export function checkpoint(state: NodeState, { source, payload }: Resolved): boolean {
   const about = { uid: source.uid };
   try {
-    memory.checkpoints.exists(source);
+    state.checkpoints.exists(source);
   } catch (cause) {
     throw new ConfigError('CheckpointUnreadable', cause, about);
   }
   try {
-    return memory.checkpoints.save(source, payload);
+    return state.checkpoints.save(source, payload);
   } catch (cause) {
     throw new ConfigError('CheckpointNotSaved', cause, about);
   }
 }
 
-/** From now on this is assigned. `replaces` is what ran well so far: after a reset it is the way back. */
-export function assign(memory: Memory, source: ExactRef | undefined, replaces: ExactRef | undefined): void {
+/** From now on this is assigned. `replaces` is the config that was healthy so far: after a reset it is the fallback. */
+export function assign(state: NodeState, source: ExactRef | undefined, replaces: ExactRef | undefined): void {
   try {
-    if (source === undefined && replaces !== undefined) memory.wayBack.write(replaces);
-    memory.assign(source);
-    if (source !== undefined) memory.wayBack.remove();
+    if (source === undefined && replaces !== undefined) state.write(previousConfigRecord, replaces);
+    state.assign(source);
+    if (source !== undefined) state.remove(previousConfigRecord);
   } catch (cause) {
     if (source !== undefined) throw new ConfigError('AssignmentNotSaved', cause, { uid: source.uid });
     // Where local runs already, only the record had to change.
@@ -40,70 +41,75 @@ export function assign(memory: Memory, source: ExactRef | undefined, replaces: E
 }
 
 /** An edit in place, or the same again, is no new assignment. */
-export function isAnotherAssignment(memory: Memory, source: ExactRef | undefined): boolean {
-  const present = sourceOf(memory.assigned());
+export function isAnotherAssignment(state: NodeState, source: ExactRef | undefined): boolean {
+  const present = sourceOf(state.assigned());
   return source?.uid !== present?.uid || source?.kubeletConfigKey !== present?.kubeletConfigKey;
 }
 
-/** A new chance: what failed before may be tried again. */
-export function forgetFailures(memory: Memory): void {
-  const verdicts = memory.verdicts.read();
-  if (verdicts !== undefined) memory.verdicts.write(withoutFailures(verdicts));
+/** The trial is over and the kubelet was healthy. A config that is assigned becomes last known good. */
+export function passTrial(state: NodeState, choice: Choice): void {
+  if (choice.rank === 'assigned') setLastKnownGood(state, choice.source);
+  if (choice.source !== undefined) setResult(state, choice.key, { kind: 'passed' });
+  state.remove(trialRecord);
 }
 
-/** The trial is over and all was well. What is assigned and runs becomes last known good. */
-export function graduate(memory: Memory, choice: Choice): void {
-  if (choice.rank === 'assigned') becomeLastKnownGood(memory, choice.source);
-  if (choice.source !== undefined) remember(memory, choice.key, { kind: 'proven' });
-  memory.trial.remove();
-}
-
-/** What is assigned runs, and has proven itself before: last known good follows it. If not now, then at the next chance. */
-export function settleOn(memory: Memory, source: ExactRef | undefined, log: Log): void {
+/** The assigned config runs and passed its trial before: it becomes last known good. On failure, at the next opportunity. */
+export function keepAsLastKnownGood(state: NodeState, source: ExactRef | undefined, log: Log): void {
   try {
-    becomeLastKnownGood(memory, source);
+    setLastKnownGood(state, source);
   } catch (cause) {
     log.error('last known good cannot be written', { cause });
   }
 }
 
-function becomeLastKnownGood(memory: Memory, source: ExactRef | undefined): void {
-  memory.setLastKnownGood(source);
-  memory.wayBack.remove();
+function setLastKnownGood(state: NodeState, source: ExactRef | undefined): void {
+  state.setLastKnownGood(source);
+  state.remove(previousConfigRecord);
 }
 
-/** It failed: not started again until the assignment, the kubelet, the flags or a file that it names changes. */
-export function fail(
-  memory: Memory,
+/** The trial failed: not started again until the assignment, the kubelet, the flags or a file that it names changes. */
+export function failTrial(
+  state: NodeState,
   choice: Choice,
   { reason, cause }: TrialFailure,
   { at, environment }: { at: Date; environment: Environment },
 ): void {
   const { key } = choice;
-  const before = memory.verdicts.read()?.[key];
-  const failures = (before?.kind === 'accepted' ? (before.failures ?? 0) : 0) + 1;
-  const retryOnce = isLastKnownGood(memory, choice) && !memory.trial.read()?.isRetry;
+  const before = resultOf(state, key);
+  const failures = (before?.kind === 'validated' ? (before.failures ?? 0) : 0) + 1;
+  const retryOnce = isLastKnownGood(state, choice) && !state.read(trialRecord)?.isRetry;
   const failure: Failure = { kind: 'failed', reason, cause, at: at.toISOString(), failures, environment };
-  remember(memory, key, { ...failure, ...(retryOnce && { retryOnce }) });
-  memory.trial.remove();
+  setResult(state, key, { ...failure, ...(retryOnce && { retryOnce }) });
+  state.remove(trialRecord);
 }
 
-/** One more start for a config that failed: it may run, and the first crash is one too many. */
+/** One more start for a config that failed: the first crash fails it again. */
 export function retry(
-  memory: Memory,
+  state: NodeState,
   { key, failure }: FailedBefore,
   count: Pick<Trial, 'key' | 'deaths' | 'bootId'>,
 ): void {
   const before = { nodeReady: false, apiAnswered: false, staticPods: false };
   // First the count: a crash between the two writes leaves a config that failed.
-  memory.trial.write({ ...count, healthyMs: 0, before, isRetry: true });
-  remember(memory, key, { kind: 'accepted', failures: failure.failures ?? 1 });
+  state.write(trialRecord, { ...count, healthyMs: 0, before, isRetry: true });
+  setResult(state, key, { kind: 'validated', failures: failure.failures ?? 1 });
 }
 
-/** Takes away what nothing names any more. Never fails a pass: what cannot go today goes next time. */
-export function tidy(memory: Memory, log: Log, inHand: InHand): void {
+/** Needed by a change under way although no record names it yet. */
+export interface InUse {
+  source?: ExactRef | undefined;
+  /** Copies that the kubelet is about to be started with. */
+  converted: string[];
+}
+
+/** Deletes checkpoints that nothing names. Never fails a pass: the next one tries again. */
+export function garbageCollect(state: NodeState, log: Log, { source, converted }: InUse): void {
   try {
-    memory.collect(inHand);
+    const child = state.read(childRecord);
+    state.garbageCollect({
+      sources: [source, state.read(previousConfigRecord), child?.source],
+      converted: [child?.converted, ...converted],
+    });
   } catch (cause) {
     log.warn('old checkpoints not deleted', { cause });
   }
@@ -112,8 +118,4 @@ export function tidy(memory: Memory, log: Log, inHand: InHand): void {
 /** An unreadable record names nothing. */
 export function sourceOf(recorded: Recorded): ExactRef | undefined {
   return 'source' in recorded ? recorded.source : undefined;
-}
-
-function remember(memory: Memory, key: string, verdict: Verdicts[string]): void {
-  memory.verdicts.write(withVerdict(memory.verdicts.read(), key, verdict));
 }

@@ -1,5 +1,6 @@
 /** One node of a cluster of the suite: an agent in this process with the node's own token, and its NodeConfig as others see it. */
 
+import { followedRecord } from '../../src/agent/sync/chosen-reference.js';
 import { NodeConnection } from '../../src/agent/sync/connect.js';
 import { configLabel, type NodeConfig, nodeConfigs } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
@@ -60,7 +61,7 @@ export async function startNode(cluster: Cluster, name: NodeName): Promise<Clust
     hostname: 'localhost',
     userAgent: 'relet-test',
     version: '0.0.0-test',
-    followed: () => rig.memory.followed,
+    followed: () => rig.state.record(followedRecord),
     env: {},
     files: systemFileReader,
     random: systemRandom,

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { identify, type ProcessIdentity, pids, quietly } from '../../proc.js';
-import { childTokenVariable } from '../state/child-record.js';
+import { childTokenVariable } from './child-record.js';
 import type { ExitStatus } from './driver.js';
 
 export type Environment = Record<string, string | undefined>;

@@ -1,7 +1,7 @@
 /** The version of the kubelet's binary. The binary is run only when its file has changed: that takes some 50 ms. */
 
 import { isObject } from '../../json.js';
-import type { JsonRecord } from '../state/json-record.js';
+import { defineRecord, type JsonRecord } from '../state/json-record.js';
 import type { RunCommand } from './command.js';
 
 /** Which file answered, and what. */
@@ -13,7 +13,9 @@ export interface KnownBinary {
   version: string;
 }
 
-export function isKnownBinary(value: unknown): value is KnownBinary {
+export const kubeletRecord = defineRecord('kubelet', isKnownBinary, { durable: false });
+
+function isKnownBinary(value: unknown): value is KnownBinary {
   return isObject(value) && ['path', 'fingerprint', 'version'].every((name) => typeof value[name] === 'string');
 }
 

@@ -12,9 +12,9 @@ import { silentLog } from '../../log.js';
 import { identify, kill, stopProcess, systemProcesses } from '../../proc.js';
 import { Locked } from '../../process-lock.js';
 import { systemRandom } from '../../random.js';
-import { childTokenVariable } from '../state/child-record.js';
 import { openDirectory } from '../state/directory.js';
 import { type Child, childStarter, type StartChild } from './child.js';
+import { childRecord, childTokenVariable } from './child-record.js';
 import { commandRunner } from './command.js';
 import { type Conduct, type DriverRig, testDriver } from './contract.js';
 import { exitCode } from './driver.js';
@@ -43,14 +43,14 @@ function createDriver(
   options: Partial<ConstructorParameters<typeof ProcessDriver>[0]> = {},
   files: Files = realFiles,
 ) {
-  const { memory, lock, writable } = openDirectory({ dir, host: systemProcesses, log: silentLog, files });
+  const { state, lock, writable } = openDirectory({ dir, host: systemProcesses, log: silentLog, files });
   lock.release();
   return new ProcessDriver({
     command: sleeper,
     args: () => [],
     env,
     run: commandRunner(env),
-    records: memory,
+    state,
     clock: systemClock,
     random: systemRandom,
     log: silentLog,
@@ -187,8 +187,8 @@ describe('a kubelet of an earlier relet', () => {
   test('is not looked for after a reboot: its pid is another’s by then', async () => {
     const dir = join(newRoot(), 'dynamic-config');
     const child = endAfterwards(start(sleeper, 'token'));
-    const { memory, lock } = openDirectory({ dir, host: systemProcesses, log: silentLog });
-    memory.child.write({ token: 'token', bootId: 'an earlier boot', process: child.process! });
+    const { state, lock } = openDirectory({ dir, host: systemProcesses, log: silentLog });
+    state.write(childRecord, { token: 'token', bootId: 'an earlier boot', process: child.process! });
     lock.release();
     await createDriver(dir).recover();
     expect(identify(child.process!.pid)).toEqual(child.process);
@@ -197,7 +197,7 @@ describe('a kubelet of an earlier relet', () => {
 
 test('of two relets that found the lock free at the same moment, the one that lost it starts no kubelet', () => {
   const dir = join(newRoot(), 'dynamic-config');
-  const { memory, lock } = openDirectory({ dir, host: systemProcesses, log: silentLog });
+  const { state, lock } = openDirectory({ dir, host: systemProcesses, log: silentLog });
   // Another living process wrote the lock after us.
   const other = { bootId: systemProcesses.bootId(), process: identify(process.ppid) };
   writeFileSync(join(dir, 'meta', 'lock'), JSON.stringify(other));
@@ -207,7 +207,7 @@ test('of two relets that found the lock free at the same moment, the one that lo
     args: () => [],
     env,
     run: commandRunner(env),
-    records: memory,
+    state,
     clock: systemClock,
     random: systemRandom,
     log: silentLog,

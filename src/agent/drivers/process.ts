@@ -7,12 +7,12 @@ import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
 import { bootId, identify, type ProcessIdentity, quietly, stopProcess } from '../../proc.js';
 import type { Random } from '../../random.js';
-import type { ChildRecord } from '../state/child-record.js';
-import type { JsonRecord } from '../state/json-record.js';
+import type { NodeState } from '../state/node-state.js';
 import { type Child, childStarter, type Environment, findByToken, type StartChild } from './child.js';
+import { childRecord } from './child-record.js';
 import type { RunCommand } from './command.js';
 import type { Exit, KubeletDriver, Port, PortOwner, StartedConfig } from './driver.js';
-import { askVersion, type KnownBinary } from './kubelet-version.js';
+import { askVersion, kubeletRecord } from './kubelet-version.js';
 import { ownerOf } from './listeners.js';
 
 export interface ProcessDriverOptions {
@@ -23,7 +23,7 @@ export interface ProcessDriverOptions {
   /** The kubelet inherits it. */
   env: Environment;
   run: RunCommand;
-  records: { child: JsonRecord<ChildRecord>; kubelet: JsonRecord<KnownBinary> };
+  state: NodeState;
   clock: Clock;
   random: Random;
   log: Log;
@@ -64,8 +64,8 @@ export class ProcessDriver implements KubeletDriver {
   }
 
   version(): Promise<string> {
-    const { command, run, records } = this.#options;
-    return askVersion({ command, fingerprint: this.fingerprint(), run, record: records.kubelet });
+    const { command, run, state } = this.#options;
+    return askVersion({ command, fingerprint: this.fingerprint(), run, record: state.record(kubeletRecord) });
   }
 
   fingerprint(): string {
@@ -74,43 +74,43 @@ export class ProcessDriver implements KubeletDriver {
   }
 
   async recover(): Promise<void> {
-    const { records, clock, log, stopGraceMs } = this.#options;
+    const { state, clock, log, stopGraceMs } = this.#options;
     for (const orphan of this.#orphans())
       if (await stopProcess(orphan, { graceMs: stopGraceMs, clock }))
         log.warn('kubelet of an earlier relet stopped', { pid: orphan.pid });
-    records.child.remove();
+    state.remove(childRecord);
   }
 
   #orphans(): ProcessIdentity[] {
-    const { records, place } = this.#options;
+    const { state, place } = this.#options;
     if (place?.writable === false) {
       const found = findByToken((token) => token.endsWith(`@${place.dir}`));
       // Processes of the kubelet, such as mounts in user space, inherit its environment; the oldest is the kubelet.
       return found.sort((a, b) => Number(a.startTime) - Number(b.startTime) || a.pid - b.pid).slice(0, 1);
     }
-    const record = records.child.read();
+    const record = state.read(childRecord);
     if (record === undefined || record.bootId !== this.bootId()) return [];
     return record.process ? [record.process] : findByToken((token) => token === record.token);
   }
 
   start({ source, file }: StartedConfig): Promise<Exit> {
-    const { command, args, records, random, log, mayStart, place } = this.#options;
+    const { command, args, state, random, log, mayStart, place } = this.#options;
     if (this.#child !== undefined) throw new Error('start the kubelet: one is running');
     const token = `${random.uuid()}@${place?.dir ?? ''}`;
     const record = { token, bootId: this.bootId(), ...(source && { source }), ...(file && { converted: file }) };
     // First the token, then the process: a relet that starts after a crash here knows what to search for.
-    records.child.write(record);
+    state.write(childRecord, record);
     // After that write: a relet that takes the lock reads the record then, so at least one sees the other.
     mayStart?.();
     this.#requested = false;
     const words = [...command, ...args(file)];
     const child = this.#startChild(words, token);
     this.#child = child;
-    if (child.process) records.child.write({ ...record, process: child.process });
+    if (child.process) state.write(childRecord, { ...record, process: child.process });
     log.info('kubelet started', { pid: child.process?.pid, command: words.join(' ') });
     return child.exited.then((exit) => {
       this.#child = undefined;
-      records.child.remove();
+      state.remove(childRecord);
       const { code, signal, error } = exit;
       log.info('kubelet ended', { pid: child.process?.pid, code, signal, error });
       return { ...exit, requested: this.#requested, ...(this.#isLast && { last: true }) };

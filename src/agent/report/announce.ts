@@ -17,16 +17,17 @@ import type { TrialState } from '../../api/node-config.js';
 import { rfc3339 } from '../../time.js';
 import type { AgentParts } from '../agent-parts.js';
 import type { Choice } from '../choose.js';
+import { holdRecord } from '../requests.js';
 import type { Run } from '../run.js';
 import { sourceOf } from '../transitions.js';
 import type { Report } from './report.js';
 
-type Parts = Pick<AgentParts, 'memory' | 'reporter' | 'clock' | 'options'>;
+type Parts = Pick<AgentParts, 'state' | 'reporter' | 'clock' | 'options'>;
 
 export function announce(parts: Parts, run: Run | undefined): void {
-  const { memory, reporter } = parts;
-  const assigned = sourceOf(memory.assigned());
-  const lastKnownGood = sourceOf(memory.lastKnownGood());
+  const { state, reporter } = parts;
+  const assigned = sourceOf(state.assigned());
+  const lastKnownGood = sourceOf(state.lastKnownGood());
   reporter.update({
     assigned,
     lastKnownGood: trusted(lastKnownGood, run),
@@ -36,7 +37,7 @@ export function announce(parts: Parts, run: Run | undefined): void {
       pinnedByFlags: run.choice.accepted.pinnedByFlags,
     }),
     trial: run && trialState(parts, run),
-    held: memory.hold.read(),
+    held: state.read(holdRecord),
   });
   if (run?.alive) reporter.publish();
 }

@@ -5,16 +5,31 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigError } from '../../api/config-error.js';
-import { formatRef, isExactRef } from '../../api/config-ref.js';
+import { formatRef, isExactRef, type NodeConfigStatus } from '../../api/config-ref.js';
 import { betaError } from '../../api/upstream-words.js';
 import type { Clock } from '../../clock.js';
 import { causesOf } from '../../error-causes.js';
+import { isObject } from '../../json.js';
 import type { Log } from '../../log.js';
-import type { Memory } from '../state/memory.js';
+import { defineRecord } from '../state/json-record.js';
+import type { NodeState } from '../state/node-state.js';
 import { configOk, type Report, statusConfig } from './report.js';
 
+/** The last report, kept on disk for `relet node status`. */
+export interface ReportRecord extends NodeConfigStatus {
+  node: string;
+  at: string;
+  /** When the API last took a report; it has this one if that was not before `at`. */
+  reportedAt?: string;
+  /** The private cause behind `error`. */
+  cause?: string;
+  warnings: string[];
+}
+
+export const reportRecord = defineRecord('report', isReportRecord, { durable: false });
+
 export interface ReporterOptions {
-  memory: Memory;
+  state: NodeState;
   clock: Clock;
   log: Log;
   initConfig: boolean;
@@ -37,7 +52,7 @@ export class Reporter {
     this.#options = options;
     const { initConfig } = options;
     // Until a kubelet answers, active is what was active last.
-    const active = options.memory.report.read()?.active?.configMap;
+    const active = options.state.read(reportRecord)?.active?.configMap;
     this.#report = {
       assigned: undefined,
       active: isExactRef(active) ? active : undefined,
@@ -118,11 +133,11 @@ export class Reporter {
     for (const listener of this.#listeners) listener();
   }
 
-  #save({ reportedAt = this.#options.memory.report.read()?.reportedAt }: { reportedAt?: string }): void {
-    const { memory, log } = this.#options;
+  #save({ reportedAt = this.#options.state.read(reportRecord)?.reportedAt }: { reportedAt?: string }): void {
+    const { state, log } = this.#options;
     const error = this.#report.syncFault ?? this.#report.fault;
     try {
-      memory.report.write({
+      state.write(reportRecord, {
         ...statusConfig(this.#report),
         node: this.node,
         at: this.#at,
@@ -134,4 +149,8 @@ export class Reporter {
       log.warn('report not saved', { cause });
     }
   }
+}
+
+function isReportRecord(value: unknown): value is ReportRecord {
+  return isObject(value) && typeof value.at === 'string' && Array.isArray(value.warnings);
 }

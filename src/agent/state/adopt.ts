@@ -6,27 +6,27 @@ import { join } from 'node:path';
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { type Files, isMissing } from '../../atomic-file.js';
 import type { Log } from '../../log.js';
-import type { Memory } from './memory.js';
-import { decodeRecord } from './record.js';
+import type { NodeState } from './node-state.js';
+import { decodeSource } from './source-record.js';
 
 export interface AdoptOptions {
   dir: string;
-  memory: Memory;
+  state: NodeState;
   files: Files;
   log: Log;
 }
 
 /** Only on the very first start: once relet has records of its own, they count. */
-export function adopt({ dir, memory, files, log }: AdoptOptions): void {
+export function adopt({ dir, state, files, log }: AdoptOptions): void {
   const isFirstStart = files.stat(join(dir, 'meta', 'assigned')) === undefined;
   if (!isFirstStart || files.stat(join(dir, 'store'))?.isDirectory() !== true) return;
   const from = { dir: join(dir, 'store'), files, log };
   const lastKnownGood = theirs(from, 'last-known-good');
   const assigned = theirs(from, 'assigned');
-  for (const source of [assigned, lastKnownGood]) if (source) copyCheckpoint(from, source, memory);
-  memory.setLastKnownGood(lastKnownGood);
+  for (const source of [assigned, lastKnownGood]) if (source) copyCheckpoint(from, source, state);
+  state.setLastKnownGood(lastKnownGood);
   // Last, since its presence says that the adoption is complete.
-  memory.assign(assigned);
+  state.assign(assigned);
   log.info('adopted what a kubelet left here', {
     assigned: formatRef(assigned, 'log'),
     lastKnownGood: formatRef(lastKnownGood, 'log'),
@@ -41,19 +41,19 @@ interface From {
 
 function theirs({ dir, files, log }: From, name: string): ExactRef | undefined {
   try {
-    return decodeRecord(files.read(join(dir, 'meta', name)).toString('utf8'));
+    return decodeSource(files.read(join(dir, 'meta', name)).toString('utf8'));
   } catch (cause) {
     if (!isMissing(cause)) log.error('record of a kubelet unreadable, taken as local', { name, cause });
     return undefined;
   }
 }
 
-function copyCheckpoint({ dir, files, log }: From, source: ExactRef, memory: Memory): void {
+function copyCheckpoint({ dir, files, log }: From, source: ExactRef, state: NodeState): void {
   const path = join(dir, 'checkpoints', source.uid, source.resourceVersion);
   try {
     const content = files.list(path).map((name) => [name, files.read(join(path, name))] as const);
     if (files.stat(path)?.isDirectory())
-      memory.checkpoints.save(source, { files: new Map(content), annotations: {}, binaryKeys: [] });
+      state.checkpoints.save(source, { files: new Map(content), annotations: {}, binaryKeys: [] });
   } catch (cause) {
     log.error('checkpoint of a kubelet cannot be copied', { path, cause });
   }

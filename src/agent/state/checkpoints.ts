@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { createDir, type Files, removeTree, temporaryPrefix } from '../../atomic-file.js';
 import { isObject } from '../../json.js';
-import { checkFileKey } from './file-key.js';
-import type { JsonRecord } from './json-record.js';
+import { defineRecord, type JsonRecord } from './json-record.js';
+import { checkFileKey } from './source-record.js';
 
 /** What was downloaded: the files, and what the ConfigMap says beside its data that judging needs at every boot. */
 export interface Payload {
@@ -35,6 +35,8 @@ export interface DigestEntry {
   binaryKeys: string[];
 }
 export type Digests = Record<string, DigestEntry>;
+
+export const digestsRecord = defineRecord('digests', isDigests);
 
 export class Checkpoints {
   readonly #root: string;
@@ -95,8 +97,8 @@ export class Checkpoints {
     return { source, dir, configFile, config, files, annotations, binaryKeys, digest: digestOf(config, files) };
   }
 
-  /** Deletes every checkpoint that is not kept, and whatever a crash left half-made. */
-  collect(keep: ExactRef[]): void {
+  /** Deletes every checkpoint that is not kept, and those that a crash left incomplete. */
+  garbageCollect(keep: ExactRef[]): void {
     const kept = new Set(keep.map(idOf));
     for (const uid of this.#files.list(this.#root)) {
       const parent = join(this.#root, uid);
@@ -122,7 +124,7 @@ export class Checkpoints {
   }
 }
 
-export function isDigests(value: unknown): value is Digests {
+function isDigests(value: unknown): value is Digests {
   return (
     isObject(value) &&
     Object.values(value).every(

@@ -26,15 +26,15 @@ const payload = (key: string) => ({
 describe('a record file', () => {
   test('U7.1 that is there is read', () => {
     const dir = join(newRoot(), 'dir');
-    open(dir).memory.assign(source);
-    expect(open(dir).memory.assigned()).toEqual({ source });
+    open(dir).state.assign(source);
+    expect(open(dir).state.assigned()).toEqual({ source });
   });
 
   test('U7.2 that is not there is local', () => {
     const dir = join(newRoot(), 'dir');
-    const { memory } = open(dir);
+    const { state } = open(dir);
     rmSync(join(dir, 'meta', 'assigned'));
-    expect(memory.assigned()).toEqual({ source: undefined });
+    expect(state.assigned()).toEqual({ source: undefined });
   });
 
   test('U7.3 that is a directory is reported as broken, and stays', () => {
@@ -42,12 +42,12 @@ describe('a record file', () => {
     open(dir);
     rmSync(join(dir, 'meta', 'assigned'));
     mkdirSync(join(dir, 'meta', 'assigned'));
-    expect(open(dir).memory.assigned()).toMatchObject({ broken: { message: 'read meta/assigned' } });
+    expect(open(dir).state.assigned()).toMatchObject({ broken: { message: 'read meta/assigned' } });
     expect(statSync(join(dir, 'meta', 'assigned')).isDirectory()).toBe(true);
   });
 
   test.each([
-    ['U7.4', 'is kept where it is', (dir: string) => open(dir).memory.setLastKnownGood(source), { source }],
+    ['U7.4', 'is kept where it is', (dir: string) => open(dir).state.setLastKnownGood(source), { source }],
     [
       'U7.5',
       'is made where it is missing',
@@ -61,7 +61,7 @@ describe('a record file', () => {
   ])('%s %s', (_id, _what, prepare, expected) => {
     const dir = join(newRoot(), 'deep', 'dir');
     prepare(dir);
-    expect(open(dir).memory.lastKnownGood()).toEqual(expected);
+    expect(open(dir).state.lastKnownGood()).toEqual(expected);
     expect(statSync(join(dir, 'meta', 'last-known-good')).isFile()).toBe(true);
   });
 });
@@ -118,8 +118,8 @@ describe('a directory', () => {
 describe('a checkpoint', () => {
   test('U7.16 with a bad key is refused before anything is written', () => {
     const dir = join(newRoot(), 'dir');
-    const { memory } = open(dir);
-    expect(() => memory.checkpoints.save(source, payload('../kubelet'))).toThrow('invalid file key');
+    const { state } = open(dir);
+    expect(() => state.checkpoints.save(source, payload('../kubelet'))).toThrow('invalid file key');
     expect(readdirSync(join(dir, 'checkpoints'))).toEqual([]);
   });
 
@@ -156,15 +156,15 @@ describe('a disk that takes nothing', () => {
     const dir = join(newRoot(), 'dir');
     const host = systemProcesses;
     const empty = openDirectory({ dir, host, log: silentLog, files: files() });
-    expect(empty.memory.assigned()).toEqual({ source: undefined });
+    expect(empty.state.assigned()).toEqual({ source: undefined });
     expect(empty.writable).toBe(false);
-    const { memory, lock } = open(dir);
-    memory.assign(source);
+    const { state, lock } = open(dir);
+    state.assign(source);
     lock.release();
     const lines: string[] = [];
     const log = createLog({ format: 'text', write: (line) => void lines.push(line) });
     const opened = openDirectory({ dir, host, log, files: files() });
-    expect(opened.memory.assigned()).toEqual({ source });
+    expect(opened.state.assigned()).toEqual({ source });
     expect(lines.join('')).toContain('the disk does not take it; the node runs with what is there what=lock');
     opened.lock.check();
     opened.lock.release();

@@ -9,7 +9,7 @@ import { type Files, isDiskTrouble, isTrustedUser, realFiles, replaceFile } from
 import type { Log } from '../../log.js';
 import { type Lock, type Processes, takeLock, unwrittenLock } from '../../process-lock.js';
 import { adopt } from './adopt.js';
-import { Memory } from './memory.js';
+import { NodeState } from './node-state.js';
 
 export interface DirectoryOptions {
   dir: string;
@@ -19,7 +19,7 @@ export interface DirectoryOptions {
 }
 
 export interface Directory {
-  memory: Memory;
+  state: NodeState;
   lock: Lock;
   /** False where the disk takes nothing: then nothing written before can be relied on to be there, either. */
   writable: boolean;
@@ -39,14 +39,14 @@ export function openDirectory({ dir, host, log, files = realFiles }: DirectoryOp
     }
   };
   const locking = { path: join(dir, 'meta', 'lock'), host, files };
-  const memory = new Memory(dir, log, files);
+  const state = new NodeState(dir, log, files);
   attempt('directory', () => prepare(dir, files));
   const lock = attempt('lock', () => takeLock(locking)) ?? unwrittenLock(locking);
-  attempt('adoption', () => adopt({ dir, memory, files, log }));
+  attempt('adoption', () => adopt({ dir, state, files, log }));
   for (const name of ['assigned', 'last-known-good'])
     if (writable && files.stat(join(dir, 'meta', name)) === undefined)
       attempt(name, () => replaceFile(join(dir, 'meta', name), '', { files }));
-  return { memory, lock, writable };
+  return { state, lock, writable };
 }
 
 /** Throws when others could have put there what is found. */

@@ -1,75 +1,127 @@
 /**
- * One small JSON file of ours under DIR/meta, replaced whole. A record that cannot be read counts as absent and is
- * reported: what relet remembers for itself must never keep a kubelet from starting. What a full disk does not take is kept
- * in memory, so that a rollback happens all the same, and is written with the next change.
+ * One small JSON file of ours under DIR/meta, replaced whole. A record that cannot be read counts as absent and is logged: a
+ * record of relet's own must never keep a kubelet from starting. A value that a full disk does not take is kept in the process,
+ * so that a rollback happens all the same, and is written with the next change.
  */
 import { join } from 'node:path';
 import { type Files, isMissing, removeTree, replaceFile } from '../../atomic-file.js';
 import type { Log } from '../../log.js';
 
-export interface JsonRecordOptions<T> {
-  meta: string;
+export interface RecordType<T> {
   name: string;
+  is(value: unknown): value is T;
+  /** False for a record that a power cut makes void, or that can be found out again: syncing takes time. */
+  durable: boolean;
+  formerly: { name: string; convert(value: unknown): unknown } | undefined;
+}
+
+export interface RecordOptions {
+  /** Default true. */
+  durable?: boolean;
+  /** The name and form in the first edition. Read while there is no record of the present name, removed with the first write. */
+  formerly?: { name: string; convert?(value: unknown): unknown };
+}
+
+/** Declares a record. `is` decides whether a parsed value is one of this kind; any other value counts as absent. */
+export function defineRecord<T>(
+  name: string,
+  is: (value: unknown) => value is T,
+  { durable = true, formerly }: RecordOptions = {},
+): RecordType<T> {
+  return { name, is, durable, formerly: formerly && { convert: (value) => value, ...formerly } };
+}
+
+interface RecordPlace {
+  meta: string;
   files: Files;
   log: Log;
-  /** False for what a power cut makes void, or what can be found out again: a disk takes its time to be sure. Default true. */
-  durable?: boolean;
-  /** Says whether a parsed value is a record of this kind; what is not is treated as absent. */
-  is(value: unknown): value is T;
 }
 
 export class JsonRecord<T> {
-  readonly #options: JsonRecordOptions<T>;
+  readonly #type: RecordType<T>;
+  readonly #place: RecordPlace;
   readonly #path: string;
   /** The text last read or written: an unchanged record is not written again. */
   #text: string | undefined;
   #unwritten: T | undefined;
 
-  constructor(options: JsonRecordOptions<T>) {
-    this.#options = options;
-    this.#path = join(options.meta, options.name);
+  constructor(type: RecordType<T>, place: RecordPlace) {
+    this.#type = type;
+    this.#place = place;
+    this.#path = join(place.meta, type.name);
   }
 
   read(): T | undefined {
     if (this.#unwritten !== undefined) return this.#unwritten;
-    const { files, log, is, name } = this.#options;
-    try {
-      const text = files.read(this.#path).toString('utf8');
-      const value: unknown = JSON.parse(text);
-      if (!is(value)) throw new Error('not a record of this kind');
-      this.#text = text;
-      return value;
-    } catch (error) {
-      if (!isMissing(error)) log.error('record unreadable, treated as absent', { record: name, cause: error });
-      this.#text = undefined;
-      return undefined;
-    }
+    const { name, formerly } = this.#type;
+    this.#text = this.#readText(this.#path, name);
+    if (this.#text !== undefined) return this.#parse(this.#text, name, (value) => value);
+    const former = formerly && this.#readText(join(this.#place.meta, formerly.name), formerly.name);
+    return former === undefined ? undefined : this.#parse(former, formerly!.name, formerly!.convert);
   }
 
   write(value: T): void {
     const text = `${JSON.stringify(value)}\n`;
     if (text === this.#text) return;
     try {
-      const { files, durable = true } = this.#options;
+      const { files } = this.#place;
+      const { durable } = this.#type;
       replaceFile(this.#path, text, { files, durable });
       this.#text = text;
       this.#unwritten = undefined;
     } catch (error) {
       this.#unwritten = value;
       this.#text = undefined;
-      this.#options.log.error('record cannot be written, kept in memory', { record: this.#options.name, error });
+      this.#place.log.error('record cannot be written, kept in memory', { record: this.#type.name, error });
+      return;
     }
+    // The first edition must not find, after a downgrade, what is no longer true.
+    this.#removeFormer();
   }
 
   remove(): void {
     this.#text = undefined;
     this.#unwritten = undefined;
+    // The former one first: otherwise a crash in between would bring it back.
+    this.#removeFormer();
+    this.#removeFile(this.#type.name);
+  }
+
+  #readText(path: string, record: string): string | undefined {
     try {
-      const { files, durable = true } = this.#options;
-      if (durable) removeTree(this.#path, files);
-      else if (files.stat(this.#path) !== undefined) files.remove(this.#path);
+      return this.#place.files.read(path).toString('utf8');
     } catch (error) {
-      this.#options.log.error('record cannot be removed', { record: this.#options.name, error });
+      if (!isMissing(error)) this.#place.log.error('record unreadable, treated as absent', { record, cause: error });
+      return undefined;
+    }
+  }
+
+  #parse(text: string, record: string, convert: (value: unknown) => unknown): T | undefined {
+    try {
+      const value = convert(JSON.parse(text));
+      if (!this.#type.is(value)) throw new Error('not a record of this kind');
+      return value;
+    } catch (cause) {
+      this.#place.log.error('record unreadable, treated as absent', { record, cause });
+      this.#text = undefined;
+      return undefined;
+    }
+  }
+
+  #removeFormer(): void {
+    const { formerly } = this.#type;
+    if (formerly && this.#place.files.stat(join(this.#place.meta, formerly.name)) !== undefined)
+      this.#removeFile(formerly.name);
+  }
+
+  #removeFile(record: string): void {
+    const { files, meta, log } = this.#place;
+    const path = join(meta, record);
+    try {
+      if (this.#type.durable) removeTree(path, files);
+      else if (files.stat(path) !== undefined) files.remove(path);
+    } catch (error) {
+      log.error('record cannot be removed', { record, error });
     }
   }
 }

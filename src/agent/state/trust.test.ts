@@ -67,8 +67,8 @@ describe('a file under meta/', () => {
       rmSync(join(dir, 'meta', name), { force: true });
       expect(spawnSync('mkfifo', [join(dir, 'meta', name)]).status).toBe(0);
     }
-    const { memory, lock } = open(dir);
-    expect(memory.assigned()).toMatchObject({
+    const { state, lock } = open(dir);
+    expect(state.assigned()).toMatchObject({
       broken: { cause: { message: expect.stringContaining('not a regular') } },
     });
     expect(realFiles.stat(join(dir, 'meta', 'lock'))?.isFile()).toBe(true);
@@ -77,9 +77,9 @@ describe('a file under meta/', () => {
 
   test.skipIf(process.getuid?.() !== 0)('that belongs to another user is not believed', () => {
     const dir = join(newRoot(), 'dynamic');
-    const { memory, lock } = open(dir);
+    const { state, lock } = open(dir);
     chownSync(join(dir, 'meta', 'assigned'), 12_345, 12_345);
-    expect(memory.assigned()).toMatchObject({
+    expect(state.assigned()).toMatchObject({
       broken: { cause: { message: expect.stringContaining('belongs to user 12345') } },
     });
     lock.release();

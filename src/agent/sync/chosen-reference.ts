@@ -16,6 +16,7 @@ import { backoffMs } from '../../kube/backoff.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
 import type { Report } from '../report/report.js';
+import { defineRecord } from '../state/json-record.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
 
 export type ReferenceKind = 'Node' | 'NodeConfig';
@@ -24,7 +25,9 @@ export interface FollowedReference {
   kind: 'NodeConfig';
 }
 
-export function isFollowedReference(value: unknown): value is FollowedReference {
+export const followedRecord = defineRecord('followed', isFollowedReference);
+
+function isFollowedReference(value: unknown): value is FollowedReference {
   return isObject(value) && value.kind === 'NodeConfig';
 }
 

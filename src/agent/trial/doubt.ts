@@ -3,9 +3,9 @@
  * So it is when the container runtime is down while a config is on trial.
  */
 import type { Log } from '../../log.js';
+import { forgetFailures } from '../results.js';
 import type { Run } from '../run.js';
-import type { Memory } from '../state/memory.js';
-import { forgetFailures } from '../transitions.js';
+import type { NodeState } from '../state/node-state.js';
 
 export class Doubt {
   readonly #enough: number;
@@ -17,12 +17,16 @@ export class Doubt {
   }
 
   /** Told of every death that its config may be blamed for. True when everything may be tried again. */
-  lifts({ choice, healthy, onTrial }: Pick<Run, 'choice' | 'healthy' | 'onTrial'>, memory: Memory, log: Log): boolean {
+  lifts(
+    { choice, healthy, onTrial }: Pick<Run, 'choice' | 'healthy' | 'onTrial'>,
+    state: NodeState,
+    log: Log,
+  ): boolean {
     const isFallback = choice.fault !== undefined && !onTrial;
     this.#deaths = isFallback && !healthy ? this.#deaths + 1 : 0;
     if (this.#deaths < this.#enough) return false;
     this.#deaths = 0;
-    forgetFailures(memory);
+    forgetFailures(state);
     log.warn('the fallback crashes too, so the config is not to blame: it will be tried again');
     return true;
   }

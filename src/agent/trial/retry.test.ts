@@ -1,6 +1,6 @@
 /** When a config that failed may be started again. */
 import { describe, expect, test } from 'vitest';
-import { type Failure, isVerdicts } from '../state/verdicts.js';
+import { type Failure, resultsRecord } from '../results.js';
 import { mayRetry, pathsIn, retriesOnce } from './retry.js';
 
 test('the paths in a config are found wherever they are', () => {
@@ -52,7 +52,7 @@ describe('a failed config', () => {
   });
 
   test('has a record that is read with fields of a newer relet, and not with damaged ones', () => {
-    expect(isVerdicts({ key: { ...failure, later: {} }, other: { kind: 'accepted', failures: 1 } })).toBe(true);
-    expect(isVerdicts({ key: { ...failure, environment: { binary: 'b', files: { '/a': 1 } } } })).toBe(false);
+    expect(resultsRecord.is({ key: { ...failure, later: {} }, other: { kind: 'validated', failures: 1 } })).toBe(true);
+    expect(resultsRecord.is({ key: { ...failure, environment: { binary: 'b', files: { '/a': 1 } } } })).toBe(false);
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../api/config-error.js';
 import { silentLog } from '../../log.js';
-import type { Verdicts } from '../state/verdicts.js';
+import type { Results } from '../results.js';
 import { explain } from './death.js';
 import { Doubt } from './doubt.js';
 import {
@@ -148,16 +148,17 @@ describe('who is to blame for a death', () => {
     ['a missing binary', { code: null, signal: null, error: new Error('ENOENT') }, calm, 'none'],
   ])('%s', (_name, exit, circumstances, blame) => expect(explain(exit, circumstances).blame).toBe(blame));
 
-  test('where the fallback dies too, the config was not to blame, and its verdict is lifted', () => {
+  test('where the fallback crashes too, the config may be tried again', () => {
     const doubt = new Doubt(3);
     const fault = new ConfigError('CrashLoop', '');
     const lifts = (healthy: boolean) => {
-      const verdicts: Verdicts[] = [{ key: { kind: 'failed', reason: 'CrashLoop', cause: '', at: '' } }];
-      const memory = {
-        verdicts: { read: () => verdicts[0], write: (value: Verdicts) => void verdicts.unshift(value) },
+      const results: Results[] = [{ key: { kind: 'failed', reason: 'CrashLoop', cause: '', at: '' } }];
+      const state = {
+        read: () => results[0],
+        write: (_type: unknown, value: Results) => void results.unshift(value),
       };
       const run = { choice: { fault }, healthy, onTrial: false };
-      return doubt.lifts(run as never, memory as never, silentLog) && Object.keys(verdicts[0]!).length === 0;
+      return doubt.lifts(run as never, state as never, silentLog) && Object.keys(results[0]!).length === 0;
     };
     expect([false, false, true, false, false, false].map(lifts)).toEqual([false, false, false, false, false, true]);
   });

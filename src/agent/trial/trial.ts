@@ -9,6 +9,7 @@
  */
 import type { ConfigErrorReason } from '../../api/config-error.js';
 import { isObject } from '../../json.js';
+import { defineRecord } from '../state/json-record.js';
 
 export interface Trial {
   /** Bytes, kubelet version and flags; another key is another trial. */
@@ -30,6 +31,8 @@ export interface Trial {
   /** The config failed, and is started once more to find out whether something else was broken meanwhile. */
   isRetry?: true;
 }
+
+export const trialRecord = defineRecord('trial', isTrial);
 
 export interface NodeBefore {
   nodeReady: boolean;
@@ -132,7 +135,7 @@ export function afterDeath(trial: Trial, cause: string, limits: TrialLimits): { 
 const crashes = (count: number, last: string): string =>
   count === 1 ? `the kubelet crashed once: ${last}` : `the kubelet crashed ${count} times, last: ${last}`;
 
-export function isTrial(value: unknown): value is Trial {
+function isTrial(value: unknown): value is Trial {
   return (
     isObject(value) &&
     typeof value.key === 'string' &&

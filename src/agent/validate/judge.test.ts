@@ -131,7 +131,7 @@ describe('judging a config', () => {
   });
 
   test('what was accepted before is not asked again', async () => {
-    expect(await judge({ config: header, history: 'accepted', parts: { probe: refuses } })).toMatchObject({
+    expect(await judge({ config: header, history: 'validated', parts: { probe: refuses } })).toMatchObject({
       kind: 'accepted',
     });
   });
@@ -262,7 +262,7 @@ describe('the forecast', () => {
   test.each([
     ['--no-forecast', { parts: { forecast: false } }],
     ['the annotation', { annotations: { [skipForecastAnnotation]: 'true' } }],
-    ['a whole trial under it', { history: 'proven' as const }],
+    ['a whole trial under it', { history: 'passed' as const }],
   ])('%s lets it through, as a warning', async (_name, question) => {
     expect(await judge({ config, ...question })).toMatchObject({
       kind: 'accepted',

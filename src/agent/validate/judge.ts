@@ -213,7 +213,7 @@ class Case {
 
   #forecastCounts(): boolean {
     const annotation = this.#candidate.checkpoint?.annotations[skipForecastAnnotation];
-    return this.#parts.forecast && this.#history !== 'proven' && annotation !== 'true';
+    return this.#parts.forecast && this.#history !== 'passed' && annotation !== 'true';
   }
 
   #text(): string {

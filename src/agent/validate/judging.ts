@@ -48,15 +48,15 @@ export interface Refused {
 }
 
 export interface JudgeOptions {
-  history: 'none' | 'accepted' | 'proven';
+  history: 'none' | 'validated' | 'passed';
   signal: AbortSignal;
 }
 
 export interface Judge {
   /**
    * Says whether this config may be started, without touching anything. Never throws for what is wrong with a config.
-   * With history `accepted`, all questions were answered before for these bytes, this version and these flags: the slow
-   * ones are left out. With `proven` it ran for a whole trial: what only foresees trouble is left out as well.
+   * With history `validated`, all questions were answered before for these bytes, this version and these flags: the slow
+   * ones are left out. With `passed` it ran for a whole trial: what only foresees trouble is left out as well.
    */
   judge(candidate: Candidate, options: JudgeOptions): Promise<Judgement>;
 }

@@ -9,7 +9,7 @@ import { createLog } from '../../log.js';
 import type { Checkpoint } from '../state/checkpoints.js';
 import { JsonRecord } from '../state/json-record.js';
 import type { Accepted, Judgement } from './judging.js';
-import { isJudged, type Judged, type LastingJudgeOptions, lastingJudge } from './lasting-judge.js';
+import { type LastingJudgeOptions, lastingJudge, validatedRecord } from './lasting-judge.js';
 
 const log = createLog({ format: 'text', write() {} });
 const signal = new AbortController().signal;
@@ -32,7 +32,7 @@ async function judgedOnce(answer: Judgement = accepted) {
   onTestFinished(() => rmSync(meta, { recursive: true, force: true }));
   const process = (changed: Partial<LastingJudgeOptions> = {}) => {
     let loads = 0;
-    const record = new JsonRecord<Judged>({ meta, name: 'judged', files: realFiles, log, is: isJudged });
+    const record = new JsonRecord(validatedRecord, { meta, files: realFiles, log });
     const judge = lastingJudge({
       record,
       circumstances: () => ['flags'],
@@ -57,8 +57,8 @@ describe('a judgement', () => {
   test('that accepted is answered from disk by the next process, which loads no judge', async () => {
     const { candidate, again } = await judgedOnce();
     const { judge, loads } = again();
-    expect(await judge.judge(candidate, { history: 'accepted', signal })).toEqual(accepted);
-    expect(await judge.judge(candidate, { history: 'proven', signal })).toEqual(accepted);
+    expect(await judge.judge(candidate, { history: 'validated', signal })).toEqual(accepted);
+    expect(await judge.judge(candidate, { history: 'passed', signal })).toEqual(accepted);
     expect(loads()).toBe(0);
   });
 
@@ -70,7 +70,7 @@ describe('a judgement', () => {
   ])('is asked for again after a change of %s', async (_what, changed) => {
     const { candidate, again } = await judgedOnce();
     const { judge, loads } = again(changed);
-    await judge.judge(candidate, { history: 'accepted', signal });
+    await judge.judge(candidate, { history: 'validated', signal });
     expect(loads()).toBe(1);
   });
 
@@ -85,7 +85,7 @@ describe('a judgement', () => {
   ])('does not answer for %s', async (_what, candidate) => {
     const { again } = await judgedOnce();
     const { judge, loads } = again();
-    await judge.judge(candidate, { history: 'accepted', signal });
+    await judge.judge(candidate, { history: 'validated', signal });
     expect(loads()).toBe(1);
   });
 
@@ -93,7 +93,7 @@ describe('a judgement', () => {
     const { candidate, again } = await judgedOnce();
     for (const providerID of [undefined, 'cloud://1']) {
       const { judge, loads } = again({ providerID: () => providerID });
-      await judge.judge(candidate, { history: 'accepted', signal });
+      await judge.judge(candidate, { history: 'validated', signal });
       expect(loads()).toBe(0);
     }
   });
@@ -109,7 +109,7 @@ describe('a judgement', () => {
     const refusal: Judgement = { kind: 'refused', reason: 'ValidationFailed', cause: new Error('no'), warnings: [] };
     const { candidate, again } = await judgedOnce(refusal);
     const { judge, loads } = again();
-    expect(await judge.judge(candidate, { history: 'accepted', signal })).toBe(refusal);
+    expect(await judge.judge(candidate, { history: 'validated', signal })).toBe(refusal);
     expect(loads()).toBe(1);
   });
 
@@ -119,9 +119,9 @@ describe('a judgement', () => {
     for (let i = 0; i < 20; i++)
       await judge.judge({ ...candidate, checkpoint: checkpoint(`digest-${i}`) }, { history: 'none', signal });
     const later = again();
-    await later.judge.judge({ ...candidate, checkpoint: checkpoint('digest-19') }, { history: 'accepted', signal });
+    await later.judge.judge({ ...candidate, checkpoint: checkpoint('digest-19') }, { history: 'validated', signal });
     expect(later.loads()).toBe(0);
-    await later.judge.judge(candidate, { history: 'accepted', signal });
+    await later.judge.judge(candidate, { history: 'validated', signal });
     expect(later.loads()).toBe(1);
   });
 });

@@ -5,11 +5,14 @@
 
 import { isObject } from '../../json.js';
 import { sha256 } from '../state/checkpoints.js';
-import type { JsonRecord } from '../state/json-record.js';
+import { defineRecord, type JsonRecord } from '../state/json-record.js';
 import type { Accepted, Candidate, Judge } from './judging.js';
 
 /** Question → answer; the newest last. Only what was accepted is kept: a refusal is worth a second look. */
 export type Judged = Record<string, Accepted>;
+
+// Not durable: it can be found out again.
+export const validatedRecord = defineRecord('validated', isJudged, { durable: false, formerly: { name: 'judged' } });
 
 export interface LastingJudgeOptions {
   record: JsonRecord<Judged>;
@@ -61,7 +64,7 @@ function withAnswer(judged: Judged = {}, question: string, answer: Accepted): Ju
   return Object.fromEntries([...others.slice(1 - mostAnswers), [question, answer]]);
 }
 
-export function isJudged(value: unknown): value is Judged {
+function isJudged(value: unknown): value is Judged {
   return isObject(value) && Object.values(value).every(isAccepted);
 }
 

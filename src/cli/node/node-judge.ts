@@ -4,9 +4,9 @@ import type { RunCommand } from '../../agent/drivers/command.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
 import type { HostFiles } from '../../agent/host-files.js';
 import { sha256 } from '../../agent/state/checkpoints.js';
-import type { Memory } from '../../agent/state/memory.js';
+import type { NodeState } from '../../agent/state/node-state.js';
 import type { Judge } from '../../agent/validate/judging.js';
-import { lastingJudge } from '../../agent/validate/lasting-judge.js';
+import { lastingJudge, validatedRecord } from '../../agent/validate/lasting-judge.js';
 import { localFiles } from '../../agent/validate/local-config.js';
 import { describeMachine } from '../../agent/validate/machine.js';
 import type { Files } from '../../atomic-file.js';
@@ -18,7 +18,7 @@ export interface NodeJudgeParts {
   command: string[];
   run: RunCommand;
   hostFiles: HostFiles;
-  memory: Memory;
+  state: NodeState;
   files: Files;
   /** Node.spec.providerID as last seen. */
   providerID(): string | undefined;
@@ -36,12 +36,12 @@ export async function readPolicyFile(file: string | undefined): Promise<PolicyFi
 }
 
 export function nodeJudge(
-  { divided, command, run, hostFiles, memory, files, providerID }: NodeJudgeParts,
+  { divided, command, run, hostFiles, state, files, providerID }: NodeJudgeParts,
   policy: PolicyFile,
 ): Judge {
   const { options, values } = divided;
   return lastingJudge({
-    record: memory.judged,
+    record: state.record(validatedRecord),
     circumstances: () => [
       pkg.version,
       kubeletArgs(divided, undefined),
@@ -55,7 +55,7 @@ export function nodeJudge(
     exists: (file) => files.stat(file) !== undefined,
     async load() {
       const { judgeOnHost } = await import('./host-judge.js');
-      const { convertedDir } = memory;
+      const { convertedDir } = state;
       return judgeOnHost({ commandLine: divided, command, run, hostFiles, files, convertedDir, policy, providerID });
     },
   });

@@ -1,9 +1,10 @@
 /** `relet node …`: see and steer a node on the host itself, for the day when the API is gone. */
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { childRecord } from '../../agent/drivers/child-record.js';
 import { type HostStatus, readHostStatus } from '../../agent/host-status.js';
-import { obey, type Request } from '../../agent/requests.js';
-import { Memory } from '../../agent/state/memory.js';
+import { obey, type Request, requestRecord } from '../../agent/requests.js';
+import { NodeState } from '../../agent/state/node-state.js';
 import { sourceOf } from '../../agent/transitions.js';
 import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
@@ -53,15 +54,15 @@ function who(): { who?: string } {
   return name ? { who: name } : {};
 }
 
-function open({ dynamicConfigDir: dir }: DirOption): { dir: string; memory: Memory } {
+function open({ dynamicConfigDir: dir }: DirOption): { dir: string; state: NodeState } {
   if (realFiles.stat(join(dir, 'meta'))?.isDirectory() !== true)
     throw new CannotRun(`${dir} is not a dynamic config directory of relet; name the node's with --dynamic-config-dir`);
-  return { dir, memory: new Memory(dir, log) };
+  return { dir, state: new NodeState(dir, log) };
 }
 
 function showStatus(options: DirOption & { output: string }): void {
-  const { dir, memory } = open(options);
-  const status = readHostStatus(dir, memory, host, realFiles);
+  const { dir, state } = open(options);
+  const status = readHostStatus(dir, state, host, realFiles);
   const terminal = openTerminal();
   terminal.print(options.output === 'json' ? JSON.stringify(status, null, 2) : asText(status, terminal));
 }
@@ -75,7 +76,7 @@ function asText(status: HostStatus, terminal: Terminal): string {
     ['assigned', status.assigned],
     ['active', status.active],
     ['last known good', status.lastKnownGood],
-    ['way back', status.wayBack],
+    ['previous config', status.previousConfig],
     ['on trial', trial && `healthy for ${trial.healthySeconds} s, ${trial.deaths} crashes`],
     ['error', status.error],
     ['cause', status.cause],
@@ -101,11 +102,11 @@ function view(command: Command): void {
   command
     .argument('[CONFIG]', 'assigned, last-known-good or active', 'active')
     .action((which: string, options: DirOption) => {
-      const { memory } = open(options);
+      const { state } = open(options);
       const sources: Record<string, () => ReturnType<typeof sourceOf>> = {
-        assigned: () => sourceOf(memory.assigned()),
-        'last-known-good': () => sourceOf(memory.lastKnownGood()),
-        active: () => memory.child.read()?.source,
+        assigned: () => sourceOf(state.assigned()),
+        'last-known-good': () => sourceOf(state.lastKnownGood()),
+        active: () => state.read(childRecord)?.source,
       };
       if (!Object.hasOwn(sources, which))
         throw new CannotRun(`there is no config '${which}'; choose one of ${Object.keys(sources).join(', ')}`);
@@ -113,7 +114,7 @@ function view(command: Command): void {
       if (source === undefined)
         return printError(`relet: ${which} is the local config: see the kubelet's own --config and flags`);
       try {
-        openTerminal().printDocument(memory.checkpoints.load(source).config.toString());
+        openTerminal().printDocument(state.checkpoints.load(source).config.toString());
       } catch (error) {
         throw new CannotRun(`cannot show it: ${(error as Error).message}`);
       }
@@ -122,17 +123,17 @@ function view(command: Command): void {
 
 /** A relet that runs is asked to do it; otherwise it is done here, and counts from the next start on. */
 async function order(options: DirOption, request: Request): Promise<void> {
-  const { dir, memory } = open(options);
+  const { dir, state } = open(options);
   const path = join(dir, 'meta', 'lock');
   const holder = lockHolder({ path, host, files: realFiles });
   if (holder === undefined) {
     const lock = takeLock({ path, host, files: realFiles });
-    obey(memory, request, new Date());
+    obey(state, request, new Date());
     lock.release();
     writeOut(`${request.verb}: done; relet is not running here, so it takes effect at its next start\n`);
     return;
   }
-  memory.request.write(request);
+  state.write(requestRecord, request);
   kill(holder.pid, 'SIGHUP');
   const deadline = systemClock.monotonic() + patienceMs;
   while (realFiles.stat(join(dir, 'meta', 'request')) !== undefined) {

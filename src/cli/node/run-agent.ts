@@ -13,10 +13,13 @@ import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
 import { systemHostFiles } from '../../agent/host-files.js';
 import { newCounters, render } from '../../agent/report/metrics.js';
 import { Reporter } from '../../agent/report/reporter.js';
+import { holdRecord } from '../../agent/requests.js';
 import { type Directory, openDirectory } from '../../agent/state/directory.js';
-import { Memory } from '../../agent/state/memory.js';
+import { NodeState } from '../../agent/state/node-state.js';
+import { followedRecord } from '../../agent/sync/chosen-reference.js';
 import { NodeConnection } from '../../agent/sync/connect.js';
 import { probeHealthz } from '../../agent/trial/healthz.js';
+import { trialRecord } from '../../agent/trial/trial.js';
 import { localFiles } from '../../agent/validate/local-config.js';
 import { formatRef } from '../../api/config-ref.js';
 import { type Files, realFiles } from '../../atomic-file.js';
@@ -45,7 +48,7 @@ export async function runAgent(divided: DividedCommandLine, signals: EarlySignal
   const policy = await readPolicyFile(options.fieldPolicyFile);
   if (options.check) {
     signals.leave();
-    return tell(assemble({ divided, memory: new Memory(dir, log, lookingFiles), policy, log, files: lookingFiles }));
+    return tell(assemble({ divided, state: new NodeState(dir, log, lookingFiles), policy, log, files: lookingFiles }));
   }
   const directory = openDirectory({ dir, host: systemProcesses, log });
   try {
@@ -64,7 +67,7 @@ export async function runAgent(divided: DividedCommandLine, signals: EarlySignal
 type ProcessParts = AgentParts & { driver: ProcessDriver; command: string[] };
 
 async function live(parts: ProcessParts, signals: EarlySignals, metrics: BindAddress | undefined): Promise<number> {
-  const { log, memory, reporter, counters, driver } = parts;
+  const { log, state, reporter, counters, driver } = parts;
   const agent = new Agent(parts);
   reporter.listen(createSpareMemory());
   const stop = new AbortController();
@@ -75,14 +78,14 @@ async function live(parts: ProcessParts, signals: EarlySignals, metrics: BindAdd
     if (signal === 'SIGABRT') return driver.abort();
     driver.forward(signal);
   });
-  const state = () => {
-    const trial = memory.trial.read();
+  const metricsState = () => {
+    const trial = state.read(trialRecord);
     const trialSeconds = trial && trial.healthyMs / 1000;
-    return { report: reporter.report, counters, trialSeconds, held: memory.hold.read() !== undefined };
+    return { report: reporter.report, counters, trialSeconds, held: state.read(holdRecord) !== undefined };
   };
   const serving = new AbortController();
   if (metrics)
-    void serveMetrics({ ...metrics, paths: { '/metrics': () => render(state()) }, log, signal: serving.signal });
+    void serveMetrics({ ...metrics, paths: { '/metrics': () => render(metricsState()) }, log, signal: serving.signal });
   try {
     return await agent.run(stop.signal);
   } finally {
@@ -90,15 +93,15 @@ async function live(parts: ProcessParts, signals: EarlySignals, metrics: BindAdd
   }
 }
 
-interface Surroundings extends Partial<Omit<Directory, 'memory'>> {
+interface Surroundings extends Partial<Omit<Directory, 'state'>> {
   divided: DividedCommandLine;
-  memory: Memory;
+  state: NodeState;
   policy: PolicyFile;
   log: Log;
   files: Files;
 }
 
-function assemble({ divided, memory, lock, writable = true, policy, log, files }: Surroundings): ProcessParts {
+function assemble({ divided, state, lock, writable = true, policy, log, files }: Surroundings): ProcessParts {
   const { options, values } = divided;
   const clock = systemClock;
   const run = commandRunner(process.env);
@@ -115,7 +118,7 @@ function assemble({ divided, memory, lock, writable = true, policy, log, files }
     hostname: hostname(),
     userAgent: `relet/${pkg.version} (node)`,
     version: pkg.version,
-    followed: () => memory.followed,
+    followed: () => state.record(followedRecord),
     env: process.env,
     files: systemFileReader,
     clock,
@@ -123,7 +126,7 @@ function assemble({ divided, memory, lock, writable = true, policy, log, files }
     log,
   });
   if (!kubeconfig) log.info('no --kubeconfig: the kubelet stands alone, and nothing can be assigned to it');
-  const reporter = new Reporter({ memory, clock, log, initConfig: options.initConfigDir !== undefined });
+  const reporter = new Reporter({ state, clock, log, initConfig: options.initConfigDir !== undefined });
   return {
     options: {
       trial: {
@@ -136,9 +139,9 @@ function assemble({ divided, memory, lock, writable = true, policy, log, files }
       maxRestartDelayMs: options.maxRestartDelayMs,
       settleMs,
     },
-    memory,
+    state,
     judge: nodeJudge(
-      { divided, command, run, hostFiles: systemHostFiles, memory, files, providerID: () => connection.providerID },
+      { divided, command, run, hostFiles: systemHostFiles, state, files, providerID: () => connection.providerID },
       policy,
     ),
     commandLine,
@@ -148,7 +151,7 @@ function assemble({ divided, memory, lock, writable = true, policy, log, files }
       args,
       env: process.env,
       run,
-      records: memory,
+      state,
       clock,
       random: systemRandom,
       log,

@@ -1,12 +1,11 @@
 /** The text of `meta/assigned` and `meta/last-known-good`: a SerializedNodeConfigSource, or nothing for local. */
 import { type ExactRef, nodeConfigSource } from '../../api/config-ref.js';
 import { readPlain } from '../../config/plain-document.js';
-import { checkFileKey } from './file-key.js';
 
 const apiVersion = 'kubelet.config.k8s.io/v1beta1';
 const kind = 'SerializedNodeConfigSource';
 
-export function encodeRecord(source: ExactRef | undefined): string {
+export function encodeSource(source: ExactRef | undefined): string {
   if (source === undefined) return '';
   if (source.uid === '') throw new Error('failed to write RemoteConfigSource, empty UID is ambiguous');
   if (source.resourceVersion === '')
@@ -26,7 +25,7 @@ function scalar(text: string): string {
 }
 
 /** Throws when the record names nothing usable. Unknown fields are left alone: a newer relet may have written them. */
-export function decodeRecord(text: string): ExactRef | undefined {
+export function decodeSource(text: string): ExactRef | undefined {
   if (text.trim() === '') return undefined;
   try {
     return checkedSource(readPlain(text));
@@ -60,4 +59,14 @@ function checkedSource(record: unknown): ExactRef | undefined {
 function asMap(value: unknown, what: string): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${what} is not an object`);
   return value as Record<string, unknown>;
+}
+
+/** Which ConfigMap keys, uids and versions may become names of files. */
+export function checkFileKey(key: string): void {
+  if (key === '') throw new Error('invalid file key: must not be empty: ""');
+  if (key.includes('/') || key.includes('\0'))
+    throw new Error(`invalid file key ${JSON.stringify(key)}, only base names are allowed`);
+  if (key === '.' || key === '..') throw new Error("invalid file key, may not be '.' or '..'");
+  if (Buffer.byteLength(key) > 255)
+    throw new Error(`invalid file key ${JSON.stringify(key)}, must be less than 255 characters`);
 }

@@ -3,10 +3,10 @@
  * Written twice: before the start with only a token, which the child carries in its environment, and after it with the
  * pid. A crash between the two leaves the token to search for.
  */
-
 import { type ExactRef, isExactRef } from '../../api/config-ref.js';
 import { isObject } from '../../json.js';
 import { isProcessIdentity, type ProcessIdentity } from '../../proc.js';
+import { defineRecord } from '../state/json-record.js';
 
 export interface ChildRecord {
   token: string;
@@ -18,10 +18,13 @@ export interface ChildRecord {
   converted?: string;
 }
 
+// Not durable: a process does not survive a power cut.
+export const childRecord = defineRecord('child', isChildRecord, { durable: false });
+
 /** The variable in the child's environment that carries the token. */
 export const childTokenVariable = 'RELET_CHILD';
 
-export function isChildRecord(value: unknown): value is ChildRecord {
+function isChildRecord(value: unknown): value is ChildRecord {
   return (
     isObject(value) &&
     typeof value.token === 'string' &&

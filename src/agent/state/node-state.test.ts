@@ -1,4 +1,4 @@
-/** What is kept on disk: records in upstream's form, checkpoints, adoption, trust and lock. Ids are those of the conformance list. */
+/** The node state on disk: records in upstream's form, records of the first edition, checkpoints, adoption, trust and lock. Ids are those of the conformance list. */
 import {
   chmodSync,
   existsSync,
@@ -19,13 +19,21 @@ import { realFiles } from '../../atomic-file.js';
 import { silentLog } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
 import type { Choice } from '../choose.js';
-import { assign, graduate, isAnotherAssignment, settleOn } from '../transitions.js';
+import { previousConfigRecord } from '../choose.js';
+import { childRecord } from '../drivers/child-record.js';
+import { kubeletRecord } from '../drivers/kubelet-version.js';
+import { reportRecord } from '../report/reporter.js';
+import { holdRecord } from '../requests.js';
+import { resultsRecord, setResult } from '../results.js';
+import { assign, garbageCollect, isAnotherAssignment, keepAsLastKnownGood, passTrial } from '../transitions.js';
+import { trialRecord } from '../trial/trial.js';
 import { openDirectory } from './directory.js';
-import { Memory } from './memory.js';
-import { decodeRecord, encodeRecord } from './record.js';
+import type { RecordType } from './json-record.js';
+import { NodeState } from './node-state.js';
+import { decodeSource, encodeSource } from './source-record.js';
 
 const host = systemProcesses;
-const root = mkdtempSync(join(tmpdir(), 'relet-memory-'));
+const root = mkdtempSync(join(tmpdir(), 'relet-state-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 const newDir = () => join(mkdtempSync(join(root, 'node-')), 'dynamic-config');
 const open = (dir = newDir()) => ({ dir, ...openDirectory({ dir, host, log: silentLog }) });
@@ -69,12 +77,12 @@ describe('records', () => {
 
   const records = {
     assigned: {
-      read: (memory: Memory) => memory.assigned(),
-      write: (memory: Memory, value: ExactRef | undefined) => memory.assign(value),
+      read: (state: NodeState) => state.assigned(),
+      write: (state: NodeState, value: ExactRef | undefined) => state.assign(value),
     },
     'last-known-good': {
-      read: (memory: Memory) => memory.lastKnownGood(),
-      write: (memory: Memory, value: ExactRef | undefined) => memory.setLastKnownGood(value),
+      read: (state: NodeState) => state.lastKnownGood(),
+      write: (state: NodeState, value: ExactRef | undefined) => state.setLastKnownGood(value),
     },
   };
 
@@ -84,9 +92,9 @@ describe('records', () => {
     ['U5.20', 'last-known-good', 'empty', '', undefined],
     ['U5.21', 'last-known-good', 'a source', recordText, source],
   ] as const)('%s %s is read from its file: %s', (_id, name, _what, content, expected) => {
-    const { dir, memory } = open();
+    const { dir, state } = open();
     writeFileSync(join(dir, 'meta', name), content);
-    expect(records[name].read(memory)).toEqual({ source: expected });
+    expect(records[name].read(state)).toEqual({ source: expected });
   });
 
   test.each([
@@ -95,11 +103,11 @@ describe('records', () => {
     ['U5.26', 'last-known-good', 'local empties it', undefined, ''],
     ['U5.27', 'last-known-good', 'a source has upstream’s text', source, recordText],
   ] as const)('%s %s is written to its file: %s', (_id, name, _what, value, content) => {
-    const { dir, memory } = open();
-    records[name].write(memory, other);
-    records[name].write(memory, value);
+    const { dir, state } = open();
+    records[name].write(state, other);
+    records[name].write(state, value);
     expect(text(dir, name)).toBe(content);
-    expect(records[name].read(memory)).toEqual({ source: value });
+    expect(records[name].read(state)).toEqual({ source: value });
   });
 
   test.each([
@@ -108,30 +116,30 @@ describe('records', () => {
     ['U5.28', 'last-known-good', 'uid', 'empty UID is ambiguous'],
     ['U5.29', 'last-known-good', 'resourceVersion', 'empty ResourceVersion is ambiguous'],
   ] as const)('%s %s takes no source without %s', (_id, name, field, message) => {
-    const { dir, memory } = open();
-    records[name].write(memory, source);
-    expect(() => records[name].write(memory, { ...other, [field]: '' })).toThrow(message);
+    const { dir, state } = open();
+    records[name].write(state, source);
+    expect(() => records[name].write(state, { ...other, [field]: '' })).toThrow(message);
     expect(text(dir, name)).toBe(recordText);
   });
 
   test('a record survives names that YAML would read as something else', () => {
     const odd = { namespace: 'yes', name: '0x10', uid: '1e3', resourceVersion: '007', kubeletConfigKey: 'null' };
-    expect(decodeRecord(encodeRecord(odd))).toEqual(odd);
+    expect(decodeSource(encodeSource(odd))).toEqual(odd);
     for (const text of ['yes', '0x10', '1e3', '007', 'null', 'NO', 'True', '2001-12-14', '1_000', '12e03-1'])
-      expect(encodeRecord({ ...odd, name: text })).toContain(`name: "${text}"\n`);
+      expect(encodeSource({ ...odd, name: text })).toContain(`name: "${text}"\n`);
   });
 
   test('a record has quotes where a kubelet’s has them, and nowhere else', () => {
     const uid = '840aa6ef-820a-4f56-b211-d4ac057270dc';
-    const text = encodeRecord({ ...source, uid, kubeletConfigKey: 'kubelet.yaml', resourceVersion: '238' });
+    const text = encodeSource({ ...source, uid, kubeletConfigKey: 'kubelet.yaml', resourceVersion: '238' });
     expect(text).toContain(`    kubeletConfigKey: kubelet.yaml\n`);
     expect(text).toContain(`    resourceVersion: "238"\n    uid: ${uid}\n`);
   });
 
   test('a record of a newer version is read, unknown fields and JSON included', () => {
-    expect(decodeRecord(`${recordText}later: true\n`)).toEqual(source);
+    expect(decodeSource(`${recordText}later: true\n`)).toEqual(source);
     expect(
-      decodeRecord(
+      decodeSource(
         JSON.stringify({
           apiVersion: 'kubelet.config.k8s.io/v1beta1',
           kind: 'SerializedNodeConfigSource',
@@ -151,9 +159,9 @@ describe('records', () => {
       'only base names are allowed',
     ],
   ])('X8 an undecodable record is reported, not fatal: %s', (_name, content, message) => {
-    const { dir, memory } = open();
+    const { dir, state } = open();
     writeFileSync(join(dir, 'meta', 'assigned'), content);
-    const recorded = memory.assigned();
+    const recorded = state.assigned();
     expect('broken' in recorded && (recorded.broken.cause as Error).message).toContain(message);
   });
 
@@ -165,34 +173,34 @@ describe('records', () => {
     ['U4.5 and U5.34: two', source, other, true],
     ['U4.6 and U5.35: two, the other way round', other, source, true],
   ])('%s: a reset that went well leaves both records empty', (_name, assigned, lastKnownGood, isChange) => {
-    const { dir, memory } = open();
-    memory.assign(assigned);
-    memory.setLastKnownGood(lastKnownGood);
-    expect(isAnotherAssignment(memory, undefined)).toBe(isChange);
-    assign(memory, undefined, assigned);
-    settleOn(memory, undefined, silentLog);
+    const { dir, state } = open();
+    state.assign(assigned);
+    state.setLastKnownGood(lastKnownGood);
+    expect(isAnotherAssignment(state, undefined)).toBe(isChange);
+    assign(state, undefined, assigned);
+    keepAsLastKnownGood(state, undefined, silentLog);
     expect([text(dir, 'assigned'), text(dir, 'last-known-good')]).toEqual(['', '']);
-    expect(existsSync(join(dir, 'meta', 'way-back'))).toBe(false);
+    expect(existsSync(join(dir, 'meta', 'previous-config'))).toBe(false);
   });
 
   test.each<[string, ExactRef, ExactRef | undefined]>([
     ['U1.1 the first', source, undefined],
     ['U1.2 the next', other, source],
   ])('%s assigned config that passes its trial becomes last known good', (_id, assigned, lastKnownGood) => {
-    const { memory } = open();
-    memory.assign(assigned);
-    memory.setLastKnownGood(lastKnownGood);
+    const { state } = open();
+    state.assign(assigned);
+    state.setLastKnownGood(lastKnownGood);
     const accepted = { kind: 'accepted', warnings: [], configFile: '', healthz: undefined, staticPodPath: undefined };
-    graduate(memory, { rank: 'assigned', source: assigned, accepted, digest: 'd', key: 'k' } as Choice);
-    expect(memory.lastKnownGood()).toEqual({ source: assigned });
-    expect(memory.verdicts.read()).toEqual({ k: { kind: 'proven' } });
+    passTrial(state, { rank: 'assigned', source: assigned, accepted, digest: 'd', key: 'k' } as Choice);
+    expect(state.lastKnownGood()).toEqual({ source: assigned });
+    expect(state.read(resultsRecord)).toEqual({ k: { kind: 'passed' } });
   });
 });
 
 describe('checkpoints', () => {
   const saved = () => {
     const opened = open();
-    opened.memory.checkpoints.save(source, payload({ kubelet: 'a: 1\n', extra: 'x' }));
+    opened.state.checkpoints.save(source, payload({ kubelet: 'a: 1\n', extra: 'x' }));
     return opened;
   };
 
@@ -200,14 +208,14 @@ describe('checkpoints', () => {
     ['U5.2', 'what was saved', source, true],
     ['U5.3', 'what was not', other, false],
   ])('%s existence: %s', (_id, _what, asked, exists) => {
-    expect(saved().memory.checkpoints.exists(asked)).toBe(exists);
+    expect(saved().state.checkpoints.exists(asked)).toBe(exists);
   });
 
   test.each([
     ['U5.4', { ...source, uid: '' }, 'empty UID is ambiguous'],
     ['U5.5', { ...source, resourceVersion: '' }, 'empty ResourceVersion is ambiguous'],
   ])('%s existence of an incomplete source cannot be asked', (_id, asked, message) => {
-    expect(() => saved().memory.checkpoints.exists(asked)).toThrow(message);
+    expect(() => saved().state.checkpoints.exists(asked)).toThrow(message);
   });
 
   test('U5.6 what was saved is exactly these files, for root alone', () => {
@@ -228,13 +236,13 @@ describe('checkpoints', () => {
     ['U5.11', '..', "may not be '.' or '..'"],
     ['U5.12', 'n'.repeat(256), 'must be less than 255 characters'],
   ])('%s a key that is no file name is refused before anything is written', (_id, key, message) => {
-    const { dir, memory } = open();
-    expect(() => memory.checkpoints.save(source, payload({ [key]: '' }))).toThrow(message);
+    const { dir, state } = open();
+    expect(() => state.checkpoints.save(source, payload({ [key]: '' }))).toThrow(message);
     expect(readdirSync(join(dir, 'checkpoints'))).toEqual([]);
   });
 
   test('U5.13 loading gives back what was saved', () => {
-    expect(saved().memory.checkpoints.load(source)).toMatchObject({
+    expect(saved().state.checkpoints.load(source)).toMatchObject({
       config: Buffer.from('a: 1\n'),
       files: new Map([
         ['extra', Buffer.from('x')],
@@ -248,22 +256,22 @@ describe('checkpoints', () => {
     ['U5.15', { ...source, uid: '' }, 'empty UID is ambiguous'],
     ['U5.16', { ...source, resourceVersion: '' }, 'empty ResourceVersion is ambiguous'],
   ])('%s loading says why there is nothing to load', (_id, asked, message) => {
-    expect(() => saved().memory.checkpoints.load(asked)).toThrow(message);
+    expect(() => saved().state.checkpoints.load(asked)).toThrow(message);
   });
 
   test('X15 two sources that differ only in their key share a checkpoint, and each loads its own', () => {
-    const { memory } = open();
-    memory.checkpoints.save(source, payload({ kubelet: 'a: 1\n', second: 'a: 2\n' }));
+    const { state } = open();
+    state.checkpoints.save(source, payload({ kubelet: 'a: 1\n', second: 'a: 2\n' }));
     const second = { ...source, kubeletConfigKey: 'second' };
-    expect(memory.checkpoints.save(second, payload({ kubelet: 'a: 1\n', second: 'a: 2\n' }))).toBe(false);
-    expect(memory.checkpoints.load(second).config.toString()).toBe('a: 2\n');
-    expect(memory.checkpoints.load(second).digest).not.toBe(memory.checkpoints.load(source).digest);
+    expect(state.checkpoints.save(second, payload({ kubelet: 'a: 1\n', second: 'a: 2\n' }))).toBe(false);
+    expect(state.checkpoints.load(second).config.toString()).toBe('a: 2\n');
+    expect(state.checkpoints.load(second).digest).not.toBe(state.checkpoints.load(source).digest);
   });
 
   test('X6 a key that lives only in binaryData is named as the cause', () => {
-    const { memory } = open();
-    memory.checkpoints.save(source, { ...payload({ readme: '' }), binaryKeys: ['kubelet'] });
-    expect(() => memory.checkpoints.load(source)).toThrow('only under binaryData');
+    const { state } = open();
+    state.checkpoints.save(source, { ...payload({ readme: '' }), binaryKeys: ['kubelet'] });
+    expect(() => state.checkpoints.load(source)).toThrow('only under binaryData');
   });
 
   test.each([
@@ -271,40 +279,40 @@ describe('checkpoints', () => {
     ['cut short', (path: string) => writeFileSync(join(path, 'kubelet'), ''), 'is not what was downloaded'],
     ['joined by a stranger', (path: string) => writeFileSync(join(path, 'stranger'), ''), 'was not downloaded'],
   ])('a checkpoint that was %s is not loaded, and saving mends it', (_name, harm, message) => {
-    const { dir, memory } = open();
-    memory.checkpoints.save(source, payload({ kubelet: 'a: 1\n' }));
+    const { dir, state } = open();
+    state.checkpoints.save(source, payload({ kubelet: 'a: 1\n' }));
     harm(join(dir, 'checkpoints', 'uid', '1'));
-    expect(() => memory.checkpoints.load(source)).toThrow(message);
-    expect(memory.checkpoints.save(source, payload({ kubelet: 'a: 1\n' }))).toBe(true);
-    expect(memory.checkpoints.load(source).config.toString()).toBe('a: 1\n');
+    expect(() => state.checkpoints.load(source)).toThrow(message);
+    expect(state.checkpoints.save(source, payload({ kubelet: 'a: 1\n' }))).toBe(true);
+    expect(state.checkpoints.load(source).config.toString()).toBe('a: 1\n');
   });
 
   test('only what a record names, or a kubelet runs with, is kept', () => {
-    const { dir, memory } = open();
+    const { dir, state } = open();
     const version = (resourceVersion: string) => ({ ...source, resourceVersion });
     for (const number of ['1', '2', '3', '4', '5'])
-      memory.checkpoints.save(version(number), payload({ kubelet: number }));
+      state.checkpoints.save(version(number), payload({ kubelet: number }));
     mkdirSync(join(dir, 'checkpoints', 'uid', 'tmp_6abc'));
     writeFileSync(join(dir, 'meta', 'tmp_assigned1'), 'half');
-    memory.assign(version('1'));
-    memory.setLastKnownGood(version('2'));
-    memory.wayBack.write(version('3'));
-    memory.child.write({ token: 't', bootId: 'b', source: version('4') });
-    memory.collect();
+    state.assign(version('1'));
+    state.setLastKnownGood(version('2'));
+    state.write(previousConfigRecord, version('3'));
+    state.write(childRecord, { token: 't', bootId: 'b', source: version('4') });
+    garbageCollect(state, silentLog, { converted: [] });
     expect(readdirSync(join(dir, 'checkpoints', 'uid'))).toEqual(['1', '2', '3', '4']);
     expect(readdirSync(join(dir, 'meta')).filter((name) => name.startsWith('tmp_'))).toEqual([]);
     expect(Object.keys(JSON.parse(text(dir, 'digests')))).toHaveLength(4);
   });
 
   test('a ConfigMap key may be named like a part of JavaScript', () => {
-    const { memory } = open();
+    const { state } = open();
     const files = new Map([
       ['__proto__', Buffer.from('p')],
       ['constructor', Buffer.from('c')],
       ['kubelet', Buffer.from('k')],
     ]);
-    memory.checkpoints.save(source, { files, annotations: {}, binaryKeys: [] });
-    expect([...memory.checkpoints.load(source).files.keys()]).toEqual(['__proto__', 'constructor', 'kubelet']);
+    state.checkpoints.save(source, { files, annotations: {}, binaryKeys: [] });
+    expect([...state.checkpoints.load(source).files.keys()]).toEqual(['__proto__', 'constructor', 'kubelet']);
   });
 });
 
@@ -320,18 +328,18 @@ describe('adoption of what a real kubelet left', () => {
   test('records and checkpoints are taken over, once', () => {
     const dir = newDir();
     leave(dir);
-    const { memory } = open(dir);
-    expect(memory.assigned()).toEqual({ source });
-    expect(memory.checkpoints.load(source).config.toString()).toBe('a: 1\n');
-    memory.assign(undefined);
-    expect(open(dir).memory.assigned()).toEqual({ source: undefined });
+    const { state } = open(dir);
+    expect(state.assigned()).toEqual({ source });
+    expect(state.checkpoints.load(source).config.toString()).toBe('a: 1\n');
+    state.assign(undefined);
+    expect(open(dir).state.assigned()).toEqual({ source: undefined });
   });
 
   test('a record nobody can read is taken as local', () => {
     const dir = newDir();
     leave(dir);
     writeFileSync(join(dir, 'store', 'meta', 'assigned'), 'a: [');
-    expect(open(dir).memory.assigned()).toEqual({ source: undefined });
+    expect(open(dir).state.assigned()).toEqual({ source: undefined });
   });
 });
 
@@ -370,20 +378,57 @@ describe('trust and lock', () => {
 
   test('our own records may be garbage without harm', () => {
     const { dir } = open();
-    for (const name of ['trial', 'verdicts', 'digests', 'child', 'hold', 'report', 'kubelet', 'way-back'])
+    for (const name of ['trial', 'results', 'digests', 'child', 'hold', 'report', 'kubelet', 'previous-config'])
       writeFileSync(join(dir, 'meta', name), '{"torn": ');
-    const memory = new Memory(dir, silentLog, realFiles);
-    for (const record of [
-      memory.trial,
-      memory.verdicts,
-      memory.child,
-      memory.hold,
-      memory.report,
-      memory.kubelet,
-      memory.wayBack,
+    const state = new NodeState(dir, silentLog, realFiles);
+    for (const type of [
+      trialRecord,
+      resultsRecord,
+      childRecord,
+      holdRecord,
+      reportRecord,
+      kubeletRecord,
+      previousConfigRecord,
     ])
-      expect(record.read()).toBeUndefined();
-    memory.checkpoints.save(source, payload({ kubelet: 'a' }));
-    expect(memory.checkpoints.load(source).config.toString()).toBe('a');
+      expect(state.read(type as RecordType<unknown>)).toBeUndefined();
+    state.checkpoints.save(source, payload({ kubelet: 'a' }));
+    expect(state.checkpoints.load(source).config.toString()).toBe('a');
+  });
+});
+
+describe('records of the first edition', () => {
+  const first = {
+    verdicts: {
+      ok: { kind: 'accepted', failures: 2 },
+      good: { kind: 'proven' },
+      bad: { kind: 'failed', reason: 'crash-loop', cause: 'exit 1', at: '2026-01-01T00:00:00Z' },
+    },
+    'way-back': source,
+  };
+  const withFirst = () => {
+    const opened = open();
+    for (const [name, value] of Object.entries(first))
+      writeFileSync(join(opened.dir, 'meta', name), JSON.stringify(value));
+    return opened;
+  };
+
+  test('are read while there is none of the present name', () => {
+    const { state } = withFirst();
+    expect(state.read(resultsRecord)).toEqual({
+      ok: { kind: 'validated', failures: 2 },
+      good: { kind: 'passed' },
+      bad: first.verdicts.bad,
+    });
+    expect(state.read(previousConfigRecord)).toEqual(source);
+  });
+
+  test('are removed with the first write, so that a downgrade finds nothing outdated', () => {
+    const { dir, state } = withFirst();
+    setResult(state, 'new', { kind: 'passed' });
+    expect(Object.keys(state.read(resultsRecord)!)).toEqual(['ok', 'good', 'bad', 'new']);
+    expect(existsSync(join(dir, 'meta', 'verdicts'))).toBe(false);
+    state.remove(previousConfigRecord);
+    expect(existsSync(join(dir, 'meta', 'way-back'))).toBe(false);
+    expect(state.read(previousConfigRecord)).toBeUndefined();
   });
 });
