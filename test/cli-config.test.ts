@@ -22,13 +22,13 @@ const good = file('good.yaml', `${header}maxPods: 60\n`);
 const bad = file('bad.yaml', `${header}maxPods: -1\n`);
 
 describe('relet', () => {
-  test('without a verb, and when asked, it tells its verbs', () => {
+  test('without a verb, and with --help, it lists its verbs', () => {
     expect(run([])).toEqual(run(['--help']));
     expect(run(['--help']).stdout).toMatch(/^ {2}config {2}/m);
     expect(run(['help', 'config']).stdout).toContain('Usage: relet config');
   });
 
-  test('an unknown verb ends with 2 and a suggestion', () => {
+  test('an unknown verb exits with 2 and a suggestion', () => {
     expect(run(['confg'])).toEqual({
       status: 2,
       stdout: '',
@@ -80,7 +80,7 @@ describe('relet', () => {
 });
 
 describe('relet config validate', () => {
-  test('a good file ends with 0', () => {
+  test('a good file exits with 0', () => {
     expect(run(['config', 'validate', good, '--kubelet-version', '1.32'])).toEqual({
       status: 0,
       stdout: 'good.yaml: fine for kubelet 1.32\n',
@@ -88,7 +88,7 @@ describe('relet config validate', () => {
     });
   });
 
-  test('a bad file ends with 1, and the finding says where', () => {
+  test('a bad file exits with 1, and the finding has its place', () => {
     const { status, stdout } = run(['config', 'validate', good, bad, '--kubelet-version', '1.32']);
     expect(status).toBe(1);
     expect(stdout).toMatch(/^bad\.yaml:3:\d+ {2}error {2}maxPods$/m);
@@ -157,7 +157,7 @@ describe('relet config validate', () => {
     expect(run(['config', 'validate', '-', '--kubelet-version', '1.32'], `${header}maxPods: -7\n`).status).toBe(1);
   });
 
-  test('a flag is laid over the file, as on the node', () => {
+  test('a flag overrides the file, as on the node', () => {
     const over = (value: string) =>
       run(['config', 'validate', good, '--flag', `max-pods=${value}`, '--kubelet-version', '1.32']);
     expect(over('61').status).toBe(0);
@@ -204,7 +204,7 @@ describe('relet config validate', () => {
     ['an unknown format', ['validate', good, '-o', 'xml'], /Allowed choices are text, json, github/],
     ['a host description that is none', ['validate', good, '--host', good], /--host good\.yaml: /],
     ['an unknown subcommand', ['valdiate'], /Did you mean validate/],
-  ])('%s ends with 2', (_name, args, message) => {
+  ])('%s exits with 2', (_name, args, message) => {
     const { status, stdout, stderr } = run(['config', ...args]);
     expect(status).toBe(2);
     expect(stdout).toBe('');
@@ -261,7 +261,7 @@ describe('relet config explain', () => {
     expect(run(['config', 'explain', 'seccompDefault', '--kubelet-version', '1.20']).stdout).toContain('not in 1.20');
   });
 
-  test('a mistyped field ends with 2 and a suggestion', () => {
+  test('a mistyped field exits with 2 and a suggestion', () => {
     const { status, stderr } = run(['config', 'explain', 'maxPdos']);
     expect(status).toBe(2);
     expect(stderr).toContain("did you mean 'maxPods'?");
@@ -273,7 +273,7 @@ describe('relet config explain', () => {
 });
 
 describe('relet config diff', () => {
-  test('equal in meaning ends with 0', () => {
+  test('equal in meaning exits with 0', () => {
     const spelled = file('spelled.yaml', `${header}maxPods: 60\nsyncFrequency: 60s\nport: 10250\n`);
     expect(run(['config', 'diff', good, spelled, '--kubelet-version', '1.32'])).toMatchObject({ status: 0 });
   });
@@ -285,7 +285,7 @@ describe('relet config diff', () => {
     expect({ status, stdout }).toMatchObject({ status: 1, stdout: expect.stringContaining('- 110\n    + 60') });
   });
 
-  test('a difference ends with 1 and tells what it needs', () => {
+  test('a difference exits with 1 and shows what it needs', () => {
     const other = file('other.yaml', `${header}maxPods: 50\ncpuManagerPolicy: static\nkubeReserved: {cpu: 500m}\n`);
     const { status, stdout } = run(['config', 'diff', good, other, '--kubelet-version', '1.32']);
     expect(status).toBe(1);
@@ -296,7 +296,7 @@ describe('relet config diff', () => {
     expect(json).toContainEqual(expect.objectContaining({ path: 'maxPods', from: 60, to: 50, needs: 'restart' }));
   });
 
-  test('a file that cannot be decoded ends with 2', () => {
+  test('a file that cannot be decoded exits with 2', () => {
     const broken = file('broken.yaml', `${header}maxPods: many\n`);
     const { status, stderr } = run(['config', 'diff', good, broken, '--kubelet-version', '1.32']);
     expect(status).toBe(2);

@@ -20,8 +20,8 @@ import { kubeconfigText } from '../src/lab/apiserver/pki/admin-kubeconfig.js';
 import { createLog, silentLog } from '../src/log.js';
 import { systemRandom } from '../src/random.js';
 import { createRig, type Rig, type RigOptions } from './agent-rig.js';
-import { makeClusterOfToday } from './cluster-of-today.js';
 import { eventually } from './eventually.js';
+import { makeClusterOfToday } from './node-config-cluster.js';
 
 export interface NodeObject extends KubeObject {
   spec: { configSource?: NodeConfigSource };
@@ -45,9 +45,9 @@ export class ClusterRig {
   readonly name: string;
   /** Where the node's reference is. */
   readonly type: typeof nodes;
-  /** The Node, or the NodeConfig, as last heard. */
+  /** The Node, or the NodeConfig, as last received. */
   seen: NodeObject | undefined;
-  readonly #heard = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(
     name: string,
@@ -64,7 +64,7 @@ export class ClusterRig {
     this.nodeKubeconfig = nodeKubeconfig;
     const hear = (object: NodeObject | undefined) => {
       this.seen = object;
-      for (const heard of this.#heard) heard();
+      for (const listener of this.#listeners) listener();
     };
     void watchLoop<NodeObject>(admin, {
       type,
@@ -85,8 +85,8 @@ export class ClusterRig {
   }
 
   /** Called with every version of the Node that an administrator gets to see. */
-  onChange(heard: () => void): void {
-    this.#heard.add(heard);
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
   }
 
   /** Resolves when the Node, as an administrator sees it, satisfies this. */
@@ -94,8 +94,8 @@ export class ClusterRig {
     return eventually(what, satisfied, {
       seen: () => `${JSON.stringify(this.seen?.status)}\n${this.node.log()}`,
       changes: (changed) => {
-        this.#heard.add(changed);
-        return () => this.#heard.delete(changed);
+        this.#listeners.add(changed);
+        return () => this.#listeners.delete(changed);
       },
     });
   }
@@ -156,7 +156,7 @@ export interface ClusterRigOptions {
   name?: string;
   /** One more node in the cluster of this rig. */
   beside?: ClusterRig;
-  /** Default Node. NodeConfig: a cluster of today, whose server keeps no reference in Nodes. */
+  /** Default Node. NodeConfig: Kubernetes 1.26 and later, whose server keeps no reference in Nodes. */
   through?: 'Node' | 'NodeConfig';
 }
 

@@ -1,4 +1,4 @@
-/** Ends a process that a test started: asked first, killed when it does not obey. */
+/** Ends a process that a test started: with SIGTERM, and with SIGKILL when it does not exit. */
 import type { ChildProcess } from 'node:child_process';
 
 const graceMs = 20_000;

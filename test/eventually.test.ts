@@ -46,14 +46,14 @@ test('a state that lasts for an instant is seen where changes are reported', asy
       return () => {};
     },
   });
-  const heard = asked.then(() => state);
+  const seen = asked.then(() => state);
   await Promise.resolve();
   changed();
   state = 'between';
   changed();
-  // Whoever waited goes on before the next timer.
+  // The waiting code continues before the next timer.
   setImmediate(() => {
     state = 'after';
   });
-  expect(await heard).toBe('between');
+  expect(await seen).toBe('between');
 });

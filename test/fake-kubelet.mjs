@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * A real process that behaves as its config tells it, for tests of the process in front of it. Comment lines of the config
+ * A real process that behaves as its config orders, for tests of the process in front of it. Comment lines of the config
  * file are orders: `# exit 1` (at start), `# die 200 1` (after 200 ms, with code 1), `# unhealthy`, `# ignore SIGTERM`,
  * `# needs PATH` (exits 1 at start where that is missing), `# healthy with PATH` (else unhealthy), `# refuse WORDS` (what it says when it is only asked, with its
  * lock in a place that cannot be). Each start, question and signal is one line of JSON in the file FAKE_KUBELET_LOG.

@@ -42,7 +42,7 @@ export class FlowingClock implements Clock {
     });
   }
 
-  /** Moves ahead; whoever would have woken by then wakes now. */
+  /** Moves ahead; sleepers that would have woken by then wake now. */
   advance(ms: number): void {
     this.#aheadMs += ms;
     const now = this.monotonic();

@@ -67,10 +67,10 @@ test.each([
   // As long as a watch lives at least, on the node's own clock: whatever it might have planned for then comes to pass.
   const before = audited().length;
   rig.node.clock.advance(290_000);
-  // Then it hears of a change through its watch; until then it asked for nothing.
+  // Then it receives a change through its watch; until then it asked for nothing.
   const { metadata } = await rig.patchConfigMap('at-rest', { metadata: { labels: { seen: 'true' } } });
   const version = () => rig.config?.active?.configMap?.resourceVersion;
-  await rig.until('heard', () => version() === metadata.resourceVersion);
+  await rig.until('received', () => version() === metadata.resourceVersion);
   const since = audited().slice(before);
   const change = since.findIndex((line) => line.verb === 'patch' && !isOurs(line));
   expect(since.slice(0, change).filter(isOurs).map(whatIsAsked)).toEqual([]);

@@ -14,9 +14,9 @@ import { newSigningKey } from '../src/lab/apiserver/access/json-web-token.js';
 import { createControlPlane } from '../src/lab/apiserver/apiserver.js';
 import { inMemoryTransport } from '../src/lab/apiserver/http/in-memory-transport.js';
 import { silentLog } from '../src/log.js';
-import { applyDeploy } from './cluster-of-today.js';
 import { connectionSource } from './connection-source.js';
 import { ManualClock } from './manual-clock.js';
+import { applyDeploy } from './node-config-cluster.js';
 import { seededRandom } from './seeded-random.js';
 
 async function startCluster() {

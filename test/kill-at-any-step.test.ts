@@ -1,4 +1,4 @@
-/** relet and the hollow kubelet as whole processes: whenever relet is killed, the node goes on, and never with two kubelets. */
+/** relet and the hollow kubelet as whole processes: whenever relet is killed, the node keeps running, and never with two kubelets. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -38,7 +38,7 @@ function pids(): number[] {
     .map(Number);
 }
 
-/** One that runs, not one that is only asked for its version or verdict. */
+/** One that runs, not one that is only started for its version or for validation. */
 function isKubelet(pid: number, rootDir: string): boolean {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
@@ -49,8 +49,8 @@ function isKubelet(pid: number, rootDir: string): boolean {
   }
 }
 
-/** From the mask of signals that a process has handlers for. Node itself has one for SIGTERM, so it is SIGHUP that tells. */
-function hearsSignals(pid: number): boolean {
+/** From the mask of signals that a process has handlers for. Node itself has one for SIGTERM, so SIGHUP is what counts. */
+function handlesSignals(pid: number): boolean {
   const mask = /^SigCgt:\s+([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
   return (BigInt(`0x${mask}`) & 1n) !== 0n;
 }
@@ -101,7 +101,7 @@ describe('the end of relet', () => {
     await first.exit;
     expect(kubelets()).toHaveLength(1);
     const second = start();
-    await until('signals are heard', () => hearsSignals(second.process.pid!), second.output);
+    await until('signals are handled', () => handlesSignals(second.process.pid!), second.output);
     second.process.kill('SIGTERM');
     expect(await second.exit).toEqual({ code: 0, signal: null });
     // One may have been started before the signal came; it must be gone as well.

@@ -1,4 +1,4 @@
-/** A clock that stands still until a test moves it. */
+/** A clock that does not move until a test moves it. */
 import type { Clock } from '../src/clock.js';
 
 interface Sleeper {
@@ -40,7 +40,7 @@ export class ManualClock implements Clock {
       };
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#sleepers.push(sleeper);
-      for (const heard of this.#onSleep.splice(0)) heard();
+      for (const resume of this.#onSleep.splice(0)) resume();
     });
   }
 

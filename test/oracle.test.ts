@@ -28,7 +28,7 @@ const host: Host = {
 
 const file = '/oracle/case/kubelet.yaml';
 const answerOf = (one: OracleCase, minor: OracleMinor): OracleAnswer => one[`v1.${minor}`];
-const judge = (one: OracleCase, minor: OracleMinor): CheckResult =>
+const checked = (one: OracleCase, minor: OracleMinor): CheckResult =>
   check(one.payload, { minor, flags: one.flags, lenient: true, file, ...(one.hostDependent ? { host } : {}) });
 
 /** Each case with both answers; those that failed are shown by id, with what was said on either side. */
@@ -38,7 +38,7 @@ const pairs = minors.flatMap((minor) =>
     one,
     minor,
     real: answerOf(one, minor),
-    ours: judge(one, minor),
+    ours: checked(one, minor),
   })),
 );
 type Pair = (typeof pairs)[number];
@@ -55,14 +55,14 @@ describe('real kubelets', () => {
     expect(pairs).toHaveLength(2 * 368);
   });
 
-  test('the verdict is the one of the kubelet in every case that does not depend on the host', () => {
-    const judged = settled.filter(({ real }) => real.verdict !== 'other');
-    const wrong = judged.filter(({ real, ours }) => real.verdict !== ours.verdict);
+  test('the answer is the one of the kubelet in every case that does not depend on the host', () => {
+    const compared = settled.filter(({ real }) => real.verdict !== 'other');
+    const wrong = compared.filter(({ real, ours }) => real.verdict !== ours.verdict);
     expect(wrong.map(({ id, real, ours }) => `${id}: ${real.verdict}, relet: ${ours.verdict}`)).toEqual([]);
-    expect(judged.length).toBeGreaterThan(650);
+    expect(compared.length).toBeGreaterThan(650);
   });
 
-  test('what stops the kubelet in flags, TLS set-up or by a panic is refused as well', () => {
+  test('what stops the kubelet in flags, TLS set-up or by a panic is rejected as well', () => {
     const others = pairs.filter(({ real }) => real.verdict === 'other');
     expect(ids(others.filter(({ ours }) => ours.verdict !== 'validate-error'))).toEqual([]);
     expect(others.length).toBeGreaterThan(30);
@@ -74,11 +74,11 @@ describe('real kubelets', () => {
     expect(dependent.length).toBeGreaterThan(10);
   });
 
-  test('the message is the one of the kubelet in at least 95 % of the refused cases', () => {
-    const refused = settled.filter(({ real }) => real.verdict === 'decode-error' || real.verdict === 'validate-error');
-    const same = refused.filter(sameMessage);
-    const different = refused.filter((pair) => !same.includes(pair));
-    expect(share(same, refused), `different: ${ids(different).join(', ')}`).toBeGreaterThanOrEqual(0.95);
+  test('the message is the one of the kubelet in at least 95 % of the rejected cases', () => {
+    const rejected = settled.filter(({ real }) => real.verdict === 'decode-error' || real.verdict === 'validate-error');
+    const same = rejected.filter(sameMessage);
+    const different = rejected.filter((pair) => !same.includes(pair));
+    expect(share(same, rejected), `different: ${ids(different).join(', ')}`).toBeGreaterThanOrEqual(0.95);
   });
 
   test('the effective config is the recorded one', () => {

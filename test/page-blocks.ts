@@ -8,7 +8,7 @@
  *     ```sh                      commands that must succeed, whatever they print
  *
  * After `console` or `sh` may stand `needs=PROGRAM,PROGRAM` (skipped by name where one is missing), `eventually` (asked again
- * until it is so), `stays` (goes on while the page does), or `not-run="REASON"`. All commands of a page share one shell.
+ * until it is so), `stays` (runs as long as the page does), or `not-run="REASON"`. All commands of a page share one shell.
  */
 
 export interface Command {

@@ -32,7 +32,7 @@ export class PageShell {
   readonly #env: NodeJS.ProcessEnv;
   #bash: ChildProcess | undefined;
   #said = '';
-  #heard = () => {};
+  #onOutput = () => {};
 
   constructor() {
     const bin = join(this.dir, '.bin');
@@ -57,7 +57,7 @@ export class PageShell {
     return { output, status: Number(match[1]) };
   }
 
-  /** For a command that goes on: ends when what it prints satisfies. It runs until the page is over. */
+  /** For a command that keeps running: ends when what it prints satisfies. It runs until the page is over. */
   async runOn(command: string, satisfies: (output: string) => boolean): Promise<void> {
     const ended = await this.run(`${command.replace(/&\s*$/, '')} &`);
     this.#said = ended.output + this.#said;
@@ -94,7 +94,7 @@ export class PageShell {
     });
     bash.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.#said += text.replaceAll(this.dir, '/home/ann');
-      this.#heard();
+      this.#onOutput();
     });
     return bash;
   }
@@ -103,9 +103,9 @@ export class PageShell {
     return eventually('what the page shows', () => look() ?? false, {
       seen: () => this.#said,
       changes: (changed) => {
-        this.#heard = changed;
+        this.#onOutput = changed;
         return () => {
-          this.#heard = () => {};
+          this.#onOutput = () => {};
         };
       },
     });

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { cgroupLines, kubeletExit } from './real-kubelet-rig.js';
 
-test('kubelets from 1.35 on are told to start on cgroup v1, and only there', () => {
+test('kubelets from 1.35 on get the field that lets them start on cgroup v1, and only there', () => {
   expect(cgroupLines(35, true)).toEqual(['failCgroupV1: false']);
   expect(cgroupLines(34, true)).toEqual([]);
   expect(cgroupLines(36, false)).toEqual([]);

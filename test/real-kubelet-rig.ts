@@ -148,6 +148,6 @@ const exited = ({ process: { exitCode } }: Started) => exitCode !== null && `rel
 /** The line in which relet logs that a kubelet ended, if there is one. */
 export const kubeletExit = (log: string) => /^.*\bkubelet (?:ended|exited|died|crashed)\b.*$/m.exec(log)?.[0];
 
-/** Kubelets from 1.35 on do not start on cgroup v1 unless told to. Those before 1.31 do not know the field. */
+/** Kubelets from 1.35 on do not start on cgroup v1 without failCgroupV1: false. Those before 1.31 do not know the field. */
 export const cgroupLines = (minor: number, isV1 = !existsSync('/sys/fs/cgroup/cgroup.controllers')): string[] =>
   minor >= 35 && isV1 ? ['failCgroupV1: false'] : [];

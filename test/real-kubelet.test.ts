@@ -131,7 +131,7 @@ describe.skipIf(missing.length > 0)(
       const taken = createServer();
       await new Promise<void>((resolve) => taken.listen(0, address, resolve));
       onTestFinished(() => void taken.close());
-      // 1.32 answers on its healthz port for a moment before it dies of it.
+      // 1.32 answers on its healthz port for a moment before it exits.
       const active: (string | undefined)[] = [];
       rig.onChange(() => active.push(status(rig).active?.configMap?.name));
       const { port } = taken.address() as { port: number };
@@ -164,7 +164,7 @@ describe.skipIf(missing.length > 0)(
       },
     );
 
-    test('after kill -9 of relet the kubelet goes on, and the next relet replaces it', async () => {
+    test('after kill -9 of relet the kubelet keeps running, and the next relet replaces it', async () => {
       const { rig, node, started } = await ready();
       await assign(rig, 'good', node.config('eventRecordQPS: 7'));
       await untilStatus(rig, started, { active: names('good') });

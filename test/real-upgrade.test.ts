@@ -1,5 +1,5 @@
 /**
- * The binary of the kubelet is replaced under a dynamic config, with two real ones: the kubelet of KUBEBUILDER_ASSETS gives
+ * The binary of the kubelet is replaced while a dynamic config runs, with two real ones: the kubelet of KUBEBUILDER_ASSETS gives
  * way to that of KUBEBUILDER_ASSETS_AFTER. Written for 1.23 and a version from 1.27 on, between which gates and flags went.
  *
  *   KUBEBUILDER_ASSETS=/opt/k8s-1.23 KUBEBUILDER_ASSETS_AFTER=/opt/k8s-1.32 \
@@ -90,7 +90,7 @@ describe.skipIf(unfit.length > 0)(
   unfit.length > 0 ? `two real kubelets (skipped: there is no ${unfit.join(', no ')})` : named,
   { timeout: 8 * minutes },
   () => {
-    test('what both take goes on: last known good stays what it is', async () => {
+    test('a config that both accept keeps running, and last known good stays', async () => {
       const { rig, node, started, assign, untilUpgraded } = await nodeOfBefore();
       await assign('good', 'eventRecordQPS: 7');
       await untilStatus(rig, started, { active: names('good'), lastKnownGood: names('good') });
@@ -166,7 +166,7 @@ describe.skipIf(unfit.length > 0)(
       await stop(started);
       install(node, after.kubelet);
       const wrong = run(node);
-      await eventually('refused', () => expect(wrong.output()).toMatch(/unknown flag: --container-runtime/));
+      await eventually('rejected', () => expect(wrong.output()).toMatch(/unknown flag: --container-runtime/));
       await eventually('three starts', () => expect(ranWith(wrong).length).toBeGreaterThan(2));
       await stop(wrong);
       const upgraded = run(withoutOldFlags(node));

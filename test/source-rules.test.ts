@@ -186,7 +186,7 @@ describe('source files', () => {
   test('tests wait with eventually() only, and measure no time', () => {
     const mayKeepTime: Record<string, string> = {
       'test/eventually.ts': 'it is the one that waits',
-      'test/end-process.ts': 'kills what does not obey',
+      'test/end-process.ts': 'kills a process that does not exit',
       'test/flowing-clock.ts': 'is a clock',
       'test/source-rules.test.ts': 'names them here',
       'test/kill-at-any-step.test.ts': 'watches for a second kubelet all the time',

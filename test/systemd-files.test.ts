@@ -38,7 +38,7 @@ describe.skipIf(systemd.isMissing)(`deploy/systemd${systemd.note}`, () => {
     expect(verify(plainKubelet, dropIn.replace('KillMode=', 'KilMode='))).toContain('KilMode'));
 });
 
-test('what the page explains stands in both files, and neither is sandboxed', () => {
+test('what the page explains is in both files, and neither is sandboxed', () => {
   const page = read('docs/install.md');
   const explained = [...page.matchAll(/^\| `([A-Z]\w+=\S+)` \|/gm)].map(([, line]) => line!);
   expect(explained).toContain('KillMode=mixed');

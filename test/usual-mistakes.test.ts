@@ -126,7 +126,7 @@ describe('a usual mistake', () => {
       /host name not resolved/,
     ],
     [
-      'a proxy that is no URL',
+      'a proxy that is not a URL',
       () => ['--kubeconfig', plain(), '--proxy-url', 'nonsense'],
       /proxy .*nonsense.* is not an http, https or socks5 URL/,
     ],

@@ -24,10 +24,10 @@ const write = (client: KubeClient, name: string, value: string) =>
 const backoff = { initialMs: 10, maxMs: 100 };
 
 /** A condition that can be awaited. */
-class Heard<T> {
+class Received<T> {
   #wake: (() => void)[] = [];
   all: T[] = [];
-  hear(one: T): void {
+  add(one: T): void {
     this.all.push(one);
     for (const wake of this.#wake.splice(0)) wake();
   }
@@ -87,14 +87,14 @@ describe('a watch of the embedded server', () => {
     const broken = join(dir, 'kubeconfig');
     writeFileSync(broken, readFileSync(server.kubeconfig, 'utf8').replaceAll(String(server.port), String(line.port)));
 
-    const keys = new Heard<string>();
+    const keys = new Received<string>();
     const informer = createInformer(clientFor(broken), {
       type: configMaps,
       namespace,
       signal: stop.signal,
       backoff,
       keep: ({ data }) => (data as { value: string }).value,
-      onKey: (key) => keys.hear(key),
+      onKey: (key) => keys.add(key),
       onFailure: () => {},
     });
     for (let i = 0; i < 400; i++) {
@@ -126,8 +126,8 @@ describe('a watch of the embedded server', () => {
     });
     const admin = clientFor(server.kubeconfig);
     await admin.create(configMaps, { namespace }, configMap('one', 'first'));
-    const values = new Heard<string>();
-    const say = (object: KubeObject) => values.hear((object.data as { value: string }).value);
+    const values = new Received<string>();
+    const say = (object: KubeObject) => values.add((object.data as { value: string }).value);
     void watchLoop(clientFor(server.kubeconfig), {
       type: configMaps,
       namespace,
@@ -136,7 +136,7 @@ describe('a watch of the embedded server', () => {
       backoff,
       onList: (objects) => objects.forEach(say),
       onChange: (_type, object) => say(object),
-      onFailure: () => values.hear('failure'),
+      onFailure: () => values.add('failure'),
     });
     await values.until((all) => all.includes('first'));
     await write(admin, 'one', 'second');
@@ -159,7 +159,7 @@ describe('a watch of the embedded server', () => {
     });
     const admin = clientFor(server.kubeconfig);
     await admin.create(configMaps, { namespace }, configMap('one', 'first'));
-    const heard = new Heard<string>();
+    const received = new Received<string>();
     // The watch is disconnected while the history moves on.
     let isDown = false;
     const gate = createServer((near) => {
@@ -186,20 +186,20 @@ describe('a watch of the embedded server', () => {
       namespace,
       signal: stop.signal,
       backoff,
-      onList: (objects) => heard.hear(`list ${objects.map(({ metadata }) => metadata.name).sort()}`),
-      onChange: (type, { metadata }) => heard.hear(`${type} ${metadata.name}`),
-      onFailure: () => heard.hear('failure'),
-      onWatching: () => heard.hear('watching'),
+      onList: (objects) => received.add(`list ${objects.map(({ metadata }) => metadata.name).sort()}`),
+      onChange: (type, { metadata }) => received.add(`${type} ${metadata.name}`),
+      onFailure: () => received.add('failure'),
+      onWatching: () => received.add('watching'),
     });
-    await heard.until((all) => all.includes('watching'));
+    await received.until((all) => all.includes('watching'));
     isDown = true;
     for (const line of lines) line.destroy();
-    await heard.until((all) => all.includes('failure'));
+    await received.until((all) => all.includes('failure'));
     for (let i = 0; i < 10; i++) await admin.create(configMaps, { namespace }, configMap(`more${i}`, 'x'));
     await admin.delete(configMaps, { namespace, name: 'one' });
     isDown = false;
-    await heard.until((all) => all.filter((what) => what.startsWith('list')).length === 2);
-    const lists = heard.all.filter((what) => what.startsWith('list'));
+    await received.until((all) => all.filter((what) => what.startsWith('list')).length === 2);
+    const lists = received.all.filter((what) => what.startsWith('list'));
     expect(lists[0]).toContain('one');
     expect(lists[1]).not.toContain('one');
     expect(lists[1]).toContain('more9');

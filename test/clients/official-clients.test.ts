@@ -96,7 +96,7 @@ describe('the official JavaScript client', () => {
     expect(data).toEqual({ b: '2', c: '3' });
   });
 
-  test('applies, and is told of conflicts', async () => {
+  test('applies, and receives conflicts', async () => {
     const objects = KubernetesObjectApi.makeApiClient(config);
     const apply = (data: Record<string, string>, manager: string, force = false) =>
       objects.patch(map('applied', data), undefined, undefined, manager, force, PatchStrategy.ServerSideApply);

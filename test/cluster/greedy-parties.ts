@@ -1,4 +1,4 @@
-/** Parties who want more than they may, on a cluster of today; docs/security.md has a line for each. A part of the cluster suite. */
+/** Parties who want more than they may, on Kubernetes 1.26 and later; docs/security.md has a line for each. A part of the cluster suite. */
 import { describe, expect, test } from 'vitest';
 import { nodeConfigs } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
@@ -56,7 +56,7 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
         spec: { configSource: { configMap } },
       };
       await operator.create(nodeConfigs, {}, ghost);
-      await until('refused', async () => (await condition(admin, 'ghost', 'Granted'))?.reason === 'NoNode');
+      await until('rejected', async () => (await condition(admin, 'ghost', 'Granted'))?.reason === 'NoNode');
       expect(await granted('for-ghost')).toEqual([]);
       await admin.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata });
       await until('granted', async () => (await granted('for-ghost')).includes('ghost'));
@@ -163,7 +163,7 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
       });
       await write(admin, secretLike);
       await point(operator, 'node-a', 'passwords');
-      await until('refused', async () => (await condition(admin, 'node-a', 'Granted'))?.reason === 'NotLabelled');
+      await until('rejected', async () => (await condition(admin, 'node-a', 'Granted'))?.reason === 'NotLabelled');
       expect(await granted('passwords')).toEqual([]);
       await refused(nodeA().get(configMaps, { namespace: 'relet-system', name: 'passwords' }));
       await write(
@@ -174,7 +174,7 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
       );
       await point(operator, 'node-a', 'elsewhere', { namespace: 'default' });
       await until(
-        'refused',
+        'rejected',
         async () => (await condition(admin, 'node-a', 'Granted'))?.reason === 'NamespaceNotAllowed',
       );
       await refused(nodeA().get(configMaps, { namespace: 'default', name: 'elsewhere' }));

@@ -176,14 +176,14 @@ ${more}`;
     const starts = log();
     await write('invalid', localConfig('kubeAPIQPS: -1\n'));
     await assign('invalid');
-    await until('refused', async () => (await status()).error?.startsWith('failed to validate config') === true);
+    await until('rejected', async () => (await status()).error?.startsWith('failed to validate config') === true);
     expect((await status()).active?.configMap?.name).toBe('good');
     expect(await maxPods()).toBe(50);
     expect(log()).toBe(starts);
   });
 
   test('a config that kills the kubelet is rolled back', async () => {
-    // relet foresees this one; told not to, it has to find out.
+    // relet forecasts this one; with the forecast switched off, the trial fails.
     await write('deadly', localConfig('maxPods: 51\nevictionHard: {memory.available: bogus}\n'), {
       'relet.dev/skip-forecast': 'true',
     });
@@ -204,7 +204,7 @@ ${more}`;
     startNode();
     await until('another kubelet', async () => pids().length === before.length + 1);
     await until('serves without the API', async () => isHealthy(healthzPort));
-    // Whoever inherited it may not have buried it yet.
+    // The process that inherited it may not have reaped it yet.
     expect(stateOf(before.at(-1)!)).toMatch(/^(gone|Z)$/);
     await cluster.start();
     await untilActive('good');

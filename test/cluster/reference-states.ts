@@ -1,4 +1,4 @@
-/** The states a node's reference can be in on a cluster of today: E1 to E9 where they apply. A part of the cluster suite. */
+/** The states a node's reference can be in on Kubernetes 1.26 and later: E1 to E9 where they apply. A part of the cluster suite. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { nodeConfigs } from '../../src/api/node-config.js';
@@ -122,7 +122,7 @@ export function referenceStates(scene: Scene, { hasRules }: { hasRules: boolean 
       const text = node.rig.config('maxPods: 80');
       await newConfig('pinned', text);
       await point(operator, 'node-a', 'pinned', { sha256: '0'.repeat(64) });
-      await node.until('refused', ({ config }) => config?.error?.includes('pinned sha256') === true);
+      await node.until('rejected', ({ config }) => config?.error?.includes('pinned sha256') === true);
       await point(operator, 'node-a', 'pinned', { sha256: createHash('sha256').update(text).digest('hex') });
       await node.active('pinned');
     });

@@ -23,7 +23,7 @@ export class Scene {
     this.author = cluster.client('author');
   }
 
-  /** A node that runs its local config and was told so. */
+  /** A node that runs its local config and reported it. */
   readonly freshNode = async (name: 'node-a' | 'node-b' = 'node-a'): Promise<ClusterNode> => {
     const { admin, cluster, operator } = this;
     await until('NodeConfig made', () => exists(admin.get(nodeConfigs, { name })));

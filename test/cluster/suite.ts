@@ -1,5 +1,5 @@
 /**
- * What must be true of relet on a cluster of today, run against relet's own API server and against real ones: deploy/ applied
+ * What must be true of relet on Kubernetes 1.26 and later, run against relet's own API server and against real ones: deploy/ applied
  * with kubectl, the controller with its own service account, nodes with their own credentials, and parties who want more than
  * they may.
  */

@@ -192,7 +192,7 @@ function compareEvent(event: Json, expected: Json): string | undefined {
   const whole = difference(cleaned, expected);
   if (whole === undefined) return undefined;
   const { type, object = {} } = cleaned;
-  // An answer that is no event at all has no type and no object.
+  // An answer that is not an event has no type and no object.
   if (type === undefined) return difference({ object: {} }, expected);
   const { kind, data, spec, metadata = {} } = object;
   const few = {

@@ -1,4 +1,4 @@
-/** Makes of a test's API server a cluster of today: what deploy/ brings, and the controller with its own service account. */
+/** Turns a test's API server into a cluster with NodeConfigs: what deploy/ brings, and the controller with its own service account. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
