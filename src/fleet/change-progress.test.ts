@@ -1,7 +1,7 @@
 /** How far a node is with a change, and what can still be waited for. */
 import { describe, expect, test } from 'vitest';
 import type { NodeConfigSource, NodeConfigStatus } from '../api/config-ref.js';
-import { changeProgress, reaches, type Wish } from './change-progress.js';
+import { type Assignment, changeProgress, reaches } from './change-progress.js';
 import type { ConfiguredNode } from './configured-node.js';
 
 const wanted = (name: string): NodeConfigSource => ({
@@ -18,7 +18,7 @@ function node(configSource: NodeConfigSource | undefined, status: NodeConfigStat
   return { name: 'n', configSource, status, ready } as ConfiguredNode;
 }
 
-const writtenAs = (change: Partial<Wish['written']> = {}): Wish['written'] => ({
+const writtenAs = (change: Partial<Assignment['written']> = {}): Assignment['written'] => ({
   status: {},
   ready: 'True',
   ...change,
@@ -31,21 +31,25 @@ describe('a change to b, asked of a node that ran a', () => {
     changeProgress(node(wanted('b'), status, ready), { to: wanted('b'), written });
 
   test.each<[string, NodeConfigStatus, object]>([
-    ['not received yet', { assigned: exact('a'), active: exact('a') }, { kind: 'asked' }],
-    ['taken', { assigned: exact('b'), active: exact('a') }, { kind: 'taken' }],
-    ['active, on trial', { assigned: exact('b'), active: exact('b') }, { kind: 'active', ready: true, proven: false }],
+    ['not received yet', { assigned: exact('a'), active: exact('a') }, { kind: 'assigned' }],
+    ['accepted', { assigned: exact('b'), active: exact('a') }, { kind: 'accepted' }],
+    [
+      'active, on trial',
+      { assigned: exact('b'), active: exact('b') },
+      { kind: 'active', ready: true, trialPassed: false },
+    ],
     [
       'active and proven',
       { assigned: exact('b'), active: exact('b'), lastKnownGood: exact('b') },
-      { kind: 'active', ready: true, proven: true },
+      { kind: 'active', ready: true, trialPassed: true },
     ],
     ['rejected', { assigned: exact('b'), active: exact('a'), error: refusal }, { kind: 'rejected', error: refusal }],
     ['rolled back', { assigned: exact('b'), error: rollback }, { kind: 'rolled back', error: rollback }],
-    ['an error about a', { assigned: exact('a'), error: refusal }, { kind: 'asked', error: refusal }],
+    ['an error about a', { assigned: exact('a'), error: refusal }, { kind: 'assigned', error: refusal }],
     [
       'an error in following, of a Node, which does not say about which reference',
       { assigned: exact('a'), error: download },
-      { kind: 'cannot follow', error: download, doubtful: true },
+      { kind: 'cannot follow', error: download, uncertain: true },
     ],
   ])('%s', (_name, status, expected) => {
     expect(progress(status)).toEqual(expected);
@@ -64,8 +68,8 @@ describe('a change to b, asked of a node that ran a', () => {
 
   test('a reset is active when nothing is', () => {
     const wish = { to: undefined, written };
-    expect(changeProgress(node(undefined, { active: exact('a') }), wish)).toEqual({ kind: 'taken' });
-    expect(changeProgress(node(undefined, {}), wish)).toEqual({ kind: 'active', ready: true, proven: true });
+    expect(changeProgress(node(undefined, { active: exact('a') }), wish)).toEqual({ kind: 'accepted' });
+    expect(changeProgress(node(undefined, {}), wish)).toEqual({ kind: 'active', ready: true, trialPassed: true });
   });
 });
 
@@ -75,7 +79,7 @@ describe('an error counts only if it is about the reference that was written', (
   const observed = { 'the generation before': 6, 'the generation written': 7, 'no generation': undefined };
 
   test.each<[string, NodeConfigStatus, (typeof generations)[number], object]>([
-    ['cannot follow', { ...runsA, error: download }, 'the generation before', { kind: 'asked', error: download }],
+    ['cannot follow', { ...runsA, error: download }, 'the generation before', { kind: 'assigned', error: download }],
     [
       'cannot follow',
       { ...runsA, error: download },
@@ -86,14 +90,14 @@ describe('an error counts only if it is about the reference that was written', (
       'cannot follow',
       { ...runsA, error: download },
       'no generation',
-      { kind: 'cannot follow', error: download, doubtful: true },
+      { kind: 'cannot follow', error: download, uncertain: true },
     ],
-    ['rejected', { ...runsA, error: refusal }, 'the generation before', { kind: 'asked', error: refusal }],
+    ['rejected', { ...runsA, error: refusal }, 'the generation before', { kind: 'assigned', error: refusal }],
     ['rejected', { ...runsA, error: refusal }, 'the generation written', { kind: 'rejected', error: refusal }],
-    ['rejected', { ...runsA, error: refusal }, 'no generation', { kind: 'rejected', error: refusal, doubtful: true }],
-    ['no error', runsA, 'the generation before', { kind: 'asked' }],
-    ['no error', runsA, 'the generation written', { kind: 'active', ready: true, proven: true }],
-    ['no error', runsA, 'no generation', { kind: 'active', ready: true, proven: true }],
+    ['rejected', { ...runsA, error: refusal }, 'no generation', { kind: 'rejected', error: refusal, uncertain: true }],
+    ['no error', runsA, 'the generation before', { kind: 'assigned' }],
+    ['no error', runsA, 'the generation written', { kind: 'active', ready: true, trialPassed: true }],
+    ['no error', runsA, 'no generation', { kind: 'active', ready: true, trialPassed: true }],
   ])('back to a, which is assigned all the time: %s with %s', (_name, status, which, expected) => {
     const wish = { to: wanted('a'), written: writtenAs({ generation: 7, status: runsA }) };
     const now = { ...node(wanted('a'), status), generation: 7, observedGeneration: observed[which] };

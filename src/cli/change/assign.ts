@@ -11,9 +11,8 @@ import { withSession } from '../session.js';
 import { hanging } from '../terminal/styled-text.js';
 import { terminalFor } from '../terminal/terminal.js';
 import { makeChanges } from './change.js';
-import { type ChangeVerbOptions, decline, isDryRun, refuseErrors } from './change-to.js';
-import { confirm } from './confirm.js';
-import { showDifferencesTo } from './preview.js';
+import { type ChangeVerbOptions, confirmAndMake, showDifferencesTo } from './change-to.js';
+import { rejectErrors } from './new-text.js';
 
 export interface AssignVerbOptions extends ChangeVerbOptions {
   selector?: string;
@@ -36,7 +35,7 @@ export const assign = (word: string, names: string[], options: AssignVerbOptions
       const checked = new Set<number>();
       for (const node of nodes) {
         if (options.validate === false || checked.has(minorOf(node))) continue;
-        refuseErrors(node, text);
+        rejectErrors(node, text);
         checked.add(minorOf(node));
       }
       const isThere = (node: (typeof nodes)[number]) => sameConfig(refOf(node.configSource), refOf(to), 'name');
@@ -58,16 +57,15 @@ export const assign = (word: string, names: string[], options: AssignVerbOptions
         );
       if (session.references.kind === 'NodeConfig' && configMap.metadata.labels?.[configLabel] !== 'true')
         throw new CannotRun(
-          `ConfigMap ${word} lacks the label ${configLabel}=true, and nodes refuse it; 'relet push' makes ConfigMaps that have it`,
+          `ConfigMap ${word} lacks the label ${configLabel}=true, and nodes reject it; 'relet push' makes ConfigMaps that have it`,
         );
       await showDifferencesTo(
         session,
         changes.map(({ node }) => node),
         text,
       );
-      const who = changes.length === 1 ? changes[0]!.node.name : `${changes.length} nodes`;
-      if (!isDryRun(options) && !(await confirm(session, `Assign it to ${who}?`, options.yes))) return decline(session);
-      await makeChanges(session, 'assign', changes, options, unchanged);
+      const question = (which: string) => `Assign it to ${which}?`;
+      await confirmAndMake(session, 'assign', changes, { ...options, question, unchanged });
     },
     terminalFor(options),
   );

@@ -1,34 +1,36 @@
 /**
  * Makes a change on one node or many, the same way for every verb:
  *
- *   refuse what the server would drop or forbid ─► make the ConfigMaps ─► node by node: assign, wait until it is healthy
- *                                                                         └─ first failure ─► stop, say what was done
+ *   reject what the server would drop or forbid ─► make the ConfigMaps ─► node by node: assign, wait until it is healthy
+ *                                                                         └─ first failure ─► stop, print what was done
  *
  * Every request is a whole step: whenever this ends, each node has its old reference or its new one, and ConfigMaps that
- * were made and given to nobody are taken away again.
+ * were made and no node uses are deleted again.
  */
-
-import { formatRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
+import { formatRef, refOf, sameConfig } from '../../api/config-ref.js';
+import type { KubeObject } from '../../api/object.js';
 import { CannotRun } from '../../cannot-run.js';
+import { systemClock } from '../../clock.js';
+import { watchChange } from '../../fleet/change-progress.js';
+import { withEntry } from '../../fleet/config-history.js';
 import { type ConfigMap, ensureConfigMap, removeConfigMap } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { causeOfError } from '../../fleet/node-events.js';
+import { ApiError, isConflict } from '../../kube/api-error.js';
+import { rfc3339 } from '../../time.js';
 import type { Session } from '../session.js';
 import { heldText, releaseHint } from '../state-text.js';
 import { type Progress, showProgress } from '../terminal/progress.js';
 import { printError } from '../terminal/terminal.js';
-import { changeResult, type ResultFormat, resultText } from './change-result.js';
-import { endText, newConfigMaps, type Outcome, tellPlan, tellRest } from './change-words.js';
-import { followChange } from './follow-change.js';
-import { whoAmI } from './who.js';
-import { writeReference } from './write-reference.js';
-
-export interface NodeChange {
-  node: ConfiguredNode;
-  to: NodeConfigSource | undefined;
-  /** To be made first, unless it is there. */
-  configMap?: ConfigMap;
-}
+import {
+  changeResult,
+  endText,
+  type NodeChange,
+  type Outcome,
+  printRest,
+  type ResultFormat,
+  resultText,
+} from './outcome.js';
 
 export interface ChangeOptions {
   dryRun?: 'none' | 'client' | 'server';
@@ -67,11 +69,11 @@ async function change(
   outcomes: Map<string, Outcome>,
   options: ChangeOptions,
 ): Promise<void> {
-  if (options.dryRun === 'client') return tellPlan(session, changes, 'dry run');
+  if (options.dryRun === 'client') return printPlan(session, changes, 'dry run');
   await preflight(session, verb, changes, options);
   if (options.dryRun === 'server') {
     for (const configMap of newConfigMaps(changes)) await ensureConfigMap(session, configMap, { dryRun: true });
-    return tellPlan(session, changes, 'server dry run');
+    return printPlan(session, changes, 'server dry run');
   }
   const by = await whoAmI(session);
   const made: ConfigMap[] = [];
@@ -90,20 +92,37 @@ async function change(
   await conclude(session, changes, outcomes);
 }
 
-/** Asked with a dry run, so that a server that drops or forbids the reference is found before anything is made. */
+function printPlan({ terminal }: Session, changes: NodeChange[], how: string): void {
+  for (const { metadata } of newConfigMaps(changes))
+    terminal.print(`configmap/${metadata.name} created in namespace ${metadata.namespace} (${how})`);
+  for (const { node, to } of changes)
+    terminal.print(`${node.name}: assigned ${formatRef(refOf(to), 'short')} (${how})`);
+}
+
+/** Each once. */
+function newConfigMaps(changes: NodeChange[]): ConfigMap[] {
+  const byName = new Map(
+    changes.flatMap(({ configMap }) =>
+      configMap === undefined ? [] : [[`${configMap.metadata.namespace}/${configMap.metadata.name}`, configMap]],
+    ),
+  );
+  return [...byName.values()];
+}
+
+/** With a dry run of the first node: a server that drops or forbids the reference is found before anything is made. */
 async function preflight(session: Session, verb: string, changes: NodeChange[], options: ChangeOptions): Promise<void> {
   if (!options.wait && changes.length > options.maxUnavailable)
     throw new CannotRun(
       `--no-wait would change ${changes.length} nodes at once; use --max-unavailable ${changes.length} to allow that`,
     );
-  // With --no-wait the reference is only written, and followed whenever the node is released.
+  // With --no-wait the reference is only written, and the node uses it when it is released.
   const held = changes.find(({ node }) => node.held !== undefined)?.node;
   if (held !== undefined && options.wait)
     throw new CannotRun(
       `${held.name} is ${heldText(held.held!)}; it follows no new assignment, so nothing was changed. To continue, ${releaseHint}, or use --no-wait to assign the config now and have the node use it when it is released`,
     );
   const [first] = changes;
-  if (first !== undefined) await writeReference(session, first, { by: 'relet', verb, dryRun: true });
+  if (first !== undefined) await writeReference(session, first, { by: 'relet', verb }, { dryRun: true });
 }
 
 async function nodeByNode(
@@ -137,7 +156,7 @@ async function nodeByNode(
     );
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed !== undefined) {
-      tellRest(session, changes, outcomes);
+      printRest(session.terminal, changes, outcomes);
       throw failed.reason;
     }
   } finally {
@@ -156,21 +175,24 @@ async function changeOne(
   const { name } = node;
   progress.at(name, 'assigning');
   const { by, verb, why } = options;
-  const written = await writeReference(session, change, { by, verb, ...(why && { why }) });
+  const written = await writeReference(session, change, { by, verb, why });
   onAssigned();
   const target = formatRef(refOf(to), 'short');
   if (!options.wait) {
     progress.end(name, `assigned ${target}; wait for it with 'relet wait ${name} --for=active'`);
     return { kind: 'assigned' };
   }
-  const end = await followChange(session, {
+  const end = await watchChange({
+    references: session.references,
+    clock: systemClock,
     node: name,
-    wish: { to, written },
+    assignment: { to, written },
     timeoutMs: options.timeout,
+    signal: session.signal,
     onProgress: (text) => progress.at(name, text),
   });
   const cause = 'error' in end ? await causeOfError(session, end.reported) : undefined;
-  progress.end(name, endText(session, change, end, cause));
+  progress.end(name, endText(session.terminal, change, end, cause));
   return { ...end, cause };
 }
 
@@ -190,7 +212,7 @@ async function removeUnused(
 
 /** Prints how it ended, and sets the exit code: 0 all active, 1 a node failed, 3 out of time. */
 async function conclude(session: Session, changes: NodeChange[], outcomes: Map<string, Outcome>): Promise<void> {
-  tellRest(session, changes, outcomes);
+  printRest(session.terminal, changes, outcomes);
   session.signal.throwIfAborted();
   const isDone = ({ node }: NodeChange) => ['active', 'assigned'].includes(outcomes.get(node.name)?.kind ?? '');
   const ends = [...outcomes.values()].map(({ kind }) => kind);
@@ -201,4 +223,58 @@ async function conclude(session: Session, changes: NodeChange[], outcomes: Map<s
   const { name } = failed.node;
   printError(`relet: next: see 'relet describe ${name}'; 'relet undo ${name}' takes the change back`);
   if (changes.length > 1) printError('relet: to continue with the nodes that are not done, run the same command again');
+}
+
+interface Entry {
+  by: string;
+  verb: string;
+  why?: string | undefined;
+}
+
+/**
+ * Writes the reference of a node and its history in one request, and returns the node as written. After other writes to the same
+ * object (heartbeats, labels) it tries again; it throws where somebody else changed the reference.
+ */
+async function writeReference(
+  session: Session,
+  { node, to }: NodeChange,
+  { by, verb, why }: Entry,
+  { dryRun = false } = {},
+): Promise<ConfiguredNode> {
+  const before = refOf(node.configSource);
+  for (let present = node, tries = 0; ; tries++) {
+    if (!sameConfig(before, refOf(present.configSource), 'name'))
+      throw new CannotRun(
+        `${node.name} was changed by somebody else meanwhile: it is now assigned ${formatRef(refOf(present.configSource), 'short')}; look at it ('relet history ${node.name}') and try again`,
+      );
+    const entry = { at: rfc3339(Date.now()), by, verb, ...(why && { why }) };
+    const history = withEntry(present.history, {
+      ...entry,
+      from: formatRef(before, 'short'),
+      to: formatRef(refOf(to), 'short'),
+    });
+    try {
+      return await session.references.assign(present, to, { history, dryRun });
+    } catch (error) {
+      if (!isConflict(error) || tries >= 10) throw error;
+    }
+    present = await session.references.get(node.name);
+  }
+}
+
+const selfReviews = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews' };
+
+/** For the history: the user as the server knows it, else as the kubeconfig names it. */
+async function whoAmI({ client, signal }: Session): Promise<string> {
+  const { user, userName } = client.connection;
+  try {
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+    const answer = await client.create<KubeObject>(selfReviews, {}, review, { signal });
+    const name = (answer.status as { userInfo?: { username?: string } } | undefined)?.userInfo?.username;
+    if (name) return name;
+  } catch (error) {
+    // Servers before 1.28 have no such review, and it may be forbidden.
+    if (!(error instanceof ApiError)) throw error;
+  }
+  return user.as ?? (userName || 'unknown');
 }

@@ -8,7 +8,7 @@ import type { ConnectionOptions } from '../connection-flags.js';
 import { type Session, withSession } from '../session.js';
 import { ageOf } from '../terminal/table.js';
 import { terminalFor } from '../terminal/terminal.js';
-import { confirm } from './confirm.js';
+import { confirm } from './change-to.js';
 
 export interface GcOptions extends ConnectionOptions {
   /** Younger ones are left alone: somebody may have pushed one and be about to assign it. */

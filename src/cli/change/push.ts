@@ -7,6 +7,7 @@ import { readBytes } from '../config/documents.js';
 import type { ConnectionOptions } from '../connection-flags.js';
 import type { KubeletVersion } from '../kubelet-version.js';
 import { type Session, withSession } from '../session.js';
+import { errorLines } from './new-text.js';
 
 export interface PushOptions extends ConnectionOptions {
   name?: string;
@@ -22,10 +23,10 @@ export const push = (file: string, options: PushOptions): Promise<void> =>
     const bytes = read(file, options);
     const { name = defaultName, key = defaultKey } = options;
     const wanted = newConfigMap({ name, namespace: session.namespace, key, bytes });
-    if (options.dryRun === 'client') return tell(session, wanted, 'created (dry run)', options);
+    if (options.dryRun === 'client') return printMade(session, wanted, 'created (dry run)', options);
     const dryRun = options.dryRun === 'server';
     const { created, configMap } = await ensureConfigMap(session, wanted, { dryRun });
-    tell(session, configMap, `${created ? 'created' : 'unchanged'}${dryRun ? ' (server dry run)' : ''}`, options);
+    printMade(session, configMap, `${created ? 'created' : 'unchanged'}${dryRun ? ' (server dry run)' : ''}`, options);
   });
 
 /** The file's bytes, unchanged: the name is their hash. */
@@ -37,13 +38,12 @@ function read(file: string, { validate, kubeletVersion }: PushOptions): Uint8Arr
   const { findings } = check(bytes.toString('utf8'), { minor, file });
   const errors = findings.filter(({ severity }) => severity === 'error');
   if (errors.length === 0) return bytes;
-  const lines = errors.map(({ path, message }) => `  ${path === '' ? '' : `${path}: `}${message}`).join('\n');
   throw new CannotRun(
-    `kubelet 1.${minor} would not run with ${file}, so nothing was pushed:\n${lines}\nUse --kubelet-version to check against another version, or --no-validate to push it anyway`,
+    `kubelet 1.${minor} would not run with ${file}, so nothing was pushed:\n${errorLines(errors)}\nUse --kubelet-version to check against another version, or --no-validate to push it anyway`,
   );
 }
 
-function tell({ terminal }: Session, configMap: ConfigMap, done: string, { output }: PushOptions): void {
+function printMade({ terminal }: Session, configMap: ConfigMap, done: string, { output }: PushOptions): void {
   const { name, namespace } = configMap.metadata;
   if (output === 'name') terminal.print(`configmap/${name}`);
   else if (output === 'json') terminal.print(JSON.stringify(configMap, null, 2));

@@ -7,9 +7,7 @@ import { hanging } from '../terminal/styled-text.js';
 import { terminalFor } from '../terminal/terminal.js';
 import type { AssignVerbOptions } from './assign.js';
 import { makeChanges } from './change.js';
-import { decline, isDryRun } from './change-to.js';
-import { confirm } from './confirm.js';
-import { noDifferenceToLocal } from './preview.js';
+import { confirmAndMake, noDifferenceToLocal } from './change-to.js';
 
 export const reset = (names: string[], options: AssignVerbOptions): Promise<void> =>
   withSession(
@@ -26,9 +24,8 @@ export const reset = (names: string[], options: AssignVerbOptions): Promise<void
       for (const { node } of changes)
         terminal.print(hanging(`${node.name}: ${formatRef(refOf(node.configSource), 'short')} -> local`, terminal));
       terminal.print(noDifferenceToLocal(terminal));
-      const who = changes.length === 1 ? changes[0]!.node.name : `${changes.length} nodes`;
-      if (!isDryRun(options) && !(await confirm(session, `Reset ${who}?`, options.yes))) return decline(session);
-      await makeChanges(session, 'reset', changes, options, unchanged);
+      const question = (which: string) => `Reset ${which}?`;
+      await confirmAndMake(session, 'reset', changes, { ...options, question, unchanged });
     },
     terminalFor(options),
   );

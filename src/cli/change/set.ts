@@ -1,4 +1,4 @@
-/** `relet set`: fields of what nodes are assigned, changed without an editor. One ConfigMap for each distinct result. */
+/** `relet set`: changes fields of the configs that nodes are assigned, without an editor. One ConfigMap for each distinct result. */
 
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError, decode } from '../../config/decode.js';
@@ -14,9 +14,7 @@ import { selectNodes } from '../select-nodes.js';
 import { type Session, withSession } from '../session.js';
 import { terminalFor } from '../terminal/terminal.js';
 import { type ChangeVerbOptions, changeTo } from './change-to.js';
-import { type NewText, newText } from './preview.js';
-import { readAll } from './read-all.js';
-import { startingPoint } from './starting-point.js';
+import { type NewText, newText, readAll, startingPoint } from './new-text.js';
 
 export interface SetOptions extends ChangeVerbOptions {
   selector?: string;
@@ -34,20 +32,20 @@ export const set = (words: string[], options: SetOptions): Promise<void> =>
           `nothing to set: ${guess(names) ?? "write FIELD=VALUE, as in 'relet set node-1 maxPods=150'"}`,
         );
       const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-      const texts = await readAll(session, nodes, (node) => settle(session, node, settings));
+      const texts = await readAll(session, nodes, (node) => withSettings(session, node, settings));
       await changeTo(session, 'set', texts, options);
     },
     terminalFor(options),
   );
 
-/** `relet set node-1 maxPods 100`: the field and the value stand apart. */
+/** `relet set node-1 maxPods 100`: the field and the value are two words. */
 function guess(words: string[]): string | undefined {
   const at = words.findIndex((word) => fieldAt(word) !== undefined);
   const [field, value] = [words[at], words[at + 1]];
   return at < 1 || value === undefined ? undefined : `did you mean ${field}=${value}?`;
 }
 
-async function settle(session: Session, node: ConfiguredNode, settings: string[]): Promise<NewText> {
+async function withSettings(session: Session, node: ConfiguredNode, settings: string[]): Promise<NewText> {
   const minor = minorOf(node);
   const start = await startingPoint(session, node, 'set');
   try {

@@ -11,9 +11,8 @@ import { type Session, withSession } from '../session.js';
 import { hanging } from '../terminal/styled-text.js';
 import { terminalFor } from '../terminal/terminal.js';
 import { makeChanges } from './change.js';
-import { type ChangeVerbOptions, decline, isDryRun, refuseErrors } from './change-to.js';
-import { confirm } from './confirm.js';
-import { noDifferenceToLocal, showDifferencesTo } from './preview.js';
+import { type ChangeVerbOptions, confirmAndMake, noDifferenceToLocal, showDifferencesTo } from './change-to.js';
+import { rejectErrors } from './new-text.js';
 
 export interface UndoOptions extends ChangeVerbOptions {
   /** A revision of `relet history`. */
@@ -33,9 +32,8 @@ export const undo = (name: string, options: UndoOptions): Promise<void> =>
       session.terminal.print(hanging(`${node.name}: ${now} -> ${target}`, session.terminal));
       if (text === undefined) session.terminal.print(noDifferenceToLocal(session.terminal));
       else await showDifferencesTo(session, [node], text);
-      if (!isDryRun(options) && !(await confirm(session, `Change ${node.name} back?`, options.yes)))
-        return decline(session);
-      await makeChanges(session, 'undo', [{ node, to }], options);
+      const question = (which: string) => `Change ${which} back?`;
+      await confirmAndMake(session, 'undo', [{ node, to }], { ...options, question });
     },
     terminalFor(options),
   );
@@ -69,7 +67,7 @@ async function sourceFor(
   if (source === undefined) return { to: undefined };
   try {
     const { text } = await readPayload(session, source);
-    refuseErrors(node, text);
+    rejectErrors(node, text);
     return { to: nodeConfigSource(source), text };
   } catch (error) {
     if (!isNotFound(error)) throw error;

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { CannotRun } from '../../cannot-run.js';
-import { DecodeError } from '../../config/decode.js';
+import { DecodeError, decode } from '../../config/decode.js';
 import { findConfigMap } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { filledIn, isPinned, minorOf, pinnedNow, readEffective } from '../../fleet/effective-config.js';
@@ -65,8 +65,10 @@ interface Other {
 }
 
 function compare(text: string, { text: other, title }: Other, node: ConfiguredNode) {
+  const minor = minorOf(node);
+  const read = (document: string) => decode(document, { minor, strict: false }).config;
   try {
-    return differencesOf(text, other, minorOf(node)).filter(({ path, to }) => !(filledIn.has(path) && to === ''));
+    return differencesOf(read(text), read(other), minor).filter(({ path, to }) => !(filledIn.has(path) && to === ''));
   } catch (error) {
     if (error instanceof DecodeError) throw new CannotRun(`${title}: ${error.message}`);
     throw error;

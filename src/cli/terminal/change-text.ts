@@ -1,8 +1,7 @@
 /** Changes of a config as people read them: what was, what will be, and what each needs on a live node. */
 import { type Impact, impactOf, mostDemanding, type Needs, needsMeaning } from '../../config/catalogue.js';
-import { decode } from '../../config/decode.js';
 import { type Change, diff } from '../../config/diff.js';
-import type { Minor } from '../../config/model.js';
+import type { KubeletConfig, Minor } from '../../config/model.js';
 import { oneLine } from '../../visible-text.js';
 import { wrap } from './styled-text.js';
 import type { Paint, Terminal } from './terminal.js';
@@ -21,11 +20,9 @@ export function withImpact({ path, before, after }: Change, minor: Minor): Diffe
   return { path, from: before, to: after, needs, why, risk };
 }
 
-/** By meaning, not by text. */
-export function differencesOf(before: string, after: string, minor: number): Difference[] {
-  const read = (text: string) => decode(text, { minor, strict: false }).config;
-  return diff(read(before), read(after), minor).map((change) => withImpact(change, minor));
-}
+/** By meaning; both are decoded. */
+export const differencesOf = (before: KubeletConfig, after: KubeletConfig, minor: Minor): Difference[] =>
+  diff(before, after, minor).map((change) => withImpact(change, minor));
 
 export const differencesAsJson = (differences: Difference[]): string =>
   JSON.stringify(differences, (_key, value) => (typeof value === 'bigint' ? Number(value) : value), 2);

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
 import type { NodeConfigSource } from '../../api/config-ref.js';
-import { changeResult, type Reason, resultText } from './change-result.js';
-import type { Outcome } from './change-words.js';
+import type { Outcome } from './outcome.js';
+import { changeResult, type Reason, resultText } from './outcome.js';
 
 const to: NodeConfigSource = { configMap: { namespace: 'relet-system', name: 'b', kubeletConfigKey: 'kubelet' } };
 const node = configuredNode('n');
@@ -16,8 +16,8 @@ const resultOf = (outcome: Outcome | undefined) =>
   }).nodes[0]!;
 
 test.each<[Outcome | undefined, string, Reason, string | undefined]>([
-  [{ kind: 'active', proven: true }, 'active', 'Active', undefined],
-  [{ kind: 'active', proven: false }, 'trial', 'OnTrial', undefined],
+  [{ kind: 'active', trialPassed: true }, 'active', 'Active', undefined],
+  [{ kind: 'active', trialPassed: false }, 'trial', 'OnTrial', undefined],
   [{ kind: 'assigned' }, 'waiting', 'Assigned', undefined],
   [{ kind: 'rejected', error: 'no', reported: node, cause: 'port' }, 'rejected', 'Rejected', 'no: port'],
   [{ kind: 'rolled back', error: 'no', reported: node }, 'rolled back', 'RolledBack', 'no'],
@@ -39,7 +39,7 @@ test.each<[Outcome | undefined, string, Reason, string | undefined]>([
 
 test('a reset that is done is local', () => {
   const changes = [{ node, to: undefined }];
-  const outcomes = new Map<string, Outcome>([['n', { kind: 'active', proven: true }]]);
+  const outcomes = new Map<string, Outcome>([['n', { kind: 'active', trialPassed: true }]]);
   expect(changeResult({ verb: 'reset', changes, outcomes, dryRun: false }).nodes[0]).toMatchObject({
     to: 'local',
     state: 'local',
@@ -50,7 +50,7 @@ test('a reset that is done is local', () => {
 test('names are those of the nodes that are done, and of those that had it already', () => {
   const changes = ['b', 'c'].map((name) => ({ node: configuredNode(name), to }));
   const outcomes = new Map<string, Outcome>([
-    ['b', { kind: 'active', proven: false }],
+    ['b', { kind: 'active', trialPassed: false }],
     ['c', { kind: 'timed out' }],
   ]);
   const unchanged = [configuredNode('a', { configSource: to })];

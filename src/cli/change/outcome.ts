@@ -1,0 +1,196 @@
+/**
+ * How a change ended for each node: for people, and for programs with `-o json` and `-o name`, which docs/cli.md describes. Pure but
+ * for the printing.
+ */
+import { formatRef, type NodeConfigSource, refOf, sameConfig } from '../../api/config-ref.js';
+import type { ChangeEnd } from '../../fleet/change-progress.js';
+import type { ConfigMap } from '../../fleet/config-maps.js';
+import { configState } from '../../fleet/config-state.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { failureText, heldText, releaseHint } from '../state-text.js';
+import { wrap } from '../terminal/styled-text.js';
+import type { Terminal } from '../terminal/terminal.js';
+
+export interface NodeChange {
+  node: ConfiguredNode;
+  to: NodeConfigSource | undefined;
+  /** To be made first, unless it is there. */
+  configMap?: ConfigMap;
+}
+
+/** What became of a node of the change. */
+export type Outcome =
+  | ((ChangeEnd | { kind: 'assigned' }) & { cause?: string | undefined })
+  /** Assigned, and then relet itself failed: how it ended is not known. */
+  | { kind: 'not followed' };
+
+export function endText(
+  { paint, columns }: Terminal,
+  { node, to }: NodeChange,
+  end: ChangeEnd,
+  cause: string | undefined,
+): string {
+  const { name } = node;
+  const target = formatRef(refOf(to), 'short');
+  const details = cause === undefined ? '' : `\n${wrap(cause, columns, '    ')}`;
+  switch (end.kind) {
+    case 'active':
+      return end.trialPassed
+        ? paint.green(target === 'local' ? 'active: its local config' : `active: ${target}`)
+        : `${paint.green(`active: ${target}`)}; on trial, wait for its end with 'relet wait ${name} --for=lastKnownGood'`;
+    case 'rejected':
+      return `${paint.red(failureText(end.kind, end.reported))}${details}`;
+    case 'rolled back':
+      return `${paint.red(failureText(end.kind, end.reported))}${details}\n${wrap(rollbackText(node, end.reported), columns, '    ')}`;
+    case 'cannot follow':
+      return `${paint.red('not active')}: ${end.error}${details}`;
+    case 'held':
+      return `${paint.yellow('not active')}: the node is ${heldText(end.held)}; ${releaseHint}`;
+    case 'changed':
+      return `${paint.yellow('changed again')} by somebody else meanwhile; 'relet history ${name}' shows by whom`;
+    case 'gone':
+      return `${paint.yellow('gone')}: the Node was deleted meanwhile`;
+    case 'timed out':
+      return `${paint.yellow('not active in time')}; see 'relet describe ${name}'`;
+    case 'interrupted':
+      return 'assigned; it will finish on its own, relet stopped waiting';
+  }
+}
+
+/** To what the node rolls back, and which change is lost with it: one that had not passed its trial is not a last known good. */
+function rollbackText(before: ConfiguredNode, reported: ConfiguredNode): string {
+  const good = refOf(reported.status.lastKnownGood);
+  const to = good === undefined ? 'its local config' : `${formatRef(good, 'short')}, its last known good`;
+  const active = refOf(before.status.active);
+  if (configState(before) !== 'trial' || sameConfig(active, good, 'name')) return `It rolls back to ${to}.`;
+  return `It rolls back to ${to}. ${formatRef(active, 'short')}, which was active before, had not passed its trial and is lost with it.`;
+}
+
+/** With several nodes: which are done, failed and not changed. */
+export function printRest(terminal: Terminal, changes: NodeChange[], outcomes: Map<string, Outcome>): void {
+  if (changes.length <= 1) return;
+  for (const [title, kinds] of lists) {
+    const found = changes.map(({ node }) => node.name).filter((name) => kinds.includes(outcomes.get(name)?.kind));
+    if (found.length > 0) terminal.print(wrap(`${title} (${found.length}): ${found.join(', ')}`, terminal.columns));
+  }
+}
+
+const lists: [title: string, kinds: (Outcome['kind'] | undefined)[]][] = [
+  ['Done', ['active', 'assigned']],
+  ['Failed', ['rejected', 'rolled back', 'cannot follow', 'held', 'changed', 'gone']],
+  ['Assigned, not active yet', ['timed out', 'interrupted', 'not followed']],
+  ['Not changed', [undefined]],
+];
+
+export type ResultFormat = 'json' | 'name';
+
+export interface ChangeResult {
+  apiVersion: 'cli.relet.dev/v1';
+  kind: 'ChangeResult';
+  verb: string;
+  dryRun: boolean;
+  nodes: NodeResult[];
+}
+
+export interface NodeResult {
+  node: string;
+  /** `namespace/name/key`, or `local`. */
+  from: string;
+  to: string;
+  /** As `relet get` has it. */
+  state: string;
+  reason: Reason;
+  message?: string;
+}
+
+export type Reason =
+  | 'Active'
+  | 'OnTrial'
+  | 'Assigned'
+  | 'AlreadyAssigned'
+  | 'DryRun'
+  | 'Rejected'
+  | 'RolledBack'
+  | 'CannotFollow'
+  | 'Held'
+  | 'ChangedMeanwhile'
+  | 'NodeDeleted'
+  | 'TimedOut'
+  | 'Interrupted'
+  | 'NotFollowed'
+  | 'NotChanged';
+
+export interface Ended {
+  verb: string;
+  changes: readonly NodeChange[];
+  outcomes: ReadonlyMap<string, Outcome>;
+  /** Nodes that had it already. */
+  unchanged?: readonly ConfiguredNode[];
+  dryRun: boolean;
+}
+
+export function changeResult({ verb, changes, outcomes, unchanged = [], dryRun }: Ended): ChangeResult {
+  const already = unchanged.map((node): NodeResult => {
+    const source = formatRef(refOf(node.configSource), 'short');
+    return { node: node.name, from: source, to: source, state: configState(node), reason: 'AlreadyAssigned' };
+  });
+  const changed = changes.map(({ node, to }): NodeResult => {
+    const outcome = outcomes.get(node.name) ?? { kind: dryRun ? 'dry run' : 'not changed' };
+    const place = {
+      node: node.name,
+      from: formatRef(refOf(node.configSource), 'short'),
+      to: formatRef(refOf(to), 'short'),
+    };
+    return { ...place, state: stateAfter(outcome, node, to === undefined), ...reasonOf(outcome) };
+  });
+  const nodes = [...already, ...changed].sort((a, b) => a.node.localeCompare(b.node));
+  return { apiVersion: 'cli.relet.dev/v1', kind: 'ChangeResult', verb, dryRun, nodes };
+}
+
+export function resultText(result: ChangeResult, format: ResultFormat): string {
+  if (format === 'json') return JSON.stringify(result, null, 2);
+  const done: Reason[] = ['Active', 'OnTrial', 'Assigned', 'AlreadyAssigned', 'DryRun'];
+  return result.nodes
+    .filter(({ reason }) => done.includes(reason))
+    .map(({ node }) => `node/${node}`)
+    .join('\n');
+}
+
+type AnyOutcome = Outcome | { kind: 'dry run' | 'not changed' };
+
+function stateAfter(outcome: AnyOutcome, node: ConfiguredNode, isLocal: boolean): string {
+  switch (outcome.kind) {
+    case 'active':
+      return isLocal ? 'local' : outcome.trialPassed ? 'active' : 'trial';
+    case 'rejected':
+    case 'rolled back':
+      return outcome.kind;
+    case 'dry run':
+    case 'not changed':
+      return configState(node);
+    default:
+      return 'waiting';
+  }
+}
+
+function reasonOf(outcome: AnyOutcome): Pick<NodeResult, 'reason' | 'message'> {
+  if (outcome.kind === 'active') return { reason: outcome.trialPassed ? 'Active' : 'OnTrial' };
+  const reason = reasons[outcome.kind];
+  if (!('error' in outcome)) return { reason };
+  return { reason, message: outcome.cause === undefined ? outcome.error : `${outcome.error}: ${outcome.cause}` };
+}
+
+const reasons: Record<Exclude<AnyOutcome['kind'], 'active'>, Reason> = {
+  assigned: 'Assigned',
+  rejected: 'Rejected',
+  'rolled back': 'RolledBack',
+  'cannot follow': 'CannotFollow',
+  held: 'Held',
+  changed: 'ChangedMeanwhile',
+  gone: 'NodeDeleted',
+  'timed out': 'TimedOut',
+  interrupted: 'Interrupted',
+  'not followed': 'NotFollowed',
+  'dry run': 'DryRun',
+  'not changed': 'NotChanged',
+};
