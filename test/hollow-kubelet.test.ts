@@ -273,7 +273,7 @@ describe('a node with a hollow kubelet', () => {
     const client = await server.pki.issueNodeClient('late');
     writeFileSync(late, kubeconfigText({ server: `https://127.0.0.1:${port}`, ca: server.pki.ca, user: 'u', client }));
     const hollow = await startHollow('late', {}, [`--kubeconfig=${late}`]);
-    await hollow.said('Unable to reach the API server, trying again');
+    await hollow.said('Unable to reach the API server, will retry');
     expect(await healthz(hollow.healthzPort)).toBe(200);
     writeFileSync(late, kubeconfigText({ server: server.url, ca: server.pki.ca, user: 'u', client }));
     await nodeWhen('late', (node) => readiness(node) === 'True');
@@ -363,7 +363,7 @@ describe('a hollow kubelet that cannot or must not live', () => {
     const flags = ['--hollow-fail-if=maxPods=66:exit-at-start'];
     const killed = await startHollow('killed', { maxPods: 66 }, flags);
     expect((await killed.ended).code).toBe(1);
-    expect(killed.log()).toContain('told to exit at start');
+    expect(killed.log()).toContain('exit at start was requested');
     const spared = await startHollow('spared', { maxPods: 65 }, flags);
     await spared.said('Started kubelet');
     expect(await healthz(spared.healthzPort)).toBe(200);
@@ -380,7 +380,7 @@ describe('a hollow kubelet that cannot or must not live', () => {
   test('dies after a while', async () => {
     const hollow = await startHollow('dying', {}, ['--hollow-fail=die-after=50ms']);
     expect((await hollow.ended).code).toBe(1);
-    expect(hollow.log()).toContain('told to die after 50 ms');
+    expect(hollow.log()).toContain('exit after 50 ms was requested');
   });
 
   test('loses the API and stays healthy itself', async () => {
@@ -393,7 +393,7 @@ describe('a hollow kubelet that cannot or must not live', () => {
 
   test('starts slowly, and stops at once even then', async () => {
     const hollow = await startHollow('slow', {}, ['--hollow-fail=slow-start=1h']);
-    await hollow.said('told to misbehave');
+    await hollow.said('failing on demand');
     expect(await healthz(hollow.healthzPort)).toBe('ECONNREFUSED');
     hollow.child.kill('SIGTERM');
     expect(await hollow.ended).toEqual({ code: 0, signal: null });

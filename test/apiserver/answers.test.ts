@@ -1,4 +1,4 @@
-/** What a real 1.32.1 was seen to answer when it was asked beside this server: the corners that no recorded request reaches. */
+/** Answers of a real 1.32.1 in cases that no recorded request covers. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, clientOf, type Reply } from './client.js';
@@ -26,20 +26,20 @@ const yaml = { 'content-type': 'application/yaml' };
 
 describe('bodies', () => {
   test.each([
-    ['a kind that is no text', { apiVersion: 'v1', kind: 3 }, /Go struct field \.kind of type string/],
+    ['a kind that is not a string', { apiVersion: 'v1', kind: 3 }, /Go struct field \.kind of type string/],
     ['a version of three parts', { apiVersion: 'a/b/c', kind: 'ConfigMap' }, /unexpected GroupVersion string: a\/b\/c/],
     [
       'a list in the place of its item',
       { apiVersion: 'v1', kind: 'ConfigMapList' },
       /converting \(v1\.ConfigMapList\) to \(core\.ConfigMap\): unknown conversion$/,
     ],
-  ])('%s is not recognised', async (_name, body, message) => {
+  ])('a body with %s is not recognized', async (_name, body, message) => {
     const { code, json } = await send('POST', maps, body);
     expect(code).toBe(400);
     expect(json.message).toMatch(message);
   });
 
-  test('an older version of a known kind is told from the one that is served', async () => {
+  test('an object of an older version is rejected with both versions in the message', async () => {
     const role = { apiVersion: 'rbac.authorization.k8s.io/v1beta1', kind: 'Role', metadata: { name: 'r' } };
     expect((await send('POST', `${rbac}/roles`, role)).json.message).toBe(
       'the API version in the data (rbac.authorization.k8s.io/v1beta1) does not match the expected API version (rbac.authorization.k8s.io/v1)',
@@ -49,12 +49,12 @@ describe('bodies', () => {
   test.each([
     ['null', {}],
     ['', yaml],
-  ])('nothing (%j) is an object without a name', async (body, headers) => {
+  ])('an empty body (%j) is an object without a name', async (body, headers) => {
     const { code, json } = await client.call({ method: 'POST', path: maps, raw: body, headers });
     expect([code, json.details.causes[0].field]).toEqual([422, 'metadata.name']);
   });
 
-  test('what is unknown and what stands twice are told in the order of the document', async () => {
+  test('unknown and duplicate fields are reported in the order of the document', async () => {
     const body =
       '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"order","bad":1,"labels":{"a":"1","a":"2"}},"foo":1,"data":{},"data":{}}';
     const { json } = await send('POST', `${maps}?fieldValidation=Strict`, body);
@@ -63,7 +63,7 @@ describe('bodies', () => {
     );
   });
 
-  test('every line of YAML that repeats a key is a warning of its own', async () => {
+  test('every duplicate YAML key is a warning of its own', async () => {
     const body = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: lines\ndata:\n  k: "1"\n  k: "2"\n  k: "3"\n';
     const { headers } = await send('POST', maps, body, yaml);
     expect(String(headers.warning)).toContain('line 7: key \\"k\\" already set in map');
@@ -74,16 +74,16 @@ describe('bodies', () => {
 describe('patches', () => {
   beforeAll(() => send('POST', maps, map('patched', { data: { k: 'v' } })));
 
-  test('an operation without a value sets null, which text does not have', async () => {
+  test('a JSON patch operation without a value sets null, which is rejected for a string', async () => {
     const { json } = await patch(`${maps}/patched`, 'json', [{ op: 'add', path: '/data/n' }]);
     expect(json.data).toEqual({ k: 'v', n: '' });
   });
 
-  test('an operation that is null is refused as the patch is', async () => {
+  test('a JSON patch operation that is null is rejected', async () => {
     expect((await patch(`${maps}/patched`, 'json', [null])).code).toBe(422);
   });
 
-  test('a kind that is taken away stays what it was; without a version nothing can be read', async () => {
+  test('a patch may remove the kind but not the apiVersion', async () => {
     expect((await patch(`${maps}/patched`, 'merge', { kind: null })).json.kind).toBe('ConfigMap');
     const { code, json } = await patch(`${maps}/patched`, 'merge', { apiVersion: null });
     expect([code, json.message]).toEqual([
@@ -92,12 +92,12 @@ describe('patches', () => {
     ]);
   });
 
-  test('selfLink is never kept', async () => {
+  test('selfLink is never stored', async () => {
     const { json } = await patch(`${maps}/patched`, 'merge', { metadata: { selfLink: '/x', labels: { a: 'b' } } });
     expect(json.metadata).not.toHaveProperty('selfLink');
   });
 
-  test('an applied object may name a revision that never was', async () => {
+  test('an applied object may have any resourceVersion on create', async () => {
     const body = { ...map('applied'), metadata: { name: 'applied', resourceVersion: '7' } };
     const headers = { 'content-type': 'application/apply-patch+yaml' };
     expect((await send('PATCH', `${maps}/applied?fieldManager=m`, body, headers)).code).toBe(201);
@@ -105,7 +105,7 @@ describe('patches', () => {
 });
 
 describe('kinds', () => {
-  test('a change of a role is checked twice over', async () => {
+  test('an update of a role reports errors twice', async () => {
     await send('POST', `${rbac}/roles`, { metadata: { name: 'twice' }, rules: [] });
     const { json } = await patch(`${rbac}/roles/twice`, 'merge', { rules: [{ apiGroups: [''], verbs: ['get'] }] });
     expect(json.details.causes.map(({ field }: { field: string }) => field)).toEqual([
@@ -114,7 +114,7 @@ describe('kinds', () => {
     ]);
   });
 
-  test('a cluster role gathers others by selectors that can be read', async () => {
+  test('invalid selectors of an aggregated ClusterRole are rejected', async () => {
     const aggregationRule = { clusterRoleSelectors: [{ matchExpressions: [{ key: 'a', operator: 'Like' }] }] };
     const body = { metadata: { name: 'gathering' }, aggregationRule };
     const { json } = await send('POST', '/apis/rbac.authorization.k8s.io/v1/clusterroles', body);
@@ -124,20 +124,20 @@ describe('kinds', () => {
     );
   });
 
-  test('a namespace is held by qualified names', async () => {
+  test('finalizers of a namespace must be qualified names', async () => {
     const body = { metadata: { name: 'held' }, spec: { finalizers: ['mine'] } };
     const { code, json } = await send('POST', '/api/v1/namespaces', body);
     expect(code).toBe(422);
     expect(json.message).toContain('name is neither a standard finalizer name nor is it fully qualified');
   });
 
-  test('a deleted service account is answered with itself', async () => {
+  test('DELETE of a service account answers with the object', async () => {
     const accounts = '/api/v1/namespaces/default/serviceaccounts';
     await send('POST', accounts, { metadata: { name: 'leaver' } });
     expect((await send('DELETE', `${accounts}/leaver`)).json.kind).toBe('ServiceAccount');
   });
 
-  test('a lease has no strategy without its feature gate', async () => {
+  test('spec.strategy of a lease is dropped without its feature gate', async () => {
     const body = { metadata: { name: 'plain' }, spec: { strategy: 'OldestEmulationVersion', holderIdentity: 'me' } };
     const { json } = await send('POST', '/apis/coordination.k8s.io/v1/namespaces/default/leases', body);
     expect(json.spec).toEqual({ holderIdentity: 'me' });
@@ -145,7 +145,7 @@ describe('kinds', () => {
 });
 
 describe('reading', () => {
-  test('watchers of what was held see it as it was held', async () => {
+  test('the DELETED event of an object with finalizers has its last state', async () => {
     const watch = await client.watch(`${maps}?watch=true&fieldSelector=metadata.name%3Dheld`);
     const body = { ...map('held'), metadata: { name: 'held', finalizers: ['a.b/c'] } };
     await send('POST', maps, body);
@@ -178,7 +178,7 @@ describe('reading', () => {
     },
   );
 
-  test('a row tells how a pod has ended', async () => {
+  test('a Table row has a condition for a pod that has ended', async () => {
     const path = '/api/v1/namespaces/default/pods';
     await send('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
     const spec = { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i' }] };
@@ -191,31 +191,31 @@ describe('reading', () => {
     ]);
   });
 
-  test('a watch cannot be had in YAML', async () => {
+  test('a watch in YAML is rejected', async () => {
     const { code, text } = await send('GET', `${maps}?watch=true`, undefined, { accept: 'application/yaml' });
     expect(code).toBe(406);
     expect(text).toContain("message: 'only the following media types are accepted: application/json;stream=watch");
   });
 
-  test('errors come in YAML where YAML was asked for, quoted as Go quotes', async () => {
+  test('errors are in YAML on request, quoted as in Go', async () => {
     const { headers, text } = await send('GET', `${maps}/none`, undefined, { accept: 'application/yaml' });
     expect(headers['content-type']).toBe('application/yaml');
     expect(text).toContain('message: configmaps "none" not found\n');
   });
 
-  test('sets of fields are shown in YAML as Go shows them', async () => {
+  test('managedFields in YAML are printed as in Go', async () => {
     await send('POST', maps, map('shown', { data: { number: '1', text: 'a: b' } }));
     const { text } = await send('GET', `${maps}/shown`, undefined, { accept: 'application/yaml' });
     expect(text).toContain('data:\n  number: "1"\n  text: \'a: b\'\n');
     expect(text).toContain('\n        .: {}\n');
   });
 
-  test('any application type is none', async () => {
+  test('the Accept header application/* is not acceptable', async () => {
     const { code, json } = await send('GET', `${maps}/none`, undefined, { accept: 'application/*' });
     expect([code, json.details]).toEqual([406, {}]);
   });
 
-  test('groups come in the order of Kubernetes', async () => {
+  test('API groups are in the order of Kubernetes', async () => {
     const { json } = await send('GET', '/apis');
     const names = json.groups.map(({ name }: { name: string }) => name);
     const known = [
@@ -238,7 +238,7 @@ describe('pods', () => {
 
   beforeAll(() => send('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } }));
 
-  test('what binds a pod says so in its status, and binds it once', async () => {
+  test('a binding sets PodScheduled and can be made once', async () => {
     await send('POST', pods, pod('bound'));
     const target = (name: string) => ({ metadata: { name: 'bound' }, target: { kind: 'Node', name } });
     expect((await send('POST', `${pods}/bound/binding`, target('n1'))).code).toBe(201);
@@ -249,7 +249,7 @@ describe('pods', () => {
     expect((await send('POST', `${pods}/bound/binding`, target(''))).code).toBe(500);
   });
 
-  test('a pod that goes at once is shown as one that was told to', async () => {
+  test('a pod deleted without a grace period is shown with a deletionTimestamp', async () => {
     await send('POST', pods, pod('short'));
     const { json } = await send('DELETE', `${pods}/short`);
     expect(json.metadata).toMatchObject({ name: 'short', deletionGracePeriodSeconds: 0 });
@@ -257,7 +257,7 @@ describe('pods', () => {
   });
 });
 
-describe('questions', () => {
+describe('reviews', () => {
   const authorization = '/apis/authorization.k8s.io/v1';
   const ask = (spec: object, metadata: object = {}) =>
     send('POST', `${authorization}/selfsubjectaccessreviews`, { metadata, spec });
@@ -269,13 +269,13 @@ describe('questions', () => {
       { rawSelector: 'a=b', requirements: [{ key: 'a', operator: 'In', values: ['b'] }] },
       'rawSelector: Invalid value: "a=b": may not specified at the same time as requirements',
     ],
-  ])('a selector that is %s is refused', async (_name, fieldSelector, message) => {
+  ])('a review with a selector that is %s is rejected', async (_name, fieldSelector, message) => {
     const { code, json } = await ask({ resourceAttributes: { verb: 'list', resource: 'pods', fieldSelector } });
     expect(code).toBe(422);
     expect(json.message).toContain(`spec.resourceAttributes.fieldSelector.${message}`);
   });
 
-  test('a selector that nobody can read is told of, and not looked at', async () => {
+  test('an unparsable raw selector of a review is reported and ignored', async () => {
     const labelSelector = { requirements: [{ key: 'a', operator: 'Like', values: ['b'] }] };
     const { json } = await ask({ resourceAttributes: { verb: 'list', resource: 'pods', labelSelector } });
     expect(json.status).toEqual({
@@ -284,7 +284,7 @@ describe('questions', () => {
     });
   });
 
-  test('a question has no name, no columns, and no place where it is kept', async () => {
+  test('a review has no name and no columns, and cannot be read back', async () => {
     const spec = { nonResourceAttributes: { path: '/', verb: 'get' } };
     expect((await ask(spec, { name: 'x' })).code).toBe(422);
     expect((await send('GET', `${authorization}/selfsubjectaccessreviews/x`)).code).toBe(404);
@@ -293,7 +293,7 @@ describe('questions', () => {
     expect(json.kind).toBe('SelfSubjectReview');
   });
 
-  test('a question about one namespace says in Go what does not belong there', async () => {
+  test('a local review for another namespace is rejected with the message of Go', async () => {
     const path = `${authorization}/namespaces/default/localsubjectaccessreviews`;
     const { json } = await send('POST', path, {
       spec: { user: 'a', nonResourceAttributes: { path: '/x', verb: 'get' } },
@@ -305,7 +305,7 @@ describe('questions', () => {
 });
 
 describe('other kinds', () => {
-  test('an event of the newer group names its own fields', async () => {
+  test('an event of events.k8s.io is rejected with its own field names', async () => {
     const events = '/apis/events.k8s.io/v1/namespaces/default/events';
     const event = {
       metadata: { name: 'seen' },
@@ -319,14 +319,14 @@ describe('other kinds', () => {
     expect((await patch(`${events}/seen`, 'merge', { series })).json.message).toContain('should be at least 2');
   });
 
-  test('a node has one range of addresses a family', async () => {
+  test('a node may have one podCIDR per IP family', async () => {
     const node = (name: string, ...podCIDRs: string[]) => ({ metadata: { name }, spec: { podCIDRs } });
     const two = await send('POST', '/api/v1/nodes', node('two', '10.0.0.0/24', '10.1.0.0/24'));
     expect(two.json.message).toContain('may specify no more than one CIDR for each IP family');
     expect((await send('POST', '/api/v1/nodes', node('dual', '10.0.0.0/24', 'fd00::/64'))).code).toBe(201);
   });
 
-  test('custom objects: what they embed has a kind, what they are is checked, what is stored is what that version knows', async () => {
+  test('custom objects: embedded objects need a kind, the kind is validated, and the stored version prunes unknown fields', async () => {
     const schema = (properties: object) => ({
       schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties } } } },
     });
@@ -364,12 +364,12 @@ describe('other kinds', () => {
   });
 });
 
-test('no rules are kept as null, however they are written', async () => {
+test('a role without rules is stored with null', async () => {
   for (const [name, rules] of Object.entries({ empty: [], missing: undefined, null: null }))
     expect((await send('POST', `${rbac}/roles`, { metadata: { name }, rules })).json.rules).toBeNull();
 });
 
-describe('paths that are no resource', () => {
+describe('non-resource paths', () => {
   test.each([
     ['/version/', 'GET', 200],
     ['/version/x', 'GET', 404],
@@ -381,7 +381,7 @@ describe('paths that are no resource', () => {
     expect((await send(method, path)).code).toBe(code);
   });
 
-  test('the large document comes compressed to who takes that', async () => {
+  test('the OpenAPI document is compressed for clients that accept it', async () => {
     const { headers } = await send('GET', '/openapi/v2', undefined, { 'accept-encoding': 'gzip' });
     expect(headers['content-encoding']).toBe('gzip');
   });

@@ -1,4 +1,4 @@
-/** Server-side apply as clients see it: owners in managedFields, conflicts, force, and the way from client-side apply. */
+/** Server-side apply over the API: owners in managedFields, conflicts, force, and migration from client-side apply. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, clientOf, type Reply } from './client.js';
@@ -28,14 +28,14 @@ function patch(path: string, body: unknown, type = 'merge-patch+json', userAgent
 const apply = (name: string, body: unknown, query: string) =>
   patch(`${maps}/${name}?fieldManager=${query}`, body, 'apply-patch+yaml');
 
-/** Who owns what, without the times. */
+/** Managers and their fields, without times. */
 function owners({ json }: Reply): Record<string, unknown> {
   const entries = (json.metadata.managedFields ?? []) as { manager: string; operation: string; fieldsV1: unknown }[];
   return Object.fromEntries(entries.map(({ manager, operation, fieldsV1 }) => [`${manager} ${operation}`, fieldsV1]));
 }
 
 describe('applying a ConfigMap', () => {
-  test('makes it, changes it, and takes away what is no longer applied', async () => {
+  test('apply creates an object, updates it, and removes fields that are no longer applied', async () => {
     const made = await apply('a', map('a', { k: 'v', l: 'w' }), 'one');
     expect(made.code).toBe(201);
     expect(owners(made)).toEqual({ 'one Apply': { 'f:data': { 'f:k': {}, 'f:l': {} } } });
@@ -44,13 +44,13 @@ describe('applying a ConfigMap', () => {
     expect(changed.json.data).toEqual({ k: 'x' });
   });
 
-  test('twice writes nothing the second time', async () => {
+  test('applying the same object twice writes nothing the second time', async () => {
     await apply('twice', map('twice', { k: 'v' }), 'one');
     const { json } = await client.call({ path: `${maps}/twice` });
     expect((await apply('twice', map('twice', { k: 'v' }), 'one')).json).toEqual(json);
   });
 
-  test('over what another applied is a conflict that names the field and its manager', async () => {
+  test('applying a field of another manager is a conflict that names the field and the manager', async () => {
     await apply('b', map('b', { k: 'v' }), 'one');
     const { code, json } = await apply('b', map('b', { k: 'x' }), 'two');
     expect(code).toBe(409);
@@ -66,7 +66,7 @@ describe('applying a ConfigMap', () => {
     expect(owners(forced)).toEqual({ 'two Apply': { 'f:data': { 'f:k': {} } } });
   });
 
-  test('on a dry run answers as if, and leaves nothing', async () => {
+  test('apply with dryRun answers with the result and stores nothing', async () => {
     expect((await apply('dry', map('dry', { k: 'v' }), 'one&dryRun=All')).code).toBe(201);
     expect((await client.call({ path: `${maps}/dry` })).code).toBe(404);
   });
@@ -77,15 +77,15 @@ describe('applying a ConfigMap', () => {
     ['owners of its own', map('bad', {}, { managedFields: [{}] }), 400, /^metadata.managedFields must be nil$/],
     ['an item twice', map('bad', {}, { finalizers: ['a/b', 'a/b'] }), 500, /duplicate entries for key \[="a\/b"\]$/],
     ['a number for text', map('bad', { k: 1 as never }), 500, /\.data\.k: expected string, got/],
-  ])('is refused with %s', async (_what, body, code, message) => {
-    const refused = await apply('bad', body, 'one');
-    expect(refused.code).toBe(code);
-    expect(refused.json.message).toMatch(message);
+  ])('apply is rejected with %s', async (_what, body, code, message) => {
+    const rejected = await apply('bad', body, 'one');
+    expect(rejected.code).toBe(code);
+    expect(rejected.json.message).toMatch(message);
   });
 });
 
 describe('other writes', () => {
-  test('are owned by the field manager, or by the program that the User-Agent names', async () => {
+  test('other writes are owned by the field manager, or by the program in the User-Agent', async () => {
     const made = await client.call({
       method: 'POST',
       path: maps,
@@ -100,7 +100,7 @@ describe('other writes', () => {
     });
   });
 
-  test('forget all owners with managedFields [{}], until the next apply', async () => {
+  test('managedFields [{}] removes all owners until the next apply', async () => {
     await client.call({ method: 'POST', path: maps, body: map('reset', { k: 'v' }) });
     const reset = await patch(`${maps}/reset`, { metadata: { managedFields: [{}] } });
     expect(owners(reset)).toEqual({});
@@ -111,7 +111,7 @@ describe('other writes', () => {
     });
   });
 
-  test('may set the owners themselves, as kubectl does when it leaves client-side apply', async () => {
+  test('an update may set managedFields, as kubectl does when it migrates from client-side apply', async () => {
     await client.call({
       method: 'POST',
       path: `${maps}?fieldManager=kubectl-client-side-apply`,
@@ -129,7 +129,7 @@ describe('other writes', () => {
     expect((await apply('csa', map('csa', { l: 'w' }), 'kubectl')).json.data).toEqual({ l: 'w' });
   });
 
-  test('through status own only status', async () => {
+  test('a write of status owns status fields only', async () => {
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', labels: { a: 'b' } } };
     await client.call({ method: 'POST', path: '/api/v1/nodes', body: node, headers: { 'user-agent': 'tester' } });
     const status = { conditions: [{ type: 'Ready', status: 'True' }] };
@@ -143,7 +143,7 @@ describe('other writes', () => {
   });
 });
 
-test('kubectl takes over what it applied before, and keeps its annotation up to date', async () => {
+test('kubectl takes over fields of client-side apply, and its annotation is kept up to date', async () => {
   const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
   const before = map('k', { a: '1', b: '2' });
   const annotations = { [annotation]: JSON.stringify(before) };
@@ -192,7 +192,7 @@ describe('custom resources', () => {
   const applyThing = (body: object, query: string) =>
     patch(`${things}/t?fieldManager=${query}`, body, 'apply-patch+yaml');
 
-  test('are merged as their schema says', async () => {
+  test('custom resources are merged according to their schema', async () => {
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     expect((await client.call({ method: 'POST', path, body: definition })).code).toBe(201);
     await applyThing(thing({ parts: [{ id: 'a', note: 'x' }], free: { deep: { k: 1 } } }), 'one');

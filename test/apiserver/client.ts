@@ -1,4 +1,4 @@
-/** A client for API tests that speaks to the same server in three ways: in this process, over HTTP/1.1 and over HTTP/2. */
+/** A client for API tests with three transports: in this process, HTTP/1.1 and HTTP/2. */
 
 import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:http2';
@@ -14,7 +14,7 @@ export interface Call {
   path: string;
   headers?: Record<string, string>;
   body?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   raw?: string | Buffer;
 }
 
@@ -26,7 +26,7 @@ export interface Reply {
   text: string;
 }
 
-/** Lines of a watch, as they come. */
+/** Lines of a watch, as they arrive. */
 export interface Stream {
   code: number;
   /** The next event; undefined when the stream ended. */
@@ -66,7 +66,7 @@ function reply(code: number, headers: Reply['headers'], text: string): Reply {
   return { code, headers, json, text };
 }
 
-/** Cuts text into lines and hands them out one by one. */
+/** Splits text into lines. */
 class Lines {
   #rest = '';
   #events: unknown[] = [];

@@ -1,4 +1,4 @@
-/** `relet apiserver` as a user starts it: what it writes, prints and refuses. */
+/** `relet apiserver` as a command: files, output and rejected flags. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -19,7 +19,7 @@ afterAll(() => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Resolves with what was printed once it is ready. */
+/** Resolves with the output once the server is ready. */
 function start(...flags: string[]): Promise<{ child: ChildProcess; printed: Record<string, string> }> {
   const child = spawn(process.execPath, [relet, 'apiserver', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
@@ -29,7 +29,7 @@ function start(...flags: string[]): Promise<{ child: ChildProcess; printed: Reco
     child.stderr.on('data', (chunk) => {
       problem += chunk;
     });
-    child.on('exit', (code) => reject(new Error(`it ended with ${code}: ${problem}`)));
+    child.on('exit', (code) => reject(new Error(`it exited with ${code}: ${problem}`)));
     child.stdout.on('data', (chunk) => {
       out += chunk;
       if (!out.endsWith('ready\n')) return;
@@ -76,7 +76,7 @@ describe('relet apiserver', () => {
     expect(await stop(child)).toBe(0);
   });
 
-  test('keeps its authority from one start to the next', async () => {
+  test('relet apiserver keeps its certificate authority across restarts', async () => {
     const data = join(home, 'two');
     const first = await start('--data-dir', data, '--port', '0');
     const ca = readFileSync(first.printed.ca!, 'utf8');
@@ -108,7 +108,7 @@ describe('relet apiserver', () => {
     await stop(child);
   });
 
-  test('keeps nothing on disk with --storage memory', async () => {
+  test('relet apiserver --storage memory stores no objects on disk', async () => {
     const data = join(home, 'five');
     const { child } = await start('--data-dir', data, '--port', '0', '--storage', 'memory');
     expect(existsSync(join(data, 'store'))).toBe(false);

@@ -1,4 +1,4 @@
-/** Crowds: many connections that do nothing, and watchers that never read. The server answers others and its memory stays bounded. */
+/** Many idle connections, and watchers that never read: the server answers others and its memory stays bounded. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
@@ -17,14 +17,14 @@ afterEach(async () => {
 async function idleConnection(port: number, ca: string): Promise<TLSSocket> {
   const socket = connect({ port, ca, ALPNProtocols: ['http/1.1'] });
   socket.on('error', () => {});
-  // Unread, the end of the connection would go unnoticed.
+  // Read, so that the end of the connection is noticed.
   socket.resume();
   await once(socket, 'secureConnect');
   return socket;
 }
 
-describe('crowds', () => {
-  test('a thousand connections that send nothing do not keep others from being served, and are closed', {
+describe('many idle clients', () => {
+  test('a thousand connections without requests do not delay others, and are closed', {
     timeout: 120_000,
   }, async () => {
     server = await startApiServer({ limits: { headersMs: 3000 } });
@@ -43,7 +43,7 @@ describe('crowds', () => {
     await client.close();
   });
 
-  test('watchers that never read take no memory beyond what the sockets hold', async () => {
+  test('watchers that never read use no memory beyond the socket buffers', async () => {
     server = await startApiServer({ history: { keepBytes: 8 << 20 } });
     const { port, pki } = server;
     const agent = new Agent({ ca: pki.ca, ...pki.admin });

@@ -1,4 +1,7 @@
-/** kill -9 during concurrent writes: acknowledged writes are there, revisions only grow, watches resume without gap or repetition. */
+/**
+ * kill -9 during concurrent writes: acknowledged writes are there, revisions only grow, watches resume without gap or
+ * repetition.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type ClientHttp2Session, connect } from 'node:http2';
@@ -24,7 +27,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Starts the server and resolves with its address once it says that it is ready. */
+/** Starts the server and resolves with its address once it is ready. */
 async function start(): Promise<string> {
   const child = spawn(process.execPath, [relet, 'apiserver', '--data-dir', directory, '--port', '0'], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -39,7 +42,7 @@ async function start(): Promise<string> {
     if (line.startsWith('url: ')) url = line.slice(5);
     if (line === 'ready') return url;
   }
-  throw new Error(`the server did not get ready: ${problem}`);
+  throw new Error(`the server did not become ready: ${problem}`);
 }
 
 function connection(url: string): ClientHttp2Session {
@@ -55,7 +58,7 @@ interface Answer {
   json: any;
 }
 
-/** Rejects when the connection breaks before the whole answer is there: then nothing was acknowledged. */
+/** Rejects when the connection breaks before the response is complete: then nothing was acknowledged. */
 function call(session: ClientHttp2Session, method: string, path: string, body?: unknown): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
@@ -108,13 +111,13 @@ function follow(session: ClientHttp2Session, from: number): { events: Seen[]; st
   return { events, stop: () => stream.close() };
 }
 
-/** What each writer knows to be stored: the highest value that was acknowledged. */
+/** The highest value of each writer that was acknowledged. */
 const acknowledged = new Map<string, number>();
-/** What each writer may have stored: the highest value it sent. */
+/** The highest value that each writer sent. */
 const sent = new Map<string, number>();
 let highestVersion = 0;
 
-/** Writes as fast as it can until the connection breaks. */
+/** Writes without pause until the connection breaks. */
 async function write(session: ClientHttp2Session, name: string): Promise<void> {
   for (;;) {
     const value = (sent.get(name) ?? 0) + 1;
@@ -124,7 +127,7 @@ async function write(session: ClientHttp2Session, name: string): Promise<void> {
     const answer = isNew
       ? await call(session, 'POST', maps, object)
       : await call(session, 'PATCH', `${maps}/${name}`, { data: { value: String(value) } });
-    // A creation whose answer was lost is there already; the next write changes it.
+    // An object whose create was not answered may exist; the next write changes it.
     if (isNew && answer.code === 409) acknowledged.set(name, 0);
     else {
       expect([200, 201]).toContain(answer.code);
@@ -156,7 +159,7 @@ describe('kill -9', () => {
 
       const watch = follow(session, history.at(-1)?.version ?? Number(json.metadata.resourceVersion));
       const writing = Array.from({ length: writers }, (_, at) => write(session, `w${at}`));
-      // Long enough for many writes; where exactly the kill falls is chance.
+      // Long enough for many writes; the moment of the kill is random.
       const enough = Math.ceil(Math.random() * 60);
       const before = highestVersion;
       await eventually('enough writes', () => highestVersion >= before + enough);
@@ -181,7 +184,10 @@ function checkHistory(history: Seen[]): void {
   }
 }
 
-/** Everything after the first event is in the server's history: what the broken watches brought is exactly a part of it. */
+/**
+ * Everything after the first event is in the server's history: the events of the broken watches are exactly a part of
+ * it.
+ */
 async function checkEnd(history: Seen[]): Promise<void> {
   const url = await start();
   const session = connection(url);

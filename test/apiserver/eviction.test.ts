@@ -1,4 +1,4 @@
-/** Eviction as kubectl asks for it: in the version of today, and in the one that kubectl before 1.22 knows. */
+/** Eviction in policy/v1, and in policy/v1beta1 as kubectl before 1.22 sends it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, clientOf } from './client.js';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test.each(['policy/v1', 'policy/v1beta1'])('a Pod goes by an Eviction of %s', async (apiVersion) => {
+test.each(['policy/v1', 'policy/v1beta1'])('a Pod is deleted by an Eviction of %s', async (apiVersion) => {
   const spec = { containers: [{ name: 'c', image: 'i' }] };
   await client.call({ method: 'POST', path: pods, body: { metadata: { name: 'a' }, spec } });
   const body = { apiVersion, kind: 'Eviction', metadata: { name: 'a', namespace: 'default' } };
@@ -21,14 +21,14 @@ test.each(['policy/v1', 'policy/v1beta1'])('a Pod goes by an Eviction of %s', as
   expect((await client.call({ path: `${pods}/a` })).code).toBe(404);
 });
 
-test('an Eviction of no known version is none', async () => {
+test('an Eviction of an unknown version is rejected', async () => {
   const body = { apiVersion: 'policy/v9', kind: 'Eviction', metadata: { name: 'a' } };
   const { code, json } = await client.call({ method: 'POST', path: `${pods}/a/eviction`, body });
   expect(code).toBe(400);
   expect(json.message).toContain('no kind "Eviction" is registered for version "policy/v9"');
 });
 
-test('a Pod that its budget needs stays', async () => {
+test('a Pod that its budget needs is not evicted', async () => {
   const labels = { app: 'needed' };
   const spec = { containers: [{ name: 'c', image: 'i' }] };
   await client.call({ method: 'POST', path: pods, body: { metadata: { name: 'needed', labels }, spec } });

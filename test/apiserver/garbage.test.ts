@@ -1,4 +1,4 @@
-/** Owner references over the API: what is deleted in the background, in the foreground, or left as orphans; also after a restart. */
+/** Owner references over the API: background, foreground and orphan deletion, also after a restart. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ const get = (name: string) => client.call({ path: `${maps}/${name}` });
 const remove = (name: string, propagationPolicy: string) =>
   client.call({ method: 'DELETE', path: `${maps}/${name}`, body: { propagationPolicy } });
 
-/** Resolves when a ConfigMap's event makes it so. */
+/** Resolves when an event of a ConfigMap matches. */
 function until(on: ApiServer, isIt: (event: StoreEvent) => boolean): Promise<void> {
   return new Promise((resolve) => {
     const stop = on.store.subscribe({ group: '', resource: 'configmaps' }, (event) => {
@@ -50,7 +50,7 @@ function until(on: ApiServer, isIt: (event: StoreEvent) => boolean): Promise<voi
 }
 const gone = (name: string, on = server) => until(on, ({ type, key }) => type === 'deleted' && key.name === name);
 
-test('in the background dependents go after their owner, generation by generation', async () => {
+test('background deletion deletes dependents after their owner, level by level', async () => {
   const owner = await make('owner');
   const child = await make('child', [owner]);
   await make('grandchild', [child]);
@@ -60,7 +60,7 @@ test('in the background dependents go after their owner, generation by generatio
   expect((await get('grandchild')).code).toBe(404);
 });
 
-test('what has another owner stays, and forgets the one that is gone', async () => {
+test('an object with another owner is kept, without the reference to the deleted one', async () => {
   const [one, two] = [await make('one'), await make('two')];
   await make('shared', [one, two]);
   const updated = until(server, ({ type, key }) => type === 'updated' && key.name === 'shared');
@@ -70,7 +70,7 @@ test('what has another owner stays, and forgets the one that is gone', async () 
   expect(json.metadata.ownerReferences).toEqual([expect.objectContaining({ name: 'two' })]);
 });
 
-test('in the foreground the owner goes last', async () => {
+test('foreground deletion deletes the owner last', async () => {
   const owner = await make('owner');
   await make('child', [{ ...owner, block: true }], ['test/hold']);
   const childMarked = until(server, ({ type, key }) => type === 'updated' && key.name === 'child');
@@ -89,7 +89,7 @@ test('in the foreground the owner goes last', async () => {
   expect((await get('child')).code).toBe(404);
 });
 
-test('a circle of owners is deleted in the foreground all the same', async () => {
+test('a cycle of owners can be deleted in the foreground', async () => {
   const a = await make('a');
   const b = await make('b', [{ ...a, block: true }]);
   await client.call({
@@ -103,7 +103,7 @@ test('a circle of owners is deleted in the foreground all the same', async () =>
   await Promise.all(both);
 });
 
-test('orphans lose their owner and stay', async () => {
+test('orphan deletion keeps dependents without their owner reference', async () => {
   const owner = await make('owner');
   await make('child', [owner]);
   const ownerGone = gone('owner');
@@ -113,7 +113,7 @@ test('orphans lose their owner and stay', async () => {
   expect(json.metadata.ownerReferences).toBeUndefined();
 });
 
-test('an owner that never was, or was another of that name, is no owner', async () => {
+test('an object whose owner never existed, or has another uid, is deleted', async () => {
   await make('owner');
   const all = [gone('child')];
   await make('child', [{ name: 'owner', uid: '00000000-0000-0000-0000-000000000001' }]);
@@ -121,7 +121,7 @@ test('an owner that never was, or was another of that name, is no owner', async 
   expect((await get('owner')).code).toBe(200);
 });
 
-test('what lost its owner while no server ran is collected at the next start', async () => {
+test('an object whose owner was deleted without garbage collection is deleted at the next start', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'relet-garbage-'));
   const first = await startApiServer({ dataDir, garbageCollection: false });
   client = clientOf(first, 'memory');
@@ -137,7 +137,7 @@ test('what lost its owner while no server ran is collected at the next start', a
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-test('a Pod of a DaemonSet goes with it; one that names a DaemonSet which never was stays', async () => {
+test('a Pod of a deleted DaemonSet is deleted; one of a DaemonSet that never existed is kept', async () => {
   const sets = '/apis/apps/v1/namespaces/default/daemonsets';
   const pods = '/api/v1/namespaces/default/pods';
   const set = { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { name: 'set' }, spec: { selector: {} } };

@@ -1,4 +1,7 @@
-/** Malformed and hostile input: the right error, or the connection is cut off; the server stays well and its memory bounded. */
+/**
+ * Malformed and malicious input: an error or a closed connection; the server keeps running and its memory stays
+ * bounded.
+ */
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -49,7 +52,7 @@ async function expectWell(): Promise<void> {
   expect([code, text]).toEqual([200, 'ok']);
 }
 
-describe('bodies that are no objects', () => {
+describe('bodies that are not objects', () => {
   test.each([
     ['', "couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)"],
     ['{"a"', 'unexpected end of JSON input ({"a")'],
@@ -63,13 +66,13 @@ describe('bodies that are no objects', () => {
     expect(json.message).toContain(message);
   });
 
-  test('bytes that are no UTF-8', async () => {
+  test('a body that is not UTF-8 is rejected', async () => {
     const { code } = await post(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]));
     expect(code).toBeGreaterThanOrEqual(400);
     await expectWell();
   });
 
-  test('a YAML bomb', async () => {
+  test('a YAML bomb is rejected', async () => {
     const lines = ['a: &a [x,x,x,x,x,x,x,x,x]'];
     for (const [at, name] of [...'bcdefghi'].entries()) {
       const before = 'abcdefghi'[at]!;
@@ -80,7 +83,7 @@ describe('bodies that are no objects', () => {
     await expectWell();
   });
 
-  test('broken protobuf', async () => {
+  test('malformed protobuf is rejected', async () => {
     const headers = { 'content-type': 'application/vnd.kubernetes.protobuf' };
     expect((await post(Buffer.from('nonsense'), headers)).code).toBe(400);
     expect((await post(Buffer.from('k8s\0\x12\xff\xff\xff\xff\x0f', 'latin1'), headers)).code).toBe(400);
@@ -100,7 +103,7 @@ describe('prototype keys', () => {
     expect(polluted().polluted).toBeUndefined();
   });
 
-  test.each(['merge', 'strategic-merge', 'json'])('in a %s patch', async (type) => {
+  test.each(['merge', 'strategic-merge', 'json'])('prototype keys in a %s patch stay data', async (type) => {
     await post('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"victim"}}');
     const raw =
       type === 'json'
@@ -116,7 +119,7 @@ describe('prototype keys', () => {
     expect((await client.call({ path: `${maps}/victim` })).code).toBe(200);
   });
 
-  test('as names of things', async () => {
+  test('prototype keys as names of objects and resources are not found', async () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       expect((await client.call({ path: `${maps}/${name}` })).code).toBe(404);
       expect((await client.call({ path: `/api/v1/namespaces/default/${name}` })).code).toBe(404);
@@ -140,7 +143,7 @@ describe('paths', () => {
     expect((await client.call({ path })).code).toBe(code);
   });
 
-  test('a name that cannot be one is refused', async () => {
+  test('an invalid name is rejected', async () => {
     for (const name of ['../x', 'a/b', '', 'A', 'x'.repeat(300)]) {
       const { code } = await post(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }));
       expect(code).toBe(422);
@@ -149,7 +152,7 @@ describe('paths', () => {
 });
 
 describe('sizes', () => {
-  test('a body that says it is too large is refused at once', async () => {
+  test('a body with a too large content-length is rejected at once', async () => {
     const { code, json } = await post(Buffer.alloc((3 << 20) + 1, ' '));
     expect(code).toBe(413);
     expect(json).toMatchObject({
@@ -158,7 +161,7 @@ describe('sizes', () => {
     });
   });
 
-  test('a body that does not say is cut off where the limit is', async () => {
+  test('a body without content-length is rejected at the limit', async () => {
     const opened = await socket();
     opened.write(
       `POST ${maps} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
@@ -169,7 +172,7 @@ describe('sizes', () => {
     await expectWell();
   });
 
-  test('headers without measure are refused', async () => {
+  test('too large headers are rejected', async () => {
     const opened = await socket();
     opened.write(`GET /readyz HTTP/1.1\r\nHost: x\r\nX-Big: ${'x'.repeat(200_000)}\r\n\r\n`);
     const text = await untilClosed(opened);
@@ -198,7 +201,7 @@ describe('patches that let an object grow', () => {
       body: { apiVersion: 'v1', kind: 'Node', metadata: { name } },
     });
 
-  test('a JSON patch that copies a parent into its child is refused with 413', async () => {
+  test('a JSON patch that copies a parent into its child is rejected with 413', async () => {
     await createNode('copied');
     const bomb = Array.from({ length: 18 }, (_, at) => ({
       op: 'copy',
@@ -222,7 +225,7 @@ describe('patches that let an object grow', () => {
     expect(codes).toEqual([...Array(8).fill(200), 413]);
   });
 
-  test('a JSON patch that nests deeper than any body may is refused, not fatal', async () => {
+  test('a JSON patch that nests too deep is rejected', async () => {
     await createNode('deep');
     const levels = 900;
     const chunk = JSON.parse(`${'{"a":'.repeat(levels)}{}${'}'.repeat(levels)}`);
@@ -239,19 +242,19 @@ describe('patches that let an object grow', () => {
   });
 });
 
-describe('clients that keep the server waiting', () => {
+describe('slow clients', () => {
   test('a connection without a request is closed', async () => {
     await untilClosed(await socket());
   });
 
-  test('headers that never end', async () => {
+  test('a request whose headers never end is closed', async () => {
     const opened = await socket();
     opened.write('GET /readyz HTTP/1.1\r\nHost: x\r\n');
     const text = await untilClosed(opened);
     expect(text === '' || text.startsWith('HTTP/1.1 408')).toBe(true);
   });
 
-  test('a body that never ends', async () => {
+  test('a request whose body never ends is rejected', async () => {
     const opened = await socket();
     opened.write(`POST ${maps} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`);
     const text = await untilClosed(opened);
@@ -259,7 +262,7 @@ describe('clients that keep the server waiting', () => {
     await expectWell();
   });
 
-  test('a body that never ends over HTTP/2', async () => {
+  test('a request whose body never ends is rejected over HTTP/2', async () => {
     const session = connectHttp2(server.url, { ca: server.pki.ca, ...server.pki.admin });
     session.on('error', () => {});
     const stream = session.request({ ':method': 'POST', ':path': maps, 'content-type': 'application/json' });
@@ -270,14 +273,14 @@ describe('clients that keep the server waiting', () => {
     session.destroy();
   });
 
-  test('an HTTP/2 connection on which nothing happens is closed; one with a watch is not', async () => {
+  test('an idle HTTP/2 connection is closed; one with a watch is not', async () => {
     const idle = connectHttp2(server.url, { ca: server.pki.ca, ...server.pki.admin });
     const watching = connectHttp2(server.url, { ca: server.pki.ca, ...server.pki.admin });
     for (const session of [idle, watching]) session.on('error', () => {});
     const stream = watching.request({ ':path': `${maps}?watch=true&resourceVersion=${server.store.revision}` });
     await once(stream, 'response');
     await once(idle, 'close');
-    // The other is as old: its timer has run out too.
+    // The other is as old: its timer has expired too.
     const event = once(stream, 'data');
     await post('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"news"}}');
     expect(String(await event)).toContain('"news"');

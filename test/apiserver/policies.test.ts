@@ -1,4 +1,4 @@
-/** ValidatingAdmissionPolicies: what they see, what follows from what they say, and whom they never get to see. */
+/** ValidatingAdmissionPolicies: variables, actions and matching. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,7 +69,7 @@ const deleteMap = () => client.call({ method: 'DELETE', path: `${maps()}/map` })
 const rule = (expression: string, more: object = {}) => ({ validations: [{ expression, ...more }] });
 
 describe('a denial', () => {
-  test('is told as Kubernetes tells it', async () => {
+  test('a denial has the message of Kubernetes', async () => {
     await guard(rule("object.data.colour == 'red'", { message: 'only red will do' }));
     expect((await createMap({ colour: 'red' })).code).toBe(201);
     const message =
@@ -97,14 +97,14 @@ describe('a denial', () => {
       'Invalid',
       'said so',
     ],
-  ])('is told with %s', async (_name, more, code, reason, message) => {
+  ])('a denial is reported with %s', async (_name, more, code, reason, message) => {
     await guard(rule('false', more));
     const { json } = await createMap();
     expect(json).toMatchObject({ code, reason });
     expect(json.message).toContain(`denied request: ${message}`);
   });
 
-  test('is a warning where the binding says so', async () => {
+  test('a denial is a warning with the action Warn', async () => {
     await guard(rule('false', { message: 'better not' }), { validationActions: ['Warn', 'Audit'] });
     const made = await createMap();
     expect(made.code).toBe(201);
@@ -113,7 +113,7 @@ describe('a denial', () => {
     );
   });
 
-  test('follows from an expression that fails, unless the policy is lenient', async () => {
+  test('a failing expression denies, unless failurePolicy is Ignore', async () => {
     await guard(rule("object.data.missing == 'x'"));
     expect((await createMap()).json.message).toContain(
       "denied request: expression 'object.data.missing == 'x'' resulted in error: no such key: data",
@@ -123,7 +123,7 @@ describe('a denial', () => {
     expect((await createMap()).code).toBe(201);
   });
 
-  test('leaves nothing behind on a dry run either', async () => {
+  test('a denial applies to dry runs too', async () => {
     await guard(rule('!request.dryRun', { message: 'dry' }));
     const dry = await client.call({
       method: 'POST',
@@ -135,7 +135,7 @@ describe('a denial', () => {
   });
 });
 
-describe('a policy sees', () => {
+describe('variables of a policy', () => {
   const as = { 'impersonate-user': 'jane', 'impersonate-group': 'system:masters', 'impersonate-extra-scopes': 'view' };
 
   test.each([
@@ -166,7 +166,7 @@ describe('a policy sees', () => {
     expect(json.message).toContain('denied request: failed expression');
   });
 
-  test('what was before on update, and only that on delete', async () => {
+  test('a policy gets oldObject on update, and only that on delete', async () => {
     await createMap({ k: 'old' });
     await guard(rule("oldObject.data.k == 'old' && (request.operation != 'DELETE' || object == null)"));
     expect((await patchMap({ data: { k: 'new' } })).code).toBe(200);
@@ -174,7 +174,7 @@ describe('a policy sees', () => {
     await patchMap({ data: { k: 'old' } });
   });
 
-  test('its variables, each evaluated when it is needed', async () => {
+  test('variables of a policy are evaluated when they are used', async () => {
     await guard({
       variables: [
         { name: 'data', expression: "has(object.data) ? object.data : dyn({'none': 'none'})" },
@@ -191,7 +191,7 @@ describe('a policy sees', () => {
     );
   });
 
-  test('parameters from another object', async () => {
+  test('a policy gets parameters from another object', async () => {
     await guard(
       {
         paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
@@ -209,7 +209,7 @@ describe('a policy sees', () => {
   });
 });
 
-describe('a policy is not asked', () => {
+describe('a policy does not apply', () => {
   test.each<[string, PolicySpec['matchConstraints'] & object]>([
     ['about other resources', { resourceRules: [{ ...configMapRules[0]!, resources: ['secrets'] }] }],
     ['about other operations', { resourceRules: [{ ...configMapRules[0]!, operations: ['DELETE'] }] }],
@@ -224,7 +224,7 @@ describe('a policy is not asked', () => {
     expect((await createMap()).code).toBe(201);
   });
 
-  test('where a condition does not hold, even if another fails', async () => {
+  test('a policy does not apply where a match condition is false, even if another fails', async () => {
     const matchConditions = [
       { name: 'fails', expression: 'object.nowhere == 1' },
       { name: 'others', expression: "request.userInfo.username == 'somebody else'" },
@@ -233,18 +233,18 @@ describe('a policy is not asked', () => {
     expect((await createMap()).code).toBe(201);
   });
 
-  test('where its binding is about something else', async () => {
+  test('a policy does not apply where its binding does not match', async () => {
     await guard(rule('false'), { matchResources: { namespaceSelector: { matchLabels: { team: 'b' } } } });
     expect((await createMap()).code).toBe(201);
   });
 
-  test('without a binding, and no longer without itself', async () => {
+  test('a policy does not apply without a binding, or after it is deleted', async () => {
     await guard(rule('false'));
     await client.call({ method: 'DELETE', path: `${group}/validatingadmissionpolicybindings/guard-everywhere` });
     expect((await createMap()).code).toBe(201);
   });
 
-  test('about policies: nobody can lock themselves out', async () => {
+  test('policies do not apply to policies', async () => {
     await guard({
       matchConstraints: {
         resourceRules: [{ apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], operations: ['*'] }],
@@ -258,7 +258,7 @@ describe('a policy is not asked', () => {
   });
 });
 
-test('a label that is taken away does not take an object out of sight', async () => {
+test('removing a label does not bypass a policy', async () => {
   await createMap({}, { labels: { guarded: 'yes' } });
   await guard({
     matchConstraints: { objectSelector: { matchLabels: { guarded: 'yes' } } },
@@ -268,7 +268,7 @@ test('a label that is taken away does not take an object out of sight', async ()
   expect((await deleteMap()).code).toBe(422);
 });
 
-test('another version of the same resource does not pass by', async () => {
+test('another version of the same resource does not bypass a policy', async () => {
   const version = (name: string, storage: boolean) => ({
     name,
     served: true,
@@ -292,7 +292,7 @@ test('another version of the same resource does not pass by', async () => {
   expect((await make()).code).toBe(422);
 });
 
-describe('a policy is refused', () => {
+describe('a policy is rejected', () => {
   test.each<[string, PolicySpec, string]>([
     [
       'for an expression that does not compile',
@@ -300,7 +300,7 @@ describe('a policy is refused', () => {
       `spec.validations[0].expression: Invalid value: "object.x in [1, 2, ": compilation failed: ERROR: <input>:1:20: Syntax error: missing ']' at '<EOF>'`,
     ],
     [
-      'for a result that is no bool',
+      'for a result that is not a bool',
       rule('object.x'),
       'spec.validations[0].expression: Invalid value: "object.x": must evaluate to bool but got dyn',
     ],
@@ -344,7 +344,7 @@ describe('a policy is refused', () => {
     expect(json.message).toContain(message);
   });
 
-  test('as a binding that would both refuse and warn', async () => {
+  test('a binding with both Deny and Warn is rejected', async () => {
     const { json } = await post(`${group}/validatingadmissionpolicybindings`, {
       kind: 'ValidatingAdmissionPolicyBinding',
       metadata: { name: 'both' },
@@ -356,7 +356,7 @@ describe('a policy is refused', () => {
   });
 });
 
-test('what is written is complete, and in force at once', async () => {
+test('a policy gets defaults and applies at once', async () => {
   await guard(rule('true'));
   const { json } = await client.call({ path: `${group}/validatingadmissionpolicies/guard` });
   expect(json).toMatchObject({
@@ -376,7 +376,7 @@ test('what is written is complete, and in force at once', async () => {
   expect((await createMap()).code).toBe(422);
 });
 
-test('a policy is in force again after a restart', async () => {
+test('a policy applies after a restart', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'relet-policies-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true }));
   const [here, there] = [server, client];
@@ -397,7 +397,7 @@ test('a policy is in force again after a restart', async () => {
   }
 });
 
-test('a policy that never ends is told to be too costly', async () => {
+test('a policy that does not end fails with the cost limit', async () => {
   const ten = '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]';
   const loop = (depth: number): string => (depth === 0 ? 'true' : `${ten}.all(x${depth}, ${loop(depth - 1)})`);
   await guard(rule(loop(12)));

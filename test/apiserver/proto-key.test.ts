@@ -1,4 +1,4 @@
-/** A key named __proto__ is a key like any other: in every way of writing and reading, and after a restart. */
+/** A key named __proto__ is stored like any other, with every encoding, and after a restart. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The scale subresource, of custom kinds and of workloads; and the words about a version of a kind that is on its way out. */
+/** The scale subresource of custom kinds and workloads, and deprecated versions. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, clientOf } from './client.js';
@@ -49,7 +49,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 describe('scale', () => {
-  test('shows the numbers that its paths lead to', async () => {
+  test('scale shows the values at its paths', async () => {
     await client.call({ method: 'POST', path: racks, body: rack({ slots: 2 }) });
     const status = { status: { slots: 1, selector: 'a=b' } };
     await client.call({ method: 'PATCH', path: `${racks}/a/status`, headers: merge, body: status });
@@ -64,7 +64,7 @@ describe('scale', () => {
     });
   });
 
-  test('a patch changes the number, the generation and nothing else', async () => {
+  test('a patch of scale changes replicas and generation only', async () => {
     await client.call({ method: 'POST', path: racks, body: rack({ slots: 2, selector: 'x' }) });
     const body = { spec: { replicas: 5 } };
     const { json } = await client.call({ method: 'PATCH', path: `${racks}/a/scale`, headers: merge, body });
@@ -75,7 +75,7 @@ describe('scale', () => {
     expect(object.metadata.managedFields).toHaveLength(1);
   });
 
-  test('a PUT with an old resourceVersion is a conflict', async () => {
+  test('a PUT of scale with an old resourceVersion is a conflict', async () => {
     await client.call({ method: 'POST', path: racks, body: rack({ slots: 2 }) });
     const { json } = await client.call({ path: `${racks}/a/scale` });
     const put = (replicas: number) =>
@@ -84,14 +84,14 @@ describe('scale', () => {
     expect((await put(4)).code).toBe(409);
   });
 
-  test('an object without the number has none to show', async () => {
+  test('scale of an object without replicas is an error', async () => {
     await client.call({ method: 'POST', path: racks, body: rack({}) });
     const { code, json } = await client.call({ path: `${racks}/a/scale` });
     expect(code).toBe(500);
     expect(json.message).toContain('the spec replicas field ".spec.slots" does not exist');
   });
 
-  test('fewer than none are refused, however they are asked for', async () => {
+  test('negative replicas are rejected by PUT and PATCH', async () => {
     await client.call({ method: 'POST', path: racks, body: rack({ slots: 2 }) });
     const body = { spec: { replicas: -1 } };
     const { code, json } = await client.call({ method: 'PATCH', path: `${racks}/a/scale`, headers: merge, body });
@@ -99,7 +99,7 @@ describe('scale', () => {
     expect(json.message).toContain('.spec.slots: Invalid value: -1: should be a non-negative integer');
   });
 
-  test('a kind without one, and an object that is not there, have none', async () => {
+  test('scale of a kind without it, and of a missing object, is not found', async () => {
     const { json } = await client.call({ path: '/api/v1/namespaces/default/pods/a/scale' });
     expect(json.message).toBe('the server could not find the requested resource');
     expect((await client.call({ path: `${racks}/none/scale` })).json.message).toBe(
@@ -107,7 +107,7 @@ describe('scale', () => {
     );
   });
 
-  test('a Deployment has one too', async () => {
+  test('a Deployment has scale', async () => {
     const path = '/apis/apps/v1/namespaces/default/deployments';
     const spec = { selector: { matchLabels: { app: 'a' } }, template: { spec: { containers: [] } } };
     const body = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'a' }, spec };
@@ -119,7 +119,7 @@ describe('scale', () => {
   });
 });
 
-test('whoever uses a deprecated version is told, also when only reading', async () => {
+test('every request to a deprecated version gets a warning', async () => {
   const remote = clientOf(server, 'http1');
   const { headers } = await remote.call({ path: racks.replace('v1/', 'v1beta1/') });
   expect([headers.warning].flat().join()).toContain('example.com/v1beta1 Rack is deprecated');
@@ -127,7 +127,7 @@ test('whoever uses a deprecated version is told, also when only reading', async 
   await remote.close();
 });
 
-test('a patch turns an object of a custom kind into no other', async () => {
+test('a patch cannot change the kind of a custom object', async () => {
   await client.call({ method: 'POST', path: racks, body: rack({ slots: 2 }) });
   const body = { kind: 'Shelf', apiVersion: 'example.com/v9' };
   const { code, json } = await client.call({ method: 'PATCH', path: `${racks}/a`, headers: merge, body });
@@ -137,7 +137,7 @@ test('a patch turns an object of a custom kind into no other', async () => {
   );
 });
 
-test('beside the kinds of CRDs there is no page', async () => {
+test('an unknown resource in a group of CRDs is answered with plain text 404', async () => {
   const { code, text } = await client.call({ path: '/apis/example.com/v1/nothing' });
   expect([code, text.trim()]).toEqual([404, '404 page not found']);
 });

@@ -1,4 +1,4 @@
-/** What the verbs promise, asked in memory, over HTTP/1.1 and over HTTP/2. */
+/** The verbs in memory, over HTTP/1.1 and over HTTP/2. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, carriers, clientOf } from './client.js';
@@ -46,7 +46,7 @@ describe.each(carriers)('the API over %s', (carrier) => {
     expect(made.code).toBe(201);
   });
 
-  test('an object is made, read, changed and deleted', async () => {
+  test('an object is created, read, updated and deleted', async () => {
     expect((await create(map('a', { k: 'v' }))).code).toBe(201);
     const { json } = await get('a');
     expect(json).toMatchObject({ kind: 'ConfigMap', apiVersion: 'v1', data: { k: 'v' }, metadata: { name: 'a' } });
@@ -58,7 +58,7 @@ describe.each(carriers)('the API over %s', (carrier) => {
     expect((await get('a')).code).toBe(404);
   });
 
-  test('generateName makes names that differ', async () => {
+  test('generateName gives different names', async () => {
     const names = await Promise.all(
       Array.from({ length: 20 }, async () => {
         const { json } = await create({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { generateName: 'g-' } });
@@ -69,7 +69,7 @@ describe.each(carriers)('the API over %s', (carrier) => {
     for (const name of names) expect(name).toMatch(/^g-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 
-  test('a write that changes nothing makes no revision', async () => {
+  test('a write that changes nothing creates no revision', async () => {
     const { json } = await create(map('a', { k: 'v' }, { labels: { x: '1', y: '2' } }));
     const version = json.metadata.resourceVersion;
     expect((await patch('a', {})).json.metadata.resourceVersion).toBe(version);
@@ -80,7 +80,7 @@ describe.each(carriers)('the API over %s', (carrier) => {
     expect((await patch('a', { data: { k: 'w' } })).json.metadata.resourceVersion).not.toBe(version);
   });
 
-  test('dryRun answers as if and changes nothing', async () => {
+  test('dryRun answers with the result and stores nothing', async () => {
     expect((await client.call({ method: 'POST', path: `${maps}?dryRun=All`, body: map('a') })).code).toBe(201);
     expect((await get('a')).code).toBe(404);
     await create(map('a', { k: 'v' }));
@@ -110,7 +110,7 @@ describe.each(carriers)('the API over %s', (carrier) => {
     expect(answers.filter(({ code }) => code === 409)).toHaveLength(9);
   });
 
-  test('preconditions hold a deletion back', async () => {
+  test('a deletion with a wrong precondition is rejected', async () => {
     const { json } = await create(map('a'));
     const wrong = await remove('a', { preconditions: { uid: 'other' } });
     expect(wrong.code).toBe(409);
@@ -120,7 +120,7 @@ describe.each(carriers)('the API over %s', (carrier) => {
     expect((await remove('a', { preconditions: { uid: json.metadata.uid } })).code).toBe(200);
   });
 
-  test('finalizers keep an object until they are gone', async () => {
+  test('an object is kept until its finalizers are removed', async () => {
     await create(map('a', {}, { finalizers: ['example.com/hold'] }));
     expect((await remove('a')).json.metadata.deletionTimestamp).toBeDefined();
     expect((await get('a')).json.metadata.deletionGracePeriodSeconds).toBe(0);
@@ -128,7 +128,7 @@ describe.each(carriers)('the API over %s', (carrier) => {
     expect((await get('a')).code).toBe(404);
   });
 
-  test('PUT makes a lease that is not there, but no config map', async () => {
+  test('PUT creates a missing lease, but not a missing ConfigMap', async () => {
     const path = `${maps.replace('/api/v1', '/apis/coordination.k8s.io/v1').replace('configmaps', 'leases')}/l`;
     const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'l' } };
     expect((await client.call({ method: 'PUT', path, body })).code).toBe(201);
@@ -145,7 +145,7 @@ describe.each(carriers)('the API over %s', (carrier) => {
     expect(left.json.items).toHaveLength(1);
   });
 
-  test('a list of many goes on page by page, as of its first page', async () => {
+  test('pages of a list have the revision of the first page', async () => {
     await Promise.all(Array.from({ length: 25 }, (_, at) => create(map(`m${String(at).padStart(2, '0')}`))));
     const names: string[] = [];
     let token = '';
@@ -159,7 +159,7 @@ describe.each(carriers)('the API over %s', (carrier) => {
     expect(new Set(names).size).toBe(25);
   });
 
-  test('deleting a namespace deletes what is in it', async () => {
+  test('deleting a namespace deletes its objects', async () => {
     await create(map('a'));
     await create(map('held', {}, { finalizers: ['example.com/hold'] }));
     const path = maps.replace('/configmaps', '');
@@ -169,8 +169,8 @@ describe.each(carriers)('the API over %s', (carrier) => {
     expect((await watch.next())?.type).toBe('ADDED');
     expect((await client.call({ method: 'DELETE', path })).json.status.phase).toBe('Terminating');
     expect((await watch.next())?.type).toBe('MODIFIED');
-    const refused = await create(map('late'));
-    expect(refused.json.message).toContain('because it is being terminated');
+    const rejected = await create(map('late'));
+    expect(rejected.json.message).toContain('because it is being terminated');
     expect((await get('held')).json.metadata.deletionTimestamp).toBeDefined();
     await patch('held', { metadata: { finalizers: null } });
     expect((await watch.next())?.type).toBe('DELETED');
@@ -179,7 +179,7 @@ describe.each(carriers)('the API over %s', (carrier) => {
     watch.close();
   });
 
-  test('YAML is read and written', async () => {
+  test('YAML is accepted and returned', async () => {
     const raw = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: yam\ndata:\n  k: |\n    text\n';
     const headers = { 'content-type': 'application/yaml', accept: 'application/yaml' };
     const made = await client.call({ method: 'POST', path: maps, raw, headers });

@@ -1,4 +1,4 @@
-/** A watch by name shows that object and no other: the name that was authorized is the name that is watched. */
+/** A watch by name gets only the object that was authorized. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readTokenFile } from '../../src/lab/apiserver/access/token-file.js';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
@@ -24,7 +24,7 @@ async function write(method: string, path: string, body: unknown) {
   expect((await call('admin', method, path, body)).code).toBeLessThan(300);
 }
 
-/** The code and the first line of the answer, and of a watch nothing more. */
+/** The code and the first line of the response; a watch is then closed. */
 async function ask(who: string, path: string) {
   const response = await call(who, 'GET', path);
   const text = await response.until((all) => all.includes('\n'));
@@ -77,7 +77,7 @@ describe.each([
     ['by path, with a selector that says the same', `${watch(own)}?${select(name(own))}`],
     ['by selector', `${list}?watch=1&${select(name(own))}`],
     ['listed by selector', `${list}?${select(name(own))}`],
-  ])('its own is shown: %s', async (_form, path) => {
+  ])('the authorized object is watched: %s', async (_form, path) => {
     expect(await ask(who, path)).toMatchObject({ code: 200, found: [own] });
   });
 
@@ -87,11 +87,11 @@ describe.each([
     ['another field alone', [field]],
     ['any name but its own', [`metadata.name!=${own}`]],
     ['no name', [name('')]],
-  ])('a selector beside the path is refused: %s', async (_form, terms) => {
+  ])('a selector together with a name in the path is rejected: %s', async (_form, terms) => {
     expect(await ask(who, `${watch(own)}?${select(...terms)}`)).toMatchObject({ code: 400, message: mismatch });
   });
 
-  test('two names in one selector are refused, or authorized as one and show nothing of the other', async () => {
+  test('two names in one selector are rejected, or authorized as one and never show the other', async () => {
     for (const path of [`${watch(own)}?`, `${list}?watch=1&timeoutSeconds=1&`, `${list}?`]) {
       for (const terms of [
         [name(own), name(foreign)],
@@ -106,7 +106,7 @@ describe.each([
     }
   });
 
-  test('the other one is refused in every form', async () => {
+  test('a watch of another object is rejected in every form', async () => {
     for (const path of [
       watch(foreign),
       `${watch(foreign)}?${select(name(own))}`,

@@ -1,4 +1,4 @@
-/** What a watch promises, in memory, over HTTP/1.1 and over HTTP/2: every change once, in order, from where the client says. */
+/** Watches in memory, over HTTP/1.1 and over HTTP/2: every change once, in order, from the requested revision. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, carriers, clientOf, type Stream } from './client.js';
@@ -54,7 +54,7 @@ describe.each(carriers)('watches over %s', (carrier) => {
     });
   });
 
-  test('without a version it begins with what is there', async () => {
+  test('a watch without a resourceVersion begins with the current state', async () => {
     await create('a');
     await create('b');
     const stream = await watch('');
@@ -64,7 +64,7 @@ describe.each(carriers)('watches over %s', (carrier) => {
     expect([await short(stream), await short(stream)]).toEqual(['MODIFIED a', 'DELETED b']);
   });
 
-  test('from a version it brings what came after, and only that', async () => {
+  test('a watch from a resourceVersion gets later events only', async () => {
     await create('a');
     const version = await now();
     await patch('a', { data: { k: '1' } });
@@ -75,7 +75,7 @@ describe.each(carriers)('watches over %s', (carrier) => {
     expect(await short(stream)).toBe('DELETED a');
   });
 
-  test('resumed from any event, it goes on without gap and without repetition', async () => {
+  test('a watch resumed from any event continues without gap and repetition', async () => {
     const start = await now();
     for (const name of ['a', 'b', 'c']) await create(name);
     await patch('a', { data: { k: '1' } });
@@ -95,7 +95,7 @@ describe.each(carriers)('watches over %s', (carrier) => {
     }
   });
 
-  test('objects come into a selection and leave it', async () => {
+  test('a watch with a selector gets ADDED and DELETED as objects start and stop matching', async () => {
     await create('a', { on: 'no' });
     const stream = await watch(`labelSelector=on%3Dyes&resourceVersion=${await now()}`);
     await patch('a', { metadata: { labels: { on: 'yes' } } });
@@ -111,7 +111,7 @@ describe.each(carriers)('watches over %s', (carrier) => {
     expect(await short(stream)).toBe('ADDED a');
   });
 
-  test('one object by name', async () => {
+  test('a watch by name gets one object', async () => {
     const stream = await watch(`fieldSelector=metadata.name%3Dq&resourceVersion=${await now()}`);
     await create('q');
     await create('r');
@@ -121,7 +121,7 @@ describe.each(carriers)('watches over %s', (carrier) => {
     expect(seen).toEqual(['ADDED q', 'MODIFIED q', 'DELETED q']);
   });
 
-  test('what is compacted is told as an error event', async () => {
+  test('a compacted revision is reported as an error event', async () => {
     await create('a');
     const version = await now();
     await patch('a', { data: { k: '1' } });
@@ -135,7 +135,7 @@ describe.each(carriers)('watches over %s', (carrier) => {
     expect(await stream.next()).toBeUndefined();
   });
 
-  test('it ends at its timeout, with a bookmark before', async () => {
+  test('a watch ends at its timeout, after a bookmark', async () => {
     await create('a');
     const stream = await watch('timeoutSeconds=1&allowWatchBookmarks=true');
     expect(await short(stream)).toBe('ADDED a');
@@ -145,7 +145,7 @@ describe.each(carriers)('watches over %s', (carrier) => {
     expect(await stream.next()).toBeUndefined();
   });
 
-  test('sendInitialEvents marks the end of what was there', async () => {
+  test('sendInitialEvents marks the end of the initial state', async () => {
     await create('a');
     const stream = await watch('sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true');
     expect(await short(stream)).toBe('ADDED a');
@@ -155,7 +155,7 @@ describe.each(carriers)('watches over %s', (carrier) => {
     expect(await short(stream)).toBe('ADDED b');
   });
 
-  test('many watchers get the same event', async () => {
+  test('all watchers get the same event', async () => {
     const version = await now();
     const streams = await Promise.all(Array.from({ length: 50 }, () => watch(`resourceVersion=${version}`)));
     await create('a');

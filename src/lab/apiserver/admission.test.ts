@@ -1,6 +1,6 @@
-/** Admission in turn: the order, the first refusal, and that nobody waits without need. */
+/** The admission chain: its order, the first rejection, and that it stays synchronous where every plugin is. */
 import { expect, test } from 'vitest';
-import { type Admission, type AdmissionRequest, inTurn } from './admission.js';
+import { type Admission, type AdmissionRequest, admissionChain } from './admission.js';
 
 const request = {} as AdmissionRequest;
 
@@ -14,31 +14,33 @@ function recording(asked: string[], name: string, answer: () => void | Promise<v
   };
 }
 
-test('parts that need no time are asked in one step', () => {
+test('synchronous plugins run in one step', () => {
   const asked: string[] = [];
-  expect(inTurn([recording(asked, 'a'), recording(asked, 'b')]).mutate(request)).toBeUndefined();
+  expect(admissionChain([recording(asked, 'a'), recording(asked, 'b')]).mutate(request)).toBeUndefined();
   expect(asked).toEqual(['a', 'b']);
 });
 
-test('a part that needs time is waited for before the next is asked', async () => {
+test('an asynchronous plugin is awaited before the next one runs', async () => {
   const asked: string[] = [];
   let go = () => {};
   const slow = () =>
     new Promise<void>((resolve) => {
       go = resolve;
     });
-  const done = inTurn([recording(asked, 'a', slow), recording(asked, 'b')]).mutate(request);
+  const done = admissionChain([recording(asked, 'a', slow), recording(asked, 'b')]).mutate(request);
   expect(asked).toEqual(['a']);
   go();
   await done;
   expect(asked).toEqual(['a', 'b']);
 });
 
-test('after a refusal nobody else is asked', async () => {
+test('no plugin runs after one that rejected the request', async () => {
   const asked: string[] = [];
-  const refuse = async () => {
+  const rejecting = async () => {
     throw new Error('no');
   };
-  await expect(inTurn([recording(asked, 'a', refuse), recording(asked, 'b')]).mutate(request)).rejects.toThrow('no');
+  await expect(
+    admissionChain([recording(asked, 'a', rejecting), recording(asked, 'b')]).mutate(request),
+  ).rejects.toThrow('no');
   expect(asked).toEqual(['a']);
 });

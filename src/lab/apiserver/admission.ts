@@ -1,4 +1,7 @@
-/** Admission: the last word on a write, after authorization. The access rooms implement it; the verbs call it. */
+/**
+ * Admission: mutates and validates writes after authorization. The plugins in admission/ and policy/ implement it; the
+ * verbs call it.
+ */
 import type { KubeObject } from '../../api/object.js';
 import type { Attributes } from './attributes.js';
 import type { Resource } from './resource.js';
@@ -18,19 +21,19 @@ export interface AdmissionRequest {
   dryRun: boolean;
   /** Adds a Warning header to the response. */
   warn(text: string): void;
-  /** Adds an annotation to what the audit log says of the request. Absent where nothing is logged. */
+  /** Adds an annotation to the audit log entry of the request. Absent where requests are not logged. */
   annotate?(key: string, value: string): void;
 }
 
 export interface Admission {
-  /** Before defaults of the resource are validated. Throws an ApiError to refuse. */
+  /** Before defaults of the resource are validated. Throws an ApiError to reject. */
   mutate(request: AdmissionRequest): void | Promise<void>;
-  /** After validation, on the object as it will be stored. Throws an ApiError to refuse. */
+  /** After validation, on the object as it will be stored. Throws an ApiError to reject. */
   validate(request: AdmissionRequest): void | Promise<void>;
 }
 
-/** Asks each in turn; the first refusal ends it. Waits only for those that need time, so that others stay in one step. */
-export function inTurn(parts: Admission[]): Admission {
+/** Runs the plugins in order until one rejects. Stays synchronous unless a plugin returns a promise. */
+export function admissionChain(parts: Admission[]): Admission {
   const ask = (step: 'mutate' | 'validate', request: AdmissionRequest, from = 0): void | Promise<void> => {
     for (let at = from; at < parts.length; at++) {
       const answer = parts[at]![step](request);

@@ -11,7 +11,7 @@ import { type Log, silentLog } from '../../log.js';
 import { makeDirectory } from '../../make-directory.js';
 import { type Random, systemRandom } from '../../random.js';
 import { type Access, type AccessOptions, createAccess } from './access/access.js';
-import { inTurn } from './admission.js';
+import { admissionChain } from './admission.js';
 import { openAuditLog } from './audit/audit-log.js';
 import { backupRoute } from './backup/backup.js';
 import { finishRestore } from './backup/restore.js';
@@ -51,7 +51,7 @@ type AccessChoices = Pick<AccessOptions, 'modes' | 'nodeConfigAccess' | 'anonymo
 export interface ControlPlaneOptions extends AccessChoices {
   /** Where the store is; absent: in memory. */
   storeDirectory?: string;
-  /** The feature gate that keeps Node.spec.configSource and Node.status.config alive. Default true. */
+  /** The feature gate with which Node.spec.configSource and Node.status.config are stored. Default true. */
   dynamicKubeletConfig?: boolean;
   history?: HistoryLimits;
   /** Delete objects whose owners are gone, and finish foreground and orphan deletions. Default true. */
@@ -110,7 +110,7 @@ async function assemble(options: PlaneOptions, store: Store): Promise<ControlPla
     objects: { find: (key) => findObject(store, key) },
     clock,
   });
-  const admission = inTurn([access.admission, policies]);
+  const admission = admissionChain([access.admission, policies]);
   const metrics = createMetrics(registry, store, clock);
   const dispatch = createDispatch({
     options,
@@ -204,7 +204,10 @@ export interface ApiServerOptions extends Omit<ControlPlaneOptions, 'clock' | 'r
   /** Default: the system's, as for `random`. */
   clock?: Clock;
   random?: Random;
-  /** Certificates, kubeconfig and store live here; absent: in memory, with certificates in a directory that goes with the server. */
+  /**
+   * Directory of certificates, kubeconfig and store; absent: in memory, with certificates in a directory that is
+   * deleted at close.
+   */
   dataDir?: string;
   /** Where objects are kept. Default disk, or memory where there is no dataDir. */
   storage?: 'disk' | 'memory';
@@ -262,7 +265,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     kubeconfig,
     caFile: join(directory, 'pki', 'ca.crt'),
     async close() {
-      // Watches first: they would hold the connections open.
+      // Watches first: they would keep the connections open.
       await Promise.all([plane.close(), server.close()]);
       if (options.dataDir === undefined) rmSync(directory, { recursive: true, force: true });
     },

@@ -1,4 +1,4 @@
-/** Who asks for what: the facts about a request that authentication, authorization and admission decide on. */
+/** The user and the attributes of a request, on which authorization and admission decide. */
 
 export interface User {
   name: string;
@@ -7,7 +7,10 @@ export interface User {
   extra?: Record<string, string[]>;
 }
 
-/** Verbs are Kubernetes' request verbs: get list watch create update patch delete deletecollection, or an HTTP method in lower case. */
+/**
+ * Verbs are Kubernetes' request verbs: get list watch create update patch delete deletecollection, or an HTTP method in
+ * lower case.
+ */
 export interface Attributes {
   user: User;
   verb: string;
@@ -33,7 +36,7 @@ export interface FieldRequirement {
 
 export interface Decision {
   allowed: boolean;
-  /** Why not (or why); shown behind the 403 message. */
+  /** Why it is denied (or allowed); shown behind the 403 message. */
   reason?: string;
 }
 

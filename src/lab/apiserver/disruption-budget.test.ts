@@ -1,7 +1,7 @@
-/** Evictions and budgets: how many Pods must stay, and which of them count. */
+/** Evictions and disruption budgets: how many Pods must stay, and which of them count. */
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../api/object.js';
-import { whyNotEvict } from './disruption-budget.js';
+import { evictionError } from './disruption-budget.js';
 
 function pod(name: string, { ready = true, phase = 'Running', app = 'web', leaving = false } = {}): KubeObject {
   return {
@@ -48,12 +48,12 @@ test.each<[string, object, KubeObject, KubeObject[], string | undefined]>([
   ['a Pod that has not begun', { minAvailable: 9 }, pod('p', { phase: 'Pending' }), three, undefined],
   ['a Pod of another kind', { minAvailable: 9 }, pod('o', { app: 'other' }), three, undefined],
 ])('%s', (_name, spec, evicted, pods, cause) => {
-  const refused = whyNotEvict(evicted, [budget(spec)], pods);
-  expect(refused?.status.details?.causes?.[0]?.message).toBe(cause);
-  if (cause !== undefined) expect(refused?.status.code).toBe(429);
+  const error = evictionError(evicted, [budget(spec)], pods);
+  expect(error?.status.details?.causes?.[0]?.message).toBe(cause);
+  if (cause !== undefined) expect(error?.status.code).toBe(429);
 });
 
-test('two budgets for one Pod are one too many', () => {
-  const refused = whyNotEvict(pod('a'), [budget({ minAvailable: 1 }), budget({ minAvailable: 1 }, 'c')], three);
-  expect(refused?.status).toMatchObject({ code: 500, message: expect.stringContaining('more than one') });
+test('a Pod that two budgets select cannot be evicted', () => {
+  const error = evictionError(pod('a'), [budget({ minAvailable: 1 }), budget({ minAvailable: 1 }, 'c')], three);
+  expect(error?.status).toMatchObject({ code: 500, message: expect.stringContaining('more than one') });
 });

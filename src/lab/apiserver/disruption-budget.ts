@@ -1,7 +1,8 @@
 /**
- * Whether a Pod may be evicted. Pure: nobody keeps count here, so how many Pods a budget has is counted when one is asked for.
+ * Whether a Pod may be evicted. Pure: there is no controller for budgets, so the Pods of a budget are counted at each
+ * eviction.
  *
- * Example: minAvailable 2, three Pods, two of them ready → none of the two may go, the third may.
+ * Example: minAvailable 2, three Pods, two of them ready → neither of the two may be evicted, the third may.
  */
 
 import type { KubeObject } from '../../api/object.js';
@@ -18,8 +19,8 @@ interface BudgetSpec {
 
 const specOf = (budget: KubeObject) => (budget.spec ?? {}) as BudgetSpec;
 
-/** What speaks against evicting the Pod now; undefined: nothing. Budgets and Pods are those of its namespace. */
-export function whyNotEvict(pod: KubeObject, budgets: KubeObject[], pods: KubeObject[]): ApiError | undefined {
+/** The error that rejects the eviction; undefined where it is allowed. Budgets and Pods are those of its namespace. */
+export function evictionError(pod: KubeObject, budgets: KubeObject[], pods: KubeObject[]): ApiError | undefined {
   if (isEnding(pod)) return undefined;
   const own = budgets.filter((budget) => isAbout(budget, pod));
   const [budget] = own;
@@ -29,16 +30,16 @@ export function whyNotEvict(pod: KubeObject, budgets: KubeObject[], pods: KubeOb
   const healthy = counted.filter(isHealthy).length;
   const desired = desiredHealthy(specOf(budget), counted.length);
   if (!isHealthy(pod)) {
-    // A Pod that serves nobody is no loss, where enough others do.
+    // A Pod that is not ready may be evicted where enough others are.
     const isAlways = specOf(budget).unhealthyPodEvictionPolicy === 'AlwaysAllow';
     if (isAlways || (healthy >= desired && desired > 0)) return undefined;
   }
   if (healthy > desired) return undefined;
   const cause = `The disruption budget ${budget.metadata.name} needs ${desired} healthy pods and has ${healthy} currently`;
-  return new ApiError(429, 'TooManyRequests', refusal, { causes: [{ reason: 'DisruptionBudget', message: cause }] });
+  return new ApiError(429, 'TooManyRequests', violation, { causes: [{ reason: 'DisruptionBudget', message: cause }] });
 }
 
-const refusal = "Cannot evict pod as it would violate the pod's disruption budget.";
+const violation = "Cannot evict pod as it would violate the pod's disruption budget.";
 const severalBudgets =
   'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
 
@@ -47,7 +48,7 @@ function isAbout(budget: KubeObject, pod: KubeObject): boolean {
   return selector !== undefined && selectsLabels(selector, pod.metadata.labels);
 }
 
-/** Nothing is disrupted by ending what has not begun, or ends already. */
+/** A Pod that is pending, has ended or is being deleted may always be evicted. */
 function isEnding(pod: KubeObject): boolean {
   return isFinished(pod) || podStatus(pod).phase === 'Pending' || pod.metadata.deletionTimestamp !== undefined;
 }

@@ -1,4 +1,4 @@
-/** Validation errors as Kubernetes words them: a path, a type, a value and a detail. */
+/** Validation errors with the wording of Kubernetes: a path, a type, a value and a detail. */
 import { goQuote } from '../../go/quote.js';
 import { goSyntax } from '../../go/syntax.js';
 
@@ -58,7 +58,7 @@ export function aggregateFieldErrors(errors: FieldError[]): string {
   return texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;
 }
 
-// Each kind of complaint in the words Kubernetes has for it.
+// One constructor for each type of error.
 
 export function requiredField(field: string, detail = ''): FieldError {
   return { type: 'Required', field, detail };
@@ -89,7 +89,10 @@ export function tooManyField(field: string, actual: number, max: number): FieldE
   return { type: 'TooMany', field, value: `${actual}`, detail: `must have at most ${max} items` };
 }
 
-/** A value as Go prints it in such messages: strings quoted, lists of strings with their type, maps as Go would write them. */
+/**
+ * A value as Go prints it in such messages: strings quoted, lists of strings with their type, maps as Go would write
+ * them.
+ */
 function goValue(value: unknown): string {
   if (value === null || value === undefined) return '"null"';
   if (Array.isArray(value) && value.every((item) => typeof item === 'string'))

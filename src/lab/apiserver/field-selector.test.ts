@@ -1,4 +1,4 @@
-/** Field selectors: terms, escapes, and the words for what cannot be read. */
+/** Field selectors: terms, escapes, and errors. */
 import { describe, expect, test } from 'vitest';
 import { exactName, parseFieldSelector } from './field-selector.js';
 
@@ -19,7 +19,7 @@ describe('field selectors', () => {
     ['a=b=c', 'invalid field selector: unescaped character in value: 61'],
     ['a=\\x', 'invalid field selector: invalid escape sequence: \\x'],
     ['a=b\\', 'invalid field selector: invalid escape sequence: \\'],
-  ])('%s is refused', (selector, message) => {
+  ])('%s is rejected', (selector, message) => {
     expect(() => parseFieldSelector(selector)).toThrow(message);
   });
 

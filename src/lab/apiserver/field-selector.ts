@@ -1,4 +1,4 @@
-/** Field selectors in their text form: `metadata.name=a,status.phase!=Running`. Parsed and refused as Kubernetes does. */
+/** Field selectors in their text form: `metadata.name=a,status.phase!=Running`. Parsed and rejected as Kubernetes does. */
 import { SelectorError } from '../../api/label-selector.js';
 import { checkPathSegment } from '../../api/names.js';
 
@@ -19,12 +19,12 @@ export function parseFieldSelector(text: string): FieldTerm[] {
     });
 }
 
-/** The value that a field must have exactly, if the selector says so. */
+/** The value that the selector requires of a field, if it requires one. */
 export function exactValue(selector: FieldTerm[], field: string): string | undefined {
   return selector.find((term) => term.field === field && term.operator === '=')?.value;
 }
 
-/** The name that a selector's text asks for, if it asks for one that could be a name. */
+/** The name that a selector's text requires, if it requires a valid one. */
 export function exactName(text: string): string | undefined {
   try {
     const name = exactValue(parseFieldSelector(text), 'metadata.name');
@@ -34,7 +34,7 @@ export function exactName(text: string): string | undefined {
   }
 }
 
-/** Commas separate terms, unless a backslash stands before them. */
+/** Commas separate terms, unless they follow a backslash. */
 function splitTerms(text: string): string[] {
   if (text === '') return [];
   const terms: string[] = [];

@@ -1,10 +1,10 @@
 /**
- * The way of every request, top to bottom:
+ * The path of every request, top to bottom:
  *
  *     authenticate ─► info ─► impersonate ─► authorize ─► route ─► verb ─► admit ─► store
  *          └401                    └403          └403        └404/405    └4xx
  *
- * This file goes as far as authorize; router.ts does the rest.
+ * This file does the steps up to authorize, router.ts the rest.
  */
 import { ApiError } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
@@ -25,10 +25,13 @@ export interface Authenticator {
   authenticate(exchange: Exchange): User | undefined | Promise<User | undefined>;
 }
 
-/** The user that the request acts as, from Impersonate-* headers; throws 403. Returns the same user where there are none. */
+/**
+ * The user that the request acts as, from Impersonate-* headers; throws 403. Returns the same user where there are
+ * none.
+ */
 export type Impersonate = (user: User, exchange: Exchange) => User | Promise<User>;
 
-/** Decides who the user of a request is and whether they may do what they ask for. */
+/** Authentication, impersonation and authorization of requests. */
 export interface RequestAccess {
   authenticator: Authenticator;
   impersonate: Impersonate;
@@ -68,7 +71,7 @@ export function createHandler({ access, dispatch, clock, log, audit, observe }: 
   };
 }
 
-/** Who asks for what, and whether they may. */
+/** Authenticates, impersonates and authorizes. */
 async function identify(exchange: Exchange, access: RequestAccess, trace: Trace): Promise<RequestInfo> {
   const authenticated = await access.authenticator.authenticate(exchange);
   if (authenticated === undefined) throw unauthorized();

@@ -1,4 +1,4 @@
-/** /healthz, /livez and /readyz: one word for machines, a list of checks for people who add ?verbose. */
+/** /healthz, /livez and /readyz: `ok`, or with ?verbose a list of checks. */
 
 import { answerPageNotFound, answerText } from './http/answer.js';
 import type { Exchange } from './http/exchange.js';
@@ -8,7 +8,7 @@ export interface HealthCheck {
   name: string;
   /** Throws when something is wrong. */
   check(): void;
-  /** Where it counts; everywhere unless told. */
+  /** The endpoints that include it. Default all. */
   only?: readonly ('healthz' | 'livez' | 'readyz')[];
 }
 
@@ -42,7 +42,7 @@ function answerAll(exchange: Exchange, title: string, checks: HealthCheck[]): vo
     }
     const problem = problemOf(check);
     failed ||= problem !== undefined;
-    // The reason may tell a stranger too much; it stands in the log.
+    // The reason is not for strangers: it is logged only.
     lines.push(problem === undefined ? `[+]${name} ok` : `[-]${name} failed: reason withheld`);
   }
   const outcome = `${title} check ${failed ? 'failed' : 'passed'}\n`;

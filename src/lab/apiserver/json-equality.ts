@@ -1,4 +1,7 @@
-/** Equality of JSON values. Whole objects are compared at every write: node:util's isDeepStrictEqual takes six times as long. */
+/**
+ * Equality of JSON values. Whole objects are compared at every write: node:util's isDeepStrictEqual takes six times as
+ * long.
+ */
 
 export function isSameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;

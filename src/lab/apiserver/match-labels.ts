@@ -1,4 +1,4 @@
-/** Label selectors as objects, `{matchLabels, matchExpressions}`: whom they select, and what is wrong with one. */
+/** Label selectors as objects, `{matchLabels, matchExpressions}`: matching and validation. */
 
 import { checkLabelValue, checkQualifiedName } from '../../api/names.js';
 import { type FieldError, forbiddenField, invalidField, requiredField } from './field-error.js';

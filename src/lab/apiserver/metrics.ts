@@ -1,4 +1,4 @@
-/** /metrics: requests, objects and the process, under the names kube-apiserver has for them. */
+/** /metrics: requests, objects and the process, with the metric names of kube-apiserver. */
 
 import type { Clock } from '../../clock.js';
 import { type Metric, renderMetrics } from '../../metrics.js';
@@ -56,7 +56,7 @@ export function createMetrics(registry: Registry, store: Store, clock: Pick<Cloc
   return { route, observe };
 }
 
-/** Only kinds that exist become labels: a client that asks for a thousand made-up ones must not grow our memory. */
+/** Only kinds that exist become labels: requests for made-up kinds must not add series without limit. */
 function requestLabels(registry: Registry, info: RequestInfo | undefined): Record<string, string> {
   const known = info?.isResource && registry.find(info.apiGroup, info.apiVersion, info.resource);
   if (info === undefined || !known) return { verb: '', group: '', version: '', resource: '', subresource: '' };

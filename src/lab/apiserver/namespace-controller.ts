@@ -1,14 +1,14 @@
 /**
- * The life of namespaces: the system's own exist from the start; one that is deleted is emptied first.
+ * Namespace controller: creates the system namespaces at start, and empties a namespace before it is removed.
  *
  *     Active ──DELETE──► Terminating ──everything in it is gone──► finalizer `kubernetes` removed ──► gone
- *                            └─ objects with finalizers hold it up until those are cleared
+ *                            └─ objects with finalizers delay it until those are cleared
  */
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
 import { collectionOf } from './http/codec.js';
-import { type CreateContext, changeOwn, ensureObject, goOrWait } from './own-objects.js';
+import { type CreateContext, changeStored, deleteOrMark, ensureObject } from './own-objects.js';
 import type { Registry } from './registry.js';
 import type { Key, Store } from './store/store.js';
 
@@ -33,14 +33,14 @@ export async function ensureSystemNamespaces(context: CreateContext, registry: R
   );
 }
 
-/** Follows namespaces and what is in those that terminate, until the returned function is called. */
+/** Watches namespaces, and the objects in those that terminate, until the returned function is called. */
 export function startNamespaceController(options: NamespaceControllerOptions): () => void {
   const { store, log } = options;
   const terminating = new Map<string, () => void>();
 
   const look = (name: string) => {
     void empty(options, name).catch((error: unknown) => {
-      log.error('namespace could not be emptied, the next change in it tries again', { namespace: name, error });
+      log.error('cannot empty namespace, retrying at its next change', { namespace: name, error });
     });
   };
   const follow = (key: Key, bytes: Buffer, isGone: boolean) => {
@@ -61,7 +61,7 @@ export function startNamespaceController(options: NamespaceControllerOptions): (
   };
 }
 
-/** Whenever something in the namespace goes, it may have been the last. */
+/** Any deletion in the namespace may have been the last. */
 function watchContent(
   { store, registry }: NamespaceControllerOptions,
   namespace: string,
@@ -79,10 +79,10 @@ function watchContent(
 
 async function empty({ store, registry, clock }: NamespaceControllerOptions, namespace: string): Promise<void> {
   const content = contentCollections(registry).flatMap((collection) => store.list({ ...collection, namespace }).items);
-  await Promise.all(content.map(({ key }) => changeOwn(store, key, (object) => goOrWait(object, clock.now()))));
+  await Promise.all(content.map(({ key }) => changeStored(store, key, (object) => deleteOrMark(object, clock.now()))));
   const isEmpty = contentCollections(registry).every((collection) => store.count({ ...collection, namespace }) === 0);
   if (!isEmpty) return;
-  await changeOwn(store, { ...namespaces, namespace: '', name: namespace }, (object) => {
+  await changeStored(store, { ...namespaces, namespace: '', name: namespace }, (object) => {
     const spec = object.spec as { finalizers?: string[] } | undefined;
     const left = (spec?.finalizers ?? []).filter((name) => name !== ownFinalizer);
     if (left.length === 0 && (object.metadata.finalizers ?? []).length === 0) return 'delete';

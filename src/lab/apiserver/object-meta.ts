@@ -1,4 +1,4 @@
-/** What is true of every object's metadata, whatever its kind: system fields, and validation in Kubernetes' words. */
+/** Metadata of objects of any kind: system fields, and validation with the messages of Kubernetes. */
 
 import {
   checkDnsLabel,
@@ -20,7 +20,7 @@ const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 const suffixLength = 5;
 const maxGeneratedPrefix = 63 - suffixLength;
 
-/** What the server decides when an object is made; what a client sent for these is ignored. */
+/** Sets the fields that only the server sets on create; values from the client are dropped. */
 export function fillSystemFields(object: KubeObject, nowMs: number, random: Random): void {
   const { metadata } = object;
   metadata.uid = random.uuid();
@@ -127,7 +127,7 @@ function validateOwners(owners: OwnerReference[]): FieldError[] {
   return errors;
 }
 
-/** Go prints the struct; pointers show as addresses, which nobody can compare. */
+/** Go prints the struct; pointers show as addresses, which differ in every run. */
 function goOwner({ apiVersion, kind, name, uid, controller, blockOwnerDeletion }: OwnerReference): string {
   const pointer = (value: unknown) => (value === undefined ? '(*bool)(nil)' : '(*bool)(0xc000000000)');
   return `v1.OwnerReference{APIVersion:${goQuote(apiVersion)}, Kind:${goQuote(kind)}, Name:${goQuote(name)}, UID:${goQuote(uid)}, Controller:${pointer(controller)}, BlockOwnerDeletion:${pointer(blockOwnerDeletion)}}`;

@@ -19,7 +19,7 @@ import { badRequest, invalid, plainInternal } from './status-error.js';
 
 export interface WriteOptions {
   dryRun: boolean;
-  /** Who writes, for managedFields; '' when the client did not say. */
+  /** The manager in managedFields; '' where the client sent none. */
   fieldManager: string;
   fieldValidation: FieldValidation;
   /** Only for apply: take fields over from others. */
@@ -54,7 +54,7 @@ export function writeOptions(
     errors.push(unsupportedField('fieldValidation', level, ['', 'Ignore', 'Strict', 'Warn']));
   }
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', errors);
-  // Servers since 1.25 warn where the client says nothing.
+  // Servers since 1.25 warn by default.
   const fieldValidation = level === '' ? 'Warn' : (level as FieldValidation);
   return {
     dryRun: dryRun.length > 0,
@@ -68,7 +68,7 @@ function validateDryRun(dryRun: string[]): FieldError[] {
   return dryRun.every((value) => value === 'All') ? [] : [unsupportedField('dryRun', dryRun, ['All'])];
 }
 
-/** Where Kubernetes registers its options, and what it reads their type into: clients see both. */
+/** The Go scheme and struct that Kubernetes names in errors about options. */
 const metaScheme = 'k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27';
 const typeMetaStruct =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';

@@ -1,4 +1,4 @@
-/** Objects that the server itself makes and changes, without a request: system namespaces, what its controllers do. */
+/** Reads and writes of the server's own controllers, without a request. */
 
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
@@ -31,16 +31,16 @@ export async function ensureObject(
   try {
     await store.write({ key, expected: 0, delete: false, encode });
   } catch (error) {
-    // Somebody else made it: that is as good.
+    // Created concurrently.
     if (!(error instanceof RevisionConflict)) throw error;
   }
 }
 
 /** What to store instead, `'delete'`, or undefined for nothing. */
-export type OwnChange = (object: KubeObject) => KubeObject | 'delete' | undefined;
+export type StoredChange = (object: KubeObject) => KubeObject | 'delete' | undefined;
 
-/** Changes an object if it is there; asked again where another write came between. */
-export async function changeOwn(store: Store, key: Key, change: OwnChange): Promise<void> {
+/** Changes an object if it exists; `change` is called again after a conflict with another write. */
+export async function changeStored(store: Store, key: Key, change: StoredChange): Promise<void> {
   for (;;) {
     const current = store.latest(key);
     if (current === undefined) return;
@@ -62,8 +62,8 @@ export async function changeOwn(store: Store, key: Key, change: OwnChange): Prom
   }
 }
 
-/** A deletion: gone at once, or marked where finalizers hold it. */
-export function goOrWait(object: KubeObject, now: number): KubeObject | 'delete' | undefined {
+/** Deletes an object, or marks it where it has finalizers. */
+export function deleteOrMark(object: KubeObject, now: number): KubeObject | 'delete' | undefined {
   if ((object.metadata.finalizers ?? []).length === 0) return 'delete';
   if (object.metadata.deletionTimestamp !== undefined) return undefined;
   object.metadata.deletionTimestamp = rfc3339(now);
@@ -77,7 +77,7 @@ function encodeStored({ kind, apiVersion, metadata, ...rest }: KubeObject, revis
   return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: meta, ...rest }));
 }
 
-/** Reads what is stored of another kind, for the parts that decide about this one. */
+/** Reads one stored object. */
 export function findObject(
   store: Store,
   key: { group: string; resource: string; namespace: string; name: string },

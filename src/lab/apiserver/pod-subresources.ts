@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../api/object.js';
 import type { Status } from '../../api/status.js';
 import { rfc3339 } from '../../time.js';
-import { whyNotEvict } from './disruption-budget.js';
+import { evictionError } from './disruption-budget.js';
 import { readObject } from './http/body.js';
 import { keyOf } from './http/codec.js';
 import type { Exchange } from './http/exchange.js';
@@ -11,7 +11,7 @@ import { negotiateOutput } from './http/negotiate.js';
 import type { Presenter } from './http/presenter.js';
 import type { RequestInfo } from './http/request-info.js';
 import { type DeleteOptions, writeOptions } from './options.js';
-import { changeOwn } from './own-objects.js';
+import { changeStored } from './own-objects.js';
 import type { Resource } from './resource.js';
 import { defineResource } from './resources/define.js';
 import { podStatus } from './resources/pod-parts.js';
@@ -85,20 +85,20 @@ async function evict(request: VerbRequest, context: DeleteContext, body: KubeObj
   const { name, namespace } = request.info;
   const stored = store.latest(keyOf(request.resource, namespace, name));
   if (stored === undefined) throw notFound(pods, name);
-  // As they are now: a Pod that another eviction takes at this moment counts no more.
+  // The latest state: a Pod that is being evicted concurrently does not count.
   const inNamespace = (collection: { group: string; resource: string }) =>
     store.list({ ...collection, namespace }).items.flatMap(({ key }) => {
       const latest = store.latest(key);
       return latest === undefined ? [] : [JSON.parse(latest.bytes.toString()) as KubeObject];
     });
   const budgets = inNamespace({ group: 'policy', resource: 'poddisruptionbudgets' });
-  // Where there are no budgets, as nearly always, nobody is counted.
-  const refused =
+  // Without budgets, the usual case, Pods need not be read.
+  const error =
     budgets.length === 0
       ? undefined
-      : whyNotEvict(JSON.parse(stored.bytes.toString()) as KubeObject, budgets, inNamespace(pods));
-  if (refused !== undefined) throw refused;
-  // The pod's own deletion: for whoever admits it, not the subresource's.
+      : evictionError(JSON.parse(stored.bytes.toString()) as KubeObject, budgets, inNamespace(pods));
+  if (error !== undefined) throw error;
+  // Admission sees the deletion of the pod, not a request to its subresource.
   const deletion = { ...request, info: { ...request.info, subresource: '' } };
   await deleteObject(deletion, context, name, { ...given, dryRun: dryRun || stages.length > 0 });
 }
@@ -114,7 +114,7 @@ async function bind(
   if (node === '') throw plainInternal('target.name: Required value');
   const key = keyOf(resource, info.namespace, info.name);
   if (store.latest(key) === undefined) throw notFound(pods, info.name);
-  await changeOwn(store, key, (pod) => {
+  await changeStored(store, key, (pod) => {
     const spec = pod.spec as { nodeName?: string };
     if (pod.metadata.deletionTimestamp !== undefined) {
       throw conflict(binding, info.name, `pod ${info.name} is being deleted, cannot be assigned to a host`);
@@ -125,7 +125,7 @@ async function bind(
   });
 }
 
-/** Its node stands fast, and its status says so. */
+/** The pod with the condition PodScheduled. */
 function scheduled(pod: KubeObject, nowMs: number): KubeObject {
   const { conditions = [] } = podStatus(pod);
   const condition = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: rfc3339(nowMs) };

@@ -32,7 +32,7 @@ export class Registry {
     );
   }
 
-  /** Takes some away and adds others in one step: nobody sees a CRD's versions half changed. */
+  /** Removes and adds in one step, so that all versions of a CRD change together. */
   replace(removed: Iterable<Resource>, added: Iterable<Resource>): void {
     for (const { group, version, plural } of removed) this.#resources.delete(id(group, version, plural));
     for (const resource of added) this.#resources.set(id(resource.group, resource.version, resource.plural), resource);

@@ -38,8 +38,9 @@ export interface Resource {
   /** Values of field selectors beside metadata.name and metadata.namespace. */
   selectableFields: Record<string, (object: KubeObject) => string>;
   /**
-   * Reads data from outside as this kind, the way the typed decoder of Kubernetes does: unknown fields are left out and named,
-   * empty optional fields are left out, required ones get their zero value, quantities and times one form. Throws DecodeError.
+   * Reads data from outside as this kind, the way the typed decoder of Kubernetes does: unknown fields are left out and
+   * named, empty optional fields are left out, required ones get their zero value, quantities and times one form.
+   * Throws DecodeError.
    */
   decode(value: unknown, style: DecodeStyle): Decoded;
   strategy: Strategy;
@@ -124,7 +125,10 @@ export function isCustom({ shape }: Resource): boolean {
   return shape === undefined;
 }
 
-/** `json`: a body, or the outcome of a JSON or merge patch. `unstructured`: the outcome of a strategic merge patch, whose errors read differently. */
+/**
+ * `json`: a body, or the outcome of a JSON or merge patch. `unstructured`: the outcome of a strategic merge patch,
+ * whose errors read differently.
+ */
 export type DecodeStyle = 'json' | 'unstructured';
 
 export interface Decoded {

@@ -1,4 +1,7 @@
-/** Finds what answers an authorized request: a route for a path, a connector for a subresource, or a verb for a resource. */
+/**
+ * Finds what answers an authorized request: a route for a path, a connector for a subresource, or a verb for a
+ * resource.
+ */
 import { answerPageNotFound } from './http/answer.js';
 import type { Exchange } from './http/exchange.js';
 import { negotiateOutput } from './http/negotiate.js';

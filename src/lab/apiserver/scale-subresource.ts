@@ -1,4 +1,4 @@
-/** The `scale` subresource of any kind that has one: a number that is wanted, a number that is there, and nothing else. */
+/** The `scale` subresource of any kind that has one: wanted and present replicas. */
 
 import type { KubeObject } from '../../api/object.js';
 import { invalidField } from './field-error.js';
@@ -18,7 +18,7 @@ import { patchKinds } from './verbs/patch.js';
 import { readPatch } from './verbs/read-patch.js';
 import { about, type VerbRequest, type WriteContext } from './verbs/verb.js';
 
-/** What discovery says of it. */
+/** Its entry in discovery. */
 export const scalePart = { group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: ['get', 'patch', 'update'] };
 
 const scales = defineResource({
@@ -93,7 +93,7 @@ async function planChange(request: VerbRequest): Promise<ChangePlan> {
   };
 }
 
-/** The object with the number that the scale wants. */
+/** The object with the replicas of the scale. */
 function scaled({ resource }: VerbRequest, current: KubeObject, scale: KubeObject): KubeObject {
   const { replicas } = (scale.spec ?? {}) as { replicas?: number };
   if (replicas === undefined && numberAt(current, resource.scale!.wanted) === undefined) {

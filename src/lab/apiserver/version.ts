@@ -1,4 +1,4 @@
-/** /version: which Kubernetes this server speaks like, and what it really is. */
+/** /version: the Kubernetes release whose API this server has, and its own version. */
 
 import { answerJson } from './http/answer.js';
 import type { Route } from './router.js';
@@ -12,7 +12,7 @@ export function versionRoutes(reletVersion: string): Route[] {
   const body = {
     major,
     minor,
-    // Build metadata is left out of comparisons: to a client this is a plain 1.32.1.
+    // Build metadata: clients compare the version as plain 1.32.1.
     gitVersion: `v${kubernetesVersion}+relet.${reletVersion}`,
     gitCommit: '',
     gitTreeState: 'clean',

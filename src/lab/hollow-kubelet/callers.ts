@@ -1,4 +1,4 @@
-/** Who may ask a kubelet: its authentication and authorization by the config, with the API's reviews where it says Webhook. */
+/** Authentication and authorization of a kubelet's clients by its config, with reviews of the API in Webhook mode. */
 import { getField, type KubeletConfig } from '../../config/model.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { Caller } from './kubelet-server.js';
@@ -14,7 +14,7 @@ const tokenReviews = { group: 'authentication.k8s.io', version: 'v1', resource: 
 const accessReviews = { group: 'authorization.k8s.io', version: 'v1', resource: 'subjectaccessreviews' };
 
 /** `client` is undefined where the kubelet has no API. */
-export function createDoorkeeper(config: KubeletConfig, nodeName: string, client: KubeClient | undefined) {
+export function createAccessCheck(config: KubeletConfig, nodeName: string, client: KubeClient | undefined) {
   const anonymous = getField(config, 'authentication.anonymous.enabled') === true;
   const reviewsTokens = getField(config, 'authentication.webhook.enabled') !== false;
   const asksTheApi = getField(config, 'authorization.mode') === 'Webhook';
@@ -32,7 +32,7 @@ export function createDoorkeeper(config: KubeletConfig, nodeName: string, client
         },
       );
       if (status?.authenticated && status.user) return status.user;
-      // A token that is wrong is refused, never taken for nobody's.
+      // A wrong token is rejected, never treated as anonymous.
       return undefined;
     }
     return anonymous ? { username: 'system:anonymous', groups: ['system:unauthenticated'] } : undefined;
@@ -44,8 +44,8 @@ export function createDoorkeeper(config: KubeletConfig, nodeName: string, client
     if (!asksTheApi) return undefined;
     const subresource = subresourceOf(path);
     const verb = verbOf(method);
-    const refusal = `Forbidden (user=${user.username}, verb=${verb}, resource=nodes, subresource=${subresource})`;
-    if (!client) return { status: 403, text: refusal };
+    const message = `Forbidden (user=${user.username}, verb=${verb}, resource=nodes, subresource=${subresource})`;
+    if (!client) return { status: 403, text: message };
     const { status } = await client.create<{ status?: { allowed?: boolean } }>(
       accessReviews,
       {},
@@ -61,11 +61,11 @@ export function createDoorkeeper(config: KubeletConfig, nodeName: string, client
         },
       },
     );
-    return status?.allowed ? undefined : { status: 403, text: refusal };
+    return status?.allowed ? undefined : { status: 403, text: message };
   };
 }
 
-/** As the kubelet maps its paths to what RBAC can name. */
+/** The subresource of nodes to which the kubelet maps a path. */
 function subresourceOf(path: string): string {
   if (path.startsWith('/metrics')) return 'metrics';
   if (path.startsWith('/stats')) return 'stats';

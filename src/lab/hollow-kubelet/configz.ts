@@ -1,4 +1,4 @@
-/** What /configz shows of a config: as the kubelet does, without what is nil, zero or empty, unless a pointer says it was set. */
+/** The config as /configz shows it: without nil, zero and empty fields, except zeros behind pointers. */
 
 import { fieldAt } from '../../config/fields.js';
 import type { KubeletConfig } from '../../config/model.js';

@@ -1,4 +1,4 @@
-/** How a kubelet gives up: one error line in the words of its version, and an exit code. */
+/** How a kubelet exits with an error: one log line with the message of its version, and an exit code. */
 import { parseMinor } from '../../config/model.js';
 import type { Log } from '../../log.js';
 
@@ -11,7 +11,7 @@ export class Exit extends Error {
   }
 }
 
-/** Kubelets before 1.24 had a headline for each step; later ones have one for all. */
+/** Kubelets before 1.24 log a message for each step; later ones the same for all. */
 export function isBefore124(version: string): boolean {
   return parseMinor(version)! < 24;
 }
@@ -25,7 +25,7 @@ export function giveUpAs(version: string, log: Log): GiveUp {
   };
 }
 
-/** Why the file system refused, in Go's words. */
+/** The error of the file system, as Go prints it. */
 export function goReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   const known: Record<string, string> = {

@@ -1,30 +1,30 @@
 /**
- * A hollow kubelet: it reads its flags and config as a kubelet does, refuses what a kubelet refuses in the kubelet's words,
- * serves the kubelet's endpoints, registers its Node and keeps it alive, and runs no pods. The whole flow:
+ * A hollow kubelet: it reads flags and config as a kubelet does, rejects configs with the kubelet's messages,
+ * serves the kubelet's endpoints, registers its Node and updates it, and runs no pods. The whole flow:
  *
- *   config ─► verdict ─► certificates ─► lock ─► listen ─► register, beat, renew the Lease ─► until told to stop
+ *   config ─► validation ─► certificates ─► lock ─► listen ─► register, update status, renew the Lease ─► until stopped
  *
- * Each step before `listen` may end it, with the kubelet's own exit code and message.
+ * Each step before `listen` may exit, with the kubelet's exit code and message.
  */
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { Clock } from '../../clock.js';
 import { getField, type KubeletConfig } from '../../config/model.js';
 import type { Log } from '../../log.js';
 import { Exit, type GiveUp, giveUpAs, goReason, isBefore124 } from './exit.js';
-import { live } from './life.js';
+import { type Check, loadConfig } from './load-config.js';
 import { ownAddress, readMachine } from './machine.js';
 import type { NodeFacts } from './node-object.js';
 import type { HollowOptions } from './options.js';
+import { run } from './run.js';
 import { servingCertificate } from './serving-certificate.js';
 import { recordPolicies } from './state-files.js';
-import { type Check, reachVerdict } from './verdict.js';
 
 export interface HollowSurroundings {
-  /** The judgement of a document: the config room's check. */
+  /** The validation of src/config. */
   check: Check;
   clock: Clock;
   log: Log;
-  /** Writes to standard error as it is. */
+  /** Writes to standard error. */
   print(text: string): void;
   env: Record<string, string | undefined>;
   reletVersion: string;
@@ -36,14 +36,14 @@ export async function runHollowKubelet(options: HollowOptions, around: HollowSur
   const { log, clock, env, signal } = around;
   const giveUp = giveUpAs(options.version, log);
   try {
-    const { config, fatal } = reachVerdict(options, { ...around, giveUp });
+    const { config, fatal } = loadConfig(options, { ...around, giveUp });
     const facts = nodeFacts(options, config);
     const security = dependencies(options, config, facts, giveUp);
     announce(options, around);
     takeLock(options, log, giveUp);
     if (fatal !== undefined) throw giveUp('Failed to run kubelet', `failed to run Kubelet: ${fatal}`);
     keepState(options, config, giveUp);
-    return await live(options, { facts, security, clock, log, giveUp, env, signal });
+    return await run(options, { facts, security, clock, log, giveUp, env, signal });
   } catch (error) {
     if (error instanceof Exit) return error.code;
     throw error;
@@ -100,11 +100,11 @@ function announce({ version }: HollowOptions, { log, reletVersion }: HollowSurro
 }
 
 function keepState({ stateDir, version }: HollowOptions, config: KubeletConfig, giveUp: GiveUp): void {
-  const refusal = stateDir === undefined ? undefined : recordPolicies(stateDir, config);
-  if (refusal === undefined) return;
+  const conflict = stateDir === undefined ? undefined : recordPolicies(stateDir, config);
+  if (conflict === undefined) return;
   throw giveUp(
     'Failed to start ContainerManager',
-    isBefore124(version) ? refusal : `failed to run Kubelet: ${refusal}`,
+    isBefore124(version) ? conflict : `failed to run Kubelet: ${conflict}`,
   );
 }
 

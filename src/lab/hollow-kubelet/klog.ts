@@ -1,4 +1,4 @@
-/** Log lines in the kubelet's own format, since whoever reads the hollow kubelet's log reads it as a kubelet's. */
+/** Log lines in the kubelet's format, so that the log reads like a kubelet's. */
 import type { Fields, Log } from '../../log.js';
 
 export interface KlogOptions {
@@ -34,7 +34,7 @@ function withCauses(error: Error): string {
     : error.message;
 }
 
-/** `1115 20:36:22.473251`: month and day, and microseconds of which we know three digits. */
+/** `1115 20:36:22.473251`: month and day, and microseconds, of which three digits are known. */
 function stamp(date: Date): string {
   const [day, time] = date.toISOString().split('T') as [string, string];
   return `${day.slice(5).replace('-', '')} ${time.slice(0, -1)}000`;

@@ -11,7 +11,7 @@ import { configz } from './configz.js';
 import type { ServingCertificate } from './serving-certificate.js';
 
 export interface Caller {
-  /** Common name and organizations of a certificate that clientCAFile vouches for. */
+  /** Common name and organizations of a certificate signed by clientCAFile. */
   certificate?: { name: string; groups: string[] };
   bearer?: string;
 }
@@ -19,26 +19,27 @@ export interface Caller {
 export interface KubeletServerOptions {
   config: KubeletConfig;
   certificate: ServingCertificate;
-  /** PEM of clientCAFile; undefined: certificates prove nothing. */
+  /** PEM of clientCAFile; undefined: certificates are ignored. */
   clientCa: string | undefined;
   isHealthy(): boolean;
-  /** Undefined lets the caller in; else the status and text to refuse with. */
-  refuse(caller: Caller, method: string, path: string): Promise<{ status: number; text: string } | undefined>;
+  /** Undefined allows the request; else the status and text of the rejection. */
+  checkAccess(caller: Caller, method: string, path: string): Promise<{ status: number; text: string } | undefined>;
   metrics(): string;
   log: Log;
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Rejects as the kubelet dies when a port is taken: `listen tcp 0.0.0.0:10250: bind: address already in use`. */
+/** Rejects with the kubelet's message when a port is taken: `listen tcp 0.0.0.0:10250: bind: address already in use`. */
 export async function startKubeletServers(options: KubeletServerOptions): Promise<() => Promise<void>> {
   const { config, certificate, clientCa, log } = options;
   const address = String(config.address || '0.0.0.0');
   const serve = answer(options);
   const guarded: Handler = (request, response) => {
     const path = pathOf(request);
-    options.refuse(callerOf(request), request.method ?? 'GET', path).then(
-      (refusal) => (refusal === undefined ? serve(request, response) : text(response, refusal.status, refusal.text)),
+    options.checkAccess(callerOf(request), request.method ?? 'GET', path).then(
+      (rejection) =>
+        rejection === undefined ? serve(request, response) : text(response, rejection.status, rejection.text),
       (error) => text(response, 500, `Authorization error (${(error as Error).message})\n`),
     );
   };
@@ -65,7 +66,7 @@ export async function startKubeletServers(options: KubeletServerOptions): Promis
   }
   if (Number(config.healthzPort) > 0) {
     const host = String(config.healthzBindAddress || '127.0.0.1');
-    // The kubelet lives on without its healthz port, and so do we.
+    // Not fatal, as in the kubelet.
     await open(createServer(health(options)), host, Number(config.healthzPort)).catch((error) =>
       log.error('Failed to start healthz server', { error }),
     );

@@ -1,4 +1,4 @@
-/** Reads what the Node object says about the machine. */
+/** Reads the facts of the machine for the Node object. */
 import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { availableParallelism, hostname, networkInterfaces, release, totalmem } from 'node:os';
 import { dirname } from 'node:path';
@@ -21,7 +21,7 @@ export function readMachine(rootDir: string): Machine {
   };
 }
 
-/** The address others may reach the node at: the first that is not loopback, else loopback. */
+/** The address of the node: the first that is not loopback, else loopback. */
 export function ownAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1';
@@ -36,7 +36,7 @@ function storageBytes(dir: string): number {
   }
 }
 
-/** Empty where the machine does not tell. */
+/** Empty where it is unknown. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -1,17 +1,17 @@
 /**
- * Ways to fail on demand, for tests and demos: always (--hollow-fail), or only under a config that has a given value
- * (--hollow-fail-if), so that one config among many can be the killer.
+ * Ways to fail on demand, for tests and demos: always (--hollow-fail), or only with a config that has a given value
+ * (--hollow-fail-if), so that one config among many fails.
  */
 import { parseDuration } from '../../go/duration.js';
 
 export type Misbehaviour =
-  /** Exits with 1 after validation, before it serves anything: as a value that only start-up refuses. */
+  /** Exits with 1 after validation, before it serves anything: like a value that only fails at start. */
   | { kind: 'exit-at-start' }
   /** Runs, but /healthz answers 500 and the Node is not Ready. */
   | { kind: 'never-healthy' }
   /** Exits with 1 this long after its start. */
   | { kind: 'die-after'; ms: number }
-  /** From this long after its start it speaks to the API no more: no heartbeat, no Lease. */
+  /** Stops all requests to the API this long after its start: no heartbeat, no Lease. */
   | { kind: 'lose-api'; ms: number }
   /** Serves nothing and registers nothing for this long. */
   | { kind: 'slow-start'; ms: number };
@@ -27,17 +27,17 @@ const forms = 'exit-at-start, never-healthy, die-after=DURATION, lose-api[=DURAT
 
 export function parseMisbehaviour(text: string, flag = '--hollow-fail'): Misbehaviour {
   const [kind, duration] = text.split('=', 2) as [string, string?];
-  const refuse = (): never => {
+  const invalid = (): never => {
     throw new Error(`${flag}=${text}: must be ${forms}`);
   };
-  if (kind === 'exit-at-start' || kind === 'never-healthy') return duration === undefined ? { kind } : refuse();
+  if (kind === 'exit-at-start' || kind === 'never-healthy') return duration === undefined ? { kind } : invalid();
   if (kind === 'lose-api' && duration === undefined) return { kind, ms: 0 };
-  if (kind !== 'die-after' && kind !== 'lose-api' && kind !== 'slow-start') return refuse();
+  if (kind !== 'die-after' && kind !== 'lose-api' && kind !== 'slow-start') return invalid();
   try {
     const ms = Number(parseDuration(duration ?? '') / 1_000_000n);
-    return ms < 0 ? refuse() : { kind, ms };
+    return ms < 0 ? invalid() : { kind, ms };
   } catch {
-    return refuse();
+    return invalid();
   }
 }
 

@@ -1,4 +1,4 @@
-/** The Node that a config makes. */
+/** The Node object of a config. */
 import { describe, expect, test } from 'vitest';
 import { setDefaults } from '../../config/defaults.js';
 import { conditions, hollowTaint, type Machine, nodeObject, resources } from './node-object.js';
@@ -13,7 +13,7 @@ const machine: Machine = {
 };
 const config = (set: Record<string, unknown> = {}) => ({ ...setDefaults({}, 32), ...set });
 
-describe('what pods may use', () => {
+describe('allocatable resources', () => {
   test.each<[string, Record<string, unknown>, object]>([
     [
       'with defaults: all but the eviction thresholds',
@@ -36,14 +36,14 @@ describe('what pods may use', () => {
     ['nothing, where more is reserved than there is', { systemReserved: { memory: '9Gi' } }, { memory: '0' }],
   ])('%s', (_name, set, expected) => expect(resources(config(set), machine).allocatable).toMatchObject(expected));
 
-  test('has no fractions of bytes', () => {
+  test('allocatable memory has no fractions of bytes', () => {
     const odd = { ...machine, storageBytes: 1000 * 1024 + 5 };
     expect(resources(config({ evictionHard: { 'nodefs.available': '33.33%' } }), odd).allocatable).toMatchObject({
       'ephemeral-storage': '682700',
     });
   });
 
-  test('is all there is in capacity', () => {
+  test('capacity is all of the machine', () => {
     expect(resources(config({ kubeReserved: { cpu: '1' } }), machine).capacity).toEqual({
       cpu: '4',
       memory: '8Gi',
@@ -56,7 +56,7 @@ describe('what pods may use', () => {
 describe('the Node', () => {
   const facts = { name: 'a', version: '1.32.1', address: '10.0.0.1', labels: { own: 'x' }, machine };
 
-  test('says what it is, keeps pods away and follows the config', () => {
+  test('the Node has the hollow label and taint, and resources by the config', () => {
     const taint = { key: 'k', value: 'v', effect: 'NoExecute' };
     const node = nodeObject({
       ...facts,
@@ -75,7 +75,7 @@ describe('the Node', () => {
     });
   });
 
-  test('keeps the time of the last transition while nothing changes', () => {
+  test('an unchanged condition keeps the time of its last transition', () => {
     const first = conditions(true, '2026-01-01T00:00:00Z', []);
     const second = conditions(true, '2026-01-01T00:05:00Z', first);
     const third = conditions(false, '2026-01-01T00:10:00Z', second);

@@ -1,16 +1,16 @@
-/** The Node that a config makes: capacity, what of it pods may use, addresses, taints. Pure. */
+/** The Node object of a config: capacity, allocatable resources, addresses, taints. Pure. */
 
 import type { KubeObject } from '../../api/object.js';
 import type { KubeletConfig } from '../../config/model.js';
 import { formatQuantity, parseQuantity, type Quantity } from '../../go/quantity.js';
 
-/** What the machine has; read once by the caller. */
+/** Facts of the machine; read once by the caller. */
 export interface Machine {
   hostname: string;
   cpus: number;
   memoryBytes: number;
   storageBytes: number;
-  /** Goes into nodeInfo as it is. */
+  /** Copied into nodeInfo. */
   info: { machineID: string; systemUUID: string; bootID: string; kernelVersion: string; osImage: string };
   /** As Go names it: amd64, arm64. */
   architecture: string;
@@ -79,8 +79,8 @@ export function nodeStatus({ version, address, config, machine }: NodeFacts): Re
 }
 
 /**
- * Example: 8 GiB of memory, kubeReserved 1Gi, evictionHard memory.available 512Mi → 6.5 GiB allocatable. What is reserved
- * twice over leaves nothing, never less.
+ * Example: 8 GiB of memory, kubeReserved 1Gi, evictionHard memory.available 512Mi → 6.5 GiB allocatable. Excessive
+ * reservations leave 0, never less.
  */
 export function resources(config: KubeletConfig, machine: Machine) {
   const maxPods = Number(config.maxPods);
@@ -117,7 +117,7 @@ function reserved(map: unknown, name: string): bigint {
   return text === undefined ? 0n : quantity(text).nano;
 }
 
-/** `100Mi`, or `10%` of what there is. */
+/** `100Mi`, or `10%` of the capacity. */
 function thresholdNano(text: string | undefined, all: bigint): bigint {
   if (text === undefined) return 0n;
   if (!text.endsWith('%')) return quantity(text).nano;
@@ -147,6 +147,6 @@ export function conditions(ready: boolean, nowIso: string, before: readonly Cond
     condition('PIDPressure', 'False', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
     ready
       ? condition('Ready', 'True', 'KubeletReady', `kubelet is posting ready status (${whatItIs})`)
-      : condition('Ready', 'False', 'KubeletNotReady', 'the hollow kubelet was told to be unhealthy'),
+      : condition('Ready', 'False', 'KubeletNotReady', 'the hollow kubelet is unhealthy on demand'),
   ];
 }

@@ -8,7 +8,7 @@ import { ownFlags, readHollowOptions } from './options.js';
 const read = (...args: string[]) => readHollowOptions(args, '1.32.1');
 
 describe('the command line', () => {
-  test('is a kubelet command line, read as the kubelet reads it', () => {
+  test('kubelet flags are parsed as the kubelet parses them', () => {
     const options = read(
       '--config',
       '/c',
@@ -40,7 +40,7 @@ describe('the command line', () => {
     ]);
   });
 
-  test('has flags of its own, which the kubelet part never sees', () => {
+  test('flags of the hollow kubelet are not passed to the kubelet part', () => {
     const options = read(
       '--hollow-version=v1.23.17',
       '--hollow-force',
@@ -57,7 +57,7 @@ describe('the command line', () => {
     [['--hollow-version=latest'], '--hollow-version=latest: must be a version such as 1.32.1'],
     [['--config'], 'flag needs an argument: --config'],
     [['run'], 'unknown command "run"'],
-  ])('%j is refused', (args, message) => expect(() => read(...args)).toThrow(message));
+  ])('%j is rejected', (args, message) => expect(() => read(...args)).toThrow(message));
 });
 
 describe('failing on demand', () => {
@@ -71,7 +71,7 @@ describe('failing on demand', () => {
   ])('%s', (text, expected) => expect(parseMisbehaviour(text)).toEqual(expected));
 
   test.each(['', 'explode', 'die-after', 'die-after=soon', 'die-after=-1s', 'exit-at-start=1s'])(
-    '%j is refused',
+    '%j is rejected',
     (text) =>
       expect(() => parseMisbehaviour(text)).toThrow(`--hollow-fail=${text}: must be exit-at-start, never-healthy`),
   );
@@ -85,7 +85,7 @@ describe('failing on demand', () => {
     ['clusterDomain=a:b:exit-at-start', true],
     ['nothing.here=1:exit-at-start', false],
     ['constructor.name=Object:exit-at-start', false],
-  ])('only if %s', (text, expected) => {
+  ])('fails only if %s', (text, expected) => {
     const config = {
       maxPods: 66,
       authentication: { anonymous: { enabled: true } },
@@ -96,20 +96,20 @@ describe('failing on demand', () => {
     expect(misbehavioursFor(config, [], [parseConditional(text)])).toHaveLength(expected ? 1 : 0);
   });
 
-  test.each(['maxPods', 'maxPods=66', 'exit-at-start:maxPods=66'])('%j is no condition', (text) =>
+  test.each(['maxPods', 'maxPods=66', 'exit-at-start:maxPods=66'])('%j is not a valid condition', (text) =>
     expect(() => parseConditional(text)).toThrow('--hollow-fail-if='),
   );
 });
 
 describe('the page', () => {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/hollow-kubelet.md'), 'utf8');
-  test('names every flag of the hollow kubelet, and no other', () => {
+  test('docs/hollow-kubelet.md names every flag of the hollow kubelet, and no other', () => {
     expect([...page.matchAll(/^\| `--(hollow-[a-z-]+)`/gm)].map(([, name]) => name).sort()).toEqual(
       [...ownFlags].sort(),
     );
   });
 
-  test('names every way to fail', () => {
+  test('docs/hollow-kubelet.md names every failure', () => {
     const named = [...page.matchAll(/^\| `([a-z][a-z-]*)(?:\[?=DURATION\]?)?` \|/gm)].map(([, kind]) => kind);
     expect(named).toEqual(['exit-at-start', 'never-healthy', 'die-after', 'lose-api', 'slow-start']);
     for (const kind of named) {

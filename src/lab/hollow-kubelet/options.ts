@@ -1,4 +1,4 @@
-/** The hollow kubelet's command line: the kubelet flags it heeds, and its own, which all begin with --hollow. */
+/** The hollow kubelet's command line: the kubelet flags that it uses, and its own, which all begin with --hollow. */
 import { asCommandLine, splitCommandLine } from '../../config/command-line.js';
 import {
   type ConditionalMisbehaviour,
@@ -8,7 +8,7 @@ import {
 } from './misbehaviour.js';
 
 export interface HollowOptions {
-  /** Which kubelet it is, without the v: `1.32.1`. */
+  /** The kubelet version, without the v: `1.32.1`. */
   version: string;
   showVersion: boolean;
   config: string | undefined;
@@ -23,18 +23,18 @@ export interface HollowOptions {
   certDir: string;
   lockFile: string | undefined;
   verbosity: number;
-  /** Serve an API server that is not relet's own. */
+  /** Allow an API server that is not a relet apiserver. */
   force: boolean;
   fail: Misbehaviour[];
   failIf: ConditionalMisbehaviour[];
-  /** The kubelet's flags as they came, without ours; they are laid over the config. */
+  /** The kubelet's flags as given, without ours; they override the config. */
   kubeletArgs: string[];
 }
 
-/** docs/hollow-kubelet.md is checked against this list. */
+/** docs/hollow-kubelet.md lists these; a test compares them. */
 export const ownFlags = ['hollow-version', 'hollow-force', 'hollow-fail', 'hollow-fail-if'];
 
-/** Throws an Error with the kubelet's words for a command line it would not take, or ours for our own flags. */
+/** Throws an Error with the kubelet's message for an invalid command line, or ours for our own flags. */
 export function readHollowOptions(args: readonly string[], defaultVersion: string): HollowOptions {
   const { flags, rest, incomplete } = splitCommandLine(args, ['hollow-force']);
   if (incomplete !== undefined) throw new Error(`failed to parse kubelet flag: flag needs an argument: ${incomplete}`);

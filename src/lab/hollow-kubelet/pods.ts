@@ -1,6 +1,6 @@
 /**
- * The end of pods on a hollow node: nothing ran, so nothing needs time to stop. A pod that is to go is reported as ended and
- * deleted for good, as a kubelet does once the last container is gone; without that no drain would come to an end.
+ * Deletion of pods on a hollow node: no container ran, so nothing has to stop. A pod in deletion is reported as ended and
+ * removed, as a kubelet does once the last container ended; without that a drain would never finish.
  */
 import type { KubeObject } from '../../api/object.js';
 import { isConflict, isNotFound } from '../../kube/api-error.js';
@@ -33,11 +33,11 @@ export async function finishPods({ client, node, log, signal }: PodOptions): Pro
     signal,
     onList: (all) => all.forEach(look),
     onChange: (type, pod) => type !== 'DELETED' && look(pod),
-    onFailure: (error, doing) => log.error('Failed to follow pods, will retry', { doing, error }),
+    onFailure: (error, doing) => log.error('Failed to watch pods, will retry', { doing, error }),
   });
 }
 
-/** Tries until the pod is gone: no further event would tell of it. */
+/** Retries until the pod is deleted: there may be no further event. */
 async function finish({ client, log, signal }: PodOptions, { metadata }: KubeObject): Promise<void> {
   const place = { namespace: metadata.namespace ?? '', name: metadata.name };
   for (let failures = 1; !signal.aborted; failures++) {
@@ -49,9 +49,9 @@ async function finish({ client, log, signal }: PodOptions, { metadata }: KubeObj
       log.info('Pod ended', { pod: `${place.namespace}/${place.name}` });
       return;
     } catch (error) {
-      // Gone already, or another of its name came after it.
+      // Deleted already, or replaced by another pod of its name.
       if (signal.aborted || isNotFound(error) || isConflict(error)) return;
-      log.error('Failed to end pod, will retry', { pod: `${place.namespace}/${place.name}`, error });
+      log.error('Failed to delete pod, will retry', { pod: `${place.namespace}/${place.name}`, error });
       await client.clock
         .sleep(backoffMs(failures, { initialMs: 200, maxMs: 7000 }, client.random), signal)
         .catch(() => {});

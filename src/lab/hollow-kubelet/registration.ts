@@ -1,4 +1,4 @@
-/** The hollow kubelet's life in the API: it makes its Node, keeps its status fresh, renews its Lease and lets pods go. */
+/** The hollow kubelet as an API client: registers its Node, updates its status, renews its Lease and deletes pods. */
 
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
@@ -20,11 +20,11 @@ export interface RegistrationOptions {
   clock: Clock;
   log: Log;
   signal: AbortSignal;
-  /** Serve any API server. */
+  /** Allow any API server. */
   force: boolean;
 }
 
-/** The API server is not one that a hollow kubelet may speak to. */
+/** The API server is not a relet apiserver. */
 export class ForeignServerError extends Error {
   override name = 'ForeignServerError';
 }
@@ -49,7 +49,7 @@ async function checkServer({ client, force, signal }: RegistrationOptions): Prom
   );
 }
 
-/** Tries until it works, or the signal fires. */
+/** Retries until it succeeds, or the signal fires. */
 async function patiently({ client, clock, log, signal }: RegistrationOptions, what: string, work: () => Promise<void>) {
   for (let failures = 1; !signal.aborted; failures++) {
     try {
@@ -57,7 +57,7 @@ async function patiently({ client, clock, log, signal }: RegistrationOptions, wh
     } catch (error) {
       if (error instanceof ForeignServerError) throw error;
       if (signal.aborted) return;
-      log.error('Unable to reach the API server, trying again', { what, error });
+      log.error('Unable to reach the API server, will retry', { what, error });
       await clock.sleep(backoffMs(failures, { initialMs: 200, maxMs: 7000 }, client.random), signal).catch(() => {});
     }
   }
@@ -72,13 +72,16 @@ async function register({ client, facts, isReady, clock, log, signal }: Registra
     await client.create(nodes, {}, node, { signal });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    // Labels and annotations follow the command line; taints are only set by whoever makes the Node.
+    // Labels and annotations follow the command line; taints are only set when the Node is created.
     const { labels, annotations } = node.metadata;
     await client.patch(nodes, { name: facts.name }, { metadata: { labels, annotations } }, { as: 'merge', signal });
   }
 }
 
-/** As the kubelet: looks every nodeStatusUpdateFrequency, writes when something changed or nodeStatusReportFrequency is over. */
+/**
+ * As the kubelet: checks every nodeStatusUpdateFrequency, writes when something changed or nodeStatusReportFrequency
+ * has passed.
+ */
 async function keepStatus(options: RegistrationOptions): Promise<void> {
   const { facts, clock, log, signal } = options;
   const updateMs = durationMs(facts.config.nodeStatusUpdateFrequency, 10_000);
@@ -159,7 +162,7 @@ async function renew(
   );
 }
 
-/** A config that passed validation has readable durations; zero or less means the kubelet's own default. */
+/** A validated config has valid durations; zero or less means the kubelet's default. */
 function durationMs(text: unknown, fallbackMs: number): number {
   const ms = typeof text === 'string' ? Number(parseDuration(text) / 1_000_000n) : 0;
   return ms > 0 ? ms : fallbackMs;

@@ -12,7 +12,7 @@ const dir = mkdtempSync(join(tmpdir(), 'relet-cert-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const options = { certFile: '', keyFile: '', certDir: join(dir, 'pki'), hostname: 'node-a', addresses: ['127.0.0.1'] };
 
-test('names the host and its addresses and is its own issuer', () => {
+test('the certificate has the host and its addresses and is self-signed', () => {
   const { cert } = selfSigned('node-a', ['127.0.0.1', '10.1.2.3'], new Date());
   const read = new X509Certificate(cert);
   expect(read.subject).toBe('CN=node-a');
@@ -21,7 +21,7 @@ test('names the host and its addresses and is its own issuer', () => {
   expect(Date.parse(read.validTo)).toBeGreaterThan(Date.now() + 300 * 86_400_000);
 });
 
-test('a client that trusts it is let through', async () => {
+test('a client that trusts the certificate can connect', async () => {
   const certificate = selfSigned('node-a', ['127.0.0.1'], new Date());
   const server = createServer(certificate, (_request, response) => response.end('ok'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -36,20 +36,20 @@ test('a client that trusts it is let through', async () => {
   expect(status).toBe(200);
 });
 
-test('is made once, kept for the next start, and readable by its owner alone', () => {
+test('the certificate is created once, kept for the next start, and readable by its owner only', () => {
   const first = servingCertificate(options);
   expect(servingCertificate(options)).toEqual(first);
   expect(statSync(join(dir, 'pki/kubelet.key')).mode & 0o777).toBe(0o600);
 });
 
-test('is made anew when what is kept is broken', () => {
+test('a damaged certificate is created again', () => {
   const first = servingCertificate(options);
   writeFileSync(join(dir, 'pki/kubelet.crt'), 'torn');
   expect(servingCertificate(options).cert).not.toBe(first.cert);
   expect(readFileSync(join(dir, 'pki/kubelet.crt'), 'utf8')).toContain('BEGIN CERTIFICATE');
 });
 
-test('files that the config names are used, and must be there', () => {
+test('certificate files named in the config are used, and must exist', () => {
   const { cert, key } = selfSigned('other', [], new Date());
   const named = { ...options, certFile: join(dir, 'a.crt'), keyFile: join(dir, 'a.key') };
   expect(() => servingCertificate(named)).toThrow('a.crt');

@@ -1,7 +1,7 @@
 /**
- * The certificate the hollow kubelet serves with: the config's files, or a self-signed one kept in --cert-dir as
- * kubelet.crt and kubelet.key, as the kubelet does. Node can sign but not write X.509, and a library for it would cost a
- * quarter of this process; a self-signed certificate is a page of DER.
+ * The serving certificate of the hollow kubelet: the config's files, or a self-signed one kept in --cert-dir as
+ * kubelet.crt and kubelet.key, as the kubelet does. Node can sign but not write X.509, and a library for it would need a
+ * quarter of this process' memory; a self-signed certificate is a page of DER.
  */
 import { generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ export function servingCertificate(options: {
 }): ServingCertificate {
   const { certFile, keyFile, certDir, hostname, addresses } = options;
   const paths = { cert: join(certDir, 'kubelet.crt'), key: join(certDir, 'kubelet.key') };
-  // The kubelet writes its own paths into a config that names none.
+  // The kubelet sets its default paths in a config without any.
   const named = certFile !== '' && keyFile !== '' && certFile !== paths.cert;
   if (named) return { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
   if (existsSync(paths.cert) && existsSync(paths.key)) {

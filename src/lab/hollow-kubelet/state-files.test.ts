@@ -1,4 +1,4 @@
-/** The state files of the CPU and memory managers: recorded once, and another policy than the recorded one does not start. */
+/** The state files of the CPU and memory managers: recorded once; a kubelet with another policy does not start. */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ test('the first start records the policies, the next with the same ones passes',
   expect(recordPolicies(root, {})).toBeUndefined();
 });
 
-test('another CPU manager policy is refused until the file is removed', () => {
+test('another CPU manager policy is rejected until the file is removed', () => {
   recordPolicies(root, {});
   expect(recordPolicies(root, { cpuManagerPolicy: 'static' })).toBe(
     `start cpu manager error: could not restore state from checkpoint: configured policy "static" differs from state checkpoint policy "none", please drain this node and delete the CPU manager checkpoint file "${root}/cpu_manager_state" before restarting Kubelet`,
@@ -30,7 +30,7 @@ test('another CPU manager policy is refused until the file is removed', () => {
   expect(recordPolicies(root, {})).toContain('configured policy "none" differs from state checkpoint policy "static"');
 });
 
-test('another memory manager policy is refused, and so is a file that cannot be read as one', () => {
+test('another memory manager policy is rejected, and so is an invalid file', () => {
   recordPolicies(root, {});
   expect(recordPolicies(root, { memoryManagerPolicy: 'Static' })).toContain('memory_manager_state');
   writeFileSync(join(root, 'cpu_manager_state'), 'nonsense');

@@ -1,6 +1,6 @@
 /**
- * The files in which a kubelet's CPU and memory managers record their policy. A kubelet that finds another policy there than its config
- * says does not start: the node must be drained and the file removed first.
+ * The files in which a kubelet's CPU and memory managers record their policy. A kubelet whose config has another
+ * policy does not start: the node must be drained and the file removed first.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,9 +9,9 @@ import type { KubeletConfig } from '../../config/model.js';
 interface StateFile {
   file: string;
   policy: string;
-  /** What a kubelet without pods records beside the policy. */
+  /** The rest of the file of a kubelet without pods. */
   rest: Record<string, unknown>;
-  /** In the kubelet's words. */
+  /** The kubelet's message. */
   manager: { error: string; name: string };
 }
 
@@ -32,7 +32,7 @@ function stateFiles(config: KubeletConfig): StateFile[] {
   ];
 }
 
-/** Records the policies, or says in the kubelet's words why it does not start with them. */
+/** Records the policies, or returns the kubelet's message where it would not start with them. */
 export function recordPolicies(rootDir: string, config: KubeletConfig): string | undefined {
   for (const { file, policy, rest, manager } of stateFiles(config)) {
     const path = join(rootDir, file);
@@ -49,7 +49,7 @@ export function recordPolicies(rootDir: string, config: KubeletConfig): string |
   return undefined;
 }
 
-/** Undefined where there is no file; '' where it cannot be read as one. */
+/** Undefined where there is no file; '' where it is invalid. */
 function recordedPolicy(path: string): string | undefined {
   let text: string;
   try {

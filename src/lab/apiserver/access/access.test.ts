@@ -1,6 +1,6 @@
 /**
- * The whole way of a request in memory: credentials, authorizers, admission and reviews together. N3 of the conformance list,
- * and every refusal that was recorded from a real 1.32 server, word for word.
+ * A request through the whole server in memory: authentication, authorization, admission and reviews. N3 of the
+ * conformance list, and every rejection that was recorded from a real 1.32 server, with its exact message.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readEvidence } from '../../../../test/evidence/read.js';
@@ -71,7 +71,7 @@ async function open(more: Partial<AccessOptions> = {}) {
 beforeEach(() => open());
 afterEach(() => close());
 
-/** Also before another one is opened in the same test. */
+/** Also called before another server is opened in the same test. */
 async function close() {
   watches?.close();
   access?.stop();
@@ -133,7 +133,7 @@ describe('N3: the config of a node', () => {
     });
   });
 
-  test('is the administrator’s to assign, and readable for the node only while it is assigned', async () => {
+  test('a node may read its ConfigMap only while an administrator has it assigned', async () => {
     expect(await assign('node', 'node-config')).toMatchObject({
       code: 403,
       body: {
@@ -161,13 +161,13 @@ describe('N3: the config of a node', () => {
     expect((await as('node', 'GET', configMap)).code).toBe(403);
   });
 
-  test('can be dropped by the node itself, which ends its access too', async () => {
+  test('a node that drops its own configSource loses access to the ConfigMap', async () => {
     await assign('admin', 'node-config');
     expect((await assign('node', null)).code).toBe(200);
     expect((await as('node', 'GET', configMap)).code).toBe(403);
   });
 
-  test('with manual access takes a Role and a RoleBinding, as before 1.11', async () => {
+  test('manual access to the ConfigMap needs a Role and a RoleBinding, as before 1.11', async () => {
     await open({ nodeConfigAccess: 'manual' });
     await as('admin', 'POST', '/api/v1/nodes', { metadata: { name: 'node-a' } });
     await as('admin', 'POST', '/api/v1/namespaces/kube-system/configmaps', { metadata: { name: 'node-config' } });
@@ -187,7 +187,7 @@ describe('N3: the config of a node', () => {
 
 describe('credentials', () => {
   const nodes = '/api/v1/nodes';
-  test('no user is 401 unless anonymous requests are let in, a wrong token always', async () => {
+  test('a request without credentials gets 401 unless anonymous access is on; a wrong token always does', async () => {
     const unauthorized = { code: 401, body: { message: 'Unauthorized', reason: 'Unauthorized', status: 'Failure' } };
     expect(await as('bad', 'GET', nodes)).toMatchObject(unauthorized);
     expect((await as('anonymous', 'GET', nodes)).code).toBe(403);
@@ -197,14 +197,14 @@ describe('credentials', () => {
     expect((await as('admin', 'GET', nodes)).code).toBe(200);
   });
 
-  test('AlwaysAllow lets every user do everything', async () => {
+  test('AlwaysAllow authorizes every user', async () => {
     expect((await as('bob', 'GET', nodes)).code).toBe(403);
     await open({ modes: parseModes('AlwaysAllow') });
     expect((await as('bob', 'GET', nodes)).code).toBe(200);
     expect(() => parseModes('RBAC,Webhook')).toThrow('"Webhook" is unknown, there are Node, RBAC, AlwaysAllow');
   });
 
-  test('a token made for a service account is that account', async () => {
+  test('a token issued for a service account authenticates as that account', async () => {
     const path = '/api/v1/namespaces/default/serviceaccounts/default/token';
     const made = await as('admin', 'POST', path, {
       apiVersion: 'authentication.k8s.io/v1',
@@ -225,7 +225,7 @@ describe('credentials', () => {
     expect((await as('account', 'GET', nodes)).code).toBe(401);
   });
 
-  test('the old path of the node proxy is that of the new one', async () => {
+  test('the old path of the node proxy is authorized like the new one', async () => {
     expect(await as('admin', 'GET', '/api/v1/proxy/nodes/gone/configz')).toMatchObject({
       code: 404,
       body: { message: 'nodes "gone" not found' },
@@ -254,12 +254,12 @@ interface Recorded {
 
 const areas = new Set(['auth', 'rbac', 'node-auth', 'proxy']);
 
-describe('refusals of a real 1.32 server', () => {
+describe('rejections recorded from a real 1.32 server', () => {
   const recorded = readEvidence<Recorded & { area: string }>('api-v1.32.jsonl');
   const scenarioOf = ({ id }: Recorded) => id.split('/')[0]!;
   const chosen = recorded.filter(({ area }) => areas.has(area));
 
-  test('are many enough to compare', () => {
+  test('there are at least as many recorded rejections as expected', () => {
     expect(chosen.filter(({ expected }) => expected.status === 403).length).toBeGreaterThan(20);
   });
 
@@ -268,12 +268,12 @@ describe('refusals of a real 1.32 server', () => {
     await as('admin', 'POST', '/api/v1/namespaces', { metadata: { name: ns } });
     const fill = (text: string) => text.replaceAll('{{ns}}', ns);
     for (const { id, request, expected } of chosen.filter((one) => scenarioOf(one) === scenario)) {
-      // A watch ends with its timeout; reading the path without it asks the same of the authorizer.
+      // A watch ends with its timeout; a list of the same path is authorized in the same way.
       const path = fill(request.path).replace('watch=true&', '');
       const body = request.body === undefined ? undefined : JSON.parse(fill(JSON.stringify(request.body)));
       const answer = await as(request.as, request.method, path, body, request.headers);
-      const isRefusal = [401, 403].includes(expected.status) || [401, 403].includes(answer.code);
-      if (!isRefusal) continue;
+      const isRejection = [401, 403].includes(expected.status) || [401, 403].includes(answer.code);
+      if (!isRejection) continue;
       expect([id, answer.code, answer.body.message, answer.body.details]).toEqual([
         id,
         expected.status,

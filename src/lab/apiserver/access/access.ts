@@ -1,13 +1,13 @@
 /**
- * Who may do what, put together: the server hands in its store and gets back every part of a request's way that decides
- * about access, and the kinds, subresources and paths that go with it.
+ * Access control, put together from the store: authentication, authorization and admission,
+ * and the kinds, subresources and paths that belong to them.
  */
 import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
 import type { Random } from '../../../random.js';
 import { defaultAdmission } from '../admission/default-admission.js';
 import type { Admission } from '../admission.js';
-import { inTurn } from '../admission.js';
+import { admissionChain } from '../admission.js';
 import type { Authorizer } from '../attributes.js';
 import type { RequestAccess } from '../handler.js';
 import { findObject } from '../own-objects.js';
@@ -15,7 +15,8 @@ import { NodeProxy } from '../proxy/node-proxy.js';
 import type { Resource } from '../resource.js';
 import type { Connector, Route } from '../router.js';
 import type { Store } from '../store/store.js';
-import { feedAccess } from './access-feed.js';
+import { startAccessControllers } from './access-controllers.js';
+import { watchAccessObjects } from './access-watch.js';
 import { RequestAuthenticator, type TokenAuthenticator } from './authenticate.js';
 import { AuthorizerChain, alwaysAllow, masters } from './authorizer.js';
 import { escalationCheck } from './escalation.js';
@@ -29,7 +30,6 @@ import { allRules, rbacRules } from './rule-source.js';
 import { ServiceAccountTokens } from './service-account-tokens.js';
 import { tokenConnector } from './token-connector.js';
 import { issuerRoutes } from './token-issuer.js';
-import { startUpkeep } from './upkeep.js';
 
 export const authorizationModes = ['Node', 'RBAC', 'AlwaysAllow'] as const;
 export type AuthorizationMode = (typeof authorizationModes)[number];
@@ -39,7 +39,7 @@ export interface AccessOptions {
   clock: Clock;
   random: Random;
   log: Log;
-  /** Asked in this order. Default Node, RBAC. */
+  /** In this order. Default Node, RBAC. */
   modes?: AuthorizationMode[];
   /** Whether a node may read the ConfigMap assigned to it. Default automatic. */
   nodeConfigAccess?: NodeGraphOptions['configAccess'];
@@ -49,13 +49,13 @@ export interface AccessOptions {
   tokens?: TokenAuthenticator[];
   /** PEM of the key that signs tokens of service accounts. */
   serviceAccountKey: string;
-  /** Who signs them, and the audience they are for where none is asked. */
+  /** The issuer of these tokens, and their default audience. */
   issuer?: string;
-  /** What the server shows to kubelets. */
+  /** The server's client certificate for kubelets. */
   kubeletClient: { cert: string; key: string };
   /** PEM of the authority of the kubelets' certificates. Default: not checked, as in kube-apiserver. */
   kubeletCa?: string;
-  /** Where this server listens, once it does. */
+  /** The port of this server, once it listens. */
   ownPort(): number | undefined;
 }
 
@@ -64,9 +64,9 @@ export interface Access extends RequestAccess {
   resources: Resource[];
   connectors: Connector[];
   routes: Route[];
-  /** Makes the default roles and accounts exist. To be called once, before the first request; namespaces must exist. */
+  /** Creates the default roles and accounts. Call it once, before the first request; namespaces must exist. */
   start(): Promise<void>;
-  /** Lets go of the store and of connections to kubelets. */
+  /** Ends watches of the store and connections to kubelets. */
   stop(): void;
 }
 
@@ -76,7 +76,7 @@ export function createAccess(options: AccessOptions): Access {
   const objects = { find: (key: Parameters<typeof findObject>[1]) => findObject(store, key) };
   const rbac = new RbacAuthorizer();
   const graph = new NodeGraph({ configAccess: options.nodeConfigAccess ?? 'automatic' });
-  const stops = [feedAccess(store, rbac, graph)];
+  const stops = [watchAccessObjects(store, rbac, graph)];
 
   const byMode: Record<AuthorizationMode, Authorizer> = {
     Node: new NodeAuthorizer(graph),
@@ -92,7 +92,7 @@ export function createAccess(options: AccessOptions): Access {
     issuer,
     clock,
   });
-  const admission = inTurn([
+  const admission = admissionChain([
     defaultAdmission(objects, random),
     ...(modes.includes('RBAC') ? [escalationCheck(rbac, authorizer)] : []),
   ]);
@@ -119,7 +119,7 @@ export function createAccess(options: AccessOptions): Access {
     ],
     routes: issuerRoutes(issuer, signer),
     async start() {
-      stops.push(await startUpkeep(options));
+      stops.push(await startAccessControllers(options));
     },
     stop() {
       for (const stop of stops) stop();
@@ -130,7 +130,7 @@ export function createAccess(options: AccessOptions): Access {
 
 const nodes = { group: '', resource: 'nodes', namespace: '' };
 
-/** The modes named in --authorization-mode; throws with the ones there are. */
+/** Parses --authorization-mode; an error lists the modes there are. */
 export function parseModes(text: string): AuthorizationMode[] {
   const modes = text.split(',').map((mode) => mode.trim());
   for (const mode of modes)

@@ -1,23 +1,26 @@
-/** ClusterRoles that are put together from others: which rules such a role should have now. Pure; upkeep.ts stores them. */
+/** Aggregated ClusterRoles: the rules that such a role should have now. Pure; access-controllers.ts stores them. */
 
 import type { KubeObject } from '../../../api/object.js';
 import { identityOf } from '../json-equality.js';
 import { type LabelSelector, selectsLabels } from '../match-labels.js';
 import { type PolicyRule, rulesOf } from './policy-rule.js';
 
-/** Whether a role is put together from others, or gives its rules to one of these that are. */
-export function takesPart(role: KubeObject, combined: KubeObject[]): boolean {
-  return isCombined(role) || combined.some((one) => feeds(role, one));
+/** Whether a role is aggregated, or one of these aggregated roles selects it. */
+export function takesPart(role: KubeObject, aggregated: KubeObject[]): boolean {
+  return isAggregated(role) || aggregated.some((one) => feeds(role, one));
 }
 
-export const isCombined = (role: KubeObject): boolean => role.aggregationRule !== undefined;
+export const isAggregated = (role: KubeObject): boolean => role.aggregationRule !== undefined;
 
-function feeds(role: KubeObject, combined: KubeObject): boolean {
-  const { clusterRoleSelectors = [] } = combined.aggregationRule as { clusterRoleSelectors?: LabelSelector[] };
+function feeds(role: KubeObject, aggregated: KubeObject): boolean {
+  const { clusterRoleSelectors = [] } = aggregated.aggregationRule as { clusterRoleSelectors?: LabelSelector[] };
   return clusterRoleSelectors.some((selector) => selectsLabels(selector, role.metadata.labels));
 }
 
-/** The rules of all roles its selectors match, each once, in the order of the roles' names; undefined when it is no such role. */
+/**
+ * The rules of all roles its selectors match, each once, in the order of the roles' names; undefined for a role that is
+ * not aggregated.
+ */
 export function aggregatedRules(role: KubeObject, all: KubeObject[]): PolicyRule[] | undefined {
   const rule = role.aggregationRule as { clusterRoleSelectors?: LabelSelector[] } | undefined;
   if (rule === undefined) return undefined;
@@ -25,7 +28,7 @@ export function aggregatedRules(role: KubeObject, all: KubeObject[]): PolicyRule
   const rules = new Map<string, PolicyRule>();
   for (const selector of rule.clusterRoleSelectors ?? [])
     for (const source of byName) {
-      // Not itself: its rules are what we are about to say.
+      // Not itself: its rules are the result.
       if (source.metadata.name === role.metadata.name || !selectsLabels(selector, source.metadata.labels)) continue;
       for (const found of rulesOf(source)) {
         const text = identityOf(found);

@@ -1,6 +1,9 @@
-/** Authentication: tokens, their file, anonymous requests and what goes before what. Certificates are tested over a real socket. */
+/**
+ * Authentication: tokens, the token file, anonymous requests and their precedence. Certificates are tested over a real
+ * socket.
+ */
 import { describe, expect, test } from 'vitest';
-import { bearerToken, RequestAuthenticator, TokenRefused } from './authenticate.js';
+import { bearerToken, RequestAuthenticator, TokenRejected } from './authenticate.js';
 import { readTokenFile } from './token-file.js';
 
 const file = `admin-token,admin,1,system:masters
@@ -26,7 +29,7 @@ const asking = (authorization?: string) => ({
 });
 
 describe('bearer tokens', () => {
-  test('a known token is its user, with the group of all authenticated users', () => {
+  test('a known token authenticates as its user, in the group of all authenticated users', () => {
     expect(authenticator(false).authenticate(asking('Bearer admin-token'))).toEqual({
       name: 'admin',
       uid: '1',
@@ -65,18 +68,18 @@ describe('bearer tokens', () => {
     expect(authenticator(true).authenticate(asking(header))?.name).toBe(whenOn);
   });
 
-  test('the anonymous user is unauthenticated, not authenticated', () => {
+  test('the anonymous user is in system:unauthenticated, not in system:authenticated', () => {
     expect(authenticator(true).authenticate(asking())?.groups).toEqual(['system:unauthenticated']);
   });
 
-  test('a token that its authenticator refuses is refused with both reasons', () => {
-    const refusing = {
+  test('a token that its authenticator rejects is rejected with both reasons', () => {
+    const rejecting = {
       authenticate() {
-        throw new TokenRefused('service account token has expired');
+        throw new TokenRejected('service account token has expired');
       },
     };
-    expect(authenticator(true, [refusing]).authenticate(asking('Bearer old'))).toBeUndefined();
-    expect(authenticator(true, [refusing]).authenticateToken('old')).toEqual({
+    expect(authenticator(true, [rejecting]).authenticate(asking('Bearer old'))).toBeUndefined();
+    expect(authenticator(true, [rejecting]).authenticateToken('old')).toEqual({
       error: '[invalid bearer token, service account token has expired]',
     });
     expect(authenticator(true).authenticateToken('nope')).toEqual({ error: 'invalid bearer token' });
@@ -88,24 +91,24 @@ describe('the token file', () => {
     ['a,b', "token file 'f.csv' line 1 must have at least 3 columns (token, user name, user uid), found 2"],
     ['a,b,c\n\nd', "token file 'f.csv' line 3 must have at least 3 columns (token, user name, user uid), found 1"],
     ['a,b,c,"g', 'f.csv line 1: a quoted field is not closed with "'],
-    ['a,b,c\nd,e"e,f', 'f.csv line 2: a bare " stands in a field without quotes'],
+    ['a,b,c\nd,e"e,f', 'f.csv line 2: a bare " is in a field without quotes'],
     ['a,b,c,"g"h', 'f.csv line 1: text follows the closing " of a quoted field'],
-  ])('%j is refused with its line', (text, message) => {
+  ])('the token file %j is rejected with its line', (text, message) => {
     expect(() => readTokenFile(text, 'f.csv')).toThrow(message);
   });
 
-  test('empty and repeated tokens are warned about; the last one counts', () => {
+  test('empty and repeated tokens give warnings; of repeated ones the last is used', () => {
     const { tokens, warnings } = readTokenFile('t,first,\r\n,nobody,\r\nt,last,\r\n', 'f.csv');
     expect(warnings).toEqual([
       "token file 'f.csv' line 2: the token is empty, the line is ignored",
-      "token file 'f.csv' line 3: the token was there before, the last one counts",
+      "token file 'f.csv' line 3: the token was used before, the last line is used",
     ]);
     expect(tokens.authenticate('t', [])?.user.name).toBe('last');
     expect(tokens.authenticate('', [])).toBeUndefined();
   });
 });
 
-test('a token of the file is for this server, and for no other audience', () => {
+test('a token of the file is valid for the audience of this server only', () => {
   const known = authenticator(false);
   expect(known.authenticateToken('admin-token')).toMatchObject({ audiences: ['here'] });
   expect(known.authenticateToken('admin-token', ['here', 'there'])).toMatchObject({ audiences: ['here'] });

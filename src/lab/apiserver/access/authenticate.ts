@@ -1,27 +1,27 @@
 /**
- * Who is asking? A client certificate or a bearer token names the user; no credential at all is the anonymous user where
- * that is allowed. A credential that is wrong is refused even where anonymous requests are welcome.
+ * Authenticates requests: a client certificate or a bearer token gives the user; a request without either is the
+ * anonymous user where that is allowed. A wrong credential is rejected even where anonymous requests are allowed.
  */
 import type { Clock } from '../../../clock.js';
 import type { User } from '../attributes.js';
 import type { Authenticator } from '../handler.js';
 import type { Exchange } from '../http/exchange.js';
-import { judgeCertificate } from './client-certificate.js';
+import { checkCertificate } from './client-certificate.js';
 import { anonymousUser, authenticatedGroup, unauthenticatedGroup } from './well-known.js';
 
-/** Knows some bearer tokens. Service-account tokens and static tokens are two of these. */
+/** Authenticates one kind of bearer tokens: those of service accounts, or static ones. */
 export interface TokenAuthenticator {
-  /** undefined: not one of mine. Throws TokenRefused when the token is mine but may not be used. */
+  /** Undefined: a token of another kind. Throws TokenRejected when it is of this kind and not valid. */
   authenticate(token: string, audiences: string[]): TokenIdentity | undefined;
 }
 
 export interface TokenIdentity {
   user: User;
-  /** Those of the audiences asked for that the token is good for; absent where the authenticator knows none. */
+  /** The requested audiences for which the token is valid; absent where the authenticator has no audiences. */
   audiences?: string[];
 }
 
-export class TokenRefused extends Error {}
+export class TokenRejected extends Error {}
 
 export interface AuthenticatorOptions {
   tokens: TokenAuthenticator[];
@@ -35,9 +35,9 @@ export interface AuthenticatorOptions {
 export class RequestAuthenticator implements Authenticator {
   constructor(private readonly options: AuthenticatorOptions) {}
 
-  /** A good certificate goes before a token, a good token before a bad certificate. */
+  /** A valid certificate takes precedence over a token, a valid token over an invalid certificate. */
   authenticate(exchange: Pick<Exchange, 'header' | 'clientCertificate'>): User | undefined {
-    const certificate = judgeCertificate(exchange.clientCertificate(), this.options.clock.now());
+    const certificate = checkCertificate(exchange.clientCertificate(), this.options.clock.now());
     if (certificate.kind === 'user') return authenticated(certificate.user);
     const token = bearerToken(exchange.header('authorization'));
     if (token !== undefined) {
@@ -47,27 +47,27 @@ export class RequestAuthenticator implements Authenticator {
     return certificate.kind === 'none' && this.options.anonymous ? anonymousUser : undefined;
   }
 
-  /** The user of a token, or why it is none: what a TokenReview answers. */
+  /** The user of a token, or the error: the answer of a TokenReview. */
   authenticateToken(token: string, audiences: string[] = []): TokenIdentity | { error: string } {
     try {
       for (const authenticator of this.options.tokens) {
         const identity = authenticator.authenticate(token, audiences);
         if (identity === undefined) continue;
-        // Tokens that name no audience are for this server alone.
+        // Tokens without audiences are valid for this server only.
         const own = identity.audiences ?? [this.options.issuer];
         if (identity.audiences === undefined && audiences.length > 0 && !audiences.includes(this.options.issuer))
           continue;
         return { user: authenticated(identity.user), audiences: own };
       }
     } catch (error) {
-      if (!(error instanceof TokenRefused)) throw error;
+      if (!(error instanceof TokenRejected)) throw error;
       return { error: `[invalid bearer token, ${error.message}]` };
     }
     return { error: 'invalid bearer token' };
   }
 }
 
-/** The token of `Bearer TOKEN`; any other scheme, and an empty token, is no credential. */
+/** The token of `Bearer TOKEN`; any other scheme, and an empty token, does not count as a credential. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   const [scheme, token] = (authorization ?? '').trim().split(' ', 2);
   return scheme?.toLowerCase() === 'bearer' && token ? token : undefined;

@@ -1,4 +1,4 @@
-/** The chain of authorizers: the first that allows decides; when none does, their reasons are told together. */
+/** The chain of authorizers: the first that allows decides; when none does, their reasons are reported together. */
 import { goQuote } from '../../../go/quote.js';
 import type { Attributes, Authorizer, Decision } from '../attributes.js';
 import { mastersGroup } from './well-known.js';
@@ -17,14 +17,14 @@ export class AuthorizerChain implements Authorizer {
   }
 }
 
-/** Members of system:masters may do everything, whatever roles exist: the way back in when RBAC was broken. */
+/** Members of system:masters may do everything, whatever roles exist: access when the roles are broken. */
 export const masters: Authorizer = {
   authorize: ({ user }) => ({ allowed: user.groups.includes(mastersGroup) }),
 };
 
 export const alwaysAllow: Authorizer = { authorize: () => ({ allowed: true }) };
 
-/** The text of a 403: what may not be done, and why where an authorizer said so. */
+/** The message of a 403, with the authorizer's reason where there is one. */
 export function forbiddenMessage(request: Attributes, reason: string | undefined): string {
   const sentence = escapeHtml(deniedSentence(request));
   return reason ? `${sentence}: ${reason}` : sentence;

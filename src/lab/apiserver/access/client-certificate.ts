@@ -1,8 +1,8 @@
-/** The user a TLS client certificate names: the common name is the user, each organization a group. */
+/** The user of a TLS client certificate: the common name is the user, each organization a group. */
 import type { X509Certificate } from 'node:crypto';
 import type { User } from '../attributes.js';
 
-export type CertificateVerdict = { kind: 'none' } | { kind: 'user'; user: User } | { kind: 'refused'; cause: string };
+export type CertificateResult = { kind: 'none' } | { kind: 'user'; user: User } | { kind: 'rejected'; cause: string };
 
 const clientAuth = '1.3.6.1.5.5.7.3.2';
 const anyUsage = '2.5.29.37.0';
@@ -18,23 +18,23 @@ interface Facts {
 const known = new WeakMap<X509Certificate, Facts>();
 
 /**
- * Judges a certificate whose signature was already checked against our client CA. A connection may live longer than its
- * certificate, so the dates count at each request, not only at the handshake.
+ * Checks the dates of a certificate whose signature was already verified with our client CA. A connection may outlive its
+ * certificate, so they are checked at each request, not only at the handshake.
  */
-export function judgeCertificate(
-  certificate: X509Certificate | 'refused' | undefined,
+export function checkCertificate(
+  certificate: X509Certificate | 'rejected' | undefined,
   nowMs: number,
-): CertificateVerdict {
+): CertificateResult {
   if (certificate === undefined) return { kind: 'none' };
-  if (certificate === 'refused') return { kind: 'refused', cause: 'client certificate: another authority signed it' };
+  if (certificate === 'rejected') return { kind: 'rejected', cause: 'client certificate: another authority signed it' };
   const facts = known.get(certificate) ?? read(certificate);
   known.set(certificate, facts);
   const { validFrom, validTo } = certificate;
   if (nowMs < facts.fromMs || nowMs > facts.toMs)
-    return { kind: 'refused', cause: `client certificate: valid only from ${validFrom} to ${validTo}` };
+    return { kind: 'rejected', cause: `client certificate: valid only from ${validFrom} to ${validTo}` };
   if (!facts.forClients)
     return {
-      kind: 'refused',
+      kind: 'rejected',
       cause: 'client certificate: its extended key usage does not allow client authentication',
     };
   return facts.user === undefined ? { kind: 'none' } : { kind: 'user', user: facts.user };

@@ -1,4 +1,4 @@
-/** Whether some rules already grant what others would: what may be granted further, and what a default role still lacks. */
+/** Whether rules cover other rules, for the escalation check and for completing default roles. */
 import type { PolicyRule } from './policy-rule.js';
 
 /** The smallest pieces of `wanted` that `owned` does not grant; empty when all is covered. */

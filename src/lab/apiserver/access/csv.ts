@@ -1,7 +1,7 @@
 /** Comma-separated values as Go's encoding/csv reads them: quoted fields, doubled quotes, CRLF, empty lines skipped. */
 
 export interface CsvRecord {
-  /** Where the record begins, counted from 1. */
+  /** The line on which the record begins, counted from 1. */
   line: number;
   fields: string[];
 }
@@ -33,7 +33,7 @@ export function parseCsv(text: string, path: string): CsvRecord[] {
   const plainField = () => {
     const end = source.slice(at).search(/[,\n]/);
     const value = end === -1 ? source.slice(at) : source.slice(at, at + end);
-    if (value.includes('"')) throw fail('a bare " stands in a field without quotes');
+    if (value.includes('"')) throw fail('a bare " is in a field without quotes');
     at += value.length;
     return value;
   };

@@ -1,4 +1,4 @@
-/** The default roles: what they let the usual users do, and how they are kept whole. */
+/** The default roles: what they allow, and how missing parts are restored. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import { uncovered } from './covers.js';
@@ -45,7 +45,7 @@ describe('what the defaults allow', () => {
     expect([onPath(jane, path), onPath(nobody, path)]).toEqual([user, anonymous]);
   });
 
-  test('every binding names a role that is there, and nobody is bound to system:node', () => {
+  test('every default binding names an existing role, and system:node has no subjects', () => {
     const roles = new Set(defaultPolicy().map(({ kind, metadata }) => `${kind}/${metadata.name}`));
     const bindings = defaultPolicy().filter(({ kind }) => kind.endsWith('Binding'));
     expect(bindings.length).toBeGreaterThan(10);
@@ -63,7 +63,7 @@ describe('reconciling at start', () => {
     return copy;
   };
 
-  test('a missing object is made, a whole one left alone', () => {
+  test('a missing default object is created, a complete one is not changed', () => {
     for (const wanted of defaultPolicy()) {
       expect(reconcile(wanted, undefined)).toBe(wanted);
       expect(
@@ -75,7 +75,7 @@ describe('reconciling at start', () => {
     }
   });
 
-  test('lost rules come back and added ones stay', () => {
+  test('missing rules of a default role are restored and added ones are kept', () => {
     const wanted = find('ClusterRole', 'system:basic-user');
     const own: PolicyRule = { verbs: ['get'], apiGroups: ['x'], resources: ['y'] };
     const lost = (wanted.rules as PolicyRule[])[0]!;
@@ -89,7 +89,7 @@ describe('reconciling at start', () => {
     expect(next?.metadata.uid).toBe('u');
   });
 
-  test('lost subjects come back and added ones stay', () => {
+  test('missing subjects of a default binding are restored and added ones are kept', () => {
     const wanted = find('ClusterRoleBinding', 'cluster-admin');
     const eve = { kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'eve' };
     const next = reconcile(
@@ -110,7 +110,7 @@ describe('reconciling at start', () => {
     expect(reconcile(wanted, kept)).toBeUndefined();
   });
 
-  test('rules that aggregation put into a role are not taken for a loss', () => {
+  test('rules that came from aggregation do not count as missing', () => {
     const wanted = find('ClusterRole', 'view');
     const filled = stored(wanted, (copy) => {
       copy.rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];

@@ -1,6 +1,6 @@
 /**
- * Makes the default roles and bindings exist, and keeps them whole: at every start missing objects are created, and rules or
- * subjects that a default needs are added back. What people added stays. An object annotated
+ * Reconciles the default roles and bindings: at every start missing objects are created, and rules or
+ * subjects that a default needs are restored. Additions are kept. An object annotated
  * `rbac.authorization.kubernetes.io/autoupdate: "false"` is left as it is.
  */
 
@@ -38,14 +38,14 @@ const clusterBindings: Record<string, Subject[]> = {
   'system:kube-dns': [account('kube-system', 'kube-dns')],
   'system:kube-scheduler': [user('system:kube-scheduler')],
   'system:volume-scheduler': [user('system:kube-scheduler')],
-  // Bound to nobody: the Node authorizer does this. The empty binding takes an old, too wide one back.
+  // Without subjects: the Node authorizer does this. The empty binding replaces one of old clusters.
   'system:node': [],
   'system:service-account-issuer-discovery': [group('system:serviceaccounts')],
 };
 
 const authenticationReader = 'extension-apiserver-authentication-reader';
 
-/** Every default object, in the order in which it should be made: roles before the bindings that name them. */
+/** Every default object, roles before the bindings that name them. */
 export function defaultPolicy(): KubeObject[] {
   return [
     ...defaultClusterRoles.map(clusterRole),
@@ -79,7 +79,7 @@ export function defaultPolicy(): KubeObject[] {
   ];
 }
 
-/** What to store for a default object: it anew, the existing one completed, or undefined when nothing is missing. */
+/** What to store for a default object: the default, the existing one completed, or undefined when nothing is missing. */
 export function reconcile(wanted: KubeObject, existing: KubeObject | undefined): KubeObject | undefined {
   if (existing === undefined) return wanted;
   if (existing.metadata.annotations?.[autoUpdate] === 'false') return undefined;
@@ -95,7 +95,7 @@ export function reconcile(wanted: KubeObject, existing: KubeObject | undefined):
 const missingRules = (wanted: KubeObject, existing: KubeObject): PolicyRule[] =>
   rulesOf(wanted).filter((rule) => uncovered(rulesOf(existing), [rule]).length > 0);
 
-/** A binding's roleRef cannot be changed in place by clients; the server's own defaults are put right here. */
+/** A binding's roleRef cannot be changed in place by clients; the server corrects its own defaults here. */
 function completedBinding(wanted: KubeObject, existing: KubeObject): Partial<KubeObject> {
   const known = asList(existing.subjects) as Subject[];
   const same = (a: Subject) => (b: Subject) => a.kind === b.kind && a.name === b.name && a.namespace === b.namespace;

@@ -1,6 +1,6 @@
 /**
- * The roles and bindings every Kubernetes cluster starts with. Left out are those of controllers that this server has none
- * of (system:controller:*). Kept as tables; default-policy.ts makes objects of them.
+ * The default roles and bindings of Kubernetes, without those of controllers that this server does not
+ * have (system:controller:*). Kept as tables; default-policy.ts makes objects of them.
  */
 import { nodeRules } from './node-rules.js';
 import type { PolicyRule } from './policy-rule.js';
@@ -9,9 +9,9 @@ import { read, readWrite, resourceRule, urlRule, write } from './rule-table.js';
 export interface DefaultRole {
   name: string;
   labels?: Record<string, string>;
-  /** Empty for roles that are put together from others. */
+  /** Empty for aggregated roles. */
   rules: PolicyRule[];
-  /** Labels of the roles this one is put together from. */
+  /** Labels of the roles that this one aggregates. */
   aggregates?: Record<string, string>;
 }
 

@@ -1,4 +1,4 @@
-/** Nobody grants what they do not have. */
+/** The escalation check: users cannot grant permissions that they do not have. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import type { AdmissionRequest } from '../admission.js';
@@ -57,13 +57,13 @@ function write(user: string, plural: string, next: KubeObject, old?: KubeObject,
 const binding = (kind: string, name: string, subjects: unknown[] = []) => object({ roleRef: { kind, name }, subjects });
 
 describe('writing a role', () => {
-  test('with rules that the writer holds is allowed, whole or in part', () => {
+  test('a role whose rules the user has, wholly or in part, may be written', () => {
     expect(
       write('eve', 'roles', object({ rules: [rule(['get'], ['configmaps'], { resourceNames: ['a'] })] })),
     ).toBeUndefined();
   });
 
-  test('with others it is refused, and each that is missing is named', () => {
+  test('a role with other rules is rejected, and each missing rule is named', () => {
     const rules = [
       rule(['get', 'create', 'delete'], ['configmaps']),
       rule(['get'], ['secrets'], { resourceNames: ['a'] }),
@@ -77,18 +77,18 @@ describe('writing a role', () => {
     );
   });
 
-  test('who may escalate, and system:masters, may write any', () => {
+  test('a user with the verb escalate, and system:masters, may write any role', () => {
     const everything = object({ rules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }] });
     expect(write('trent', 'roles', everything)).toBeUndefined();
     expect(write('root', 'roles', everything, undefined, ['system:masters'])).toBeUndefined();
   });
 
-  test('a change that leaves the rules alone is nobody’s grant', () => {
+  test('a change that keeps the rules is not a grant', () => {
     const big = { rules: [rule(['*'], ['secrets'])] };
     expect(write('eve', 'roles', object(big, { labels: { a: 'b' } }), object(big))).toBeUndefined();
   });
 
-  test('an aggregation could grow to anything, so it takes everything', () => {
+  test('writing an aggregated role requires all permissions', () => {
     const role = object({ rules: [], aggregationRule: { clusterRoleSelectors: [{}] } });
     expect(write('eve', 'clusterroles', role)).toBe(
       'clusterroles.rbac.authorization.k8s.io "x" is forbidden: must have cluster-admin privileges to use an aggregationRule',
@@ -97,19 +97,19 @@ describe('writing a role', () => {
 });
 
 describe('binding a role', () => {
-  test('that grants no more than the binder holds is allowed', () => {
+  test('a binding that grants no more than the user has is allowed', () => {
     expect(write('eve', 'rolebindings', binding('Role', 'small'))).toBeUndefined();
   });
-  test('that grants more is refused', () => {
+  test('a binding that grants more than the user has is rejected', () => {
     expect(write('eve', 'rolebindings', binding('Role', 'big'))).toContain(
       '{APIGroups:[""], Resources:["secrets"], Verbs:["*"]}',
     );
   });
-  test('the verb bind allows it for that role alone', () => {
+  test('the verb bind allows binding of that role only', () => {
     expect(write('trent', 'rolebindings', binding('Role', 'big'))).toBeUndefined();
     expect(write('trent', 'rolebindings', binding('Role', 'small'))).toContain('is attempting to grant');
   });
-  test('a role that is not there cannot be judged', () => {
+  test('a binding to a missing role is rejected', () => {
     expect(write('eve', 'rolebindings', binding('Role', 'gone'))).toBe(
       'roles.rbac.authorization.k8s.io "gone" not found',
     );
@@ -123,7 +123,7 @@ describe('binding a role', () => {
   });
 });
 
-describe('a role put together from others', () => {
+describe('an aggregated role', () => {
   const role = (name: string, labels: Record<string, string>, rules: PolicyRule[]) =>
     object({ rules }, { name, labels });
   const all = [
@@ -135,13 +135,13 @@ describe('a role put together from others', () => {
     object({ aggregationRule: { clusterRoleSelectors } }, { name: 'whole' });
   const resources = (rules: PolicyRule[] | undefined) => rules?.flatMap((found) => found.resources ?? []);
 
-  test('has the rules of all that match, each once, in order of name', () => {
+  test('an aggregated role has the rules of all matching roles, each once, in order of name', () => {
     expect(resources(aggregatedRules(of({ matchLabels: { to: 'x' } }), all))).toEqual(['a', 'shared', 'b']);
     const expression = { matchExpressions: [{ key: 'to', operator: 'NotIn', values: ['x'] }] };
     expect(resources(aggregatedRules(of(expression), all))).toEqual(['c']);
   });
 
-  test('loses its old rules when nothing matches; an ordinary role is left alone', () => {
+  test('an aggregated role without matches loses its rules; an ordinary role is not changed', () => {
     expect(aggregatedRules(of({ matchLabels: { to: 'z' } }), all)).toEqual([]);
     expect(aggregatedRules(all[0]!, all)).toBeUndefined();
   });

@@ -1,11 +1,12 @@
 /**
- * Nobody grants what they do not have: who writes a role must hold its rules (or may `escalate` it), who binds one must hold
- * them too (or may `bind` it). Otherwise the right to write roles would be the right to everything.
+ * The escalation check: a user who writes a role must have its rules (or the verb `escalate`), a user who binds one
+ * must have them too (or the verb `bind`). Otherwise the permission to write roles would be the permission to do
+ * everything.
  */
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
-import { nameOf, resourceOf } from '../admission/refusal.js';
+import { nameOf, resourceOf } from '../admission/rejection.js';
 import type { Admission, AdmissionRequest } from '../admission.js';
 import type { Authorizer, User } from '../attributes.js';
 import { isSameJson } from '../json-equality.js';
@@ -59,7 +60,7 @@ function checkBinding(
   try {
     rules = rbac.rulesOfRole(roleRef, attributes.namespace);
   } catch {
-    // Without the right to bind it, a role must be known to be judged.
+    // Without the verb bind, the rules of the role are needed.
     throw notFound(
       { group: rbacGroup, resource: roleRef.kind === 'ClusterRole' ? 'clusterroles' : 'roles' },
       roleRef.name,
@@ -90,7 +91,7 @@ function grantText(user: User, missing: PolicyRule[], error: string | undefined)
   return error === undefined ? text : `${text}; resolution errors: [${error}]`;
 }
 
-/** Pieces that differ only in their verb are told as one. */
+/** Rules that differ only in their verb are reported as one. */
 function compact(pieces: PolicyRule[]): PolicyRule[] {
   const merged = new Map<string, PolicyRule>();
   for (const { verbs, ...what } of pieces) {

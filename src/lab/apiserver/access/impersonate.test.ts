@@ -1,4 +1,4 @@
-/** Impersonation: who may act as whom, and whom that makes them. */
+/** Impersonation: which permissions it needs, and the resulting user. */
 import { describe, expect, test } from 'vitest';
 import type { Attributes, User } from '../attributes.js';
 import { impersonation } from './impersonate.js';
@@ -33,7 +33,7 @@ function as(user: User, headers: Record<string, string | string[]>): User {
 }
 
 describe('impersonation', () => {
-  test('without headers everybody stays themselves', () => {
+  test('without impersonation headers the user stays the same', () => {
     expect(as(eve, {})).toBe(eve);
     expect(asked).toEqual([]);
   });
@@ -82,13 +82,13 @@ describe('impersonation', () => {
     expect(asked).toEqual(questions);
   });
 
-  test('who may not is told so, with the reason', () => {
+  test('impersonation without permission is rejected with the reason', () => {
     expect(() => as(eve, { 'impersonate-user': 'carol' })).toThrow(
       'users "carol" is forbidden: User "eve" cannot impersonate resource "users" in API group "" at the cluster scope: because',
     );
   });
 
-  test('a group without a user makes no sense', () => {
+  test('impersonating a group without a user is rejected', () => {
     expect(() => as(root, { 'impersonate-group': ['a'] })).toThrow('without impersonating a user');
     expect(answers).toEqual([
       '500 Internal Server Error: "/api/v1/nodes?limit=1": requested [{Group  a    }] without impersonating a user\n',

@@ -1,4 +1,7 @@
-/** Acting as somebody else: each of user, group, uid and extra value in Impersonate-* headers must be allowed by the verb `impersonate`. */
+/**
+ * Impersonation: each user, group, uid and extra value in Impersonate-* headers must be allowed by the verb
+ * `impersonate`.
+ */
 
 import type { ApiError } from '../../../api/status.js';
 import { goQuote } from '../../../go/quote.js';
@@ -71,7 +74,7 @@ function checkMay(authorizer: Authorizer, user: User, wish: Wish): void {
   if (!allowed) throw forbidden({ group: apiGroup, resource }, name, forbiddenMessage(request, reason));
 }
 
-/** Groups that were named are the authority; a service account without any gets its own. */
+/** Given groups are used as they are; a service account without any gets its own. */
 function completeGroups(name: string, named: string[]): string[] {
   const account = splitServiceAccountUserName(name);
   const groups = named.length === 0 && account ? serviceAccountGroups(account.namespace) : named;
@@ -95,7 +98,10 @@ function decode(key: string): string {
   }
 }
 
-/** Kubernetes answers this one in plain text, with its own structs inside; what is thrown finds the answer given. */
+/**
+ * Kubernetes answers this one in plain text, with its own structs inside; the error is thrown after the answer was
+ * sent.
+ */
 function withoutUser(exchange: Headers, orphans: Wish[]): ApiError {
   const kinds: Record<string, string> = { groups: 'Group', userextras: 'UserExtra', uids: 'UID' };
   const shown = orphans.map(({ apiGroup, resource, subresource = '', name }) => {

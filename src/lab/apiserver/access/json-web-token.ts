@@ -1,4 +1,4 @@
-/** Signed JSON web tokens with one elliptic key (ES256): made, and checked for who signed them. What they claim is not judged here. */
+/** Signs JSON web tokens with one elliptic key (ES256) and verifies their signature. Claims are checked elsewhere. */
 
 import {
   createHash,
@@ -51,7 +51,7 @@ export class TokenSigner {
     return isOurs ? decode(body) : undefined;
   }
 
-  /** The claims of any token, unchecked: good only to see whom it says it is from. */
+  /** The claims of any token, unchecked: used only to read its issuer. */
   static peek(token: string): Claims | undefined {
     const body = token.split('.')[1];
     return body === undefined ? undefined : decode(body);

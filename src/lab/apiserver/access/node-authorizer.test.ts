@@ -1,4 +1,4 @@
-/** What a kubelet may do: its own things, those of its pods, and the ConfigMap assigned to it. */
+/** The Node authorizer: a kubelet's own objects, those of its pods, and the ConfigMap assigned to it. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import type { Attributes } from '../attributes.js';
@@ -39,7 +39,7 @@ function world(configAccess: NodeGraphOptions['configAccess'] = 'automatic') {
 const unrelated = "no relationship found between node 'a' and this object";
 
 describe('N2: the ConfigMap assigned to a node', () => {
-  test('its own may be read by get, list and watch; another node’s may not', () => {
+  test('a node may get, list and watch the ConfigMap assigned to it, not that of another node', () => {
     const { graph, readsConfig } = world();
     graph.apply('nodes', '', 'a', assigned('for-a'));
     graph.apply('nodes', '', 'b', assigned('for-b'));
@@ -52,7 +52,7 @@ describe('N2: the ConfigMap assigned to a node', () => {
     expect(readsConfig('a', 'for-a', 'update')).toBe(false);
   });
 
-  test('two nodes may share one, a third may not', () => {
+  test('a ConfigMap assigned to two nodes is readable by both and by no third', () => {
     const { graph, readsConfig } = world();
     graph.apply('nodes', '', 'a', assigned('shared'));
     graph.apply('nodes', '', 'b', assigned('shared'));
@@ -60,7 +60,7 @@ describe('N2: the ConfigMap assigned to a node', () => {
     expect(['a', 'b', 'c'].map((node) => readsConfig(node, 'shared'))).toEqual([true, true, false]);
   });
 
-  test('a new assignment takes the old one back; un-assignment and deletion do so too', () => {
+  test('a new assignment, un-assignment and deletion of the Node revoke access to the old ConfigMap', () => {
     const { graph, readsConfig } = world();
     graph.apply('nodes', '', 'a', assigned('one'));
     graph.apply('nodes', '', 'a', assigned('two'));
@@ -83,7 +83,7 @@ describe('N2: the ConfigMap assigned to a node', () => {
     expect(readsConfig('a', 'cm')).toBe(false);
   });
 
-  test('the alpha reference gives access as the beta one does; manual access gives none', () => {
+  test('a DKC alpha reference gives access as a beta one does; with manual access neither does', () => {
     const automatic = world();
     automatic.graph.apply('nodes', '', 'a', assigned('cm', 'configMapRef'));
     expect(automatic.readsConfig('a', 'cm')).toBe(true);
@@ -130,21 +130,21 @@ describe('objects of pods on the node', () => {
     expect(reads(authorizer, resource!, name!)).toBe(false);
   });
 
-  test('a pod that is not bound, or bound elsewhere, gives nothing', () => {
+  test('a pod that is not bound, or bound to another node, gives no access', () => {
     const { graph, authorizer } = world();
     graph.apply('pods', 'ns', 'p', object({ spec }));
     graph.apply('pods', 'ns', 'q', object({ spec: { ...spec, nodeName: 'b' } }));
     expect(reads(authorizer, 'secrets', 'pull')).toBe(false);
   });
 
-  test('a mirror pod gives access to itself and nothing else', () => {
+  test('a mirror pod gives access to itself only', () => {
     const { graph, authorizer } = world();
     const mirror = { annotations: { 'kubernetes.io/config.mirror': 'x' } };
     graph.apply('pods', 'ns', 'p', object({ spec: { ...spec, nodeName: 'a' } }, mirror));
     expect([reads(authorizer, 'pods', 'p'), reads(authorizer, 'secrets', 'pull')]).toEqual([true, false]);
   });
 
-  test('tokens may be made for the service accounts of its pods only', () => {
+  test('a node may request tokens only for the service accounts of its pods', () => {
     const { graph, authorizer } = world();
     graph.apply('pods', 'ns', 'p', object({ spec: { ...spec, nodeName: 'a' } }));
     const token = (name: string) =>
@@ -153,7 +153,7 @@ describe('objects of pods on the node', () => {
     expect(token('other')).toEqual({ allowed: false, reason: unrelated });
   });
 
-  test('malformed pods break nothing', () => {
+  test('malformed pods are ignored', () => {
     const { graph, authorizer } = world();
     graph.apply(
       'pods',
@@ -242,7 +242,7 @@ describe('what is allowed and what is denied, with the reason', () => {
     );
   });
 
-  test('only a user with the node name and the nodes group is a node', () => {
+  test('only a user with a node name in the group system:nodes is a node', () => {
     const request = asks('a', 'get', 'nodes', { name: 'a' });
     const as = (name: string, groups: string[]) => authorizer.authorize({ ...request, user: { name, groups } });
     expect(as('system:node:a', ['system:masters'])).toEqual({ allowed: false });

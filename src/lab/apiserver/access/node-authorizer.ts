@@ -1,7 +1,7 @@
 /**
- * The Node authorizer: what a kubelet may do with its own credential. Objects that belong to a node are told apart by the
- * graph, its own Node and Lease by name; the rest follows fixed rules. Writing only one's own things is NodeRestriction's part,
- * which sees the object. A denial here is no final word: RBAC may still allow.
+ * The Node authorizer: what a kubelet may do with its own credential. Objects that belong to a node are found in the
+ * graph, its own Node and Lease by name; the rest follows fixed rules. That a kubelet writes only its own objects is
+ * checked by NodeRestriction, which sees the object. After a denial here RBAC may still allow.
  */
 import { goQuote } from '../../../go/quote.js';
 import type { Attributes, Authorizer, Decision } from '../attributes.js';
@@ -89,7 +89,7 @@ export class NodeAuthorizer implements Authorizer {
   }
 }
 
-/** Reading is by name alone, so that a kubelet can look for its Node before it has made it. */
+/** Reading is allowed by name alone, so that a kubelet can look for its Node before it creates it. */
 function ownNode(node: string, { verb, subresource, name }: Attributes): Decision {
   if (subresource === 'status') return verb === 'update' || verb === 'patch' ? allowed : noOpinion;
   if (subresource !== '') return noOpinion;

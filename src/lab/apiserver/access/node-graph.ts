@@ -15,7 +15,7 @@ export type Vertex = 'configmap' | 'secret' | 'serviceaccount' | 'pvc' | 'pod';
 
 export interface NodeGraphOptions {
   /**
-   * automatic: the ConfigMap assigned to a node may be read by it, as servers from 1.11 on with the feature had it.
+   * automatic: the ConfigMap assigned to a node may be read by it, as in Kubernetes 1.11–1.23 with DynamicKubeletConfig.
    * manual: an administrator grants that with RBAC, as before 1.11.
    */
   configAccess: 'automatic' | 'manual';
@@ -24,7 +24,7 @@ export interface NodeGraphOptions {
 export class NodeGraph {
   /** vertex → node → how many edges lead there. */
   private readonly nodes = new Map<string, Map<string, number>>();
-  /** owner (a pod or a node) → the edges it made, to take back. */
+  /** owner (a pod or a node) → its edges, to remove them later. */
   private readonly edges = new Map<string, { vertex: string; node: string }[]>();
 
   constructor(private readonly options: NodeGraphOptions) {}
@@ -33,7 +33,7 @@ export class NodeGraph {
     return this.nodes.get(id(vertex, namespace, name))?.has(node) ?? false;
   }
 
-  /** Takes over a stored change; `object` is undefined when it was deleted. Other resources are ignored. */
+  /** Applies a stored change; `object` is undefined when it was deleted. Other resources are ignored. */
   apply(resource: string, namespace: string, name: string, object: KubeObject | undefined): void {
     if (resource === 'pods') this.replace(id('pod', namespace, name), object ? podEdges(object, namespace, name) : []);
     else if (resource === 'nodes' && this.options.configAccess === 'automatic')

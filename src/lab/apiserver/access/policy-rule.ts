@@ -1,4 +1,4 @@
-/** One rule of a role, and whether it allows a request. Rules only ever add; there is no rule that takes away. */
+/** One rule of a role, and whether it allows a request. Rules only allow; there are no rules that deny. */
 import type { KubeObject } from '../../../api/object.js';
 import type { Attributes } from '../attributes.js';
 
@@ -20,7 +20,7 @@ export function ruleAllows(rule: PolicyRule, request: Attributes): boolean {
   );
 }
 
-/** The rules of a stored role, whatever a client managed to store: what is no list of strings counts as absent. */
+/** The rules of a stored role, whatever was stored: a value that is not a list of strings counts as absent. */
 export function rulesOf(role: KubeObject): PolicyRule[] {
   if (!Array.isArray(role.rules)) return [];
   return role.rules

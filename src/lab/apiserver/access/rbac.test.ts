@@ -1,4 +1,4 @@
-/** RBAC: which rule allows what, where bindings reach, and how the index follows changes. */
+/** RBAC: what rules allow, the scope of bindings, and how the index follows changes. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import type { Attributes, User } from '../attributes.js';
@@ -43,7 +43,12 @@ describe('one rule', () => {
     ['any resource and subresource by *', { ...configMaps, resources: ['*'] }, asks('get', 'nodes/proxy'), true],
     ['an exact subresource', { ...configMaps, resources: ['nodes/status'] }, asks('get', 'nodes/status'), true],
     ['a subresource of anything by */', { ...configMaps, resources: ['*/status'] }, asks('get', 'nodes/status'), true],
-    ['*/ is no other subresource', { ...configMaps, resources: ['*/status'] }, asks('get', 'nodes/proxy'), false],
+    [
+      '*/status does not match another subresource',
+      { ...configMaps, resources: ['*/status'] },
+      asks('get', 'nodes/proxy'),
+      false,
+    ],
     ['*/ is not the object itself', { ...configMaps, resources: ['*/status'] }, asks('get', 'nodes'), false],
     ['a name', { ...configMaps, resourceNames: ['a'] }, asks('get', 'configmaps', { name: 'a' }), true],
     ['no other name', { ...configMaps, resourceNames: ['a'] }, asks('get', 'configmaps', { name: 'b' }), false],
@@ -64,7 +69,7 @@ describe('one rule', () => {
     ],
     ['a * inside is a letter', { verbs: ['get'], nonResourceURLs: ['/a/*/b'] }, asksPath('get', '/a/x/b'), false],
     ['every path by *', { verbs: ['*'], nonResourceURLs: ['*'] }, asksPath('post', '/x'), true],
-    ['a resource rule is no path rule', { ...configMaps, resources: ['*'] }, asksPath('get', '/metrics'), false],
+    ['a resource rule does not match paths', { ...configMaps, resources: ['*'] }, asksPath('get', '/metrics'), false],
   ])('%s', (_name, rule, request, allowed) => {
     expect(ruleAllows(rule, request)).toBe(allowed);
   });
@@ -80,7 +85,7 @@ describe('roles and bindings', () => {
     return rbac;
   }
 
-  test('a ClusterRole bound in a namespace reaches only there', () => {
+  test('a ClusterRole bound in a namespace applies only there', () => {
     const rbac = authorizer();
     rbac.apply('rolebindings', 'ns', 'b', bind('ClusterRole', 'reader', { kind: 'User', name: 'carol' }));
     expect(rbac.authorize(asks('list', 'configmaps'))).toEqual({
@@ -91,7 +96,7 @@ describe('roles and bindings', () => {
     expect(rbac.authorize(asks('list', 'nodes', { namespace: '' }))).toEqual({ allowed: false });
   });
 
-  test('bound cluster-wide by a group it reaches everywhere, until it is unbound', () => {
+  test('a ClusterRole bound to a group cluster-wide applies everywhere until it is unbound', () => {
     const rbac = authorizer();
     rbac.apply('clusterrolebindings', '', 'b', bind('ClusterRole', 'reader', { kind: 'Group', name: 'carols' }));
     expect(rbac.authorize(asks('list', 'nodes', { namespace: '' })).reason).toBe(
@@ -101,7 +106,7 @@ describe('roles and bindings', () => {
     expect(rbac.authorize(asks('list', 'nodes', { namespace: '' })).allowed).toBe(false);
   });
 
-  test('changed subjects and changed rules count at once', () => {
+  test('changed subjects and rules take effect at once', () => {
     const rbac = authorizer();
     rbac.apply('rolebindings', 'ns', 'b', bind('ClusterRole', 'reader', { kind: 'User', name: 'carol' }));
     rbac.apply('rolebindings', 'ns', 'b', bind('ClusterRole', 'reader', { kind: 'User', name: 'dave' }));
@@ -111,7 +116,7 @@ describe('roles and bindings', () => {
     expect(rbac.authorize(asks('list', 'configmaps', { user: { name: 'dave', groups: [] } })).allowed).toBe(false);
   });
 
-  test('a service account without a namespace is the one beside the binding', () => {
+  test('a service account subject without a namespace is in that of the binding', () => {
     const rbac = authorizer();
     rbac.apply('rolebindings', 'ns', 'b', bind('ClusterRole', 'reader', { kind: 'ServiceAccount', name: 'bot' }));
     const bot = (namespace: string) => ({ name: `system:serviceaccount:${namespace}:bot`, groups: [] });
@@ -121,7 +126,7 @@ describe('roles and bindings', () => {
     expect(rbac.authorize(asks('get', 'configmaps', { user: bot('other') })).allowed).toBe(false);
   });
 
-  test('a missing role is told as the reason, and counts once it is there', () => {
+  test('a missing role is reported as the reason, and takes effect once it exists', () => {
     const rbac = authorizer();
     rbac.apply('rolebindings', 'ns', 'b', bind('Role', 'gone', { kind: 'User', name: 'carol' }));
     rbac.apply('rolebindings', 'ns', 'c', bind('ClusterRole', 'gone', { kind: 'User', name: 'carol' }));
@@ -134,7 +139,7 @@ describe('roles and bindings', () => {
     expect(rbac.authorize(asks('get', 'configmaps')).allowed).toBe(true);
   });
 
-  test('hostile objects give no access and break nothing', () => {
+  test('malformed objects give no access and do no harm', () => {
     const rbac = new RbacAuthorizer();
     rbac.apply('clusterroles', '', '__proto__', object({ rules: [null, 'x', { verbs: '*' }, { verbs: [1] }] }));
     rbac.apply(
@@ -158,14 +163,14 @@ describe('roles and bindings', () => {
 describe('the chain of authorizers', () => {
   const because = (reason: string) => ({ authorize: () => ({ allowed: false, reason }) });
 
-  test('the first that allows decides, without a reason for system:masters', () => {
+  test('the first authorizer that allows decides, without a reason for system:masters', () => {
     const chain = new AuthorizerChain([masters, because('no')]);
     const root = { name: 'root', groups: ['system:masters'] };
     expect(chain.authorize(asks('delete', 'nodes', { user: root }))).toEqual({ allowed: true });
     expect(new AuthorizerChain([because('no'), alwaysAllow]).authorize(asks('get', 'x'))).toEqual({ allowed: true });
   });
 
-  test('reasons of all that denied are told, one a line', () => {
+  test('the reasons of all authorizers that denied are reported, one per line', () => {
     expect(new AuthorizerChain([masters, because('a'), because('b')]).authorize(asks('get', 'x'))).toEqual({
       allowed: false,
       reason: 'a\nb',
@@ -184,7 +189,7 @@ describe('the chain of authorizers', () => {
       'User "carol" cannot get resource "nodes/proxy" in API group "" at the cluster scope: why',
     ],
     [asksPath('get', '/<b>&'), undefined, 'User "carol" cannot get path "/&lt;b&gt;&amp;"'],
-  ])('a refusal reads as Kubernetes words it', (request, reason, text) => {
+  ])('a rejection has the message of Kubernetes', (request, reason, text) => {
     expect(forbiddenMessage(request, reason)).toBe(text);
   });
 });

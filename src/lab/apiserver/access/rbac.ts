@@ -1,6 +1,7 @@
 /**
- * The RBAC authorizer. Roles and bindings are kept in an index by subject, fed with every stored change, so that a request
- * looks only at the bindings of its own user and groups: with a role per node, thousands of bindings share a namespace.
+ * The RBAC authorizer. Roles and bindings are kept in an index by subject, updated with every stored change, so that a
+ * request looks only at the bindings of its own user and groups: with a role per node, thousands of bindings share a
+ * namespace.
  */
 
 import type { KubeObject } from '../../../api/object.js';
@@ -30,7 +31,7 @@ interface Binding {
   subjects: Subject[];
 }
 
-/** Called for each rule that applies, and for each role that is missing; true ends the walk. */
+/** Called for each rule that applies, and for each role that is missing; true stops. */
 export interface RuleVisitor {
   rule(rule: PolicyRule, source: () => string): boolean;
   missing(reason: string): void;
@@ -69,7 +70,7 @@ export class RbacAuthorizer implements Authorizer {
     return missing.length === 0 ? { rules } : { rules, error: aggregate(missing) };
   }
 
-  /** The rules a binding's roleRef stands for; throws when there is no such role. */
+  /** The rules of a binding's roleRef; throws when there is no such role. */
   rulesOfRole(roleRef: RoleRef, namespace: string): PolicyRule[] {
     const cluster = roleRef.kind === 'ClusterRole';
     const rules = this.roles.get(key(cluster ? '' : namespace, roleRef.name));
@@ -78,7 +79,7 @@ export class RbacAuthorizer implements Authorizer {
     return rules;
   }
 
-  /** Takes over a stored change; `object` is undefined when it was deleted. Other resources are ignored. */
+  /** Applies a stored change; `object` is undefined when it was deleted. Other resources are ignored. */
   apply(resource: string, namespace: string, name: string, object: KubeObject | undefined): void {
     const id = key(namespace, name);
     if (resource === 'roles' || resource === 'clusterroles') {

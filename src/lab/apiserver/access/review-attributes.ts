@@ -54,16 +54,16 @@ export const nonResourceAttributes = (user: User, asked: NonResourceAttributes):
 
 const operators: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
 
-/** Tells whoever asks that a selector was not looked at. */
+/** Reports that a selector was ignored. */
 export function unreadSelectors(asked: ResourceAttributes | undefined): { evaluationError?: string } {
   const unread = (['fieldSelector', 'labelSelector'] as const).filter((field) =>
     (asked?.[field]?.requirements ?? []).some(({ operator }) => !operators.has(operator)),
   );
-  const told = unread.map((field) => `spec.resourceAttributes.${field} ignored due to parse error`);
-  return told.length === 0 ? {} : { evaluationError: told.join(', ') };
+  const errors = unread.map((field) => `spec.resourceAttributes.${field} ignored due to parse error`);
+  return errors.length === 0 ? {} : { evaluationError: errors.join(', ') };
 }
 
-/** Requirements narrow a request, so leaving out those we do not understand only asks for more than was meant. */
+/** Requirements narrow a request, so leaving out an unknown one only asks for more. */
 function selectorOf(selector: ResourceAttributes['fieldSelector']): FieldRequirement[] {
   const raw = (selector?.rawSelector ?? '').split(',').flatMap((term): FieldRequirement[] => {
     const match = /^([^=!]+)(==|=|!=)(.*)$/.exec(term);

@@ -1,4 +1,4 @@
-/** What a question about access must say, and what it may not. */
+/** Validation of access reviews. */
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
@@ -37,7 +37,7 @@ function wrongPath({ path = '', verb = '' }: NonResourceAttributes, detail: stri
   return { type: 'Invalid', field: 'spec.nonResourceAttributes', value, detail };
 }
 
-/** Written out or in parts, but one of them. */
+/** Raw or parsed, but not both. */
 function checkSelector(selector: Selector | undefined, at: string): FieldError[] {
   if (selector === undefined) return [];
   const { rawSelector = '', requirements = [] } = selector;
@@ -54,7 +54,7 @@ export function checkSubject({ user = '', groups = [] }: AccessSpec): FieldError
     : [];
 }
 
-/** A question has no name and no labels: it is never kept. */
+/** A review has no name and no labels: it is never stored. */
 export function checkUnnamed({ metadata }: KubeObject, detail = 'must be empty'): FieldError[] {
   const { managedFields: _, creationTimestamp: __, ...rest } = metadata;
   const given = Object.entries(rest).filter(([, value]) => value !== '' && value !== undefined);

@@ -1,4 +1,4 @@
-/** Reviews: what they answer, and how a question that makes no sense is refused. */
+/** Access and token reviews: answers, and rejections of invalid reviews. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import type { ApiError } from '../../../api/status.js';
@@ -57,10 +57,10 @@ async function ask(plural: string, spec: unknown, user = ann, metadata: Record<s
 const status = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).status;
 const problem = (...asked: Parameters<typeof ask>) => ask(...asked).then(undefined, (error: ApiError) => error.status);
 
-describe('may I, may they', () => {
+describe('access reviews', () => {
   const getA = { verb: 'get', resource: 'configmaps', name: 'a', namespace: 'ns' };
 
-  test('a self review answers for whoever asks', async () => {
+  test('a self review answers for its user', async () => {
     expect(await ask('selfsubjectaccessreviews', { resourceAttributes: getA })).toEqual({
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SelfSubjectAccessReview',
@@ -86,7 +86,7 @@ describe('may I, may they', () => {
     expect(await status('selfsubjectaccessreviews', { resourceAttributes: pods }, node)).toEqual({ allowed: true });
   });
 
-  test('a subject review answers for the user and groups it names, not for who asks', async () => {
+  test('a subject review answers for the user and groups it names, not for the caller', async () => {
     const root = { name: 'root', groups: ['system:masters'] };
     expect(await status('subjectaccessreviews', { user: 'ann', resourceAttributes: getA }, root)).toMatchObject({
       allowed: true,
@@ -113,7 +113,7 @@ describe('may I, may they', () => {
     });
   });
 
-  test('questions without a subject or without attributes are refused', async () => {
+  test('reviews without a subject or without attributes are rejected', async () => {
     expect(await problem('subjectaccessreviews', { resourceAttributes: getA })).toEqual({
       apiVersion: 'v1',
       code: 422,
@@ -141,8 +141,8 @@ describe('may I, may they', () => {
   });
 });
 
-describe('what may I', () => {
-  test('rules are listed by kind', async () => {
+describe('rules reviews', () => {
+  test('a rules review lists rules by kind', async () => {
     expect(await status('selfsubjectrulesreviews', { namespace: 'ns' })).toEqual({
       resourceRules: [{ verbs: ['get'], apiGroups: [''], resources: ['configmaps'], resourceNames: ['a'] }],
       nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }],
@@ -163,14 +163,14 @@ describe('what may I', () => {
   });
 });
 
-describe('who', () => {
-  test('am I', async () => {
+describe('identity reviews', () => {
+  test('a self subject review answers with the caller', async () => {
     const answer = await ask('selfsubjectreviews', undefined);
     expect(answer.metadata).toEqual({ creationTimestamp: '2026-01-02T03:04:05Z' });
     expect(answer.status).toEqual({ userInfo: { username: 'ann', uid: '7', groups: ['g', 'system:authenticated'] } });
   });
 
-  test('holds a token', async () => {
+  test('a token review answers with the user of the token', async () => {
     expect(await status('tokenreviews', { token: 'good' })).toEqual({
       authenticated: true,
       user: { username: 'ann', uid: '7', groups: ['g', 'system:authenticated'] },

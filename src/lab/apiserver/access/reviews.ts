@@ -1,4 +1,4 @@
-/** Questions about access: who am I, may I, may they, whose token is this. Asked by create, answered at once, never stored. */
+/** Access, rules, identity and token reviews: answered on create, never stored. */
 
 import type { KubeObject } from '../../../api/object.js';
 import type { ApiError } from '../../../api/status.js';
@@ -108,7 +108,7 @@ function subjectOf(object: KubeObject): User {
   return { name: user, groups, ...(uid ? { uid } : {}), ...(extra ? { extra } : {}) };
 }
 
-/** Kubernetes forgets the kind at this place, so the message begins with a dot. */
+/** Kubernetes leaves the kind out here, so the message begins with a dot. */
 function throwIfAny(errors: FieldError[]): void {
   if (errors.length > 0) throw withoutKind(invalid({ group: authorization.group, kind: '' }, '', errors));
 }

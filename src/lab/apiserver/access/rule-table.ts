@@ -1,4 +1,4 @@
-/** Short forms for writing rules down as tables. Lists are kept sorted, as the default roles of Kubernetes show them. */
+/** Short forms for tables of rules. Lists are sorted, as in the default roles of Kubernetes. */
 import type { PolicyRule } from './policy-rule.js';
 
 export const read = ['get', 'list', 'watch'];

@@ -1,4 +1,4 @@
-/** Service-account tokens: what they say, and what ends them. */
+/** Service-account tokens: their claims, and what invalidates them. */
 
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
@@ -45,7 +45,7 @@ const check = (token: string, audiences: string[] = []) => authenticator.authent
 const to = (kind: string, name: string, uid = '') => ({ boundObjectRef: { apiVersion: 'v1', kind, name, uid } });
 
 describe('a token request', () => {
-  test('is answered with a token for an hour, for the server itself', () => {
+  test('a token request is answered with a token for an hour, for the audience of the server', () => {
     const answer = request();
     expect(answer).toMatchObject({
       apiVersion: 'authentication.k8s.io/v1',
@@ -63,7 +63,7 @@ describe('a token request', () => {
     });
   });
 
-  test('bound to a pod it names its node too; the default mount’s lives a year and warns after its hour', () => {
+  test('a token bound to a pod names its node too; that of the default mount is valid for a year and warns after an hour', () => {
     const claims = TokenSigner.peek(tokenOf(request({ ...to('Pod', 'p', 'pod-uid'), expirationSeconds: 3607 })));
     expect(claims).toMatchObject({
       exp: now / 1000 + 365 * 86_400,
@@ -81,11 +81,11 @@ describe('a token request', () => {
     ['for a pod that is not there', to('Pod', 'gone'), 'pods "gone" not found'],
     ['for another pod of that name', to('Pod', 'p', 'x'), 'does not match the UID in record'],
     ['for some other kind', to('ConfigMap', 'c'), 'cannot bind token to object of type /v1, Kind=ConfigMap'],
-  ])('%s is refused', (_name, spec, message) => {
+  ])('%s is rejected', (_name, spec, message) => {
     expect(() => request(spec)).toThrow(message);
   });
 
-  test('for a pod of another account, or under another name, is refused', () => {
+  test('a token request for a pod of another account, or with another name, is rejected', () => {
     stored['pods/ns/q'] = make('q', 'u', { serviceAccountName: 'other' });
     expect(() => request(to('Pod', 'q'))).toThrow(
       'cannot bind token for serviceaccount "bot" to pod running with different serviceaccount name.',
@@ -97,7 +97,7 @@ describe('a token request', () => {
 });
 
 describe('a token', () => {
-  test('is its account, in the groups of accounts', () => {
+  test('a token authenticates as its account, in the groups of accounts', () => {
     expect(check(tokenOf(request(to('Pod', 'p'))))).toEqual({
       audiences: [issuer],
       user: {
@@ -138,20 +138,20 @@ describe('a token', () => {
       'service account token has been invalidated',
     ],
     ['with its node', to('Node', 'n'), () => delete stored['nodes//n'], 'service account token has been invalidated'],
-  ])('ends %s', (_name, spec, happens, message) => {
+  ])('a token becomes invalid %s', (_name, spec, happens, message) => {
     const token = tokenOf(request(spec));
     expect(check(token)).toHaveProperty('user');
     happens();
     expect(check(token)).toEqual({ error: `[invalid bearer token, ${message}]` });
   });
 
-  test('is good only for its audiences', () => {
+  test('a token is valid for its audiences only', () => {
     const token = tokenOf(request({ audiences: ['vault'] }));
     expect(check(token)).toHaveProperty('error');
     expect(check(token, ['vault', 'x'])).toMatchObject({ audiences: ['vault'] });
   });
 
-  test('that somebody else signed, or that was changed, is refused', () => {
+  test('a token with another signature or changed claims is rejected', () => {
     const token = tokenOf(request());
     const [head, body, signature] = token.split('.') as [string, string, string];
     const claims = { ...TokenSigner.peek(token), sub: 'system:serviceaccount:kube-system:root' };

@@ -1,13 +1,13 @@
 /**
- * Tokens of service accounts: what they claim, and whether the claim still holds. A token names its account, and the pod,
- * secret or node it is bound to, by uid: it ends with them, before it expires.
+ * Tokens of service accounts: issues them and checks their claims. A token names its account, and the pod,
+ * secret or node it is bound to, by uid: it becomes invalid when one of them is deleted.
  */
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
 import type { Random } from '../../../random.js';
-import type { Objects } from '../admission/refusal.js';
+import type { Objects } from '../admission/rejection.js';
 import type { User } from '../attributes.js';
-import { type TokenAuthenticator, type TokenIdentity, TokenRefused } from './authenticate.js';
+import { type TokenAuthenticator, type TokenIdentity, TokenRejected } from './authenticate.js';
 import { TokenSigner } from './json-web-token.js';
 import { serviceAccountGroups, serviceAccountUserName } from './well-known.js';
 
@@ -51,7 +51,7 @@ export interface ServiceAccountTokensOptions {
   random: Pick<Random, 'uuid'>;
 }
 
-/** Clocks of nodes differ; a token is not refused for less than this. */
+/** Clocks of nodes differ: tolerated difference. */
 const leewaySeconds = 60;
 const expired = 'service account token has expired';
 const invalidated = 'service account token has been invalidated';
@@ -82,19 +82,19 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     const { issuer, clock } = this.options;
     if (TokenSigner.peek(token)?.iss !== issuer) return undefined;
     const claims = this.verify(token);
-    if (claims === undefined) throw new TokenRefused('failed to verify signature');
+    if (claims === undefined) throw new TokenRejected('failed to verify signature');
     const { aud, exp, nbf, iat, sub, jti } = claims as unknown as PublicClaims;
     const now = clock.now() / 1000;
-    if (!(now <= exp + leewaySeconds)) throw new TokenRefused(expired);
-    if (!(now >= nbf - leewaySeconds)) throw new TokenRefused('service account token is not valid yet');
-    if (!(now >= iat - leewaySeconds)) throw new TokenRefused('service account token is issued in the future');
+    if (!(now <= exp + leewaySeconds)) throw new TokenRejected(expired);
+    if (!(now >= nbf - leewaySeconds)) throw new TokenRejected('service account token is not valid yet');
+    if (!(now >= iat - leewaySeconds)) throw new TokenRejected('service account token is issued in the future');
     const asked = audiences.length === 0 ? [issuer] : audiences;
     const shared = asked.filter((audience) => aud.includes(audience));
     if (shared.length === 0)
-      throw new TokenRefused(`token audiences ${show(aud)} is invalid for the target audiences ${show(asked)}`);
+      throw new TokenRejected(`token audiences ${show(aud)} is invalid for the target audiences ${show(asked)}`);
     const bound = claims['kubernetes.io'] as Bound;
     if (sub !== serviceAccountUserName(bound.namespace, bound.serviceaccount.name))
-      throw new TokenRefused('sub claim is invalid');
+      throw new TokenRejected('sub claim is invalid');
     this.checkBound(bound);
     return { user: userOf(bound, jti), audiences: shared };
   }
@@ -111,24 +111,24 @@ export class ServiceAccountTokens implements TokenAuthenticator {
 
   private checkBound({ namespace, serviceaccount, secret, pod, node }: Bound): void {
     const account = this.find('serviceaccounts', namespace, serviceaccount.name);
-    if (account === undefined) throw new TokenRefused(`serviceaccounts "${serviceaccount.name}" not found`);
+    if (account === undefined) throw new TokenRejected(`serviceaccounts "${serviceaccount.name}" not found`);
     if (account.metadata.uid !== serviceaccount.uid)
-      throw new TokenRefused(
+      throw new TokenRejected(
         `service account UID (${account.metadata.uid}) does not match claim (${serviceaccount.uid})`,
       );
     if (this.isGone(account))
-      throw new TokenRefused(`service account ${namespace}/${serviceaccount.name} has been deleted`);
+      throw new TokenRejected(`service account ${namespace}/${serviceaccount.name} has been deleted`);
     if (secret !== undefined) this.checkRef('secret', 'secrets', namespace, secret);
     if (pod !== undefined) this.checkRef('pod', 'pods', namespace, pod);
-    // With a pod the node is told for information only.
+    // With a pod the node is informational only.
     else if (node !== undefined) this.checkRef('node', 'nodes', '', node);
   }
 
   private checkRef(kind: string, resource: string, namespace: string, ref: Ref): void {
     const object = this.find(resource, namespace, ref.name);
-    if (object === undefined || this.isGone(object)) throw new TokenRefused(invalidated);
+    if (object === undefined || this.isGone(object)) throw new TokenRejected(invalidated);
     if (object.metadata.uid !== ref.uid)
-      throw new TokenRefused(
+      throw new TokenRejected(
         `${kind} UID (${object.metadata.uid}) does not match service account ${kind} ref claim (${ref.uid})`,
       );
   }

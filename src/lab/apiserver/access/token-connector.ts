@@ -1,7 +1,7 @@
 /** POST serviceaccounts/NAME/token: reads the request, asks admission, answers with a token. Nothing is stored. */
 
 import type { Clock } from '../../../clock.js';
-import type { Objects } from '../admission/refusal.js';
+import type { Objects } from '../admission/rejection.js';
 import type { Admission } from '../admission.js';
 import { readObject } from '../http/body.js';
 import type { Exchange } from '../http/exchange.js';

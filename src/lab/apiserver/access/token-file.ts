@@ -1,6 +1,6 @@
 /**
  * Static bearer tokens from kube-apiserver's --token-auth-file: CSV lines `token,user,uid[,"group1,group2"]`.
- * Tokens are looked up by their digest, so that the time of a lookup tells nothing about a token.
+ * Tokens are looked up by their digest, so that the time of a lookup reveals nothing about a token.
  */
 import { createHash } from 'node:crypto';
 import type { User } from '../attributes.js';
@@ -9,11 +9,11 @@ import { parseCsv } from './csv.js';
 
 export interface TokenFile {
   tokens: TokenAuthenticator;
-  /** What was odd but not wrong: an empty or a repeated token. */
+  /** Problems that are not errors: an empty or a repeated token. */
   warnings: string[];
 }
 
-/** Throws with file and line on malformed text; nothing of a broken file is used. */
+/** Throws with file and line on malformed text; a malformed file is not used at all. */
 export function readTokenFile(text: string, path: string): TokenFile {
   const users = new Map<string, User>();
   const warnings: string[] = [];
@@ -29,7 +29,7 @@ export function readTokenFile(text: string, path: string): TokenFile {
     }
     const key = digest(token);
     if (users.has(key))
-      warnings.push(`token file '${path}' line ${line}: the token was there before, the last one counts`);
+      warnings.push(`token file '${path}' line ${line}: the token was used before, the last line is used`);
     users.set(key, { name, ...(uid === '' ? {} : { uid }), groups: groups === undefined ? [] : groups.split(',') });
   }
   return {

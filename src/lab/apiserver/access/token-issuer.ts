@@ -1,4 +1,4 @@
-/** Where others learn how to check our service-account tokens: OpenID discovery and the public key. */
+/** OpenID discovery and the public key, with which others verify our service-account tokens. */
 import type { Route } from '../router.js';
 import type { TokenSigner } from './json-web-token.js';
 

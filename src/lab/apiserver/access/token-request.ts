@@ -1,9 +1,9 @@
-/** serviceaccounts/NAME/token: makes a token for a service account, bound to a pod, a secret or a node where that is asked for. */
+/** serviceaccounts/NAME/token: issues a token for a service account, bound to a pod, a secret or a node if requested. */
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
 import { rfc3339 } from '../../../time.js';
-import type { Objects } from '../admission/refusal.js';
+import type { Objects } from '../admission/rejection.js';
 import { type FieldError, invalidField } from '../field-error.js';
 import { badRequest, conflict, invalid, notFound } from '../status-error.js';
 import type { Grant, ServiceAccountTokens } from './service-account-tokens.js';
@@ -30,13 +30,16 @@ export interface TokenRequestOptions {
 
 const minSeconds = 600;
 const defaultSeconds = 3600;
-/** What the default mount asks for: such tokens live a year, and warn after this, for clients that never read them anew. */
+/**
+ * What the default mount asks for: such tokens are valid for a year, for clients that never reload them, and warn after
+ * this time.
+ */
 const mountedSeconds = 3607;
 const extendedSeconds = 365 * 24 * 3600;
 
 export const tokenRequestKind = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 
-/** Where a token may be bound: kind → resource. */
+/** What a token may be bound to: kind → resource. */
 const boundKinds: Record<string, string> = { Pod: 'pods', Secret: 'secrets', Node: 'nodes' };
 
 /** The account, after the names in body and path were compared. Throws 404, 422. */
@@ -123,7 +126,7 @@ function bind(bound: BoundRef, account: KubeObject, objects: Objects): Pick<Gran
   return { pod: ref(object), ...(spec.nodeName ? { node: nodeRef(spec.nodeName, objects) } : {}) };
 }
 
-/** A node that is gone is still named, without a uid. */
+/** A node that was deleted is still named, without a uid. */
 function nodeRef(name: string, objects: Objects) {
   const node = objects.find({ group: '', resource: 'nodes', namespace: '', name });
   return node === undefined ? { name } : ref(node);

@@ -13,7 +13,10 @@ export const anonymousUser: User = { name: 'system:anonymous', groups: [unauthen
 
 export const nodeUserName = (nodeName: string) => `${nodeUserPrefix}${nodeName}`;
 
-/** The node a user is, undefined for everyone else. Empty when the name says "a node" but not which one. */
+/**
+ * The node name of a node's user, undefined for other users. Empty for a user in the group of nodes whose name is not a
+ * node's.
+ */
 export function nodeNameOf(user: User): string | undefined {
   return user.name.startsWith(nodeUserPrefix) && user.groups.includes(nodesGroup)
     ? user.name.slice(nodeUserPrefix.length)

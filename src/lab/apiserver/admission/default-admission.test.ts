@@ -1,4 +1,4 @@
-/** What admission adds to new objects, and which namespaces take none. */
+/** The default admission plugins: defaults for pods and nodes, and the namespace lifecycle. */
 
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
@@ -48,7 +48,7 @@ async function admit(operation: Operation, plural: string, namespace: string, ob
 describe('pods', () => {
   const pod = (spec: Record<string, unknown>, metadata = {}) => ({ ...named('p', metadata), spec });
 
-  test('get a service account, a priority and tolerations', async () => {
+  test('a pod gets a service account, a priority and tolerations', async () => {
     const got = await admit(
       'CREATE',
       'pods',
@@ -69,7 +69,7 @@ describe('pods', () => {
     });
   });
 
-  test('mount the token in every container that has nothing there yet', async () => {
+  test('a pod mounts the token in every container that mounts nothing at its path', async () => {
     const path = '/var/run/secrets/kubernetes.io/serviceaccount';
     const own = { name: 'own', mountPath: path };
     const got = await admit(
@@ -86,13 +86,13 @@ describe('pods', () => {
     ]);
   });
 
-  test('take over what their service account says', async () => {
+  test('a pod gets pull secrets and automount setting of its service account', async () => {
     const got = await admit('CREATE', 'pods', 'ns', pod({ serviceAccountName: 'quiet', containers: [{ name: 'a' }] }));
     const spec = got?.spec as Record<string, unknown>;
     expect([spec.volumes, spec.imagePullSecrets]).toEqual([undefined, [{ name: 'registry' }]]);
   });
 
-  test('keep the tolerations they bring', async () => {
+  test('a pod keeps its own tolerations', async () => {
     const tolerations = [{ operator: 'Exists' }];
     const got = await admit('CREATE', 'pods', 'ns', pod({ tolerations, containers: [] }));
     expect(got?.spec).toMatchObject({ tolerations });
@@ -111,7 +111,7 @@ describe('pods', () => {
       { annotations: { 'kubernetes.io/config.mirror': 'x' } },
       'a mirror pod may not reference service accounts',
     ],
-  ])('%o is refused', async (spec, metadata, why) => {
+  ])('%o is rejected', async (spec, metadata, why) => {
     await expect(admit('CREATE', 'pods', 'ns', pod(spec, metadata))).rejects.toThrow(`pods "p" is forbidden: ${why}`);
   });
 
@@ -127,7 +127,7 @@ describe('nodes', () => {
     [undefined, [taint]],
     [{ taints: [{ key: 'a', effect: 'NoExecute' }] }, [{ key: 'a', effect: 'NoExecute' }, taint]],
     [{ taints: [taint] }, [taint]],
-  ])('start out not ready: %o', async (spec, taints) => {
+  ])('a new node is tainted not ready: %o', async (spec, taints) => {
     const got = await admit('CREATE', 'nodes', '', { ...named('n'), ...(spec ? { spec } : {}) });
     expect(got?.spec).toMatchObject({ taints });
   });
@@ -139,17 +139,17 @@ describe('namespaces', () => {
       `namespaces "${name}" is forbidden: this namespace may not be deleted`,
     );
   });
-  test('others may', async () => {
+  test('other namespaces may be deleted', async () => {
     await expect(admit('DELETE', 'namespaces', '', named('kube-node-lease'))).resolves.toBeDefined();
   });
-  test('nothing is created in one that is not there', async () => {
+  test('nothing is created in a missing namespace', async () => {
     await expect(admit('CREATE', 'configmaps', 'gone', named('a'))).rejects.toThrow('namespaces "gone" not found');
     await expect(admit('UPDATE', 'configmaps', 'gone', named('a'))).rejects.toThrow('namespaces "gone" not found');
     await expect(
       admit('CREATE', 'localsubjectaccessreviews', 'gone', named('a'), 'authorization.k8s.io'),
     ).resolves.toBeDefined();
   });
-  test('one that is going takes changes and deletions but nothing new', async () => {
+  test('a terminating namespace accepts updates and deletions but no new objects', async () => {
     await expect(admit('UPDATE', 'configmaps', 'leaving', named('a'))).resolves.toBeDefined();
     await expect(admit('DELETE', 'configmaps', 'leaving', named('a'))).resolves.toBeDefined();
     const error = await admit('CREATE', 'configmaps', 'leaving', named('a')).catch((caught: ApiError) => caught);

@@ -1,35 +1,35 @@
-/** The pods a node may create: mirrors of its static pods, owned by its own Node, that name no other object. */
+/** The pods a node may create: mirrors of its static pods, owned by its own Node, that reference no other objects. */
 
 import type { OwnerReference } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
 import { isMirrorPod, podReferences } from '../access/pod-references.js';
 import type { AdmissionRequest } from '../admission.js';
 import { notFound } from '../status-error.js';
-import { type Objects, refuse } from './refusal.js';
+import { type Objects, rejection } from './rejection.js';
 
 export function admitMirrorPod(node: string, request: AdmissionRequest, objects: Objects): void {
   const pod = request.object!;
   const who = `node ${goQuote(node)}`;
   const spec = (pod.spec ?? {}) as { nodeName?: string; serviceAccountName?: string; volumes?: unknown };
   if (!isMirrorPod(pod))
-    throw refuse(
+    throw rejection(
       request,
       `pod does not have "kubernetes.io/config.mirror" annotation, ${who} can only create mirror pods`,
     );
-  if (spec.nodeName !== node) throw refuse(request, `${who} can only create pods with spec.nodeName set to itself`);
+  if (spec.nodeName !== node) throw rejection(request, `${who} can only create pods with spec.nodeName set to itself`);
   const why = ownerFault(who, node, pod.metadata.ownerReferences ?? []);
-  if (why !== undefined) throw refuse(request, why);
+  if (why !== undefined) throw rejection(request, why);
   checkOwnerUid(node, request, pod.metadata.ownerReferences![0]!, objects);
 
   const { secrets, configMaps } = podReferences(pod);
-  if (spec.serviceAccountName) throw refuse(request, `${who} can not create pods that reference a service account`);
-  if (secrets.length > 0) throw refuse(request, `${who} can not create pods that reference secrets`);
-  if (configMaps.length > 0) throw refuse(request, `${who} can not create pods that reference configmaps`);
+  if (spec.serviceAccountName) throw rejection(request, `${who} can not create pods that reference a service account`);
+  if (secrets.length > 0) throw rejection(request, `${who} can not create pods that reference secrets`);
+  if (configMaps.length > 0) throw rejection(request, `${who} can not create pods that reference configmaps`);
   const volumes = Array.isArray(spec.volumes) ? (spec.volumes as Volume[]) : [];
   if (volumes.some((volume) => volume?.projected?.sources?.some((source) => source.clusterTrustBundle != null)))
-    throw refuse(request, `${who} can not create pods that reference clustertrustbundles`);
+    throw rejection(request, `${who} can not create pods that reference clustertrustbundles`);
   if (volumes.some((volume) => volume?.persistentVolumeClaim != null))
-    throw refuse(request, `${who} can not create pods that reference persistentvolumeclaims`);
+    throw rejection(request, `${who} can not create pods that reference persistentvolumeclaims`);
 }
 
 interface Volume {
@@ -47,10 +47,10 @@ function ownerFault(who: string, node: string, owners: OwnerReference[]): string
   return undefined;
 }
 
-/** A Node made anew under the same name is another node. */
+/** A Node that was deleted and created again is another node. */
 function checkOwnerUid(name: string, request: AdmissionRequest, owner: OwnerReference, objects: Objects): void {
   const node = objects.find({ group: '', resource: 'nodes', namespace: '', name });
   if (node === undefined) throw notFound({ group: '', resource: 'nodes' }, name);
   if (owner.uid !== node.metadata.uid)
-    throw refuse(request, `node ${name} UID mismatch: expected ${owner.uid} got ${node.metadata.uid}`);
+    throw rejection(request, `node ${name} UID mismatch: expected ${owner.uid} got ${node.metadata.uid}`);
 }

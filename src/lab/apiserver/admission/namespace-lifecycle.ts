@@ -1,8 +1,11 @@
-/** NamespaceLifecycle: nothing is written into a namespace that is not there or is going, and three namespaces never go. */
+/**
+ * NamespaceLifecycle: no objects are created in missing or terminating namespaces, and three namespaces cannot be
+ * deleted.
+ */
 
 import type { Admission, AdmissionRequest } from '../admission.js';
 import { notFound } from '../status-error.js';
-import { nameOf, type Objects, refuse } from './refusal.js';
+import { nameOf, type Objects, rejection } from './rejection.js';
 
 const immortal = new Set(['default', 'kube-system', 'kube-public']);
 
@@ -12,7 +15,7 @@ export function namespaceLifecycle(objects: Objects): Admission {
       const { operation, resource, attributes } = request;
       const isNamespace = resource.group === '' && resource.plural === 'namespaces';
       if (isNamespace && operation === 'DELETE' && immortal.has(nameOf(request)))
-        throw refuse(request, 'this namespace may not be deleted');
+        throw rejection(request, 'this namespace may not be deleted');
       if (!resource.namespaced || operation === 'DELETE' || isReview(request)) return;
       const name = attributes.namespace || request.object?.metadata.namespace || '';
       const namespace = objects.find({ group: '', resource: 'namespaces', namespace: '', name });
@@ -24,11 +27,11 @@ export function namespaceLifecycle(objects: Objects): Admission {
   };
 }
 
-/** Asking what one may do in a namespace that is not there is a fair question. */
+/** Access reviews may be about missing namespaces. */
 const isReview = ({ resource }: AdmissionRequest) => resource.group === 'authorization.k8s.io';
 
 function terminating(request: AdmissionRequest, namespace: string) {
-  const error = refuse(
+  const error = rejection(
     request,
     `unable to create new content in namespace ${namespace} because it is being terminated`,
   );

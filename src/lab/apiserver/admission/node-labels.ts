@@ -1,4 +1,4 @@
-/** Which labels a kubelet may set on its own Node: with others it could draw workloads to itself that are not meant for it. */
+/** Which labels a kubelet may set on its own Node: with others it could attract workloads of other nodes. */
 
 const kubeletLabels = new Set([
   'kubernetes.io/hostname',
@@ -17,7 +17,7 @@ const kubeletPrefixes = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 
 type Labels = Record<string, string> | undefined;
 
-/** The labels that were added, changed or removed and are not the kubelet's to touch, sorted. */
+/** The labels that were added, changed or removed and that a kubelet may not change, sorted. */
 export function forbiddenLabels(now: Labels, before: Labels): string[] {
   const keys = new Set([...Object.keys(now ?? {}), ...Object.keys(before ?? {})]);
   return [...keys].filter((key) => value(now, key) !== value(before, key) && isForbidden(key)).sort();

@@ -5,7 +5,7 @@ import { goQuote } from '../../../go/quote.js';
 import type { AdmissionRequest } from '../admission.js';
 import { isSameJson } from '../json-equality.js';
 import { notFound } from '../status-error.js';
-import { nameOf, type Objects, refuse } from './refusal.js';
+import { nameOf, type Objects, rejection } from './rejection.js';
 
 interface Pod extends KubeObject {
   spec?: { nodeName?: string };
@@ -17,28 +17,28 @@ const nodeOf = (pod: Pod) => pod.spec?.nodeName ?? '';
 export function admitPodDelete(node: string, request: AdmissionRequest, objects: Objects): void {
   const pod = request.oldObject ?? existingPod(request, nameOf(request), objects);
   if (nodeOf(pod) !== node)
-    throw refuse(request, `node ${goQuote(node)} can only delete pods with spec.nodeName set to itself`);
+    throw rejection(request, `node ${goQuote(node)} can only delete pods with spec.nodeName set to itself`);
 }
 
 export function admitPodStatus(node: string, request: AdmissionRequest): void {
   const { operation, object, oldObject } = request as { operation: string; object?: Pod; oldObject?: Pod };
   const who = `node ${goQuote(node)}`;
   if (operation !== 'UPDATE' || object === undefined || oldObject === undefined)
-    throw refuse(request, `unexpected operation ${goQuote(operation)}`);
+    throw rejection(request, `unexpected operation ${goQuote(operation)}`);
   if (nodeOf(oldObject) !== node)
-    throw refuse(request, `${who} can only update pod status for pods with spec.nodeName set to itself`);
+    throw rejection(request, `${who} can only update pod status for pods with spec.nodeName set to itself`);
   if (!isSameJson(object.metadata.labels ?? {}, oldObject.metadata.labels ?? {}))
-    throw refuse(request, `${who} cannot update labels through pod status`);
+    throw rejection(request, `${who} cannot update labels through pod status`);
   if (!isSameJson(object.status?.resourceClaimStatuses ?? [], oldObject.status?.resourceClaimStatuses ?? []))
-    throw refuse(request, `${who} cannot update resource claim statues`);
+    throw rejection(request, `${who} cannot update resource claim statues`);
 }
 
 export function admitPodEviction(node: string, request: AdmissionRequest, objects: Objects): void {
-  if (request.operation !== 'CREATE') throw refuse(request, `unexpected operation ${request.operation}`);
+  if (request.operation !== 'CREATE') throw rejection(request, `unexpected operation ${request.operation}`);
   const name = nameOf(request);
-  if (name === '') throw refuse(request, 'could not determine pod from request data');
+  if (name === '') throw rejection(request, 'could not determine pod from request data');
   if (nodeOf(existingPod(request, name, objects)) !== node)
-    throw refuse(request, `node ${node} can only evict pods with spec.nodeName set to itself`);
+    throw rejection(request, `node ${node} can only evict pods with spec.nodeName set to itself`);
 }
 
 interface TokenRequestSpec {
@@ -51,18 +51,19 @@ export function admitToken(node: string, request: AdmissionRequest, objects: Obj
   if (request.operation !== 'CREATE' || request.attributes.subresource !== 'token') return;
   const { boundObjectRef: bound, audiences = [] } = (request.object?.spec ?? {}) as TokenRequestSpec;
   if (bound?.apiVersion !== 'v1' || bound.kind !== 'Pod' || !bound.name)
-    throw refuse(request, 'node requested token not bound to a pod');
-  if (!bound.uid) throw refuse(request, 'node requested token with a pod binding without a uid');
+    throw rejection(request, 'node requested token not bound to a pod');
+  if (!bound.uid) throw rejection(request, 'node requested token with a pod binding without a uid');
   const pod = existingPod(request, bound.name, objects);
   if (bound.uid !== pod.metadata.uid)
-    throw refuse(
+    throw rejection(
       request,
       `the UID in the bound object reference (${bound.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
     );
-  if (nodeOf(pod) !== node) throw refuse(request, 'node requested token bound to a pod scheduled on a different node');
-  if (audiences.length > 1) throw refuse(request, 'node may only request 0 or 1 audiences');
+  if (nodeOf(pod) !== node)
+    throw rejection(request, 'node requested token bound to a pod scheduled on a different node');
+  if (audiences.length > 1) throw rejection(request, 'node may only request 0 or 1 audiences');
   if (!audiencesOf(pod).includes(audiences[0] ?? ''))
-    throw refuse(request, `audience ${goQuote(audiences[0] ?? '')} not found in pod spec volume`);
+    throw rejection(request, `audience ${goQuote(audiences[0] ?? '')} not found in pod spec volume`);
 }
 
 interface TokenVolume {

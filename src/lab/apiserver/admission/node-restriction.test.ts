@@ -40,7 +40,7 @@ interface Asked {
   user?: typeof nodeA;
 }
 
-/** The refusal's message, or undefined when it was admitted. */
+/** The error message, or undefined when the request was admitted. */
 function ask({ operation, resource, group = '', namespace = '', name = '', object: next, old, user = nodeA }: Asked) {
   const [plural, subresource = ''] = resource.split('/');
   const request: AdmissionRequest = {
@@ -74,20 +74,22 @@ describe('N1: a node and its own configSource', () => {
       old: object({ spec: { configSource: from } }),
       object: object({ spec: { configSource: to } }),
     });
-  const refusal =
+  const message =
     'nodes "node-a" is forbidden: node "node-a" is not allowed to update configSource to a new non-nil configSource';
 
-  test('it may not create itself with one', () => {
+  test('a node may not create its Node with a configSource', () => {
     expect(
       ask({ operation: 'CREATE', resource: 'nodes', object: object({ spec: { configSource: source('a') } }) }),
     ).toBe('nodes "node-a" is forbidden: node "node-a" is not allowed to create pods with a non-nil configSource');
   });
-  test('it may not set one', () => expect(update(undefined, source('a'))).toBe(refusal));
-  test('it may not change it', () => expect(update(source('a'), source('b'))).toBe(refusal));
-  test('it may not turn a beta reference into an alpha one', () =>
-    expect(update(source('a'), { configMapRef: { namespace: 'kube-system', name: 'a', uid: 'u' } })).toBe(refusal));
-  test('it may leave it as it is', () => expect(update(source('a'), source('a'))).toBeUndefined());
-  test('it may drop it, as old kubelets do', () => expect(update(source('a'), undefined)).toBeUndefined());
+  test('a node may not set its configSource', () => expect(update(undefined, source('a'))).toBe(message));
+  test('a node may not change its configSource', () => expect(update(source('a'), source('b'))).toBe(message));
+  test('a node may not turn a beta reference into a DKC alpha one', () =>
+    expect(update(source('a'), { configMapRef: { namespace: 'kube-system', name: 'a', uid: 'u' } })).toBe(message));
+  test('a node may update its Node without changing its configSource', () =>
+    expect(update(source('a'), source('a'))).toBeUndefined());
+  test('a node may remove its configSource, as old kubelets do', () =>
+    expect(update(source('a'), undefined)).toBeUndefined());
 });
 
 describe('a node and its Node', () => {
@@ -100,7 +102,7 @@ describe('a node and its Node', () => {
       object: object({}, { labels: now }),
     });
 
-  test('it may create and change only itself, status included', () => {
+  test('a node may create and update only its own Node and status', () => {
     const own = object({ spec: {} });
     expect(ask({ operation: 'CREATE', resource: 'nodes', object: own })).toBeUndefined();
     expect(ask({ operation: 'CREATE', resource: 'nodes', object: object({}, { name: 'node-b' }) })).toBe(
@@ -124,7 +126,7 @@ describe('a node and its Node', () => {
     'example.com/x',
     'plain',
     '__proto__x',
-  ])('it may set the label %s', (key) => {
+  ])('a node may set the label %s', (key) => {
     expect(labels({ [key]: '1' })).toBeUndefined();
     expect(
       ask({ operation: 'CREATE', resource: 'nodes', object: object({}, { labels: { [key]: '1' } }) }),
@@ -138,18 +140,18 @@ describe('a node and its Node', () => {
     'kubernetes.io/role',
     'k8s.io/x',
     'sub.k8s.io/x',
-  ])('it may not set, change or remove the label %s', (key) => {
-    const refusal = `nodes "node-a" is forbidden: is not allowed to modify labels: ${key}`;
-    expect(labels({ [key]: '1' })).toBe(refusal);
-    expect(labels({ [key]: '2' }, { [key]: '1' })).toBe(refusal);
-    expect(labels({}, { [key]: '1' })).toBe(refusal);
+  ])('a node may not set, change or remove the label %s', (key) => {
+    const message = `nodes "node-a" is forbidden: is not allowed to modify labels: ${key}`;
+    expect(labels({ [key]: '1' })).toBe(message);
+    expect(labels({ [key]: '2' }, { [key]: '1' })).toBe(message);
+    expect(labels({}, { [key]: '1' })).toBe(message);
     expect(labels({ [key]: '1' }, { [key]: '1' })).toBeUndefined();
     expect(ask({ operation: 'CREATE', resource: 'nodes', object: object({}, { labels: { [key]: '1' } }) })).toBe(
       `nodes "node-a" is forbidden: node "node-a" is not allowed to set the following labels: ${key}`,
     );
   });
 
-  test('it may set taints when it registers but not change them', () => {
+  test('a node may set taints when it registers but not change them', () => {
     const taints = [{ key: 'a', effect: 'NoSchedule' }];
     const own = object({ spec: { taints } });
     expect(ask({ operation: 'CREATE', resource: 'nodes', object: own })).toBeUndefined();
@@ -183,7 +185,7 @@ describe('a node and its lease', () => {
       namespace,
       object: object({}, { name, namespace }),
     });
-  test('only its own, in its own place', () => {
+  test('a node may write only its own lease, in the namespace of node leases', () => {
     expect(lease('node-a', 'kube-node-lease')).toBeUndefined();
     expect(lease('node-b', 'kube-node-lease')).toBe(
       'leases.coordination.k8s.io "node-b" is forbidden: can only access node lease with the same name as the requesting node',
@@ -282,11 +284,11 @@ describe('a node and pods', () => {
       {},
       'node "node-a" can not create pods that reference persistentvolumeclaims',
     ],
-  ])('it may create %s', (_name, spec, metadata, why) => {
+  ])('creating a pod as a node: %s', (_name, spec, metadata, why) => {
     expect(create(spec, metadata)).toBe(why && `pods "m" is forbidden: ${why}`);
   });
 
-  test('it may delete, evict and report on pods bound to it only', () => {
+  test('a node may delete, evict and update the status only of pods bound to it', () => {
     const on = (operation: Operation, resource: string, name: string) => {
       const pod = stored.find({ resource: 'pods', name })!;
       const both = operation === 'UPDATE' ? { object: pod, old: pod } : {};
@@ -333,7 +335,7 @@ describe('a node and pods', () => {
       { audiences: ['x'], boundObjectRef: ref('mine') },
       'audience "x" not found in pod spec volume',
     ],
-  ])('it may ask for tokens %s', (_name, spec, why) => {
+  ])('requesting a token as a node: %s', (_name, spec, why) => {
     const got = ask({
       operation: 'CREATE',
       resource: 'serviceaccounts/token',
@@ -356,7 +358,7 @@ describe('others', () => {
       ask({ operation: 'CREATE', resource: 'nodes', object: object({}, { name: 'node-b' }), user }),
     ).toBeUndefined();
   });
-  test('a node without a name may write nothing', () => {
+  test('a node user without a node name may write nothing', () => {
     const user = { name: 'system:node:', groups: ['system:nodes'] };
     expect(ask({ operation: 'CREATE', resource: 'nodes', object: object({}), user })).toBe(
       'nodes "node-a" is forbidden: could not determine node from user "system:node:"',

@@ -1,7 +1,7 @@
 /**
  * NodeRestriction: a kubelet may write only its own Node, its own Lease and what concerns pods bound to it. The Node
- * authorizer cannot see objects; this can. Most of all a node must not choose its own config: reading a ConfigMap follows from
- * being assigned to it, so a node that could set its configSource could read any ConfigMap.
+ * authorizer cannot see objects; this can. Above all a node must not choose its own config: reading a ConfigMap follows
+ * from being assigned to it, so a node that could set its configSource could read any ConfigMap.
  */
 
 import type { KubeObject } from '../../../api/object.js';
@@ -12,7 +12,7 @@ import { isSameJson } from '../json-equality.js';
 import { admitMirrorPod } from './mirror-pod.js';
 import { forbiddenLabels } from './node-labels.js';
 import { admitPodDelete, admitPodEviction, admitPodStatus, admitToken } from './node-pods.js';
-import { nameOf, type Objects, refuse } from './refusal.js';
+import { nameOf, type Objects, rejection } from './rejection.js';
 
 export function nodeRestriction(objects: Objects): Admission {
   return {
@@ -20,7 +20,7 @@ export function nodeRestriction(objects: Objects): Admission {
       const node = nodeNameOf(request.attributes.user);
       if (node === undefined) return;
       if (node === '')
-        throw refuse(request, `could not determine node from user ${goQuote(request.attributes.user.name)}`);
+        throw rejection(request, `could not determine node from user ${goQuote(request.attributes.user.name)}`);
       admit(node, request, objects);
     },
     validate() {},
@@ -44,14 +44,14 @@ function admitNode(node: string, request: AdmissionRequest): void {
   const { operation, object, oldObject } = request;
   const asked = nameOf(request);
   const who = `node ${goQuote(node)}`;
-  if (asked !== node) throw refuse(request, `${who} is not allowed to modify node ${goQuote(asked)}`);
+  if (asked !== node) throw rejection(request, `${who} is not allowed to modify node ${goQuote(asked)}`);
   if (operation === 'CREATE' && object !== undefined) {
-    // "pods" is what Kubernetes says here.
+    // Kubernetes names "pods" here.
     if (spec(object).configSource != null)
-      throw refuse(request, `${who} is not allowed to create pods with a non-nil configSource`);
+      throw rejection(request, `${who} is not allowed to create pods with a non-nil configSource`);
     const labels = forbiddenLabels(object.metadata.labels, {});
     if (labels.length > 0)
-      throw refuse(request, `${who} is not allowed to set the following labels: ${labels.join(', ')}`);
+      throw rejection(request, `${who} is not allowed to set the following labels: ${labels.join(', ')}`);
   }
   if (operation === 'UPDATE' && object !== undefined && oldObject !== undefined)
     admitNodeUpdate(who, request, object, oldObject);
@@ -61,11 +61,11 @@ function admitNode(node: string, request: AdmissionRequest): void {
 function admitNodeUpdate(who: string, request: AdmissionRequest, object: KubeObject, old: KubeObject): void {
   const { configSource, taints } = spec(object);
   if (configSource != null && !isSameJson(configSource, spec(old).configSource))
-    throw refuse(request, `${who} is not allowed to update configSource to a new non-nil configSource`);
+    throw rejection(request, `${who} is not allowed to update configSource to a new non-nil configSource`);
   if (!isSameJson(taints ?? [], spec(old).taints ?? []))
-    throw refuse(request, `${who} is not allowed to modify taints`);
+    throw rejection(request, `${who} is not allowed to modify taints`);
   const labels = forbiddenLabels(object.metadata.labels, old.metadata.labels);
-  if (labels.length > 0) throw refuse(request, `is not allowed to modify labels: ${labels.join(', ')}`);
+  if (labels.length > 0) throw rejection(request, `is not allowed to modify labels: ${labels.join(', ')}`);
 }
 
 const spec = (object: KubeObject): NodeSpec => (object.spec ?? {}) as NodeSpec;
@@ -76,14 +76,14 @@ function admitPod(node: string, request: AdmissionRequest, objects: Objects): vo
   if (subresource === 'status') admitPodStatus(node, request);
   else if (subresource === 'eviction') admitPodEviction(node, request, objects);
   else if (subresource !== '')
-    throw refuse(
+    throw rejection(
       request,
       `unexpected pod subresource ${goQuote(subresource)}, only 'status' and 'eviction' are allowed`,
     );
   else if (operation === 'CREATE') admitMirrorPod(node, request, objects);
   else if (operation === 'DELETE') admitPodDelete(node, request, objects);
   else
-    throw refuse(
+    throw rejection(
       request,
       `unexpected operation ${goQuote(operation)}, node ${goQuote(node)} can only create and delete mirror pods`,
     );
@@ -92,7 +92,7 @@ function admitPod(node: string, request: AdmissionRequest, objects: Objects): vo
 function admitLease(node: string, request: AdmissionRequest): void {
   const namespace = request.attributes.namespace || request.object?.metadata.namespace;
   if (namespace !== 'kube-node-lease')
-    throw refuse(request, 'can only access leases in the "kube-node-lease" system namespace');
+    throw rejection(request, 'can only access leases in the "kube-node-lease" system namespace');
   if (nameOf(request) !== node)
-    throw refuse(request, 'can only access node lease with the same name as the requesting node');
+    throw rejection(request, 'can only access node lease with the same name as the requesting node');
 }

@@ -1,6 +1,6 @@
-/** Priority and DefaultTolerationSeconds: what every pod gets on the way in. */
+/** Priority and DefaultTolerationSeconds: defaults for every new pod. */
 import type { Admission, AdmissionRequest } from '../admission.js';
-import { isAbout, refuse } from './refusal.js';
+import { isAbout, rejection } from './rejection.js';
 
 interface Toleration {
   key?: string;
@@ -29,14 +29,14 @@ export const podPriority: Admission = {
     if (spec === undefined || request.operation !== 'CREATE') return;
     const { priorityClassName: name } = spec;
     const priority = name ? priorityClasses.get(name) : 0;
-    if (priority === undefined) throw refuse(request, `no PriorityClass with name ${name} was found`);
+    if (priority === undefined) throw rejection(request, `no PriorityClass with name ${name} was found`);
     if (spec.priority != null && spec.priority !== priority)
-      throw refuse(
+      throw rejection(
         request,
         `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`,
       );
     if (spec.preemptionPolicy && spec.preemptionPolicy !== preemption)
-      throw refuse(
+      throw rejection(
         request,
         `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemption} from the given PriorityClass name`,
       );
@@ -46,7 +46,7 @@ export const podPriority: Admission = {
   validate() {},
 };
 
-/** A pod stays five minutes on a node that went silent, unless it says otherwise. */
+/** By default a pod stays five minutes on a node that is not ready or unreachable. */
 export const tolerationSeconds: Admission = {
   mutate(request) {
     const spec = podSpec(request);

@@ -1,4 +1,4 @@
-/** ServiceAccount: every pod runs as one, and gets its token mounted unless pod or account say no. */
+/** ServiceAccount: every pod runs as one, and gets its token mounted unless pod or account disable that. */
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
@@ -6,7 +6,7 @@ import type { Random } from '../../../random.js';
 import { isMirrorPod, podReferences } from '../access/pod-references.js';
 import type { Admission, AdmissionRequest } from '../admission.js';
 import { generateName } from '../object-meta.js';
-import { isAbout, type Objects, refuse } from './refusal.js';
+import { isAbout, type Objects, rejection } from './rejection.js';
 
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
 const volumePrefix = 'kube-api-access-';
@@ -17,7 +17,7 @@ interface Container {
 
 interface PodSpec {
   serviceAccountName?: string;
-  /** The same under its old name, which clients still read. */
+  /** Its deprecated name, which clients still read. */
   serviceAccount?: string;
   automountServiceAccountToken?: boolean;
   imagePullSecrets?: { name: string }[];
@@ -59,7 +59,7 @@ function find(request: AdmissionRequest, name: string, objects: Objects): Servic
   const { namespace } = request.attributes;
   const account = objects.find({ group: '', resource: 'serviceaccounts', namespace, name });
   if (account !== undefined) return account;
-  throw refuse(
+  throw rejection(
     request,
     `error looking up service account ${namespace}/${name}: serviceaccount ${goQuote(name)} not found`,
   );
@@ -67,10 +67,10 @@ function find(request: AdmissionRequest, name: string, objects: Objects): Servic
 
 function checkMirror(request: AdmissionRequest, pod: KubeObject): void {
   const { serviceAccount: account, secrets } = podReferences(pod);
-  if (account) throw refuse(request, 'a mirror pod may not reference service accounts');
-  if (secrets.length > 0) throw refuse(request, 'a mirror pod may not reference secrets');
+  if (account) throw rejection(request, 'a mirror pod may not reference service accounts');
+  if (secrets.length > 0) throw rejection(request, 'a mirror pod may not reference secrets');
   if (JSON.stringify((pod.spec as PodSpec | undefined)?.volumes ?? []).includes('"serviceAccountToken":'))
-    throw refuse(request, 'a mirror pod may not use ServiceAccountToken volume projections');
+    throw rejection(request, 'a mirror pod may not use ServiceAccountToken volume projections');
 }
 
 function mountToken(spec: PodSpec, random: Random): void {
@@ -93,7 +93,7 @@ function tokenSources() {
   return {
     defaultMode: 0o644,
     sources: [
-      // An hour and seven seconds: the odd number tells tokens made by this default from others.
+      // An hour and seven seconds: by the odd number Kubernetes recognizes tokens of this default.
       { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
       { configMap: { items: [{ key: 'ca.crt', path: 'ca.crt' }], name: 'kube-root-ca.crt' } },
       { downwardAPI: { items: [{ fieldRef, path: 'namespace' }] } },

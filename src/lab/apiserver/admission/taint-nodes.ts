@@ -1,6 +1,6 @@
-/** TaintNodesByCondition: a Node starts out as not ready, whatever its maker says, so that nothing is placed on it too early. */
+/** TaintNodesByCondition: a new Node is tainted as not ready, so that no pod is scheduled to it too early. */
 import type { Admission } from '../admission.js';
-import { isAbout } from './refusal.js';
+import { isAbout } from './rejection.js';
 
 interface Taint {
   key: string;

@@ -110,7 +110,7 @@ function applyTo(
   return object;
 }
 
-/** Whatever is there before the first apply belongs to a manager of its own. */
+/** Fields that were set before the first apply belong to a manager of their own. */
 function firstManagers(request: VerbRequest, nowMs: number, current: KubeObject): Manager[] {
   const { resource } = request;
   const { subresource: _, ...by } = writer(request, 'before-first-apply', 'Update', nowMs);
@@ -144,7 +144,7 @@ function decodeMerged(resource: Resource, merged: JsonMap, applied: JsonMap): Ku
   }
 }
 
-/** Nothing but the time would change: then that does not either. */
+/** If only the time would change, it is kept. */
 function isUnchanged(object: KubeObject, current: KubeObject, after: Manager[], before: Manager[]): boolean {
   if (after.length !== before.length || !isSameJson(object, withoutManagers(current))) return false;
   const withoutTime = ({ time: _, ...rest }: Manager) => JSON.stringify(rest);

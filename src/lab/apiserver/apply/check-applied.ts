@@ -1,4 +1,7 @@
-/** Whether an applied object fits its kind's schema, in the words of Kubernetes' structured merge. Unlike elsewhere, unknown fields are errors. */
+/**
+ * Validates an applied object by its schema, with the messages of Kubernetes' structured merge. Unlike elsewhere,
+ * unknown fields are errors.
+ */
 
 import { goPrint } from '../../../go/print.js';
 import { goSyntax } from '../../../go/syntax.js';
@@ -6,7 +9,7 @@ import { isObject } from '../../../json.js';
 import { declaredField, ItemError, itemElement, itemSchema, listKeys, type MergeSchema } from './merge-schema.js';
 import { elementText, fieldElement } from './path-element.js';
 
-/** One message for all that is wrong; undefined where nothing is. */
+/** One message for all errors; undefined where there are none. */
 export function checkApplied(object: unknown, schema: MergeSchema): string | undefined {
   const problems = check(object, schema, '', false);
   if (problems.length <= 1) return problems[0];
@@ -27,7 +30,7 @@ function at(path: string, why: string): string {
   return path === '' ? why : `${path}: ${why}`;
 }
 
-/** What the value is read as: what the schema says or, where that says nothing, what it is. */
+/** The type of the schema or, where it has none, that of the value. */
 function kindOf(schema: MergeSchema, value: unknown): 'map' | 'list' | 'scalar' {
   if (schema.type === 'object') return 'map';
   if (schema.type === 'array') return 'list';
@@ -41,7 +44,7 @@ function checkMap(value: unknown, schema: MergeSchema, path: string, isFree: boo
   for (const key of Object.keys(value).sort()) {
     const below = path + elementText(fieldElement(key));
     const field = declaredField(schema, key) ?? (isFree ? {} : undefined);
-    // What follows an unknown field is not looked at.
+    // Fields below an unknown field are not checked.
     if (field === undefined) return [...problems, at(below, 'field not declared in schema')];
     problems.push(...check(value[key], field, below, isFree));
   }

@@ -23,7 +23,7 @@ interface Walk extends Comparison {
   path: string[];
 }
 
-/** Absent values are undefined; null is a value. Throws ItemError for lists whose items cannot be told apart. */
+/** Absent values are undefined; null is a value. Throws ItemError for lists whose items cannot be distinguished. */
 export function compare(before: unknown, after: unknown, schema: MergeSchema): Comparison {
   const walk: Walk = { removed: {}, modified: {}, added: {}, path: [] };
   compareValues(before, after, schema, walk);
@@ -32,7 +32,7 @@ export function compare(before: unknown, after: unknown, schema: MergeSchema): C
 }
 
 function compareValues(before: unknown, after: unknown, schema: MergeSchema, walk: Walk): void {
-  // Most of an object is as it was: found out at once, that needs no schema.
+  // Most of an object is unchanged: checked first, since that needs no schema.
   if (isSameJson(before, after)) return;
   const isList = Array.isArray(before) || Array.isArray(after);
   if ((isObject(before) || isObject(after)) && isGranularMap(schema)) compareMaps(before, after, schema, walk);
@@ -46,7 +46,7 @@ function compareWholes(before: unknown, after: unknown, walk: Walk): void {
   else if (!isSameJson(before, after)) insert(walk.modified, walk.path);
 }
 
-/** Containers come and go with their content. */
+/** Containers are added and removed with their content. */
 function noteContainer(before: unknown, after: unknown, walk: Walk): void {
   if (before === undefined) insert(walk.added, walk.path);
   else if (after === undefined) insert(walk.removed, walk.path);
@@ -106,7 +106,7 @@ function itemsByElement(list: unknown[], schema: MergeSchema): Map<string, unkno
   return found;
 }
 
-/** Items that stand more than once count as one whole. */
+/** Repeated items count as one whole. */
 function compareItems(element: string, old: unknown[], now: unknown[], schema: MergeSchema, walk: Walk): void {
   const items = itemSchema(schema);
   const path = [...walk.path, element];

@@ -1,4 +1,4 @@
-/** Conflicts of an apply, in Kubernetes' words. */
+/** Conflicts of an apply, with Kubernetes' messages. */
 
 import { ApiError } from '../../../api/status.js';
 import { goQuote } from '../../../go/quote.js';

@@ -1,4 +1,4 @@
-/** Sets of fields behave as sets of paths, whatever tree they are written as. */
+/** Field sets behave as sets of paths. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { deepDifference, difference, type FieldSet, fromPaths, intersection, paths, union } from './field-set.js';
@@ -14,7 +14,7 @@ const texts = (list: string[][]) => new Set(list.map((each) => each.join('/')));
 const entry = (fieldsV1: unknown) => [{ operation: 'Apply', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1 }];
 
 describe('sets of fields', () => {
-  test('hold exactly the paths they are made of', () => {
+  test('a field set contains exactly the paths it was made of', () => {
     fc.assert(
       fc.property(pathList, (list) => {
         expect(members(fromPaths(...list))).toEqual(texts(list));
@@ -22,7 +22,7 @@ describe('sets of fields', () => {
     );
   });
 
-  test('join, meet and differ as sets of paths do', () => {
+  test('union, intersection and difference of field sets are those of their paths', () => {
     fc.assert(
       fc.property(pathList, pathList, (a, b) => {
         const [one, two] = [fromPaths(...a), fromPaths(...b)];
@@ -34,7 +34,7 @@ describe('sets of fields', () => {
     );
   });
 
-  test('lose with an element all that lies below it when asked to', () => {
+  test('a recursive difference removes everything below an element', () => {
     fc.assert(
       fc.property(pathList, pathList, (a, b) => {
         const isBelow = (each: string) => b.some((top) => `${each}/`.startsWith(`${top.join('/')}/`));
@@ -44,7 +44,7 @@ describe('sets of fields', () => {
     );
   });
 
-  test('are the same object where nothing was added or taken', () => {
+  test('an operation that changes nothing returns the same object', () => {
     fc.assert(
       fc.property(pathList, (list) => {
         const set = fromPaths(...list);
@@ -54,7 +54,7 @@ describe('sets of fields', () => {
     );
   });
 
-  test('come back from JSON as they were', () => {
+  test('a field set survives JSON', () => {
     fc.assert(
       fc.property(pathList, (list) => {
         const set = fromPaths(...list);
@@ -66,8 +66,8 @@ describe('sets of fields', () => {
   });
 });
 
-describe('what clients send as owners', () => {
-  test('is brought into one form: keys in order, unknown kinds of elements left out', () => {
+describe('managedFields sent by clients', () => {
+  test('field sets from clients are normalized: keys in order, unknown kinds of elements left out', () => {
     const fieldsV1 = { 'k:{"b": 1, "a":"<"}': {}, 'x:later': { 'f:a': {} }, 'f:z': {}, 'f:a': { 'f:b': {} } };
     const [read] = readManagers(entry(fieldsV1))!;
     expect(JSON.stringify(read!.fieldsV1)).toBe(
@@ -77,22 +77,22 @@ describe('what clients send as owners', () => {
 
   test.each([
     ['an element without a kind', { a: {} }],
-    ['keys that are no object', { 'k:[]': {} }],
-    ['a value that is no JSON', { 'v:{': {} }],
-    ['a place that is no number', { 'i:x': {} }],
-    ['fields that are no object', { 'f:a': 1 }],
-  ])('is refused as a whole for %s', (_what, fieldsV1) => {
+    ['keys that are not an object', { 'k:[]': {} }],
+    ['a value that is not JSON', { 'v:{': {} }],
+    ['an index that is not a number', { 'i:x': {} }],
+    ['fields that are not an object', { 'f:a': 1 }],
+  ])('a field set from a client is rejected for %s', (_what, fieldsV1) => {
     expect(readManagers(entry(fieldsV1))).toBeUndefined();
   });
 
-  test('is refused when it is a tower', () => {
+  test('a field set from a client is rejected when it is too deep', () => {
     let tower: object = {};
     for (let depth = 0; depth < 100_000; depth++) tower = { 'f:a': tower };
     expect(readManagers(entry(tower))).toBeUndefined();
   });
 });
 
-test('paths read as in Kubernetes messages, and sort as there', () => {
+test('paths are printed and sorted as in messages of Kubernetes', () => {
   expect(pathText(['f:spec', 'f:containers', 'k:{"name":"a","port":80}', 'v:"x"', 'i:3'])).toBe(
     '.spec.containers[name="a",port=80][="x"][3]',
   );

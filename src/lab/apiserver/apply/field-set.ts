@@ -1,11 +1,11 @@
 /**
- * Sets of fields, in the very form in which managedFields shows them: a tree of path elements. `f:name` is a field, `k:{…}` an item of a
- * list by its keys, `v:…` one by its value, `i:…` one by its place, `.` the thing itself.
+ * Sets of fields in the form of managedFields: a tree of path elements. `f:name` is a field, `k:{…}` an item of a
+ * list by its keys, `v:…` one by its value, `i:…` one by its index, `.` the element itself.
  *
  *     {"f:data": {".": {}, "f:a": {}}}    data itself and data.a
  *     {"f:data": {"f:a": {}}}             data.a alone
  *
- * Nothing here changes what it is given; what stays the same is shared, so `result === set` tells that nothing happened.
+ * Sets are immutable and share what stays the same: `result === set` means that nothing changed.
  */
 import { sortElements } from './path-element.js';
 
@@ -76,12 +76,12 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return result;
 }
 
-/** What is in `a` and not in `b`. What lies below an element of `b` stays. */
+/** Elements in `a` and not in `b`. Those below an element of `b` stay. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   return without(a, b, (mine, theirs) => withSelf(difference(mine, theirs), isMember(mine) && !isMember(theirs)));
 }
 
-/** As difference, but what lies below an element of `b` goes with it. */
+/** As difference, but also removes what is below an element of `b`. */
 export function deepDifference(a: FieldSet, b: FieldSet): FieldSet {
   return without(a, b, (mine, theirs) =>
     isMember(theirs) ? undefined : withSelf(deepDifference(mine, theirs), isMember(mine)),
@@ -102,7 +102,7 @@ function without(a: FieldSet, b: FieldSet, rest: (mine: FieldSet, theirs: FieldS
   return result ?? a;
 }
 
-/** Whether the element itself is in the set, and what of it is below. */
+/** Whether the element itself is in the set, and its children. */
 export function has(set: FieldSet, element: string): boolean {
   const tree = set[element];
   return tree !== undefined && isMember(tree);
@@ -124,8 +124,8 @@ export function fromPaths(...paths: string[][]): FieldSet {
 }
 
 /**
- * Adds a path to a set that is being built here, in place. Containers on the way are not added themselves. A member without children is
- * always `leaf` here, so nobody need ask a large container whether it is empty.
+ * Adds a path to a set that is being built here, in place. Containers on the way are not added themselves. A member
+ * without children is always `leaf` here, so a large container need not be checked for emptiness.
  */
 export function insert(set: FieldSet, path: readonly string[]): void {
   if (path.length === 0) return;
@@ -142,7 +142,7 @@ export function insert(set: FieldSet, path: readonly string[]): void {
   else if (tree !== leaf) tree[self] = leaf;
 }
 
-/** Every path that is in the set: at each level first what is in it, then what lies below. */
+/** Every path that is in the set: at each level first its members, then those below. */
 export function* paths(set: FieldSet, prefix: string[] = []): Generator<string[]> {
   const elements = sortElements(Object.keys(set).filter((element) => element !== self));
   for (const element of elements) if (isMember(set[element]!)) yield [...prefix, element];

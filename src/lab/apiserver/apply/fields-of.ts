@@ -1,4 +1,7 @@
-/** The fields that a value sets, as an applied object claims them; and the same with the named fields on the way to them. */
+/**
+ * The fields that a value sets, as an applied object claims them; and the same with the named fields on the way to
+ * them.
+ */
 import { isObject } from '../../../json.js';
 import { addElement, type FieldSet, isEmpty, leaf, sortedDeep } from './field-set.js';
 import {
@@ -13,16 +16,16 @@ import {
 } from './merge-schema.js';
 import { fieldElement } from './path-element.js';
 
-/** Throws ItemError for lists whose items cannot be told apart. */
+/** Throws ItemError for lists whose items cannot be distinguished. */
 export function fieldsOf(object: JsonMap, schema: MergeSchema): FieldSet {
   return sortedDeep(mapFields(object, schema));
 }
 
-/** What of a value's fields lies below it; undefined where the value is one whole. */
+/** The fields below a value; undefined where the value is atomic. */
 function fieldsBelow(value: unknown, schema: MergeSchema): FieldSet | undefined {
   if (isObject(value) && isGranularMap(schema)) return mapFields(value, schema);
   if (Array.isArray(value) && listKeys(schema) !== undefined) return listFields(value, schema);
-  // A container that is null has nothing below; whoever holds it decides whether it counts.
+  // A container that is null has no fields; its parent decides whether it is a field itself.
   return undefined;
 }
 
@@ -33,7 +36,7 @@ function mapFields(map: JsonMap, schema: MergeSchema): FieldSet {
     const element = fieldElement(key);
     const isBare = isObject(value) && Object.keys(value).length === 0;
     if (children === undefined || isBare) result[element] = leaf;
-    // A named field stands for what is in it; a key of a map is owned itself too.
+    // A named field is owned through its content; a key of a map is owned itself too.
     else if (!isNamed(schema, key)) Object.assign(result, addElement({}, element, children));
     else if (!isEmpty(children)) result[element] = children;
   }
@@ -58,7 +61,7 @@ function listFields(list: unknown[], schema: MergeSchema): FieldSet {
   return result;
 }
 
-/** With every named field that leads to a member: to take those away as wholes. */
+/** The set with every named field that leads to a member, to remove those as a whole. */
 export function withNamedFields(set: FieldSet, schema: MergeSchema): FieldSet {
   const changed: Record<string, FieldSet> = {};
   for (const [element, children] of Object.entries(set)) {

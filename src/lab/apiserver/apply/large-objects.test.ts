@@ -1,10 +1,10 @@
 /**
- * Work on large objects grows with their size, not with its square: each case has so many entries that comparing all with all would
+ * Work on large objects is linear: each case has so many entries that quadratic work would
  * take far longer than a test may.
  */
 import { describe, expect, test } from 'vitest';
+import { duplicateErrors } from '../crd/duplicates.js';
 import type { JsonSchema } from '../crd/json-schema.js';
-import { repetitions } from '../crd/repetitions.js';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.js';
 import { compare } from './compare.js';
 import { fieldsOf, withNamedFields } from './fields-of.js';
@@ -25,25 +25,25 @@ const named: MergeSchema = {
 const list = (value: string) => items((index) => ({ name: `n${index}`, inner: { value } }));
 
 describe('objects with 100,000 entries', () => {
-  test('the keys of a map that is new are all found', () => {
+  test('all keys of a new map are found', () => {
     const schema = { type: 'object', properties: { data: { type: 'object', additionalProperties: text } } };
     const { added } = compare({}, { data: keys('v') }, schema as MergeSchema);
     expect(Object.keys(added['f:data']!)).toHaveLength(many + 1);
   });
 
-  test('the fields of a list by its keys are found, with the named ones on the way', () => {
+  test('all items of a list with keys are found', () => {
     const schema = { type: 'object', properties: { list: named } } as MergeSchema;
     const fields = withNamedFields(fieldsOf({ list: list('v') }, schema), schema);
     expect(Object.keys(fields['f:list']!)).toHaveLength(many + 1);
   });
 
-  test('an applied list is laid over the live one', () => {
+  test('an applied list is merged into the live one', () => {
     const merged = merge(list('live').reverse(), list('applied'), named) as ReturnType<typeof list>;
     expect([merged.length, merged[0]]).toEqual([many, { name: 'n0', inner: { value: 'applied' } }]);
   });
 
   test('repeated items of a list are found', () => {
-    expect(repetitions([...list('v'), { name: 'n7' }, { name: 'n7' }], named as JsonSchema, 'list')).toMatchObject([
+    expect(duplicateErrors([...list('v'), { name: 'n7' }, { name: 'n7' }], named as JsonSchema, 'list')).toMatchObject([
       { type: 'Duplicate', field: `list[${many}]` },
     ]);
   });

@@ -1,4 +1,7 @@
-/** The annotation in which client-side kubectl apply keeps what it applied: kubectl may take those fields over, and it is kept up to date. */
+/**
+ * The annotation in which client-side kubectl apply keeps what it applied: kubectl may take over those fields, and the
+ * annotation is kept up to date.
+ */
 
 import type { KubeObject } from '../../../api/object.js';
 import { isObject } from '../../../json.js';
@@ -13,7 +16,7 @@ import type { Write } from './ownership.js';
 const maxAnnotationBytes = 256 << 10;
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Whether a field is as kubectl applied it; undefined where nothing is known of that. */
+/** Whether a field has the value that kubectl applied; undefined without the annotation. */
 export function allowedByLastApplied({ live, schema, by }: Write): ((path: string[]) => boolean) | undefined {
   const text = annotationsOf(live)[annotation];
   if (typeof text !== 'string' || text === '') return undefined;
@@ -40,7 +43,7 @@ function isIn(fields: FieldSet, path: string[]): boolean {
   return has(at, path.at(-1)!);
 }
 
-/** Only where there is one already. */
+/** Only where the annotation exists already. */
 export function setLastApplied(object: KubeObject, applied: JsonMap): void {
   const annotations = object.metadata.annotations;
   if (!annotations?.[annotation]) return;

@@ -1,5 +1,5 @@
 /**
- * Who owns which fields of an object: metadata.managedFields, read and written. A manager is told from others by its name, operation,
+ * Reads and writes metadata.managedFields. A manager is identified by its name, operation,
  * subresource and, unless it applies, the API version it writes in.
  */
 import { isObject } from '../../../json.js';
@@ -19,7 +19,7 @@ export interface Manager {
 
 /** Sets from outside are trees of any depth; no real one is deeper. */
 const maxDepth = 200;
-/** More managers that update than this are too many: the oldest are put together. */
+/** With more managers that update than this, the oldest are merged. */
 const maxUpdaters = 10;
 
 export function isSameManager(a: Manager, b: Manager): boolean {
@@ -69,7 +69,7 @@ function readFields(value: unknown, depth: number): FieldSet {
   return result;
 }
 
-/** A list that is there and says nothing: its writer wants ownership forgotten. */
+/** A list with one empty entry: the client resets ownership. */
 export function isReset(entries: unknown): boolean {
   if (!Array.isArray(entries)) return false;
   return entries.length === 0 || (entries.length === 1 && Object.keys(entries[0] as object).length === 0);
@@ -94,7 +94,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Puts the oldest managers that update together until there are few enough. */
+/** Merges the oldest managers that update until there are few enough. */
 export function capManagers(managers: Manager[], join: (a: FieldSet, b: FieldSet) => FieldSet): Manager[] {
   const updaters = sortManagers(managers.filter(({ operation }) => operation === 'Update'));
   let excess = updaters.length - maxUpdaters;

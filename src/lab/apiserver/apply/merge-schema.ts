@@ -1,6 +1,7 @@
 /**
- * What the schema of a kind says about merging: which values are one whole, which maps are owned field by field, and which lists item by
- * item. Works on the linked schemas of built-in kinds and on those of CRDs; an empty schema means "whatever it is".
+ * How values of a kind are merged according to its schema: which are atomic, which maps are owned field by field, and
+ * which lists item by item. Works on the linked schemas of built-in kinds and on those of CRDs; an empty schema allows
+ * any value.
  */
 import { isObject } from '../../../json.js';
 import { keyElement, valueElement } from './path-element.js';
@@ -50,7 +51,7 @@ export function isGranularMap(schema: MergeSchema): boolean {
   return schema['x-kubernetes-map-type'] !== 'atomic';
 }
 
-/** The keys that tell items apart; `[]` for a set, undefined for a list that is one whole. */
+/** The keys that identify items; `[]` for a set, undefined for an atomic list. */
 export function listKeys(schema: MergeSchema): string[] | undefined {
   switch (schema['x-kubernetes-list-type']) {
     case 'set':
@@ -66,7 +67,7 @@ export function listKeys(schema: MergeSchema): string[] | undefined {
   return key === undefined ? [] : [key];
 }
 
-/** An item that its list cannot tell from others. */
+/** An item without keys, or with keys that are not scalars. */
 export class ItemError extends Error {}
 
 /** The path element of an item in a list that is owned item by item. Throws ItemError. */

@@ -1,4 +1,4 @@
-/** Lays an applied object over the live one. Nothing goes away; where both say something, the applied one wins. */
+/** Merges an applied object into the live one. Nothing is removed; applied values win. */
 import { isObject } from '../../../json.js';
 import {
   fieldSchema,
@@ -20,7 +20,7 @@ export function merge(live: unknown, applied: unknown, schema: MergeSchema): unk
   return applied;
 }
 
-/** Null takes a value away, but not what is in a container that others own parts of. */
+/** Null removes a value, except a container of which others own parts. */
 function isFilled(value: unknown, schema: MergeSchema): boolean {
   if (isObject(value)) return isGranularMap(schema) && Object.keys(value).length > 0;
   return Array.isArray(value) && value.length > 0 && listKeys(schema) !== undefined;
@@ -36,8 +36,8 @@ function mergeMaps(live: JsonMap, applied: JsonMap, schema: MergeSchema): JsonMa
 }
 
 /**
- * Items of both lists are merged by what tells them apart. The order of the applied list is kept, and items of the live list alone stay
- * where they stood between those that both have:
+ * Items of both lists are merged by their keys. The order of the applied list is kept, and items of the live list alone
+ * stay where they were between those that both have:
  *
  *     live a b c, applied c x a  →  b c x a
  */
@@ -75,7 +75,7 @@ function mergeLists(live: unknown[], applied: unknown[], schema: MergeSchema): u
   return merged;
 }
 
-/** Items that stand more than once have no value to merge with: the applied one replaces them. */
+/** Repeated items have no single value to merge with: the applied one replaces them. */
 function readItems(list: unknown[], schema: MergeSchema): { elements: string[]; items: Map<string, unknown> } {
   const keys = listKeys(schema)!;
   const items = new Map<string, unknown>();

@@ -1,4 +1,4 @@
-/** Ownership of fields: what applying and updating do to an object and to its managers, for any object and step by step. */
+/** Ownership of fields: what apply and update do to an object and its managers. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fromPaths, nothing } from './field-set.js';
@@ -90,7 +90,7 @@ const config: fc.Arbitrary<JsonMap> = fc
     { requiredKeys: [] },
   )
   .map(plain);
-/** What somebody may say without touching what `config` says. */
+/** A config without fields of `config`. */
 const otherConfig: fc.Arbitrary<JsonMap> = fc
   .record({
     labels: dictionary.map((map) => Object.fromEntries(Object.entries(map).map(([key, value]) => [`x-${key}`, value]))),
@@ -126,7 +126,7 @@ describe('applying, whatever the object', () => {
     );
   });
 
-  test('two who say different things never conflict, and each can leave without touching the other', () => {
+  test('appliers of different fields never conflict, and each can remove its own without changing the other', () => {
     fc.assert(
       fc.property(config, otherConfig, (mine, theirs) => {
         const alone = applyAs(fresh, 'me', mine);
@@ -141,10 +141,10 @@ describe('applying, whatever the object', () => {
     );
   });
 
-  test('who applies nothing more takes all that was his alone away', () => {
+  test('an applier that applies nothing removes all fields that it alone owned', () => {
     fc.assert(
       fc.property(config, (applied) => {
-        // Empty containers and wholes are gone with the rest; what is left says nothing.
+        // Empty containers and atomic values are removed with the rest.
         const { object, managers } = applyAs(applyAs(fresh, 'me', applied), 'me', {});
         expect(managers).toEqual([]);
         expect(Object.values(object).flat()).toEqual([]);
@@ -152,7 +152,7 @@ describe('applying, whatever the object', () => {
     );
   });
 
-  test('an update that changes nothing moves no owner', () => {
+  test('an update that changes nothing changes no owner', () => {
     fc.assert(
       fc.property(config, config, (live, applied) => {
         const state = applyAs(updateAs(fresh, 'creator', live), 'me', applied, true);
@@ -165,13 +165,13 @@ describe('applying, whatever the object', () => {
 describe('owners, step by step', () => {
   const start = applyAs(fresh, 'one', { labels: { a: '1', b: '2' }, tags: ['x', 'y'] });
 
-  test('an applier owns what it says, not the maps on the way there', () => {
+  test('an applier owns the fields it applies, not the maps around them', () => {
     expect(fieldsOfManager(start, 'one')).toEqual(
       fromPaths(['f:labels', 'f:a'], ['f:labels', 'f:b'], ['f:tags', 'v:"x"'], ['f:tags', 'v:"y"']),
     );
   });
 
-  test('saying the same shares the field; it goes when the last one drops it', () => {
+  test('a field applied with the same value is shared and is removed when its last owner drops it', () => {
     const shared = applyAs(start, 'two', { labels: { a: '1' } });
     expect(shared.isChanged).toBe(false);
     const dropped = applyAs(shared, 'one', { tags: ['x', 'y'] });
@@ -179,7 +179,7 @@ describe('owners, step by step', () => {
     expect(applyAs(dropped, 'two', {}).object.labels).toBeUndefined();
   });
 
-  test('saying something else is a conflict, unless forced', () => {
+  test('applying another value is a conflict unless forced', () => {
     expect(conflictsOf(() => applyAs(start, 'two', { labels: { a: '9', b: '9' } }))).toEqual([
       '.labels.a',
       '.labels.b',
@@ -191,13 +191,13 @@ describe('owners, step by step', () => {
     );
   });
 
-  test('an update takes the fields it changes from all others', () => {
+  test('an update takes the fields it changes from all other managers', () => {
     const updated = updateAs(start, 'editor', { labels: { a: '9', b: '2' }, tags: ['x'] });
     expect(fieldsOfManager(updated, 'editor')).toEqual(fromPaths(['f:labels', 'f:a']));
     expect(fieldsOfManager(updated, 'one')).toEqual(fromPaths(['f:labels', 'f:b'], ['f:tags', 'v:"x"']));
   });
 
-  test('who makes an object owns the containers too', () => {
+  test('the manager that creates an object owns its containers too', () => {
     const made = updateAs(fresh, 'creator', { labels: { a: '1' }, ports: [{ port: 80 }] });
     expect(fieldsOfManager(made, 'creator')).toEqual(
       fromPaths(
@@ -210,7 +210,7 @@ describe('owners, step by step', () => {
     );
   });
 
-  test('a whole is owned as one, and an item by its keys, defaults included', () => {
+  test('an atomic value is owned as one, and an item by its keys, defaults included', () => {
     const one = applyAs(fresh, 'one', { whole: { a: '1' }, order: ['a'], ports: [{ port: 80, note: 'n' }] });
     expect(conflictsOf(() => applyAs(one, 'two', { whole: { b: '1' } }))).toEqual(['.whole']);
     expect(conflictsOf(() => applyAs(one, 'two', { order: ['b'] }))).toEqual(['.order']);
@@ -219,7 +219,7 @@ describe('owners, step by step', () => {
     expect(conflictsOf(() => applyAs(one, 'two', { ports: [{ port: 443 }] }))).toEqual([]);
   });
 
-  test('items of a list keep the order of the applied one, others stay where they were', () => {
+  test('items of an applied list keep its order, other items keep their place', () => {
     const live = ['a', 'b', 'c', 'd'];
     const merged = (tags: string[]) => (merge({ tags: live }, { tags }, schema) as { tags: string[] }).tags;
     expect(merged(['c', 'x', 'a'])).toEqual(['b', 'c', 'd', 'x', 'a']);
@@ -227,7 +227,7 @@ describe('owners, step by step', () => {
     expect(merged(['d', 'c', 'b', 'a'])).toEqual(['d', 'c', 'b', 'a']);
   });
 
-  test('the eleventh who updates pushes the two oldest together', () => {
+  test('with eleven managers that update, the two oldest are merged', () => {
     let state = fresh;
     for (let at = 0; at < 12; at++) {
       const labels = { ...(state.object.labels as object), [`k${at}`]: 'v' };
@@ -239,7 +239,7 @@ describe('owners, step by step', () => {
     ]);
   });
 
-  test('fields that a way of writing cannot change are not owned through it', () => {
+  test('fields that a subresource cannot change are not owned through it', () => {
     const write = { live: {}, managers: [], schema, reset: fromPaths(['f:labels']), by: by('kubelet', 'Update') };
     const [manager] = afterUpdate(write, { labels: { a: '1' }, name: 'n' });
     expect(manager!.fieldsV1).toEqual(fromPaths(['f:name']));

@@ -1,9 +1,10 @@
 /**
- * How writes move ownership of fields. Pure: objects, schema and managers in, managers (and for an apply the new object) out.
+ * How writes change ownership of fields. Pure: objects, schema and managers in, managers (and for an apply the new
+ * object) out.
  *
- *     update: who changes a field owns it alone; who loses his last field is gone
- *     apply:  an applier owns what it says, together with others who say the same; what it no longer says and nobody else owns goes away;
- *             changing what another owns is a conflict unless forced
+ *     update: a manager that changes a field owns it alone; one without fields is removed
+ *     apply:  an applier owns the fields it applies, shared with others of the same value; fields that it no longer
+ *             applies and nobody else owns are removed; changing a field of another owner is a conflict unless forced
  */
 import { isSameJson } from '../json-equality.js';
 import { type Comparison, compare } from './compare.js';
@@ -27,7 +28,7 @@ import type { JsonMap, MergeSchema } from './merge-schema.js';
 import { fieldElement } from './path-element.js';
 import { removeFields } from './remove-fields.js';
 
-/** The system's own, never owned by anybody. */
+/** System fields, which nobody owns. */
 const systemFields = fromPaths(
   ['f:apiVersion'],
   ['f:kind'],
@@ -45,13 +46,13 @@ export interface Write {
   live: JsonMap;
   managers: Manager[];
   schema: MergeSchema;
-  /** Fields that this way of writing cannot change: status on the object, spec on its status. */
+  /** Fields that this subresource cannot change: status on the object, spec on its status. */
   reset: FieldSet;
-  /** Who writes, in what version, when; without fields. */
+  /** The writer's name, version and time; without fields. */
   by: Manager;
 }
 
-/** The managers after somebody wrote `object`. */
+/** The managers after an update to `object`. */
 export function afterUpdate(write: Write, object: JsonMap): Manager[] {
   const { live, managers, schema, reset, by } = write;
   const { changed, removed } = changes(compare(visible(live, reset), visible(object, reset), schema), reset);
@@ -66,7 +67,7 @@ export function afterUpdate(write: Write, object: JsonMap): Manager[] {
   return capManagers([...others, { ...by, fieldsV1 }], union);
 }
 
-/** Without the parts that are reset as a whole, and need not be looked at. */
+/** Without the parts that are reset as a whole and need not be compared. */
 function visible(object: JsonMap, reset: FieldSet): JsonMap {
   if (isEmpty(reset)) return object;
   return Object.fromEntries(Object.entries(object).filter(([key]) => !has(reset, fieldElement(key))));
@@ -100,7 +101,7 @@ export class ApplyConflicts extends Error {
 export interface Applied {
   object: JsonMap;
   managers: Manager[];
-  /** The object is another than before; who owns it may have changed without that. */
+  /** The object changed; its owners may change without that. */
   isChanged: boolean;
 }
 
@@ -132,8 +133,8 @@ export function apply(write: Write, applied: JsonMap, { force }: { force: boolea
 }
 
 /**
- * Takes away what the applier owned last time, says no more, and nobody else owns. Containers go with their last content; what nobody
- * ever owned stays.
+ * Removes fields that the applier owned and no longer applies, unless another owns them. Containers are removed with
+ * their last content; fields that nobody ever owned stays.
  */
 function prune(merged: JsonMap, last: FieldSet, owned: FieldSet[], schema: MergeSchema): JsonMap {
   if (isEmpty(last)) return merged;

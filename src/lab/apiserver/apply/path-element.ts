@@ -1,9 +1,12 @@
-/** One step of a field's path as text: `f:name`, `k:{"name":"a"}`, `v:"a"`, `i:0`. How it is made, read, ordered and shown to people. */
+/**
+ * One step of a field's path as text: `f:name`, `k:{"name":"a"}`, `v:"a"`, `i:0`. Made, parsed, ordered and printed
+ * here.
+ */
 
 import { goQuote } from '../../../go/quote.js';
 import { isObject } from '../../../json.js';
 
-/** Go escapes these in JSON, and the text is what counts. */
+/** Go escapes these in JSON, and elements are compared as text. */
 const escaped = /[<>&\u2028\u2029]/g;
 
 export function fieldElement(name: string): string {
@@ -26,8 +29,8 @@ function goJson(value: unknown): string {
 }
 
 /**
- * An element from outside in its one form; undefined for a kind of element that is not known, which Kubernetes leaves out. Throws
- * an Error for what is none.
+ * Normalizes an element from outside; undefined for an unknown kind of element, which Kubernetes leaves out. Throws
+ * an Error for a malformed one.
  */
 export function readElement(text: string): string | undefined {
   if (text[1] !== ':') throw new Error(`missing colon: ${text}`);
@@ -52,9 +55,9 @@ export function readElement(text: string): string | undefined {
 
 const order = '.fkvi';
 
-/** Fields first, then keys, values and places; numbers by size. Sorts in place. */
+/** Fields first, then keys, values and indexes; numbers by size. Sorts in place. */
 export function sortElements(elements: string[]): string[] {
-  // Read once each: comparing reads them again and again.
+  // Parsed once each: sorting compares them many times.
   let read = noneRead;
   for (const element of elements) {
     if (element[0] !== 'k' && element[0] !== 'v') continue;

@@ -1,4 +1,4 @@
-/** Takes a set of fields out of a value. */
+/** Removes a set of fields from a value. */
 import { isObject } from '../../../json.js';
 import { below, type FieldSet, has, isEmpty } from './field-set.js';
 import {

@@ -1,4 +1,4 @@
-/** Where ownership meets requests: who writes, by which schema, and what the object's metadata.managedFields say afterwards. */
+/** Tracks ownership of fields for requests: the manager, the schema, and metadata.managedFields afterwards. */
 
 import type { KubeObject } from '../../../api/object.js';
 import { rfc3339 } from '../../../time.js';
@@ -14,7 +14,7 @@ import type { JsonMap, MergeSchema } from './merge-schema.js';
 import { ItemError } from './merge-schema.js';
 import { afterUpdate, type Write } from './ownership.js';
 
-/** Notes in the object's metadata what a create, update or patch did to the fields' owners. `old` is absent for a new object. */
+/** Updates managedFields after a create, update or patch. `old` is absent for a new object. */
 export function trackUpdate(
   request: VerbRequest,
   options: WriteOptions,
@@ -24,11 +24,11 @@ export function trackUpdate(
 ): void {
   const { managedFields: given, ...metadata } = object.metadata;
   object.metadata = metadata;
-  // A subresource is no place to set them.
+  // They cannot be set through a subresource.
   const isOwnPlace = request.info.subresource === '';
   if (isOwnPlace && old !== undefined && isReset(given)) return;
   const managers = (isOwnPlace ? sentManagers(given, old) : undefined) ?? storedManagers(old);
-  // Without any since it was made, tracking begins with the first apply.
+  // An object without managers is tracked from the first apply on.
   if (old !== undefined && managers.length === 0) return;
   const name = options.fieldManager || userAgentName(request.exchange.header('user-agent') ?? '');
   const by = writer(request, name, 'Update', nowMs);
@@ -36,19 +36,19 @@ export function trackUpdate(
     const after = afterUpdate(writeOf(request.resource, request.info.subresource, { live: old, managers, by }), object);
     setManagers(object, after);
   } catch (error) {
-    // Lists that cannot be told apart item by item have no owners; the write itself is fine.
+    // Lists whose items cannot be distinguished have no owners; the write itself is valid.
     if (!(error instanceof ItemError)) throw error;
   }
 }
 
-/** Those that the client sets; undefined where it says nothing new or nothing that can be read. */
+/** The managers sent by the client; undefined where they are unchanged or unreadable. */
 function sentManagers(given: unknown[] | undefined, old: KubeObject | undefined): Manager[] | undefined {
   if (given === undefined || isSameJson(given, old?.metadata.managedFields)) return undefined;
   const sent = readManagers(given);
   return sent?.length === 0 ? undefined : sent;
 }
 
-/** What is stored was checked when it came in. */
+/** Stored managers were validated when they were written. */
 function storedManagers(object: KubeObject | undefined): Manager[] {
   return (object?.metadata.managedFields ?? []) as Manager[];
 }
@@ -105,7 +105,7 @@ export function withoutManagers(object: KubeObject): KubeObject {
 
 const emptyObjects = new WeakMap<Resource, JsonMap>();
 
-/** An object of the kind that nothing was said about: structs are there, pointers are not. */
+/** An empty object of the kind: with structs, without pointers. */
 function emptyObject(resource: Resource): JsonMap {
   let empty = emptyObjects.get(resource);
   if (empty === undefined) {
@@ -118,7 +118,7 @@ function emptyObject(resource: Resource): JsonMap {
 
 const customSchemas = new WeakMap<object, MergeSchema>();
 
-/** CRDs say nothing about metadata: every object's is the same. */
+/** Schemas of CRDs lack metadata, which is the same for all objects. */
 export function mergeSchema({ shape, schema }: Resource): MergeSchema {
   const own = schema as MergeSchema;
   if (shape !== undefined) return own;

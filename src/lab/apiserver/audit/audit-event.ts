@@ -1,4 +1,4 @@
-/** What the audit log says of one request: an Event of audit.k8s.io/v1 at level Metadata. No bodies, hence no secrets. */
+/** The audit log entry of one request: an Event of audit.k8s.io/v1 at level Metadata. No bodies, hence no secrets. */
 
 import type { ApiError } from '../../../api/status.js';
 import { rfc3339Micro } from '../../../time.js';
@@ -6,14 +6,14 @@ import type { User } from '../attributes.js';
 import type { Exchange } from '../http/exchange.js';
 import type { RequestInfo } from '../http/request-info.js';
 
-/** What the handler learned about a request on its way. */
+/** What the handler knows about a request. */
 export interface Trace {
   /** Unique for the request. */
   auditId: string;
   receivedMs: number;
-  /** Who sent it; absent where nobody known did. */
+  /** The authenticated user; absent where authentication failed. */
   authenticated?: User;
-  /** Who it acts as, and what it wants. */
+  /** The effective user, the verb and the resource. */
   info?: RequestInfo;
   decision?: { allowed: boolean; reason?: string | undefined };
   /** From admission. */

@@ -1,4 +1,4 @@
-/** The audit log: what it says of requests that succeed, fail, act as others or go on. */
+/** The audit log: entries of requests that succeed, fail, impersonate or stream. */
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a write is one line: who, what, when and the answer, but no content', () => {
+test('a write is logged as one line with user, verb, time and code, but without content', () => {
   expect(lines[0]).toMatchObject({
     kind: 'Event',
     apiVersion: 'audit.k8s.io/v1',
@@ -51,14 +51,14 @@ test('a write is one line: who, what, when and the answer, but no content', () =
   expect(readFileSync(path, 'utf8')).not.toContain('hunter2');
 });
 
-test('a failure says why', () => {
+test('a failed request is logged with its reason', () => {
   expect(lines[1]).toMatchObject({
     requestURI: '/api/v1/namespaces/default/secrets/missing?pretty=true',
     responseStatus: { status: 'Failure', reason: 'NotFound', code: 404, message: 'secrets "missing" not found' },
   });
 });
 
-test('who acts as another is named with whom', () => {
+test('impersonation is logged with both users', () => {
   expect(lines[2]).toMatchObject({
     user: { username: 'kubernetes-admin' },
     impersonatedUser: { username: 'jane' },
@@ -67,13 +67,13 @@ test('who acts as another is named with whom', () => {
   });
 });
 
-test('a watch is two lines, when it begins and when it ends', () => {
+test('a watch is logged when it begins and when it ends', () => {
   const watches = lines.filter(({ verb }) => verb === 'watch');
   expect(watches.map(({ stage }) => stage)).toEqual(['ResponseStarted', 'ResponseComplete']);
   expect(watches[0].auditID).toBe(watches[1].auditID);
 });
 
-test('only its owner reads the file; a place that cannot be written stops the server at start', async () => {
+test('the audit log is readable by its owner only, and a path that cannot be written fails the start', async () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const nowhere = join(folder, 'no', 'such', 'folder', 'audit.log');
   await expect(startApiServer({ auditLogPath: nowhere })).rejects.toThrow(/open audit log .*is its directory there/);

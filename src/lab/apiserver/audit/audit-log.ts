@@ -1,4 +1,4 @@
-/** The audit log: one JSON line a request, appended to a file. */
+/** The audit log: one JSON line per request, appended to a file. */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import type { Clock } from '../../../clock.js';
@@ -6,18 +6,18 @@ import type { Log } from '../../../log.js';
 import type { Exchange } from '../http/exchange.js';
 import { auditEvent, type Stage, type Trace } from './audit-event.js';
 
-/** A disk that does not keep up costs lines, not memory without end. */
+/** When the disk does not keep up, lines are dropped, so that memory stays bounded. */
 const maxWaitingBytes = 16 << 20;
 
 export interface AuditLog {
-  /** Told of every answered request. */
+  /** Called after every answered request. */
   record(exchange: Exchange, trace: Trace): void;
   /** Resolves when everything is written. */
   close(): Promise<void>;
 }
 
 export async function openAuditLog(path: string, clock: Clock, log: Log): Promise<AuditLog> {
-  // Appending, so that whoever moves or cuts the file away does not lose lines.
+  // In append mode, so that the file can be rotated or truncated.
   const file = createWriteStream(path, { flags: 'a', mode: 0o600 });
   await once(file, 'open').catch((cause: unknown) => {
     throw new Error(`open audit log ${path}: ${(cause as Error).message}; is its directory there and writable?`, {
@@ -27,10 +27,10 @@ export async function openAuditLog(path: string, clock: Clock, log: Log): Promis
   let lost = 0;
   /** Watches, which end with the server at the latest. */
   const goingOn = new Map<Exchange, Trace>();
-  file.on('error', (error) => log.error('write audit log failed, requests go on without it', { path, error }));
+  file.on('error', (error) => log.error('cannot write audit log, continuing without it', { path, error }));
   const write = (exchange: Exchange, trace: Trace, stage: Stage) => {
     if (file.writableLength > maxWaitingBytes || file.destroyed) {
-      if (lost++ % 1000 === 0) log.error('audit log does not keep up, lines are lost', { path, lost });
+      if (lost++ % 1000 === 0) log.error('audit log does not keep up, lines dropped', { path, lost });
       return;
     }
     file.write(`${JSON.stringify(auditEvent(exchange, trace, stage, clock.now()))}\n`);

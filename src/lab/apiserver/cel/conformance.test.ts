@@ -1,4 +1,4 @@
-/** Expressions and what Kubernetes makes of them: one table for each library, one for what is refused. */
+/** CEL expressions as Kubernetes evaluates them: one table for each library, one for errors. */
 
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../clock.js';
@@ -193,7 +193,7 @@ holds('formats', [
   "!format.qualifiedName().validate('example.com/name').hasValue() && format.uuid().validate('x').hasValue()",
 ]);
 
-describe('what goes wrong while it runs is told in the words of cel-go', () => {
+describe('a runtime error has the message of cel-go', () => {
   test.each([
     ["self.spec.name == 'x'", 'no such key: name'],
     ['self.spec.tags[5]', 'index out of bounds: 5'],
@@ -213,7 +213,7 @@ describe('what goes wrong while it runs is told in the words of cel-go', () => {
   });
 });
 
-describe('what is wrong before it runs is told with its place', () => {
+describe('a compile error has the message and position of cel-go', () => {
   test.each([
     ['self.spec.foo', "1:10: undefined field 'foo'"],
     ['has(self.spec.open.secret)', "undefined field 'secret'"],
@@ -238,7 +238,7 @@ describe('what is wrong before it runs is told with its place', () => {
     expect(() => compile(environment, expression)).toThrow(message);
   });
 
-  test('the line is shown with a mark under the place', () => {
+  test('a compile error shows the line with a mark under the position', () => {
     expect(() => compile(environment, 'true &&\nself.spec.foo')).toThrow(
       new CompileError("ERROR: <input>:2:10: undefined field 'foo'\n | self.spec.foo\n | .........^"),
     );

@@ -12,13 +12,13 @@ import { declareStrings } from './functions/strings.js';
 import { declareUrl } from './functions/url.js';
 import { publicText } from './syntax-tree.js';
 
-/** How deep and long an expression may be: far beyond what people write. */
+/** Limits on depth and length of an expression, far beyond real ones. */
 const limits = { maxAstNodes: 10_000, maxDepth: 100, maxListElements: 1000, maxMapEntries: 1000, maxCallArguments: 32 };
 
 let base: Environment | undefined;
 let names: ReadonlySet<string> | undefined;
 
-/** A new one to add variables to. Built when the first rule is written: most servers never see one. */
+/** A copy to add variables to. The base is built for the first rule: most servers have none. */
 export function newEnvironment(): Environment {
   base ??= declareAll(new Environment({ enableOptionalTypes: true, limits }));
   return base.clone();

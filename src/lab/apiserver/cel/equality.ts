@@ -1,4 +1,4 @@
-/** When two values of CEL are equal, and which comes first. Numbers compare by value, whatever their type. */
+/** Equality and order of CEL values. Numbers compare by value, whatever their type. */
 
 /** Values of Kubernetes' own types: quantities, addresses, URLs. */
 export interface Comparable {
@@ -38,7 +38,7 @@ function entriesOf(value: object): Map<unknown, unknown> | undefined {
   return prototype === Object.prototype || prototype === null ? new Map(Object.entries(value)) : undefined;
 }
 
-/** Durations: the library's class tells its value as text. */
+/** Durations: the library's class gives its value as text. */
 function sameText(a: object, b: object): boolean {
   return a.constructor === b.constructor && String(a) === String(b);
 }

@@ -12,7 +12,7 @@ export function isReserved(name: string): boolean {
   return reserved.has(name);
 }
 
-/** Undefined for names that no identifier can stand for. */
+/** Undefined for names that cannot be written as an identifier. */
 export function escapeName(name: string): string | undefined {
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
   if (reserved.has(name)) return `__${name}__`;

@@ -1,4 +1,4 @@
-/** What the library complains of, as cel-go words it: people search for those words. */
+/** Translates error messages of the library into those of cel-go, which users know. */
 import { EvaluationError, ParseError, TypeError as WrongType } from '@marcbachmann/cel-js';
 import { isFunction } from './environment.js';
 import { type Node, publicText } from './syntax-tree.js';
@@ -25,7 +25,7 @@ export function compileMessage(error: unknown, expression: string): string {
   return `ERROR: <input>:${before.length}:${column + 1}: ${text}\n | ${line}\n | ${'.'.repeat(column)}^`;
 }
 
-/** cel-go points at dots, operators and opening parentheses; the library at the beginning of what stands around them. */
+/** cel-go points at dots, operators and opening parentheses; the library at the beginning of the expression around them. */
 function placeOf({ node, range, code }: Complaint): number {
   const start = range?.start ?? 0;
   if (node?.op === undefined) return start;
@@ -129,7 +129,7 @@ function syntaxText({ code, summary }: Complaint, expression: string): string {
     const found = summary.replace('Unexpected token: ', '');
     const open = found === 'EOF' && /,\s*$/.test(expression) ? innermostOpen(expression) : undefined;
     if (open !== undefined) return `Syntax error: missing '${open}' at '<EOF>'`;
-    // A call that has just been opened could also be closed.
+    // An open call could also be closed.
     const isCall = found === 'EOF' && /\w\($/.test(expression.trimEnd());
     const expected = isCall ? operands.replace("'(', ", "'(', ')', ") : operands;
     return `Syntax error: mismatched input '${tokens[found] ?? found}' expecting ${expected}`;
@@ -141,7 +141,7 @@ function syntaxText({ code, summary }: Complaint, expression: string): string {
 const operands =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
-/** What would close the bracket that is still open at the end. */
+/** The closing counterpart of the bracket that is open at the end. */
 function innermostOpen(expression: string): string | undefined {
   const closing: Record<string, string> = { '(': ')', '[': ']', '{': '}' };
   const open: string[] = [];

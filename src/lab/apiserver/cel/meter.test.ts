@@ -1,4 +1,4 @@
-/** No expression may keep the server busy: each of these would run for hours or fill the memory. */
+/** Expressions that would run for hours or fill the memory run out of budget. */
 
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../clock.js';
@@ -31,11 +31,11 @@ test.each([
   expect(() => run(expression)).toThrow(/actual cost limit exceeded|too long/);
 });
 
-test('a pattern that makes others hang is answered at once', () => {
+test('a pattern with catastrophic backtracking is evaluated at once', () => {
   expect(run(`(${long} + text).matches('^(a+)+$')`)).toBe(false);
 });
 
-test('a pattern that would grow beyond measure is refused', () => {
+test('a pattern that expands too much is rejected', () => {
   expect(() => run("text.matches('((a{100}){100}){100}')")).toThrow('invalid repeat count');
 });
 
@@ -43,11 +43,11 @@ test.each([
   ['too long', `'${'a'.repeat(100_001)}' == ''`, 'expression code point size exceeds limit'],
   ['too deep', `${'('.repeat(300)}1${')'.repeat(300)}`, 'maxDepth'],
   ['too many parts', Array(6000).fill('1').join(' + '), 'maxAstNodes'],
-])('an expression that is %s is refused before it runs', (_name, expression, message) => {
+])('an expression that is %s is rejected before it runs', (_name, expression, message) => {
   expect(() => compile(environment, expression)).toThrow(message);
 });
 
-test('a spent meter spends nothing more', () => {
+test('an exhausted meter stays exhausted', () => {
   const meter = new Meter(systemClock, 5);
   const program = compile(environment, nested(2, 'true'));
   expect(() => program.run({ all, text: '' }, meter)).toThrow('actual cost limit exceeded');

@@ -1,11 +1,11 @@
 /**
- * What an evaluation may cost. A rule comes from whoever writes CRDs and policies and runs while everybody waits: loops and
- * growing values are counted, and the clock ends what counting does not see (comparing large objects in a loop).
+ * The cost limit of an evaluation. Rules come from authors of CRDs and policies and block all requests while they run:
+ * loops and growing values are counted, and a deadline ends what is not counted (comparing large objects in a loop).
  */
 import { EvaluationError } from '@marcbachmann/cel-js';
 import type { Clock } from '../../../clock.js';
 
-/** About what Kubernetes allows one request: a second. */
+/** About the limit of Kubernetes for one request: a second. */
 const requestUnits = 10_000_000;
 const requestMs = 1000;
 
@@ -15,12 +15,12 @@ export class OutOfBudget extends EvaluationError {
   }
 }
 
-/** One for each request and each policy or custom resource; everything evaluated for it pays from it. */
+/** One for each request and each policy or custom resource; all of its evaluations share it. */
 export class Meter {
   readonly #clock: Pick<Clock, 'monotonic'>;
   #left: number;
   readonly #deadline: number;
-  /** Once true, no result counts: an error inside `||` or `all` may have been swallowed on its way up. */
+  /** Once true, results are discarded: `||` or `all` may have swallowed the error. */
   isExhausted = false;
 
   constructor(clock: Pick<Clock, 'monotonic'>, units = requestUnits) {
@@ -39,7 +39,7 @@ export class Meter {
 
 let current: Meter | undefined;
 
-/** Runs with this meter; evaluation never waits, so there is one at a time. What runs inside may run with its own. */
+/** Runs with this meter; evaluation is synchronous, so there is one at a time. A nested evaluation may have its own. */
 export function metered<T>(meter: Meter, run: () => T): T {
   const outer = current;
   current = meter;
@@ -57,7 +57,7 @@ export function spend(units: number): void {
   current?.spend(units);
 }
 
-/** How much there is of a value: what it costs to make or to look through. */
+/** The size of a value: the cost of building or scanning it. */
 export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length / 10;
   if (Array.isArray(value)) return value.length;

@@ -1,6 +1,6 @@
 /**
- * CEL as the rest of the server sees it: text becomes a program once, a program runs often. Everything that is the library's
- * own (its nodes, its errors, its names) stays in this folder.
+ * CEL for the rest of the server: text is compiled once, a program runs often. Everything of the library
+ * (its nodes, its errors, its names) stays in this directory.
  */
 import { type Environment, EvaluationError } from '@marcbachmann/cel-js';
 import { compileMessage, evaluationMessage } from './messages.js';
@@ -11,7 +11,7 @@ import { adapt, instrument, type Node } from './syntax-tree.js';
 const maxExpressionLength = 100_000;
 
 export interface Program {
-  /** What it results in: bool, string, list<string>, dyn … */
+  /** The type of its result: bool, string, list<string>, dyn … */
   type: string;
   /** The variables it refers to. */
   names: ReadonlySet<string>;
@@ -19,10 +19,10 @@ export interface Program {
   run(variables: Record<string, unknown>, meter: Meter): unknown;
 }
 
-/** The expression is wrong, in the words of cel-go. */
+/** The expression is invalid; the message is that of cel-go. */
 export class CompileError extends Error {}
 
-/** It could not be evaluated for these values, in the words of cel-go. */
+/** It could not be evaluated for these values; the message is that of cel-go. */
 export class RunError extends Error {
   constructor(
     message: string,
@@ -65,7 +65,7 @@ function tooLong(length: number): string {
 function runError(error: unknown, meter: Meter): RunError {
   if (error instanceof RunError) return error;
   if (error instanceof OutOfBudget || meter.isExhausted) return new RunError(new OutOfBudget().message, true);
-  // A text or list beyond what the engine can hold, or a nesting beyond its stack, is the expression's doing.
+  // A value beyond the limits of the engine, or a stack overflow, is an error of the expression.
   if (error instanceof EvaluationError || error instanceof RangeError) return new RunError(evaluationMessage(error));
   throw error;
 }

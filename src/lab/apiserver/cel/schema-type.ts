@@ -1,5 +1,5 @@
 /**
- * Schemas as types of CEL: what the type checker knows of a value, and how JSON becomes such a value. What a schema leaves
+ * Schemas as types of CEL: types for the checker, and conversion of JSON values. What a schema leaves
  * open (preserved unknown fields) is not visible to expressions, as in Kubernetes.
  */
 import type { Environment } from '@marcbachmann/cel-js';
@@ -8,7 +8,7 @@ import { isEqual } from './equality.js';
 import { escapeName } from './escape.js';
 import { dynamicValue } from './values.js';
 
-/** The part of a JSON schema that says what a value is. */
+/** The part of a JSON schema that defines types. */
 export interface TypeSchema {
   type?: string;
   format?: string;
@@ -25,7 +25,7 @@ export interface CelType {
   /** As declarations write it: int, list<string>, selfType.spec … */
   name: string;
   fromJson(value: unknown): unknown;
-  /** Makes the types inside known to an environment. */
+  /** Declares the types inside in an environment. */
   declare(environment: Environment): void;
 }
 
@@ -33,7 +33,7 @@ const objectMeta: TypeSchema = {
   type: 'object',
   properties: { name: { type: 'string' }, generateName: { type: 'string' } },
 };
-/** What every object has, whether its schema says so or not. */
+/** Fields of every object, in its schema or not. */
 const objectFields: Record<string, TypeSchema> = {
   apiVersion: { type: 'string' },
   kind: { type: 'string' },
@@ -43,18 +43,18 @@ const objectFields: Record<string, TypeSchema> = {
 export interface TypeOptions {
   /** It is a whole object with apiVersion, kind and metadata. Default false. */
   isObject?: boolean;
-  /** How a property is called that is no identifier, or a reserved one. Default: escaped, as Kubernetes does for schemas. */
+  /** The name of a property that is not an identifier, or is reserved. Default: escaped, as Kubernetes does for schemas. */
   nameOf?(property: string): string | undefined;
 }
 
-/** Undefined where the schema does not say what the value is. `name` becomes the name of the type if it is an object. */
+/** Undefined where the schema has no type. `name` becomes the name of the type if it is an object. */
 export function celTypeOf(schema: TypeSchema, name: string, options: TypeOptions = {}): CelType | undefined {
   if (schema['x-kubernetes-int-or-string'] === true) return dynamic;
   const type = ofType(schema, name, {
     nameOf: options.nameOf ?? escapeName,
     isObject: options.isObject === true || schema['x-kubernetes-embedded-resource'] === true,
   });
-  // Null has a type of its own; the checker must let it through.
+  // Null has a type of its own; the checker must accept it.
   if (type === undefined || schema.nullable !== true) return type;
   return { ...type, name: 'dyn', fromJson: (value) => (value === null ? null : type.fromJson(value)) };
 }
@@ -129,7 +129,7 @@ function objectType(schema: TypeSchema, name: string, { isObject, nameOf }: Requ
     const type = field === undefined ? undefined : celTypeOf(property, `${name}.${field}`, { nameOf });
     if (field !== undefined && type !== undefined) fields.set(field, { key, type });
   }
-  // A class of its own, by which the checker knows the type of a value.
+  // A class for each type: the checker finds the type of a value by it.
   const Ctor = class extends Map<string, unknown> {};
   return {
     name,

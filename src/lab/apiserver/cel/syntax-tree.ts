@@ -1,11 +1,11 @@
 /**
- * What must be done to a parsed expression before and after its types are checked. The library keeps its built-in functions
- * to itself, so those that Kubernetes has differently are called by another name, and `has` gets Kubernetes' meaning.
+ * Rewrites a parsed expression before and after its types are checked. The library does not let built-in functions
+ * be replaced, so those that Kubernetes defines differently get another name, and `has` gets Kubernetes' meaning.
  */
 import { EvaluationError } from '@marcbachmann/cel-js';
 import { sizeOf, spend } from './meter.js';
 
-/** A node as the library makes it; its own types tell less. */
+/** A node as the library makes it; its own types have less. */
 export interface Node {
   op: string;
   args: unknown;
@@ -36,7 +36,7 @@ interface Checker {
   getType(name: string): unknown;
 }
 
-/** Built-in methods that are ours in truth. `matches` must not hang, `join` and `replace` must not explode. */
+/** Built-in methods that we replace: `matches` must not hang, `join` and `replace` must not grow without limit. */
 const renamed: ReadonlySet<string> = new Set([
   'matches',
   'join',
@@ -54,7 +54,7 @@ export function ownName(method: string): string {
   return renamed.has(method) ? `${method}${mark}` : method;
 }
 
-/** Texts of the library with the names that people wrote. */
+/** Messages of the library with the names that the author wrote. */
 export function publicText(text: string): string {
   return text.replaceAll(mark, '');
 }
@@ -71,7 +71,7 @@ function* nodesOf(value: unknown, seen = new Set<unknown>()): Generator<Node> {
   } else if (isPlain(value)) for (const inner of Object.values(value)) yield* nodesOf(inner, seen);
 }
 
-/** Lists of nodes and records of them; not the contexts and types that stand beside. */
+/** Lists of nodes and records of them; not the contexts and types beside them. */
 function isPlain(value: object): boolean {
   return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
 }
@@ -95,7 +95,7 @@ export function adapt(root: Node): Set<string> {
   return names;
 }
 
-/** The library allows only names and dots inside has(), and asks of types nothing. */
+/** The library allows only names and dots inside has(), and does not check types. */
 function adaptHas(macro: Macro): void {
   const selection = macro.args![0]!;
   macro.typeCheck = (checker, _macro, context) => {
@@ -115,7 +115,7 @@ function adaptHas(macro: Macro): void {
 
 const charged: ReadonlySet<string> = new Set(['call', 'rcall', '+', '==', '!=', 'in']);
 
-/** After types are checked: what can loop or grow pays for it. */
+/** After types are checked: adds the metering of loops and growing values. */
 export function instrument(root: Node): void {
   for (const node of nodesOf(root)) {
     if (charged.has(node.op) && node.meta.alternate === undefined && node.meta.macro === undefined) charge(node);

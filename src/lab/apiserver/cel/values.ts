@@ -1,4 +1,4 @@
-/** JSON as CEL sees it where no schema says more: whole numbers are ints, everything else keeps its kind. */
+/** JSON as CEL values without a schema: whole numbers are ints, everything else keeps its type. */
 
 export function dynamicValue(value: unknown): unknown {
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;

@@ -1,4 +1,4 @@
-/** Asks the CEL rules of a custom resource's schema about an object, and complains in the words of Kubernetes. */
+/** Evaluates the CEL rules of a custom resource's schema, with the messages of Kubernetes. */
 
 import { Optional } from '@marcbachmann/cel-js';
 import type { Clock } from '../../../clock.js';
@@ -11,7 +11,7 @@ import { identityOf, isSameJson } from '../json-equality.js';
 import type { JsonMap, ValidationRule } from './json-schema.js';
 import type { Rule, RuleNode } from './rules.js';
 
-/** What a messageExpression may come to. */
+/** The longest result of a messageExpression. */
 const maxMessageBytes = 5 * 1024;
 const outOfBudget = 'validation failed due to running out of cost budget, no further validation rules will be run';
 
@@ -24,7 +24,7 @@ const blocking: ReadonlySet<FieldError['type']> = new Set([
   'TypeInvalid',
 ]);
 
-/** Appends what the rules say to what the schema said; `old` is absent on create. */
+/** Appends the errors of rules to those of the schema; `old` is absent on create. */
 export function withRuleErrors(
   clock: Pick<Clock, 'monotonic'>,
   found: FieldError[],
@@ -50,16 +50,16 @@ const notChecked: FieldError = {
 interface Pass {
   meter: Meter;
   errors: FieldError[];
-  /** The budget is spent: nothing more is asked. */
+  /** The budget is exhausted: no more rules run. */
   isOver?: boolean;
 }
 
 interface Place {
   path: string;
   value: unknown;
-  /** The same part of the object before; undefined where there is none or none can be told to be the same. */
+  /** The same part of the object before; undefined where there is none or it cannot be identified. */
   old: unknown;
-  /** What was wrong before and was not touched is not held against a writer, except by rules about the change itself. */
+  /** Errors in unchanged parts do not reject an update, except those of transition rules. */
   isUnchanged(): boolean;
 }
 
@@ -90,7 +90,7 @@ function checkItems(pass: Pass, node: RuleNode, place: Place, value: unknown[]):
   const isMapList = schema['x-kubernetes-list-type'] === 'map';
   const keyText = keysText(schema['x-kubernetes-list-map-keys'] ?? []);
   const before = new Map<string, unknown>();
-  // The first of several with the same keys counts.
+  // The first of several items with the same keys is used.
   if (isMapList && Array.isArray(place.old))
     for (const item of [...place.old].reverse()) if (isObject(item)) before.set(keyText(item), item);
   for (const [index, item] of value.entries()) {

@@ -1,13 +1,13 @@
 /**
- * The end of a CRD: objects of its kind go first, then the definition.
+ * Deletion of a CRD: objects of its kind are deleted first, then the definition.
  *
  *     Established ──DELETE──► Terminating ──all objects are gone──► finalizer removed ──► gone
- *                                └─ objects with finalizers of their own hold it up
+ *                                └─ objects with finalizers delay it
  */
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
-import { changeOwn, goOrWait } from '../own-objects.js';
+import { changeStored, deleteOrMark } from '../own-objects.js';
 import type { Collection, Key, Store } from '../store/store.js';
 import { crdSpec } from './definition.js';
 import { cleanupFinalizer, crdGroup, crdPlural } from './definitions.js';
@@ -18,13 +18,13 @@ export interface CleanupOptions {
   log: Log;
 }
 
-/** Follows definitions that are to go, until the returned function is called. */
+/** Watches definitions that are being deleted, until the returned function is called. */
 export function startDefinitionCleanup(options: CleanupOptions): () => void {
   const { store, log } = options;
   const terminating = new Map<string, () => void>();
   const look = (key: Key, objects: Collection) => {
     void empty(options, key, objects).catch((error: unknown) => {
-      log.error('objects of a deleted kind remain, the next change among them tries again', { crd: key.name, error });
+      log.error('cannot delete objects of a deleted kind, retrying at their next change', { crd: key.name, error });
     });
   };
   const follow = (key: Key, bytes: Buffer, isGone: boolean) => {
@@ -52,9 +52,9 @@ export function startDefinitionCleanup(options: CleanupOptions): () => void {
 
 async function empty({ store, clock }: CleanupOptions, crd: Key, objects: Collection): Promise<void> {
   const { items } = store.list(objects);
-  await Promise.all(items.map(({ key }) => changeOwn(store, key, (object) => goOrWait(object, clock.now()))));
+  await Promise.all(items.map(({ key }) => changeStored(store, key, (object) => deleteOrMark(object, clock.now()))));
   if (store.count(objects) > 0) return;
-  await changeOwn(store, crd, (definition) => {
+  await changeStored(store, crd, (definition) => {
     const { finalizers = [] } = definition.metadata;
     const left = finalizers.filter((name) => name !== cleanupFinalizer);
     if (left.length === 0) return 'delete';

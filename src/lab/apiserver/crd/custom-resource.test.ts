@@ -1,4 +1,4 @@
-/** Kinds that CRDs define: what is pruned, defaulted and refused, and what columns show. */
+/** Custom resources: pruning, defaults, validation and columns. */
 
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
@@ -76,7 +76,7 @@ function widget(spec: unknown, rest: object = {}): KubeObject {
 }
 
 describe('custom resources', () => {
-  test('what the schema does not know is taken out and named in order', () => {
+  test('unknown fields are pruned and named in order', () => {
     const given = widget(
       { size: 3, unknown: 1, any: { x: { y: 1 } }, nested: { b: 1 }, map: { k: 1 } },
       { extra: true },
@@ -92,7 +92,7 @@ describe('custom resources', () => {
     expect(object.spec).toEqual({ size: 1, maybe: null, colour: 'red', nested: { a: 'x' } });
   });
 
-  test('hostile keys stay data', () => {
+  test('keys such as __proto__ stay data', () => {
     const { object, unknownFields } = widgets!.decode(
       JSON.parse('{"metadata":{},"spec":{"__proto__":{"size":1},"constructor":1}}'),
       'json',
@@ -128,11 +128,11 @@ describe('custom resources', () => {
       { size: 1, map: { k: 'v' } },
       'spec.map.k: Invalid value: "string": spec.map.k in body must be of type integer: "string"',
     ],
-  ])('%j is refused in the words of Kubernetes', (spec, message) => {
+  ])('%j is rejected with the message of Kubernetes', (spec, message) => {
     expect(widgets!.strategy.validateCreate(widget(spec)).map(fieldErrorText)).toEqual([message]);
   });
 
-  test('what stands twice is named once, after everything the schema says', () => {
+  test('a duplicate is named once, after all errors of the schema', () => {
     const spec = { set: ['a', 'a', 'a'], parts: [{ name: 'x' }, { name: 'x' }], size: 0, code: 'ABCDE' };
     expect(widgets!.strategy.validateCreate(widget(spec)).map(fieldErrorText)).toEqual([
       'spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1',
@@ -152,7 +152,7 @@ describe('custom resources', () => {
     ]);
   });
 
-  test('columns follow their paths; what is missing shows nothing', () => {
+  test('columns show the values at their paths, and nothing where a value is missing', () => {
     const object = widget({ size: 7 }, { status: { conditions: [{ type: 'X' }, { type: 'Ready', status: 'True' }] } });
     const cells = (of: KubeObject) => widgets!.columns.map((column) => column.cell(of, new Date(0)));
     expect(cells(object)).toEqual(['a', 7, 'True']);
@@ -169,7 +169,7 @@ describe('definitions', () => {
   }
   const complaints = (crd: KubeObject) => definitions().strategy.validateCreate(created(crd)).map(fieldErrorText);
 
-  test('are established by the write that makes them', () => {
+  test('a definition is established by the write that creates it', () => {
     const { status } = created(definition()) as { status?: unknown };
     expect(status).toMatchObject({
       conditions: [
@@ -181,7 +181,7 @@ describe('definitions', () => {
     });
   });
 
-  test('wait when a name is taken', () => {
+  test('a definition whose name is taken is not established', () => {
     const registry = new Registry(
       customResources(definition({ names: { plural: 'gadgets', singular: 'gadget', kind: 'Widget' } }), systemClock),
     );
@@ -194,7 +194,7 @@ describe('definitions', () => {
     });
   });
 
-  test('a good one passes', () => {
+  test('a valid definition passes', () => {
     expect(complaints(definition())).toEqual([]);
   });
 
@@ -219,11 +219,11 @@ describe('definitions', () => {
       { versions: [version({ type: 'object', properties: { a: { type: 'integer', default: 'x' } } })] },
       'spec.validation.openAPIV3Schema.properties[a].default: Invalid value: "string":  in body must be of type integer: "string"',
     ],
-  ])('%s is refused', (_name, change, message) => {
+  ])('%s is rejected', (_name, change, message) => {
     expect(complaints(definition(change))).toEqual([message]);
   });
 
-  test('what all versions share is complained of after all else', () => {
+  test('errors in what all versions share come last', () => {
     const [first] = (definition().spec as { versions: object[] }).versions;
     const scale = { specReplicasPath: '.status.n', statusReplicasPath: '' };
     const wrong = {

@@ -1,4 +1,7 @@
-/** Makes a resource of each version that a CRD serves: schema, columns and names are data there as they are for built-in kinds. */
+/**
+ * Makes a resource of each version that a CRD serves: schema, columns and names are data there as they are for built-in
+ * kinds.
+ */
 
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
@@ -44,7 +47,7 @@ function customResource(crd: KubeObject, version: Version, clock: Pick<Clock, 'm
     shortNames: names.shortNames ?? [],
     categories: names.categories ?? [],
     namespaced: scope === 'Namespaced',
-    // While its definition goes, no object may come.
+    // While its definition is being deleted, no object can be created.
     verbs: crd.metadata.deletionTimestamp === undefined ? verbs : verbs.filter((verb) => verb !== 'create'),
     subresources: {
       ...(hasStatus ? { status: { kind, verbs: ['get', 'patch', 'update'] } } : {}),
@@ -81,7 +84,7 @@ function customResource(crd: KubeObject, version: Version, clock: Pick<Clock, 'm
     : { ...resource, stored: storedAs(group, plural, kind, version.name, storage) };
 }
 
-/** Conversion None changes the name of the version, and nothing else. */
+/** Conversion None changes only the apiVersion. */
 function storedAs(
   group: string,
   resource: string,
@@ -97,7 +100,7 @@ function storedAs(
     fromStored: (object) => ({ ...object, apiVersion: `${group}/${served}` }),
     toStored(object) {
       const stored = structuredClone({ ...object, apiVersion: `${group}/${storage.name}` });
-      // What the stored version does not know is lost there.
+      // Fields that the stored version lacks are pruned.
       if (storage.schema?.openAPIV3Schema !== undefined) prune(stored, storage.schema.openAPIV3Schema);
       return stored;
     },
@@ -116,7 +119,7 @@ function decode(value: unknown, schema: JsonSchema): Decoded {
   return { object, unknownFields };
 }
 
-/** A status write changes status alone, labels and annotations not excepted; any other write leaves status as it is. */
+/** A status write changes status alone, labels and annotations not excepted; any other write keeps status. */
 function keepOtherPart(object: KubeObject, old: KubeObject, subresource: string): void {
   if (subresource !== 'status') {
     if (old.status === undefined) delete object.status;
@@ -132,7 +135,7 @@ function keepOtherPart(object: KubeObject, old: KubeObject, subresource: string)
   if (managedFields !== undefined) object.metadata.managedFields = managedFields;
 }
 
-/** Custom objects may be held by names of any form; those of one word may be another's too. */
+/** Finalizers of custom objects may have any form; unqualified ones may collide. */
 function finalizerWarnings({ metadata }: KubeObject): string[] {
   const advice = 'prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers';
   return (metadata.finalizers ?? [])
@@ -159,7 +162,7 @@ function keysOf(path: string): string[] {
   return path.replace(/^\./, '').split('.');
 }
 
-/** Numbers that a scale shows must be ones that it can show. */
+/** Replicas must be in the range of a Scale. */
 function scaleErrors(scale: Scale | undefined, object: KubeObject, subresource: string): FieldError[] {
   if (scale === undefined) return [];
   const paths = [...(subresource === 'status' ? [] : [scale.specReplicasPath]), scale.statusReplicasPath];
@@ -214,7 +217,7 @@ function selectableFields({ selectableFields: fields = [] }: Version): Resource[
   );
 }
 
-/** Undefined for a path that cannot be read: it leads to nothing. */
+/** Undefined for an invalid path, which has no values. */
 function readPath(text: string): JsonPath | undefined {
   try {
     return parsePath(text);

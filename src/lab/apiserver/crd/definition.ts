@@ -1,4 +1,4 @@
-/** A CustomResourceDefinition, as far as this server looks into it. */
+/** The parts of a CustomResourceDefinition that this server uses. */
 import type { KubeObject } from '../../../api/object.js';
 import type { JsonSchema } from './json-schema.js';
 
@@ -20,7 +20,7 @@ export interface PrinterColumn {
   jsonPath: string;
 }
 
-/** Where a kind's wanted and present numbers stand, as JSON paths. */
+/** JSON paths of a kind's wanted and present replicas. */
 export interface Scale {
   specReplicasPath: string;
   statusReplicasPath: string;

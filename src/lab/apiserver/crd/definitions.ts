@@ -1,4 +1,7 @@
-/** CustomResourceDefinitions as a resource. Its status is settled in the same write: who sees the definition can use its kind. */
+/**
+ * CustomResourceDefinitions as a resource. Its status is set in the same write: a kind can be used as soon as its
+ * definition is visible.
+ */
 
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
@@ -13,11 +16,11 @@ import { validateDefinition, validateDefinitionUpdate } from './validate-definit
 
 export const crdGroup = 'apiextensions.k8s.io';
 export const crdPlural = 'customresourcedefinitions';
-/** Holds a definition until all objects of its kind are gone. */
+/** Keeps a definition until all objects of its kind are deleted. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
 export interface DefinitionsOptions {
-  /** Where taken names are looked up. */
+  /** For the names that are taken. */
   registry: Registry;
   clock: Pick<Clock, 'now'>;
 }
@@ -76,7 +79,7 @@ export function customResourceDefinitions({ registry, clock }: DefinitionsOption
   });
 }
 
-/** Remembers every version that objects were ever stored in. */
+/** Records every version that objects were ever stored in. */
 function addStoredVersion(crd: KubeObject): void {
   const storage = crdSpec(crd).versions?.find((version) => version.storage)?.name;
   const status = crdStatus(crd) as CrdStatus;

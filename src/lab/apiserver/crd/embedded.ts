@@ -1,4 +1,4 @@
-/** Objects inside objects (x-kubernetes-embedded-resource) say what they are, as every object does. */
+/** Objects inside objects (x-kubernetes-embedded-resource) have apiVersion, kind and metadata, as every object. */
 import { isObject } from '../../../json.js';
 import { type FieldError, requiredField } from '../field-error.js';
 import { additionalOf, type JsonSchema, propertyOf } from './json-schema.js';

@@ -1,4 +1,4 @@
-/** String formats that CRD schemas may name. A format we do not know is no rule, as in Kubernetes. */
+/** String formats that CRD schemas may name. Unknown formats are ignored, as in Kubernetes. */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 
 const checks: Record<string, (text: string) => boolean> = {

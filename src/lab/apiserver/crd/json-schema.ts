@@ -1,4 +1,4 @@
-/** The part of OpenAPI v3 schemas that CRDs may use ("structural schemas"), as it stands in a CRD. */
+/** The part of OpenAPI v3 schemas that CRDs may use ("structural schemas"), as written in a CRD. */
 
 export interface JsonSchema {
   type?: string;
@@ -55,7 +55,7 @@ export function propertyOf(schema: JsonSchema, key: string): JsonSchema | undefi
   return properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : undefined;
 }
 
-/** What the schema says of keys it does not name; undefined where it says nothing of them. */
+/** The schema of keys that it does not name; undefined where it has none. */
 export function additionalOf({ additionalProperties }: JsonSchema): JsonSchema | undefined {
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }

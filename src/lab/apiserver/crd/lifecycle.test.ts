@@ -1,4 +1,4 @@
-/** The life of a CRD in a running control plane: its kind is served at once, and goes with everything of it. */
+/** CRDs in a running control plane: their kinds are served at once, and deleted with all objects. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import { readTokenFile } from '../access/token-file.js';
@@ -47,7 +47,7 @@ function widget(metadata: object, apiVersion = 'example.com/v1'): object {
   return { apiVersion, kind: 'Widget', metadata, spec: { size: 1 } };
 }
 
-/** Resolves when an object of the collection is gone from the store. */
+/** Resolves when an object of the collection was deleted. */
 function gone(group: string, resource: string): Promise<void> {
   return new Promise((resolve) => {
     const stop = server.store.subscribe({ group, resource }, ({ type }) => {
@@ -58,7 +58,7 @@ function gone(group: string, resource: string): Promise<void> {
   });
 }
 
-test('a kind is served as soon as its definition is made, and is in discovery and OpenAPI', async () => {
+test('a kind is served, and is in discovery and OpenAPI, as soon as its definition is created', async () => {
   expect((await call('GET', widgets)).code).toBe(404);
   expect((await call('POST', definitions, definition())).code).toBe(201);
   expect((await call('POST', widgets, widget({ name: 'a' }))).code).toBe(201);
@@ -79,7 +79,7 @@ test('deleting a definition deletes the objects of its kind', async () => {
   expect((await call('GET', widgets)).code).toBe(404);
 });
 
-test('an object with a finalizer holds its definition, and no other may come meanwhile', async () => {
+test('an object with a finalizer delays the deletion of its definition, and no other can be created meanwhile', async () => {
   await call('POST', definitions, definition());
   await call('POST', widgets, widget({ name: 'held', finalizers: ['example.com/hold'] }));
   await call('DELETE', `${definitions}/widgets.example.com`);
@@ -93,7 +93,7 @@ test('an object with a finalizer holds its definition, and no other may come mea
   expect((await call('GET', `${definitions}/widgets.example.com`)).code).toBe(404);
 });
 
-test('several versions are one object under several names', async () => {
+test('an object can be read in every served version', async () => {
   await call('POST', definitions, definition([version('v1', true), version('v2', false)]));
   await call('POST', widgets, widget({ name: 'a' }));
   const { body } = await call('GET', '/apis/example.com/v2/namespaces/default/widgets/a');

@@ -1,9 +1,9 @@
-/** Whether the names of a CRD are free, and the conditions that tell it. */
+/** Whether the names of a CRD are free, and the conditions that report it. */
 import type { KubeObject } from '../../../api/object.js';
 import type { Registry } from '../registry.js';
 import { type CrdCondition, type CrdStatus, crdSpec, crdStatus, type Names } from './definition.js';
 
-/** The status a definition has once its names were looked at: a free name is taken at once. */
+/** The status of a definition after its names were checked: free names are accepted at once. */
 export function namedStatus(crd: KubeObject, registry: Registry, now: string): CrdStatus {
   const { names } = crdSpec(crd);
   const clash = clashOf(crd, registry);
@@ -37,7 +37,7 @@ interface Clash {
   message: string;
 }
 
-/** Names must be free in the group; kinds and resource names are two separate worlds. */
+/** Names must be free in the group; kinds and resource names are checked separately. */
 function clashOf(crd: KubeObject, registry: Registry): Clash | undefined {
   const { group, names } = crdSpec(crd);
   const others = registry.all().filter((resource) => resource.group === group && resource.plural !== names.plural);

@@ -1,11 +1,11 @@
-/** Takes out of a custom resource what its schema does not know, and fills in the schema's defaults. All in place. */
+/** Removes unknown fields from a custom resource and sets the defaults of its schema, in place. */
 import { isObject } from '../../../json.js';
 import { additionalOf, type JsonMap, type JsonSchema, propertyOf } from './json-schema.js';
 
 /** What every object has; a schema need not mention it. */
 const objectFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Returns the paths of what was taken out, sorted as Kubernetes sorts them. */
+/** Returns the paths of pruned fields, sorted as Kubernetes sorts them. */
 export function prune(value: unknown, schema: JsonSchema): string[] {
   const removed: string[] = [];
   pruneAt(value, schema, '', true, removed);
@@ -40,7 +40,7 @@ function pruneAt(value: unknown, schema: JsonSchema, path: string, isWholeObject
   }
 }
 
-/** Null where null is not allowed means "not given": such values go, unless a default takes their place. */
+/** Null where null is not allowed is dropped, unless a default replaces it. */
 export function dropNulls(value: unknown, schema: JsonSchema): void {
   if (Array.isArray(value)) {
     for (const item of value) if (schema.items !== undefined) dropNulls(item, schema.items);
@@ -75,7 +75,7 @@ function isMissing(value: JsonMap, key: string, schema: JsonSchema): boolean {
   return !Object.hasOwn(value, key) || (value[key] === null && schema.nullable !== true);
 }
 
-/** A property named __proto__ must be one like any other. */
+/** Also for a property named __proto__. */
 function define(value: JsonMap, key: string, content: unknown): void {
   Object.defineProperty(value, key, {
     value: structuredClone(content),

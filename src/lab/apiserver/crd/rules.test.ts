@@ -1,4 +1,4 @@
-/** CEL rules in CRDs: what they refuse, when they are asked, and which of them a definition may have. */
+/** CEL rules in CRDs: what they reject, when they run, and which are valid. */
 
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
@@ -29,7 +29,7 @@ function definition(spec: JsonSchema, rest: Record<string, unknown> = {}): KubeO
 const thing = (spec: unknown, name = 'a'): KubeObject =>
   ({ apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name }, spec }) as KubeObject;
 
-/** What a schema says of an object, created or changed from another. */
+/** The errors of an object, created or updated. */
 function complaints(crd: KubeObject, spec: unknown, old?: unknown): string[] {
   const [resource] = customResources(crd, systemClock);
   const errors =
@@ -46,7 +46,7 @@ const ruled = (properties: Record<string, JsonSchema>, ...rules: ValidationRule[
 });
 const numbers = { min: { type: 'integer' }, max: { type: 'integer' }, name: { type: 'string' } };
 
-describe('a rule that does not hold is told', () => {
+describe('a rule that fails', () => {
   const bounds = { rule: 'self.min <= self.max' };
   test.each<[string, ValidationRule, string]>([
     ['by itself', bounds, 'spec: Invalid value: "object": failed rule: self.min <= self.max'],
@@ -75,7 +75,7 @@ describe('a rule that does not hold is told', () => {
     expect(complaints(definition(ruled(numbers, rule)), { min: 3, max: 2 })).toEqual([message]);
   });
 
-  test('at the place in lists and maps that it is about', () => {
+  test('a failed rule names the item of a list or map', () => {
     const positive: JsonSchema = { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > 0' }] };
     const spec: JsonSchema = {
       type: 'object',
@@ -90,13 +90,13 @@ describe('a rule that does not hold is told', () => {
     ]);
   });
 
-  test('of the whole object, whose name it sees', () => {
+  test('a rule of the whole object can read its name', () => {
     const rules = [{ rule: "self.metadata.name == 'other'", message: 'wrong name' }];
     const crd = definition({ type: 'object' }, { 'x-kubernetes-validations': rules });
     expect(complaints(crd, {})).toEqual(['<nil>: Invalid value: "object": wrong name']);
   });
 
-  test('not at all where values are of the wrong type: the rules wait', () => {
+  test('rules do not run where values have the wrong type', () => {
     expect(complaints(definition(ruled(numbers, bounds)), { min: 'x', max: 1 })).toEqual([
       'spec.min: Invalid value: "string": spec.min in body must be of type integer: "string"',
       '<nil>: Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
@@ -107,25 +107,25 @@ describe('a rule that does not hold is told', () => {
 describe('rules about the change', () => {
   const immutable = definition(ruled(numbers, { rule: 'self.name == oldSelf.name', message: 'name is immutable' }));
 
-  test('are not asked on create', () => {
+  test('transition rules do not run on create', () => {
     expect(complaints(immutable, { name: 'a' })).toEqual([]);
   });
 
-  test('are asked on update', () => {
+  test('transition rules run on update', () => {
     expect(complaints(immutable, { name: 'a' }, { name: 'a' })).toEqual([]);
     expect(complaints(immutable, { name: 'b' }, { name: 'a' })).toEqual([
       'spec: Invalid value: "object": name is immutable',
     ]);
   });
 
-  test('are asked on create where oldSelf may be absent', () => {
+  test('transition rules run on create where oldSelf is optional', () => {
     const rule = { rule: "oldSelf.hasValue() || self.name == 'first'", message: 'first', optionalOldSelf: true };
     const crd = definition(ruled(numbers, rule));
     expect(complaints(crd, { name: 'b' })).toEqual(['spec: Invalid value: "object": first']);
     expect(complaints(crd, { name: 'b' }, { name: 'first' })).toEqual([]);
   });
 
-  test('follow items of a list by their keys', () => {
+  test('transition rules match items of a list by their keys', () => {
     const item: JsonSchema = ruled(numbers, { rule: 'self.min >= oldSelf.min', message: 'may only grow' });
     const list = {
       type: 'array',
@@ -148,14 +148,14 @@ describe('rules about the change', () => {
     ]);
   });
 
-  test('are all that is asked of a part that stays as it was', () => {
+  test('only transition rules run for an unchanged part', () => {
     const crd = definition(ruled(numbers, { rule: 'self.min <= self.max' }));
     expect(complaints(crd, { min: 3, max: 2 }, { min: 3, max: 2 })).toEqual([]);
     expect(complaints(crd, { min: 4, max: 2 }, { min: 3, max: 2 })).toHaveLength(1);
   });
 });
 
-test('a rule that never ends is told to be too costly', () => {
+test('a rule that does not end fails with the cost limit', () => {
   const loop = 'self.all(a, self.all(b, self.all(c, self.all(d, a + b + c + d >= 0))))';
   const list: JsonSchema = { type: 'array', items: { type: 'integer' }, 'x-kubernetes-validations': [{ rule: loop }] };
   const crd = definition({ type: 'object', properties: { list } });
@@ -164,12 +164,12 @@ test('a rule that never ends is told to be too costly', () => {
   ]);
 });
 
-describe('a definition is refused', () => {
+describe('a definition is rejected', () => {
   const at = 'spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0]';
   const shown = (rule: string, messageExpression = '') =>
     `apiextensions.ValidationRule{Rule:"${rule}", Message:"", MessageExpression:"${messageExpression}", Reason:(*apiextensions.FieldValueErrorReason)(nil), FieldPath:"", OptionalOldSelf:(*bool)(nil)}`;
 
-  function refusals(spec: JsonSchema): string[] {
+  function errorsOf(spec: JsonSchema): string[] {
     const resource = customResourceDefinitions({ registry: new Registry(), clock: { now: () => 0 } });
     const crd = definition(spec);
     resource.strategy.setDefaults(crd);
@@ -184,12 +184,12 @@ describe('a definition is refused', () => {
       `${at}.rule: Invalid value: ${shown('self.foo > 0')}: compilation failed: ERROR: <input>:1:5: undefined field 'foo'\n | self.foo > 0\n | ....^`,
     ],
     [
-      'for a result that is no bool',
+      'a result that is not a bool',
       { rule: 'self.min' },
       `${at}.rule: Invalid value: ${shown('self.min')}: cel expression must evaluate to a bool`,
     ],
     [
-      'for a messageExpression that is no string',
+      'a messageExpression that is not a string',
       { rule: 'true', messageExpression: 'self.min' },
       `${at}.messageExpression: Invalid value: ${shown('true', 'self.min')}: messageExpression must evaluate to a string`,
     ],
@@ -210,18 +210,18 @@ describe('a definition is refused', () => {
       `${at}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule`,
     ],
   ])('%s', (_name, rule, message) => {
-    expect(refusals(ruled(numbers, rule))).toEqual([message]);
+    expect(errorsOf(ruled(numbers, rule))).toEqual([message]);
   });
 
-  test('for oldSelf in items that have no identity', () => {
+  test('oldSelf in items without keys is rejected', () => {
     const items: JsonSchema = { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self >= oldSelf' }] };
     const list = 'spec.validation.openAPIV3Schema.properties[spec].properties[list]';
-    expect(refusals({ type: 'object', properties: { list: { type: 'array', items } } })).toEqual([
+    expect(errorsOf({ type: 'object', properties: { list: { type: 'array', items } } })).toEqual([
       `${list}.items.x-kubernetes-validations[0].rule: Invalid value: "self >= oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within ${list}`,
     ]);
   });
 
-  test('not for rules that are sound', () => {
-    expect(refusals(ruled(numbers, { rule: 'self.min <= self.max', fieldPath: '.min', message: 'm' }))).toEqual([]);
+  test('valid rules are accepted', () => {
+    expect(errorsOf(ruled(numbers, { rule: 'self.min <= self.max', fieldPath: '.min', message: 'm' }))).toEqual([]);
   });
 });

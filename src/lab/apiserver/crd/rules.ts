@@ -1,4 +1,7 @@
-/** The CEL rules of a CRD's schema (x-kubernetes-validations), compiled: one node for each part of the schema that has any below it. */
+/**
+ * The CEL rules of a CRD's schema (x-kubernetes-validations), compiled: one node for each part of the schema that has
+ * any below it.
+ */
 import type { Environment } from '@marcbachmann/cel-js';
 import { newEnvironment } from '../cel/environment.js';
 import { CompileError, compile, type Program } from '../cel/program.js';
@@ -7,9 +10,9 @@ import { additionalOf, type JsonSchema, type ValidationRule } from './json-schem
 
 export interface Rule {
   source: ValidationRule;
-  /** Compares with the value before: only asked where there is one, unless it wants to know that there is none. */
+  /** A transition rule: runs only with an old value, unless oldSelf is optional. */
   usesOldSelf: boolean;
-  /** Absent where `problem` says why. */
+  /** Absent where there is a `problem`. */
   program?: Program;
   message?: Program;
   problem?: string;
@@ -26,7 +29,10 @@ export interface RuleNode {
   allOf: RuleNode[];
 }
 
-/** Undefined where neither the schema nor anything below has rules. `isObject`: it describes a whole object with kind and metadata. */
+/**
+ * Undefined where neither the schema nor anything below has rules. `isObject`: it describes a whole object with kind
+ * and metadata.
+ */
 export function compileRules(schema: JsonSchema, isObject: boolean): RuleNode | undefined {
   return hasRules(schema) ? nodeOf(schema, schema, isObject) : undefined;
 }
@@ -42,7 +48,7 @@ function hasRules(schema: JsonSchema): boolean {
   return inner.some((part) => part !== undefined && hasRules(part));
 }
 
-/** Rules may stand in `allOf`, where no types are: those come from the schema around it. */
+/** Rules may be in `allOf`, whose types come from the schema around it. */
 function nodeOf(ruled: JsonSchema, typed: JsonSchema, isObject: boolean): RuleNode | undefined {
   const type = celTypeOf(typed, 'selfType', { isObject });
   if (type === undefined || !hasRules(ruled)) return undefined;

@@ -1,4 +1,4 @@
-/** Follows the CRDs in the store and keeps the registry in step: a definition that is established is served, a deleted one is not. */
+/** Watches the CRDs in the store and updates the registry: established definitions are served, deleted ones are not. */
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
 import type { Registry } from '../registry.js';
@@ -8,7 +8,7 @@ import { customResources } from './custom-resource.js';
 import { isEstablished } from './definition.js';
 import { crdGroup, crdPlural } from './definitions.js';
 
-/** Serves what the store defines now and from now on; the returned function ends it. */
+/** Serves the kinds of all CRDs until the returned function is called. */
 export function serveDefinedKinds(store: Store, registry: Registry, clock: Pick<Clock, 'monotonic'>): () => void {
   const served = new Map<string, Resource[]>();
   const serve = (name: string, crd: KubeObject | undefined) => {

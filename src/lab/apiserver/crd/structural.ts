@@ -1,4 +1,4 @@
-/** Whether a CRD's schema is structural: every value's type is known, so that pruning and defaults know what to do. */
+/** Whether a CRD's schema is structural: every value's type is known, as pruning and defaults require. */
 
 import { compilePattern, PatternError } from '../../../go/regex.js';
 import { type FieldError, fieldErrorText, forbiddenField, invalidField, requiredField } from '../field-error.js';
@@ -54,7 +54,7 @@ function checkType(schema: JsonSchema, level: Level, path: string): FieldError[]
     : [];
 }
 
-/** An object inside an object has more than the fields that all have. */
+/** An embedded object has more than the common fields. */
 function checkEmbedded(schema: JsonSchema, path: string): FieldError[] {
   const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
   if (schema['x-kubernetes-embedded-resource'] !== true || isOpen) return [];
@@ -76,7 +76,7 @@ const forbiddenInside: [keyof JsonSchema, string][] = [
   ['x-kubernetes-int-or-string', 'must be false to be structural'],
 ];
 
-/** Inside allOf, anyOf, oneOf and not only rules for values may stand. */
+/** Inside allOf, anyOf, oneOf and not only value validations are allowed. */
 function checkNested(schema: JsonSchema, path: string): FieldError[] {
   const { allOf = [], anyOf = [], oneOf = [], not } = schema;
   const each = (word: string, entries: JsonSchema[]) =>
@@ -125,7 +125,7 @@ function checkDefault(schema: JsonSchema, path: string): FieldError[] {
   if (schema.default === undefined || schema.default === null) return [];
   const errors = validateValue(schema.default, schema, `${path}.default`);
   if (errors.length > 0) return errors;
-  // A default that pruning would cut could never be found in an object.
+  // A default must not be changed by pruning.
   const unknown = prune({ default: structuredClone(schema.default) }, { properties: { default: schema } });
   return unknown.length === 0 ? [] : [invalidField(`${path}.default`, schema.default, 'must not have unknown fields')];
 }

@@ -1,4 +1,4 @@
-/** What a CustomResourceDefinition may say. */
+/** Validation of CustomResourceDefinitions. */
 
 import { checkDns1035Label, checkDnsSubdomain } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
@@ -32,7 +32,7 @@ export function validateDefinitionUpdate(crd: KubeObject, old: KubeObject): Fiel
   ];
 }
 
-/** What stands beside the names and the versions. */
+/** Fields beside the names and the versions. */
 function validateRest(crd: KubeObject): FieldError[] {
   const spec = crdSpec(crd);
   return [
@@ -50,7 +50,7 @@ function validateRest(crd: KubeObject): FieldError[] {
   ];
 }
 
-/** No object may be left in a version that nobody can read any more. */
+/** A version in which objects are stored cannot be removed. */
 function validateStored(stored: string[], { versions }: CrdSpec): FieldError[] {
   const field = 'status.storedVersions';
   if (stored.length === 0)
@@ -138,7 +138,7 @@ function validateNames({ plural, singular, kind, listKind, shortNames = [], cate
   ];
 }
 
-/** Groups of Kubernetes itself are not for everyone. */
+/** Groups of Kubernetes need an approval annotation. */
 function validateApproval(crd: KubeObject, { group }: CrdSpec): FieldError[] {
   if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group) || crd.metadata.annotations?.[approvalAnnotation]) return [];
   const detail = `protected groups must have approval annotation "${approvalAnnotation}", see https://github.com/kubernetes/enhancements/pull/1111`;

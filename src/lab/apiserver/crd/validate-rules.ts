@@ -1,4 +1,7 @@
-/** What the rules of a CRD's schema may be: written out, compiled against the schema, and comparable with what was before. */
+/**
+ * Validation of the CEL rules in a CRD's schema: complete, compiled with the schema's types, and oldSelf only where
+ * items have keys.
+ */
 
 import { goQuote } from '../../../go/quote.js';
 import { type CelType, celTypeOf } from '../cel/schema-type.js';
@@ -14,11 +17,11 @@ export function validateRules(schema: JsonSchema, path: string): FieldError[] {
 
 interface Level {
   isObject: boolean;
-  /** The first list above whose items have no identity: nothing below can be compared with what was. */
+  /** The first list above whose items have no keys: nothing below can use oldSelf. */
   uncorrelated: string | undefined;
 }
 
-/** `typed` says what the values are; inside `allOf` that stands outside. */
+/** `typed` has the types of the values; inside `allOf` it is the schema around it. */
 function visit(schema: JsonSchema, typed: JsonSchema, path: string, level: Level): FieldError[] {
   const inner = (
     part: JsonSchema | undefined,
@@ -75,7 +78,7 @@ function validateWriting(rule: ValidationRule, schema: JsonSchema, path: string)
   return errors;
 }
 
-/** `.spec.name` and `.map['key']` lead somewhere in the schema. */
+/** `.spec.name` and `.map['key']` must exist in the schema. */
 function isPathOf(schema: JsonSchema, text: string): boolean {
   let at: JsonSchema | undefined = schema;
   const step = /\.([^.[\]]+)|\['((?:[^'\\]|\\.)*)'\]/y;
@@ -112,7 +115,7 @@ function validateMeaning(source: ValidationRule, type: CelType, path: string, le
   return errors;
 }
 
-/** As Go prints it; behind a pointer only nil can be told. */
+/** As Go prints it; of a pointer only nil is comparable. */
 function goRule({
   rule,
   message = '',

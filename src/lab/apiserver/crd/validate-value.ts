@@ -1,4 +1,4 @@
-/** Checks a value against a CRD's schema and complains in the words of Kubernetes. */
+/** Validates a value by a CRD's schema, with the messages of Kubernetes. */
 
 import { goQuote } from '../../../go/quote.js';
 import { compilePattern } from '../../../go/regex.js';
@@ -12,19 +12,19 @@ import {
   unsupportedField,
 } from '../field-error.js';
 import { identityOf, isEquivalent } from '../json-equality.js';
+import { duplicateErrors } from './duplicates.js';
 import { isOfFormat } from './formats.js';
 import { additionalOf, type JsonMap, type JsonSchema, propertyOf } from './json-schema.js';
-import { repetitions } from './repetitions.js';
 
-/** Where a value stands: `base` is put before paths, `name` also stands in the text of messages. */
+/** The place of a value: `base` is put before paths, `name` is also in the text of messages. */
 interface Place {
   base: string;
   name: string;
 }
 
-/** What the schema says comes first, then whether sets and maps hold everything once, as in Kubernetes. */
+/** Errors of the schema first, then duplicates in sets and maps, as in Kubernetes. */
 export function validateValue(value: unknown, schema: JsonSchema, base = ''): FieldError[] {
-  return [...check(value, schema, { base, name: '' }), ...repetitions(value, schema, base)];
+  return [...check(value, schema, { base, name: '' }), ...duplicateErrors(value, schema, base)];
 }
 
 function check(value: unknown, schema: JsonSchema, place: Place): FieldError[] {
@@ -89,7 +89,7 @@ function invalid(place: Place, value: unknown, rule: string): FieldError {
 function textErrors(value: string, schema: JsonSchema, place: Place): FieldError[] {
   const { minLength, maxLength, pattern } = schema;
   const length = [...value].length;
-  // One complaint about a text is enough for Kubernetes.
+  // Kubernetes reports one error per text.
   if (maxLength !== undefined && length > maxLength) return [tooLongField(path(place), maxLength)];
   if (minLength !== undefined && length < minLength)
     return [invalid(place, value, `should be at least ${minLength} chars long`)];
@@ -147,7 +147,7 @@ function mapErrors(value: JsonMap, schema: JsonSchema, place: Place): FieldError
   return errors;
 }
 
-/** allOf, anyOf, oneOf and not. Of several alternatives that fail, the one that fails least speaks. */
+/** allOf, anyOf, oneOf and not. Of several alternatives that fail, the one with the fewest errors is reported. */
 function alternativeErrors(value: unknown, schema: JsonSchema, place: Place): FieldError[] {
   const errors: FieldError[] = [];
   const failures = (entries: JsonSchema[]) => entries.map((entry) => check(value, entry, place));

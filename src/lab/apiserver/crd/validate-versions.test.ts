@@ -1,4 +1,4 @@
-/** What a CRD may say of its versions and in its schemas; the messages are those of a real server. */
+/** Validation of a CRD's versions and schemas; the messages are those of a real server. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import { fieldErrorText } from '../field-error.js';
@@ -14,7 +14,7 @@ const one: Version = {
   schema: { openAPIV3Schema: { type: 'object' } },
 };
 
-function refusals(spec: Record<string, unknown>): string[] {
+function errorsOf(spec: Record<string, unknown>): string[] {
   const resource = customResourceDefinitions({ registry: new Registry(), clock: { now: () => 0 } });
   const names = { plural: 'toys', kind: 'Toy' };
   const crd = {
@@ -29,11 +29,11 @@ function refusals(spec: Record<string, unknown>): string[] {
 }
 
 const withSchema = (a: JsonSchema, more: Partial<Version> = {}) =>
-  refusals({
+  errorsOf({
     versions: [{ ...one, schema: { openAPIV3Schema: { type: 'object', properties: { a } } }, ...more }],
   });
 
-describe('a schema is refused', () => {
+describe('a schema is rejected', () => {
   const at = 'spec.validation.openAPIV3Schema.properties[a]';
   const list = (more: object): JsonSchema => ({ type: 'array', items: { type: 'string' }, ...more });
 
@@ -60,7 +60,7 @@ describe('a schema is refused', () => {
       'x-kubernetes-list-type: Unsupported value: "bag": supported values: "atomic", "set", "map"',
     ],
     [
-      'for a set that is no list',
+      'for a set that is not a list',
       { type: 'string', 'x-kubernetes-list-type': 'set' },
       'type: Invalid value: "string": must be array if x-kubernetes-list-type is specified',
     ],
@@ -93,9 +93,9 @@ describe('a schema is refused', () => {
   });
 });
 
-describe('a definition is refused', () => {
-  test('for every part that is missing, and nothing breaks', () => {
-    expect(refusals({ group: '', scope: '', names: { plural: '', kind: '' }, versions: null })).toEqual([
+describe('a definition is rejected', () => {
+  test('a definition is rejected with an error for every missing part', () => {
+    expect(errorsOf({ group: '', scope: '', names: { plural: '', kind: '' }, versions: null })).toEqual([
       'metadata.name: Invalid value: "toys.example.com": must be spec.names.plural+"."+spec.group',
       'spec.group: Required value',
       'spec.scope: Required value',
@@ -108,13 +108,13 @@ describe('a definition is refused', () => {
     ]);
   });
 
-  test('for a way of conversion that nobody knows', () => {
-    expect(refusals({ conversion: { strategy: 'Magic' } })).toEqual([
+  test('a definition with an unknown conversion is rejected', () => {
+    expect(errorsOf({ conversion: { strategy: 'Magic' } })).toEqual([
       'spec.conversion.strategy: Unsupported value: "Magic": supported values: "None", "Webhook"',
     ]);
   });
 
-  test('for a scale that leads nowhere', () => {
+  test('a definition whose scale paths do not exist is rejected', () => {
     const scale = { specReplicasPath: 'x', statusReplicasPath: '.spec.n' };
     expect(withSchema({ type: 'string' }, { subresources: { scale } })).toEqual([
       'spec.subresources.scale.specReplicasPath: Invalid value: "x": must be a simple json path starting with .',
@@ -122,7 +122,7 @@ describe('a definition is refused', () => {
     ]);
   });
 
-  test('for fields to select by that are no scalars, or named twice', () => {
+  test('a definition with selectable fields that are not scalars, or repeated, is rejected', () => {
     const fields = (...paths: string[]) => ({ selectableFields: paths.map((jsonPath) => ({ jsonPath })) });
     expect(withSchema({ type: 'object' }, fields('.a'))[0]).toContain('must point to a field of type string');
     expect(withSchema({ type: 'string' }, fields('.a', '.a', '.b'))).toEqual([
@@ -131,15 +131,15 @@ describe('a definition is refused', () => {
     ]);
   });
 
-  test('for a warning of a version that is not deprecated', () => {
+  test('a deprecation warning of a version that is not deprecated is rejected', () => {
     const warned = { ...one, deprecationWarning: 'old' };
-    expect(refusals({ versions: [warned] })).toEqual([
+    expect(errorsOf({ versions: [warned] })).toEqual([
       'spec.versions[0].deprecationWarning: Invalid value: "old": can only be set for deprecated versions',
     ]);
   });
 
-  test('where a fault differs between versions, in the place of the version', () => {
+  test('an error in one version has the path of that version', () => {
     const other = { ...one, name: 'v2', storage: false, schema: { openAPIV3Schema: { type: 'array' } } };
-    expect(refusals({ versions: [one, other] })[0]).toMatch(/^spec\.versions\[1\]\.schema\.openAPIV3Schema/);
+    expect(errorsOf({ versions: [one, other] })[0]).toMatch(/^spec\.versions\[1\]\.schema\.openAPIV3Schema/);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The versions of a CustomResourceDefinition. What all of them say alike (always so where there is one) Kubernetes keeps, and
- * complains of, in one place beside them: `spec.validation`, `spec.subresources` and so on.
+ * The versions of a CustomResourceDefinition. Fields that are equal in all of them (always so with one version)
+ * Kubernetes stores, and reports errors of, at the top level: `spec.validation`, `spec.subresources` and so on.
  */
 
 import { checkDns1035Label } from '../../../api/names.js';
@@ -9,7 +9,7 @@ import { duplicateField, type FieldError, invalidField, requiredField } from '..
 import { isEquivalent } from '../json-equality.js';
 import type { CrdSpec, PrinterColumn, Scale, Version } from './definition.js';
 import { type JsonSchema, propertyOf } from './json-schema.js';
-import { validateWords } from './schema-words.js';
+import { validateKeywords } from './schema-keywords.js';
 import { validateStructural } from './structural.js';
 import { validateRules } from './validate-rules.js';
 
@@ -39,11 +39,11 @@ export function validateVersions({ versions: given }: CrdSpec): FieldError[] {
   if (new Set(versions.map(({ name }) => name)).size < versions.length) complain('must contain unique version names');
   if (versions.filter(({ storage }) => storage).length !== 1)
     complain('must have exactly one version marked as storage version');
-  // The first version has a place of its own in Kubernetes, and is looked at there again.
+  // Kubernetes validates the first version once more.
   return [...errors, ...(versions.length === 0 ? [] : checkVersionName('spec.version', versions[0]!.name))];
 }
 
-/** What all versions share. */
+/** Fields that are equal in all versions. */
 export function validateShared({ versions }: CrdSpec): FieldError[] {
   const first = versions?.[0];
   if (first === undefined) return [];
@@ -95,16 +95,16 @@ function validatePart(version: Version, part: Part, at: string): FieldError[] {
   }
 }
 
-/** Rules are looked at once the schema is sound: their types come from it. */
+/** Rules are validated after the schema: their types come from it. */
 function validateSchema(schema: JsonSchema, path: string): FieldError[] {
-  const words = validateWords(schema, path);
-  // With words that have no place in it, there is no structure to look at.
+  const words = validateKeywords(schema, path);
+  // With invalid keywords the structure is not checked.
   const isReadable = !words.some(({ detail }) => detail.endsWith('is not supported'));
   const errors = [...words, ...(isReadable ? validateStructural(schema, path) : [])];
   return errors.length > 0 ? errors : validateRules(schema, path);
 }
 
-/** As Go prints the list; schemas and the like are pointers there, of which only nil can be told. */
+/** As Go prints the list; schemas and the like are pointers there, of which only nil is comparable. */
 function goVersions(versions: Version[] | null): string {
   if (versions === null || versions === undefined) return '[]apiextensions.CustomResourceDefinitionVersion(nil)';
   const pointer = (type: string, version: Version, part: Part) =>

@@ -3,7 +3,7 @@ import type { Registry } from '../registry.js';
 import { isCustom, type Resource } from '../resource.js';
 import { groupsOf } from './groups.js';
 
-/** `isCore` chooses between what /api and what /apis answers. */
+/** `isCore`: for /api, else for /apis. */
 export function aggregatedDiscovery(registry: Registry, version: string, isCore: boolean): unknown {
   const groups = groupsOf(registry).filter(({ name }) => (name === '') === isCore);
   return {

@@ -1,4 +1,4 @@
-/** Which groups, versions and resources there are, in the old form: one document a group, one a version. */
+/** Unaggregated discovery: one document per group and one per version. */
 import type { Registry } from '../registry.js';
 import type { Resource } from '../resource.js';
 
@@ -8,7 +8,7 @@ export interface GroupVersions {
   versions: string[];
 }
 
-/** The order of Kubernetes, which clients keep when they look for a kind. */
+/** The order of Kubernetes, in which clients search for a kind. */
 const builtInOrder = [
   '',
   'apps',
@@ -29,7 +29,7 @@ const builtInOrder = [
   'node.k8s.io',
 ];
 
-/** Built-in groups in their order, then those of CRDs as they came. */
+/** Built-in groups in their order, then those of CRDs in the order of their creation. */
 export function groupsOf(registry: Registry): GroupVersions[] {
   const groups = new Map<string, Set<string>>();
   for (const { group, version } of registry.all()) {
@@ -84,7 +84,7 @@ export function apiResourceList(registry: Registry, group: string, version: stri
   const resources = registry.all().filter((resource) => resource.group === group && resource.version === version);
   return {
     kind: 'APIResourceList',
-    // The oldest document never had it.
+    // The oldest document lacks it.
     ...(group === '' ? {} : { apiVersion: 'v1' }),
     groupVersion: group === '' ? version : `${group}/${version}`,
     resources: resources.flatMap(apiResources).sort((a, b) => (a.name < b.name ? -1 : 1)),

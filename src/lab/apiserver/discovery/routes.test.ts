@@ -1,4 +1,4 @@
-/** What clients ask first: discovery in both forms, the version, health, tables. */
+/** Discovery in both forms, version, health, metrics and tables. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readTokenFile } from '../access/token-file.js';
 import { type ApiServer, startApiServer } from '../apiserver.js';
@@ -19,7 +19,7 @@ async function get(path: string, headers: Record<string, string> = {}) {
 const aggregated = (version: string) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
 
 describe('discovery', () => {
-  test('lists versions, groups and resources one by one for old clients', async () => {
+  test('discovery lists versions, groups and resources in separate documents for old clients', async () => {
     expect(JSON.parse((await get('/api')).text())).toMatchObject({ kind: 'APIVersions', versions: ['v1'] });
     const groups = JSON.parse((await get('/apis')).text()) as { groups: { name: string }[] };
     expect(groups.groups.map(({ name }) => name)).toContain('rbac.authorization.k8s.io');
@@ -28,7 +28,7 @@ describe('discovery', () => {
     expect(core.resources.map(({ name }) => name)).toEqual(core.resources.map(({ name }) => name).sort());
   });
 
-  test.each(['v2', 'v2beta1'])('answers in one document for clients that ask for %s', async (version) => {
+  test.each(['v2', 'v2beta1'])('discovery answers in one document for clients that ask for %s', async (version) => {
     const response = await get('/api', { accept: `${aggregated(version)},application/json` });
     expect(response.headers['content-type']).toBe(aggregated(version));
     const { items } = JSON.parse(response.text()) as { items: { versions: { resources: { resource: string }[] }[] }[] };
@@ -37,20 +37,20 @@ describe('discovery', () => {
     expect(again.code).toBe(304);
   });
 
-  test('takes the first form it has', async () => {
+  test('discovery uses the first form of the Accept header that it supports', async () => {
     const response = await get('/apis', { accept: `${aggregated('v3')},${aggregated('v2beta1')},application/json` });
     expect(response.headers['content-type']).toBe(aggregated('v2beta1'));
     expect((await get('/apis', { accept: 'text/html' })).code).toBe(406);
   });
 
-  test('a group that is not there is no page, a version that is not there no resource', async () => {
+  test('a missing group and a missing version are answered with different 404s', async () => {
     const group = await get('/apis/nope.example.com');
     expect([group.code, group.text()]).toEqual([404, '404 page not found\n']);
     expect(JSON.parse((await get('/api/v2')).text())).toMatchObject({ kind: 'Status', code: 404 });
   });
 });
 
-test('health is one word, or a list of checks', async () => {
+test('health is ok, or a list of checks with ?verbose', async () => {
   expect((await get('/readyz')).text()).toBe('ok');
   expect((await get('/livez?verbose')).text()).toBe('[+]ping ok\n[+]store ok\nlivez check passed\n');
   expect((await get('/healthz/ping')).text()).toBe('ok');
@@ -69,7 +69,7 @@ test('metrics count requests and objects', async () => {
 describe('tables', () => {
   const asTable = { accept: 'application/json;as=Table;g=meta.k8s.io;v=v1' };
 
-  test('have a row an object, with its metadata', async () => {
+  test('a Table has a row per object, with its metadata', async () => {
     const table = JSON.parse((await get('/api/v1/namespaces?fieldSelector=metadata.name%3Ddefault', asTable)).text());
     expect(table).toMatchObject({
       kind: 'Table',
@@ -78,7 +78,7 @@ describe('tables', () => {
     });
   });
 
-  test('carry the object, or nothing, on request', async () => {
+  test('a Table includes the object, or nothing, on request', async () => {
     const rows = async (choice: string) => {
       const response = await get(`/api/v1/namespaces/default?includeObject=${choice}`, asTable);
       return (JSON.parse(response.text()) as { rows?: { object: unknown }[] }).rows;

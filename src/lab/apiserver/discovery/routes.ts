@@ -1,4 +1,4 @@
-/** The paths of discovery: /, /api, /apis and what stands below them without naming a resource. */
+/** The paths of discovery: /, /api, /apis and the paths below them that do not name a resource. */
 
 import { answerBytes, answerJson, answerPageNotFound, CachedDocument } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
@@ -12,12 +12,12 @@ import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupsOf } from '
 
 const aggregatedVersions = ['v2', 'v2beta1'];
 const mediaTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
-/** All are answered with JSON, which every client reads. */
+/** All are answered with JSON, which every client accepts. */
 const knownTypes: ReadonlySet<string> = new Set([...mediaTypes, 'application/*', '*/*']);
 
 export interface DiscoveryOptions {
   registry: Registry;
-  /** host:port, told to clients that ask /api. */
+  /** host:port, shown to clients that ask /api. */
   serverAddress: string;
   /** Other paths that `/` lists. */
   otherPaths: string[];
@@ -41,7 +41,7 @@ export function discoveryRoutes({ registry, serverAddress, otherPaths }: Discove
     );
   };
   return [
-    // Kubernetes looks at no method here, nor where it lists the groups.
+    // Kubernetes ignores the method here and in the list of groups.
     { path: '/', handle: (exchange) => answerJson(exchange, 200, { paths: rootPaths(registry, otherPaths) }) },
     readOnly('/api', (exchange) => root(exchange, true, () => apiVersions(serverAddress))),
     readOnly('/api/', (exchange) => {

@@ -1,18 +1,18 @@
 /**
- * The garbage collector: follows owner references and deletes what lost its owners. A queue holds which object; what happens to it is
- * decided from how things are when its turn comes, so missed and doubled events do not matter.
+ * The garbage collector: deletes objects whose owners are gone. The queue has keys of objects; the action is
+ * decided from the state at the time of processing, so missed and repeated events do not matter.
  */
 import type { KubeObject, OwnerReference } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
 import { collectionOf, keyOf } from '../http/codec.js';
-import { changeOwn } from '../own-objects.js';
+import { changeStored } from '../own-objects.js';
 import type { Registry } from '../registry.js';
 import type { Resource } from '../resource.js';
 import { type Collection, type Key, keyText, type Store, type StoreEvent } from '../store/store.js';
-import { isReadyToGo } from '../verbs/change.js';
+import { isDeletionComplete } from '../verbs/change.js';
 import { markDeleted } from '../verbs/delete.js';
-import { decide, foregroundFinalizer, type OwnerState, orphanFinalizer, type Verdict } from './decide.js';
+import { type Action, decide, foregroundFinalizer, type OwnerState, orphanFinalizer } from './decide.js';
 import { Dependents } from './dependents.js';
 
 export interface CollectorOptions {
@@ -22,13 +22,13 @@ export interface CollectorOptions {
   log: Log;
 }
 
-/** Objects that are looked at in one go when the server starts; others get their turn in between. */
+/** Objects that the initial scan reads before requests get a turn. */
 const scanStep = 200;
 const retryMs = 1000;
 const ownersText = Buffer.from('"ownerReferences":[');
 const finalizerTexts = [orphanFinalizer, foregroundFinalizer].map((name) => Buffer.from(`"${name}"`));
 
-/** Collects until the returned function is called. */
+/** Runs until the returned function is called. */
 export function startGarbageCollector(options: CollectorOptions): () => void {
   const collector = new Collector(options);
   collector.follow();
@@ -42,9 +42,9 @@ export function startGarbageCollector(options: CollectorOptions): () => void {
 class Collector {
   readonly #options: CollectorOptions;
   readonly #dependents = new Dependents();
-  /** Objects that wait for their dependents, by uid. */
+  /** Objects in foreground or orphan deletion, by uid. */
   readonly #leaving = new Map<string, Key>();
-  /** Owners that were only kept, by uid, until the last of their dependents is gone too. */
+  /** Deleted owners of kinds without a controller, by uid, until their last dependent is deleted. */
   readonly #gone = new Set<string>();
   readonly #followed = new Map<string, () => void>();
   readonly #queue = new Map<string, Key>();
@@ -55,7 +55,7 @@ class Collector {
     this.#options = options;
   }
 
-  /** Every kind that is served and not yet followed. Events own nothing and are nobody's. */
+  /** Watches every served kind that is not watched yet. Events neither own nor are owned. */
   follow(): void {
     for (const resource of this.#options.registry.all()) {
       const collection = collectionOf(resource);
@@ -74,7 +74,7 @@ class Collector {
     for (const leave of this.#followed.values()) leave();
   }
 
-  /** What was there before: an owner may have gone while nobody watched. */
+  /** Objects from before the start: owners may have been deleted while the server was down. */
   async #scan(collection: Collection): Promise<void> {
     await this.#nextTurn();
     for (const [at, stored] of this.#options.store.list(collection).items.entries()) {
@@ -85,7 +85,7 @@ class Collector {
     }
   }
 
-  /** Lets requests that wait run first. */
+  /** Lets waiting requests run first. */
   #nextTurn(): Promise<void> {
     return this.#options.clock.sleep(0);
   }
@@ -107,7 +107,7 @@ class Collector {
     for (const dependent of dependents) this.#add(dependent.key);
   }
 
-  /** Most objects have no owners and do not go: seen without reading them. */
+  /** Most objects have no owners and are not being deleted: found without parsing. */
   #note(key: Key, bytes: Buffer): void {
     const isLeaving = finalizerTexts.some((text) => bytes.includes(text));
     if (!isLeaving && !bytes.includes(ownersText) && !this.#dependents.has(key)) return;
@@ -122,7 +122,7 @@ class Collector {
     this.#add(key);
   }
 
-  /** An owner that waits for its dependents wants to know when one changes. */
+  /** An owner in foreground deletion is processed again when a dependent changes. */
   #wake({ uid }: OwnerReference): void {
     const key = this.#leaving.get(uid);
     if (key !== undefined) this.#add(key);
@@ -141,7 +141,7 @@ class Collector {
       try {
         await this.#settle(key);
       } catch (error) {
-        this.#options.log.error('garbage could not be collected, trying again', { object: text, error });
+        this.#options.log.error('garbage collection failed, retrying', { object: text, error });
         void this.#again(key);
       }
     }
@@ -161,7 +161,7 @@ class Collector {
     await this.#carryOut(this.#decide(key, object), key, object, resource);
   }
 
-  #decide(key: Key, object: KubeObject): Verdict {
+  #decide(key: Key, object: KubeObject): Action {
     const uid = object.metadata.uid ?? '';
     const dependents = this.#dependents.of(uid);
     const owners = new Map((object.metadata.ownerReferences ?? []).map((owner) => [owner.uid, owner]));
@@ -179,11 +179,11 @@ class Collector {
     const [version = '', group = ''] = apiVersion.split('/').reverse();
     const resource = this.#options.registry.findKind(group, version, kind);
     if (resource === undefined || resource.answer !== undefined) return 'unknown';
-    // Owners in a namespace own only what is in it.
+    // Namespaced owners own only objects of their namespace.
     if (resource.namespaced && namespace === '') return 'unknown';
     const stored = this.#options.store.latest(keyOf(resource, namespace, name));
     const metadata = stored && (JSON.parse(stored.bytes.toString()) as KubeObject).metadata;
-    // Pods that name a DaemonSet nobody made were put there by hand: not garbage.
+    // Pods of a DaemonSet that never existed were created by hand: not garbage.
     if (metadata?.uid !== uid) return resource.noController === true && !this.#gone.has(uid) ? 'unknown' : 'gone';
     const isWaiting = metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(foregroundFinalizer);
     return isWaiting === true ? 'waiting' : 'there';
@@ -193,37 +193,37 @@ class Collector {
     return this.#options.registry.all().find((resource) => isSame({ ...key, ...collectionOf(resource) }, key));
   }
 
-  async #carryOut(verdict: Verdict, key: Key, object: KubeObject, resource: Resource): Promise<void> {
+  async #carryOut(action: Action, key: Key, object: KubeObject, resource: Resource): Promise<void> {
     const { store, clock, log } = this.#options;
     const { uid } = object.metadata;
     const change = (next: (current: KubeObject) => KubeObject | 'delete' | undefined) =>
-      changeOwn(store, key, (current) => (current.metadata.uid === uid ? next(current) : undefined));
-    switch (verdict.kind) {
+      changeStored(store, key, (current) => (current.metadata.uid === uid ? next(current) : undefined));
+    switch (action.kind) {
       case 'keep':
         return;
       case 'forget-owners':
-        return change((current) => withoutOwners(current, verdict.uids));
+        return change((current) => withoutOwners(current, action.uids));
       case 'delete':
-        log.info('deleting what lost its owners', { object: keyText(key), policy: verdict.policy });
+        log.info('deleting object without owners', { object: keyText(key), policy: action.policy });
         return change((current) => {
           if (current.metadata.deletionTimestamp !== undefined) return undefined;
-          if (verdict.unblock) unblockOwners(current);
-          const options = { dryRun: false, propagationPolicy: verdict.policy };
+          if (action.unblock) unblockOwners(current);
+          const options = { dryRun: false, propagationPolicy: action.policy };
           const marked = markDeleted(current, resource, options, clock.now());
-          return marked !== undefined && isReadyToGo(marked, resource) ? 'delete' : marked;
+          return marked !== undefined && isDeletionComplete(marked, resource) ? 'delete' : marked;
         });
       case 'free-dependents':
         await Promise.all(
           this.#dependents
             .of(uid!)
-            .map((each) => changeOwn(store, each.key, (current) => withoutOwners(current, [uid!]))),
+            .map((each) => changeStored(store, each.key, (current) => withoutOwners(current, [uid!]))),
         );
         return change((current) => withoutFinalizer(current, orphanFinalizer, resource));
       case 'wait-for-dependents':
         for (const dependent of this.#dependents.of(uid!)) this.#add(dependent.key);
         return;
       case 'let-go':
-        return change((current) => withoutFinalizer(current, verdict.finalizer, resource));
+        return change((current) => withoutFinalizer(current, action.finalizer, resource));
     }
   }
 }
@@ -252,5 +252,5 @@ function withoutFinalizer(object: KubeObject, name: string, resource: Resource):
   if (left.length === finalizers.length) return undefined;
   if (left.length > 0) object.metadata.finalizers = left;
   else delete object.metadata.finalizers;
-  return isReadyToGo(object, resource) ? 'delete' : object;
+  return isDeletionComplete(object, resource) ? 'delete' : object;
 }

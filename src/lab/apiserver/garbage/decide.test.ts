@@ -1,7 +1,7 @@
-/** What becomes of an object, by the state of its owners and dependents. */
+/** The action of the garbage collector, by the state of owners and dependents. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject, ObjectMeta } from '../../../api/object.js';
-import { decide, type OwnerState, type Surroundings, type Verdict } from './decide.js';
+import { type Action, decide, type OwnerState, type Surroundings } from './decide.js';
 
 const owned = (states: Record<string, OwnerState>, metadata: Partial<ObjectMeta> = {}): KubeObject => ({
   apiVersion: 'v1',
@@ -16,7 +16,7 @@ const alone = { hasDependents: false, hasBlockingDependents: false, hasLeavingDe
 const leaving = { deletionTimestamp: '2024-01-01T00:00:00Z' };
 
 describe('the garbage collector', () => {
-  test.each<[string, Record<string, OwnerState>, Partial<ObjectMeta>, Partial<Surroundings>, Verdict]>([
+  test.each<[string, Record<string, OwnerState>, Partial<ObjectMeta>, Partial<Surroundings>, Action]>([
     ['keeps what has no owner', {}, {}, {}, { kind: 'keep' }],
     ['keeps what has its owner', { a: 'there' }, {}, {}, { kind: 'keep' }],
     [
@@ -56,7 +56,7 @@ describe('the garbage collector', () => {
       { kind: 'delete', policy: 'Background', unblock: false },
     ],
     [
-      'goes on in the foreground where there are more dependents',
+      'deletes in the foreground where there are more dependents',
       { a: 'waiting' },
       {},
       { hasDependents: true },
@@ -104,9 +104,7 @@ describe('the garbage collector', () => {
       {},
       { kind: 'keep' },
     ],
-  ])('%s', (_name, states, metadata, around, verdict) => {
-    expect(decide(owned(states, metadata), { ...alone, ...around, ownerState: (uid) => states[uid]! })).toEqual(
-      verdict,
-    );
+  ])('%s', (_name, states, metadata, around, action) => {
+    expect(decide(owned(states, metadata), { ...alone, ...around, ownerState: (uid) => states[uid]! })).toEqual(action);
   });
 });

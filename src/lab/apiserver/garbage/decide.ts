@@ -1,10 +1,10 @@
 /**
- * What the garbage collector does with one object. Pure: given how its owners are and who depends on it, what should become of it?
+ * What the garbage collector does with one object. Pure: decides by the state of its owners and dependents.
  *
- *     an owner is there              keep it, forget owners that are gone or going
- *     all owners are gone            delete it, dependents after it
+ *     an owner exists                keep it, drop references to owners that are deleted or being deleted
+ *     all owners are deleted         delete it, dependents after it
  *     owners wait for it (foreground) delete it too, its own dependents first
- *     it goes itself                 orphan: free its dependents; foreground: go once nobody blocks it
+ *     it is being deleted itself     orphan: remove it from its dependents; foreground: delete it once nothing blocks it
  */
 import type { KubeObject } from '../../../api/object.js';
 import type { PropagationPolicy } from '../options.js';
@@ -14,13 +14,13 @@ export const foregroundFinalizer = 'foregroundDeletion';
 
 export type OwnerState =
   | 'there'
-  /** It goes in the foreground and waits for its dependents. */
+  /** It is in foreground deletion and waits for its dependents. */
   | 'waiting'
   | 'gone'
-  /** Of a kind that is not served now, or one that cannot own this object: nothing is known, nothing is done. */
+  /** Of a kind that is not served now, or one that cannot own this object: its state is unknown and nothing is done. */
   | 'unknown';
 
-export type Verdict =
+export type Action =
   | { kind: 'keep' }
   | { kind: 'forget-owners'; uids: string[] }
   | { kind: 'delete'; policy: PropagationPolicy; unblock: boolean }
@@ -32,11 +32,11 @@ export interface Surroundings {
   ownerState(uid: string): OwnerState;
   hasDependents: boolean;
   hasBlockingDependents: boolean;
-  /** One of its dependents goes in the foreground itself: waiting for each other would never end. */
+  /** One of its dependents is in foreground deletion itself: they would wait for each other forever. */
   hasLeavingDependents: boolean;
 }
 
-export function decide({ metadata }: KubeObject, around: Surroundings): Verdict {
+export function decide({ metadata }: KubeObject, around: Surroundings): Action {
   const { finalizers = [], ownerReferences = [], deletionTimestamp } = metadata;
   if (deletionTimestamp !== undefined) return decideLeaving(finalizers, around);
   if (ownerReferences.length === 0) return { kind: 'keep' };
@@ -54,7 +54,7 @@ export function decide({ metadata }: KubeObject, around: Surroundings): Verdict 
   return { kind: 'delete', policy: policyOf(finalizers), unblock: false };
 }
 
-function decideLeaving(finalizers: string[], around: Surroundings): Verdict {
+function decideLeaving(finalizers: string[], around: Surroundings): Action {
   if (finalizers.includes(orphanFinalizer)) {
     return around.hasDependents ? { kind: 'free-dependents' } : { kind: 'let-go', finalizer: orphanFinalizer };
   }
@@ -63,7 +63,7 @@ function decideLeaving(finalizers: string[], around: Surroundings): Verdict {
   return { kind: 'let-go', finalizer: foregroundFinalizer };
 }
 
-/** An object may already say how its dependents are to be treated. */
+/** The object's finalizers may already set the policy for its dependents. */
 function policyOf(finalizers: string[]): PropagationPolicy {
   if (finalizers.includes(orphanFinalizer)) return 'Orphan';
   return finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background';

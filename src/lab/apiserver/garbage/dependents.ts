@@ -1,4 +1,4 @@
-/** Who depends on whom: objects with owner references, by the uid of the owner. Kept by the garbage collector, asked when an owner goes. */
+/** The garbage collector's index of dependents by the uid of their owner. */
 import type { KubeObject, OwnerReference } from '../../../api/object.js';
 import { type Key, keyText } from '../store/store.js';
 
@@ -11,7 +11,7 @@ export class Dependents {
   readonly #byKey = new Map<string, Dependent>();
   readonly #byOwner = new Map<string, Map<string, Dependent>>();
 
-  /** Remembers an object as it is now. Its owners before, where they were others; undefined where nothing changed. */
+  /** Records an object. Returns its previous owners where they changed, else undefined. */
   set(key: Key, { metadata }: KubeObject): OwnerReference[] | undefined {
     const owners = metadata.ownerReferences ?? [];
     const text = keyText(key);
@@ -32,7 +32,7 @@ export class Dependents {
     return this.#byKey.has(keyText(key));
   }
 
-  /** Forgets an object and answers who its owners were. */
+  /** Removes an object and returns its owners. */
   delete(key: Key): OwnerReference[] {
     const text = keyText(key);
     const known = this.#byKey.get(text);
@@ -49,7 +49,7 @@ export class Dependents {
     return [...(this.#byOwner.get(ownerUid)?.values() ?? [])];
   }
 
-  /** Those that their owner has to wait for when it goes in the foreground. */
+  /** Dependents that block the foreground deletion of their owner. */
   blocking(ownerUid: string): Dependent[] {
     return this.of(ownerUid).filter(({ owners }) =>
       owners.some(({ uid, blockOwnerDeletion }) => uid === ownerUid && blockOwnerDeletion === true),

@@ -1,4 +1,4 @@
-/** Whole answers for paths that are no resource: JSON, text, and documents built once and kept as bytes. */
+/** Responses for paths that are not resources: JSON, text, and cached documents. */
 import { createHash } from 'node:crypto';
 import { respondCompact } from './compression.js';
 import type { Exchange } from './exchange.js';
@@ -14,12 +14,12 @@ export function answerText(exchange: Exchange, code: number, body: string): void
   exchange.respond(code, text, body);
 }
 
-/** What Go's file-less mux says; clients tell it from a missing object by its form. */
+/** The 404 of Go's mux; clients distinguish it from a missing object by its form. */
 export function answerPageNotFound(exchange: Exchange): void {
   answerText(exchange, 404, '404 page not found\n');
 }
 
-/** Built on first use and again only after `version` has moved: large documents cost nothing until somebody asks. */
+/** Built on first use and again after `version` changed: large documents cost nothing until they are requested. */
 export class CachedDocument {
   #built: { version: number; bytes: Buffer; etag: string } | undefined;
 

@@ -1,4 +1,4 @@
-/** Reads a request body as an object of the resource's kind, and refuses what is none in Kubernetes' words. */
+/** Reads a request body as an object of the resource's kind, with Kubernetes' error messages. */
 
 import type { KubeObject } from '../../../api/object.js';
 import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../../../go/json.js';
@@ -22,7 +22,7 @@ export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 /** Kubernetes' limit for any object. */
 export const maxBodyBytes = 3 << 20;
 
-/** What is registered where is a fact about Kubernetes' own build; clients only ever show it. */
+/** A path in Kubernetes' source, which its error messages contain. */
 const schemeName = 'pkg/api/legacyscheme/scheme.go:30';
 
 export async function readObject(
@@ -45,7 +45,7 @@ export async function readObject(
   return object;
 }
 
-/** A version that a CRD does not have has no fields; Kubernetes says so before it refuses the version itself. */
+/** A version that a CRD does not have has no fields; Kubernetes warns of that before it rejects the version itself. */
 function warnOfOtherVersion(exchange: Exchange, value: unknown, resource: Resource): void {
   if (!isCustom(resource) || typeof value !== 'object' || value === null) return;
   const { apiVersion, kind, metadata: _, ...fields } = value as Record<string, unknown>;
@@ -53,25 +53,25 @@ function warnOfOtherVersion(exchange: Exchange, value: unknown, resource: Resour
   for (const field of Object.keys(fields).sort()) exchange.warn(`unknown field ${goQuote(field)}`);
 }
 
-/** Decodes what was already parsed, naming the fields that do not belong there. */
+/** Decodes a parsed value and names unknown fields. */
 export function decodeValue(
   resource: Resource,
   value: unknown,
   duplicates: string[],
-  refuse: (why: string) => Error,
+  rejection: (why: string) => Error,
 ): { object: KubeObject; complaints: string[] } {
   try {
-    // Nothing at all is an object without fields.
+    // An empty body is an object without fields.
     const { object, unknownFields } = resource.decode(value ?? {}, 'json');
     normaliseType(object, resource);
     return { object, complaints: complaintsOf(value, duplicates, unknownFields) };
   } catch (error) {
-    if (error instanceof DecodeError) throw refuse(error.message);
+    if (error instanceof DecodeError) throw rejection(error.message);
     throw error;
   }
 }
 
-/** In JSON each complaint stands where its field does; YAML is read for what stands twice before anything else. */
+/** In JSON errors are in the order of fields; in YAML duplicate keys come first. */
 function complaintsOf(value: unknown, duplicates: string[], unknownFields: string[]): string[] {
   const unknown = unknownFields.map((path) => ({ path, text: `unknown field ${goQuote(path)}` }));
   if (duplicates.some((path) => path.startsWith(yamlComplaint)))
@@ -94,21 +94,21 @@ function pathsIn(value: unknown, path: string): string[] {
   });
 }
 
-/** Strict refuses, Warn tells, Ignore is silent. */
+/** Strict rejects, Warn warns, Ignore does nothing. */
 export function report(
   exchange: Exchange,
   fieldValidation: FieldValidation,
   complaints: string[],
-  refuse: (why: string) => Error,
+  rejection: (why: string) => Error,
 ): void {
   if (complaints.length === 0 || fieldValidation === 'Ignore') return;
-  if (fieldValidation === 'Strict') throw refuse(`strict decoding error: ${complaints.join(', ')}`);
+  if (fieldValidation === 'Strict') throw rejection(`strict decoding error: ${complaints.join(', ')}`);
   for (const complaint of complaints) for (const line of warningsOf(complaint)) exchange.warn(line);
 }
 
 const yamlComplaint = 'yaml: unmarshal errors:';
 
-/** What YAML says of several lines are as many warnings. */
+/** A YAML error of several lines becomes several warnings. */
 export function warningsOf(complaint: string): string[] {
   const at = complaint.indexOf(yamlComplaint);
   return at === -1
@@ -138,21 +138,21 @@ function parseBody(body: Buffer, format: BodyFormat, resource: Resource): Parsed
   }
 }
 
-/** Kinds without a shape of ours, such as custom ones, have no protobuf form. */
+/** Kinds without a shape, such as custom ones, have no protobuf encoding. */
 export function readProtobuf(body: Buffer, shape: string | undefined): ParsedJson {
   if (shape === undefined) throw unsupportedMediaType(['application/json', 'application/yaml']);
   const { apiVersion, kind, raw } = openEnvelope(body);
   return { value: { kind, apiVersion, ...decodeProtobuf(shape, raw) }, duplicates: [] };
 }
 
-/** As Go's reader takes it; keys that stand twice are reported, the last one counts. */
+/** As Go's reader takes it; duplicate keys are reported, the last one is used. */
 export function readYaml(text: string): ParsedJson {
   try {
     const { value, duplicates } = readGoYaml(text);
-    const told = duplicates.map(({ line, message }) => `  line ${line}: ${message}`);
+    const messages = duplicates.map(({ line, message }) => `  line ${line}: ${message}`);
     return {
       value: value === undefined ? null : plainValue(value),
-      duplicates: told.length === 0 ? [] : [`${yamlComplaint}\n${told.join('\n')}`],
+      duplicates: messages.length === 0 ? [] : [`${yamlComplaint}\n${messages.join('\n')}`],
     };
   } catch (error) {
     if (error instanceof YamlError) throw new JsonSyntaxError(error.message);
@@ -184,7 +184,7 @@ function checkType(value: unknown, body: Buffer, resource: Resource, otherVersio
     }
   if (typeof apiVersion === 'string' && apiVersion.split('/').length > 2)
     throw unrecognized(resource, `unexpected GroupVersion string: ${apiVersion}`, body);
-  // Kinds of CRDs have no types of their own to fall back on.
+  // Custom kinds have no Go type as a fallback.
   if (isCustom(resource) && (typeof kind !== 'string' || kind === ''))
     throw unrecognized(resource, `Object 'Kind' is missing in '${body.toString('utf8').trimEnd()}'`, body);
   const given = { kind: typeof kind === 'string' && kind !== '' ? kind : resource.kind, apiVersion };
@@ -203,7 +203,7 @@ function checkType(value: unknown, body: Buffer, resource: Resource, otherVersio
   if (full !== expected && (isCustom(resource) || isOlder(full, resource.group))) {
     throw badRequest(`the API version in the data (${full}) does not match the expected API version (${expected})`);
   }
-  // Only the path says what a custom object is, and only its validation looks.
+  // For custom resources the kind is checked in validation.
   if (isCustom(resource)) throw otherKind(value as KubeObject, given.kind, resource);
   const why = foreign(given.kind, full, resource);
   return { kind: given.kind, version, matches: false, why };
@@ -218,7 +218,7 @@ function otherKind({ metadata }: KubeObject, kind: string, { group, kind: wanted
   return invalid({ group, kind }, metadata?.name ?? '', [invalidField('kind', kind, `must be ${wanted}`)]);
 }
 
-/** Versions that Kubernetes still reads, though it serves them no more. */
+/** Versions that Kubernetes still decodes but no longer serves. */
 const olderVersions: Record<string, readonly string[]> = {
   'admissionregistration.k8s.io': ['v1beta1', 'v1alpha1'],
   'apiextensions.k8s.io': ['v1beta1'],
@@ -235,7 +235,7 @@ function isOlder(apiVersion: string, group: string): boolean {
   return known.some((version) => apiVersion === `${group}/${version}`);
 }
 
-/** A kind that Kubernetes knows cannot become another one; one that it does not know is nothing. */
+/** A known kind cannot be converted to another; an unknown kind is not registered. */
 function foreign(kind: string, apiVersion: string, resource: Resource): string {
   const [version = '', group = ''] = apiVersion.split('/').reverse();
   const room = group === '' ? 'core' : group.split('.')[0]!;
@@ -251,7 +251,7 @@ function foreign(kind: string, apiVersion: string, resource: Resource): string {
   return `converting (${version}.${kind}) to (${wanted}): unknown conversion`;
 }
 
-/** Go shows the beginning of what it could not read. */
+/** Go shows the beginning of what it could not parse. */
 function unrecognized(resource: Resource, why: string, body: Buffer): Error {
   const max = 30;
   const shown = body.subarray(0, max);

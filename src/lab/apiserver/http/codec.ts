@@ -1,10 +1,13 @@
-/** Objects as bytes: JSON in the stored version, kind and apiVersion first, so that lists can leave them out unparsed. */
+/**
+ * Objects as bytes: JSON in the stored version, kind and apiVersion first, so that lists can cut them off without
+ * parsing.
+ */
 import type { KubeObject } from '../../../api/object.js';
 import type { Resource } from '../resource.js';
 import { requestEntityTooLarge } from '../status-error.js';
 import type { Collection, Key, Stored } from '../store/store.js';
 
-/** Which collection of the store a resource lives in. */
+/** The store collection of a resource. */
 export function collectionOf(resource: Resource): Collection {
   const { stored } = resource;
   return stored === undefined
@@ -17,7 +20,7 @@ export function keyOf(resource: Resource, namespace: string, name: string): Key 
   return { group, resource: plural, namespace: resource.namespaced ? namespace : '', name };
 }
 
-/** How errors of validation name the kind: as it is stored. */
+/** The kind in validation errors: that of the stored version. */
 export function storedKind({ stored, group, kind }: Resource): { group: string; kind: string } {
   return stored === undefined ? { group, kind } : stored;
 }
@@ -33,12 +36,12 @@ export function decodeStored(resource: Resource, bytes: Buffer): KubeObject {
 }
 
 /**
- * No write may leave a larger object behind: patches could let it grow without end. etcd takes 1.5 MiB of protobuf; this is more
- * than that as JSON, so nothing is refused that a real server accepts.
+ * The largest stored object: patches could otherwise grow it without limit. etcd takes 1.5 MiB of protobuf; this is more
+ * than that as JSON, so everything that a real server accepts is accepted.
  */
 const maxObjectBytes = 8 << 20;
 
-/** As it is stored, refused where that is too large. */
+/** As stored; throws where it is too large. */
 export function encodeWithinLimit(resource: Resource, object: KubeObject, revision: number): Buffer {
   const bytes = encodeObject(resource, object, revision);
   if (bytes.length > maxObjectBytes)
@@ -46,7 +49,7 @@ export function encodeWithinLimit(resource: Resource, object: KubeObject, revisi
   return bytes;
 }
 
-/** As it is stored, given its revision. The object is not changed. */
+/** As stored, with its revision. The object is not changed. */
 export function encodeObject(resource: Resource, object: KubeObject, revision: number): Buffer {
   const shown = resource.stored === undefined ? object : resource.stored.toStored(object);
   const { kind, apiVersion } = storedType(resource);
@@ -56,7 +59,7 @@ export function encodeObject(resource: Resource, object: KubeObject, revision: n
 }
 
 /**
- * The same object under another revision, without encoding it again. Metadata comes first, and inside a JSON string every
+ * The same object with another revision, without encoding it again. Metadata comes first, and inside a JSON string every
  * quote has a backslash before it: the first match is metadata.resourceVersion.
  */
 export function withRevision(bytes: Buffer, from: number, to: number): Buffer {
@@ -66,7 +69,7 @@ export function withRevision(bytes: Buffer, from: number, to: number): Buffer {
 
 const revisionAt = '"resourceVersion":"'.length;
 
-/** As it is served: the stored bytes themselves wherever possible. */
+/** As served: the stored bytes themselves where possible. */
 export function servedBytes(resource: Resource, stored: Stored): Buffer {
   if (resource.stored === undefined) return stored.bytes;
   return servedEncoding(resource, decodeStored(resource, stored.bytes));

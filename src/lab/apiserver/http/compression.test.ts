@@ -1,4 +1,4 @@
-/** Large answers are compressed for those who take it, and only then. */
+/** Large responses are compressed for clients that accept it. */
 import { request } from 'node:https';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -39,7 +39,7 @@ test.each([
   ['one large object', `${maps}/large-a`, 'application/json'],
   ['a list that is sent in pieces', maps, 'application/json'],
   ['a list as YAML', maps, 'application/yaml'],
-])('%s is compressed, and the same as without', async (_what, path, accept) => {
+])('%s is compressed without a change of content', async (_what, path, accept) => {
   const [zipped, plain] = [await get(path, 'deflate, gzip', accept), await get(path, 'identity', accept)];
   expect(zipped.headers['content-encoding']).toBe('gzip');
   expect(zipped.headers.vary).toBe('Accept-Encoding');
@@ -48,6 +48,6 @@ test.each([
   expect(plain.headers['content-encoding']).toBeUndefined();
 });
 
-test('a small answer is not worth it', async () => {
+test('a small response is not compressed', async () => {
   expect((await get(`${maps}/small`, 'gzip')).headers['content-encoding']).toBeUndefined();
 });

@@ -1,4 +1,7 @@
-/** gzip for large answers, for clients that take it: the same threshold and level as Kubernetes. Watches are never compressed. */
+/**
+ * gzip for large responses, for clients that accept it: with the threshold and level of Kubernetes. Watches are never
+ * compressed.
+ */
 import { createGzip, gzipSync } from 'node:zlib';
 import type { Exchange, ResponseHeaders, ResponseStream } from './exchange.js';
 
@@ -11,20 +14,20 @@ function acceptsGzip(exchange: Exchange): boolean {
   return accepted.split(',').some((encoding) => encoding.trim() === 'gzip');
 }
 
-/** Sends a whole answer, compressed where it is large and the client takes that. */
+/** Sends a whole response, compressed where it is large and the client accepts that. */
 export function respondCompact(
   exchange: Exchange,
   code: number,
   headers: ResponseHeaders,
   body: Buffer | string,
 ): void {
-  // A character is at least a byte: short strings need no counting.
+  // A character is at least a byte: short strings need not be measured.
   const isLarge = body.length > thresholdBytes;
   if (!isLarge || !acceptsGzip(exchange)) exchange.respond(code, headers, body);
   else exchange.respond(code, { ...headers, ...zippedHeaders }, gzipSync(body, { level }));
 }
 
-/** Begins a large answer that goes on. */
+/** Begins a large streamed response. */
 export function streamCompact(exchange: Exchange, code: number, headers: ResponseHeaders): ResponseStream {
   if (!acceptsGzip(exchange)) return exchange.stream(code, headers);
   const out = exchange.stream(code, { ...headers, ...zippedHeaders });

@@ -1,4 +1,7 @@
-/** Deadlines of the same length for many owners, with one timer: a timer for each body would cost more than reading most of them. */
+/**
+ * Deadlines of the same length for many owners, with one timer: a timer for each body would cost more than reading most
+ * of them.
+ */
 import type { Clock } from '../../../clock.js';
 
 export class Deadlines {

@@ -1,5 +1,5 @@
 /**
- * One request and its response, whatever carries them: a socket speaking HTTP/1.1 or HTTP/2 (server.ts) or a call in the
+ * One request and its response, independent of the transport: a socket with HTTP/1.1 or HTTP/2 (server.ts) or a call in the
  * same process (in-memory.ts).
  */
 import type { X509Certificate } from 'node:crypto';
@@ -20,20 +20,20 @@ export interface Exchange {
   headerValues(name: string): string[];
   /** All request headers with lower-case names, for proxying. */
   headers(): Record<string, string | string[] | undefined>;
-  /** The client certificate, where one was sent and our CA signed it; 'refused' for one that it did not sign. */
-  clientCertificate(): X509Certificate | 'refused' | undefined;
+  /** The client certificate, where one was sent and our CA signed it; 'rejected' for one that it did not sign. */
+  clientCertificate(): X509Certificate | 'rejected' | undefined;
   readonly remoteAddress: string;
   /** The whole body, once. Throws 413 past `limitBytes` and 408-like errors for bodies that never end. */
   body(limitBytes: number): Promise<Buffer>;
   /** The body as a stream, for proxying. */
   bodyStream(): Readable;
-  /** Sends a whole response. Warnings that were added before go along as headers. */
+  /** Sends a whole response. Warnings that were added before become headers. */
   respond(code: number, headers: ResponseHeaders, body: Buffer | string): void;
-  /** Starts a response that goes on. */
+  /** Starts a streamed response. */
   stream(code: number, headers: ResponseHeaders): ResponseStream;
   /** Adds a Warning header; has no effect once the response began. */
   warn(text: string): void;
-  /** Called once when the client is gone or the response is complete; at once when it already is. */
+  /** Called once when the client disconnected or the response is complete; at once when it already is. */
   onClose(listener: () => void): void;
   readonly closed: boolean;
   /** 0 before the response began. */

@@ -10,12 +10,12 @@ import type { Deadlines } from './deadlines.js';
 import type { Exchange, ResponseHeaders, ResponseStream } from './exchange.js';
 
 type Request = IncomingMessage | Http2ServerRequest;
-/** The little that both kinds of response share and we need. */
+/** What both kinds of response have in common. */
 type Response = ServerResponse | Http2ServerResponse;
 
-/** Larger bodies are not worth turning into a string. */
+/** Larger bodies are not converted to a string. */
 const singleWriteBytes = 64 << 10;
-/** Warnings longer than this in all are left out: old clients choke on large headers. */
+/** Total length of warnings; more are dropped: old clients fail on large headers. */
 const maxWarningBytes = 4096;
 
 export class HttpExchange implements Exchange {
@@ -39,7 +39,7 @@ export class HttpExchange implements Exchange {
     const mark = url.indexOf('?');
     this.path = mark === -1 ? url : url.slice(0, mark);
     this.search = mark === -1 ? '' : url.slice(mark + 1);
-    // An error on a half-closed connection is a client that left; whoever waits learns it from 'close'.
+    // An error on a half-closed connection is a client that disconnected, which 'close' reports.
     request.on('error', () => {});
     response.on('error', () => {});
   }
@@ -68,7 +68,7 @@ export class HttpExchange implements Exchange {
     return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':')));
   }
 
-  clientCertificate(): X509Certificate | 'refused' | undefined {
+  clientCertificate(): X509Certificate | 'rejected' | undefined {
     return certificateOf(this.#socket());
   }
 
@@ -107,7 +107,7 @@ export class HttpExchange implements Exchange {
   stream(code: number, headers: ResponseHeaders): ResponseStream {
     const response = this.#response as ServerResponse;
     this.#writeHead(code, headers);
-    // A watch without events must still be seen to have begun.
+    // A client must see that its watch began, even without events.
     response.flushHeaders();
     const isOpen = () => !response.writableEnded && !response.destroyed;
     const { socket } = response;
@@ -166,7 +166,7 @@ export class HttpExchange implements Exchange {
       return Promise.reject(tooLarge());
     }
     if (request.complete) {
-      // It came with the headers: nothing to wait for.
+      // It arrived with the headers: no need to wait.
       const whole = (request.read() as Buffer | null) ?? Buffer.alloc(0);
       return whole.length > limitBytes ? Promise.reject(tooLarge()) : Promise.resolve(whole);
     }
@@ -179,22 +179,22 @@ export class HttpExchange implements Exchange {
         if (error !== undefined) reject(error);
         else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
       };
-      const refuse = (error: Error) => {
+      const abort = (error: Error) => {
         this.#abandonBody();
         finish(error);
       };
       const onData = (chunk: Buffer) => {
         size += chunk.length;
         chunks.push(chunk);
-        if (size > limitBytes) refuse(tooLarge());
+        if (size > limitBytes) abort(tooLarge());
       };
-      const onClose = () => finish(new Error('the client went away while sending its body'));
+      const onClose = () => finish(new Error('the client disconnected while sending its body'));
       request.on('data', onData).on('end', finish).on('close', onClose);
-      this.#bodyDeadlines.add(finish, () => refuse(timeout('request did not complete within the allotted timeout')));
+      this.#bodyDeadlines.add(finish, () => abort(timeout('request did not complete within the allotted timeout')));
     });
   }
 
-  /** What is still to come is not read: the connection ends with the answer. */
+  /** The rest is not read: the connection is closed after the response. */
   #abandonBody(): void {
     const request = this.#request;
     request.pause();
@@ -209,12 +209,12 @@ export class HttpExchange implements Exchange {
 
 const chunkEnd = Buffer.from('\r\n');
 
-/** A chunk as HTTP/1.1 sends it. Written past the response, which would take four writes for the same. */
+/** A chunk as HTTP/1.1 sends it. Written to the socket directly, since the response would take four writes. */
 function frameChunk(chunk: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, chunkEnd]);
 }
 
-/** An event goes to many watchers as the same buffer: framed once. */
+/** An event is sent to many watchers as the same buffer: framed once. */
 const frames = new WeakMap<Buffer, Buffer>();
 
 function sharedFrame(chunk: Buffer): Buffer {
@@ -226,13 +226,13 @@ function sharedFrame(chunk: Buffer): Buffer {
   return framed;
 }
 
-/** Asked for with every request, decoded once per connection. */
-const certificates = new WeakMap<object, X509Certificate | 'refused' | undefined>();
+/** Used with every request, decoded once per connection. */
+const certificates = new WeakMap<object, X509Certificate | 'rejected' | undefined>();
 
-function certificateOf(socket: TLSSocket): X509Certificate | 'refused' | undefined {
+function certificateOf(socket: TLSSocket): X509Certificate | 'rejected' | undefined {
   if (!certificates.has(socket)) {
     const certificate = socket.getPeerX509Certificate();
-    certificates.set(socket, certificate && !socket.authorized ? 'refused' : certificate);
+    certificates.set(socket, certificate && !socket.authorized ? 'rejected' : certificate);
   }
   return certificates.get(socket);
 }

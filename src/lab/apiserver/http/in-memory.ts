@@ -1,4 +1,7 @@
-/** An exchange without a socket: the same handler, called in this process. For tests, and for what runs beside the server. */
+/**
+ * An exchange without a socket: the same handler, called in this process. For tests, and for clients in the same
+ * process.
+ */
 import type { X509Certificate } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { goQuery } from '../../../go/query.js';
@@ -12,7 +15,7 @@ export interface InMemoryRequest {
   path: string;
   headers?: Record<string, string | string[]>;
   body?: string | Buffer;
-  clientCertificate?: X509Certificate | 'refused';
+  clientCertificate?: X509Certificate | 'rejected';
 }
 
 export interface InMemoryResponse {
@@ -23,13 +26,13 @@ export interface InMemoryResponse {
   text(): string;
   /** Resolves when the response is complete. */
   ended: Promise<void>;
-  /** Resolves with the body once `isEnough` says so, or it is complete. */
+  /** Resolves with the body once `isEnough` returns true, or it is complete. */
   until(isEnough: (text: string) => boolean): Promise<string>;
-  /** The client goes away. */
+  /** The client disconnects. */
   abort(): void;
 }
 
-/** Resolves when the response has begun; a watch goes on behind it. */
+/** Resolves when the response has begun; a watch continues. */
 export function callInMemory(handle: Handle, request: InMemoryRequest): Promise<InMemoryResponse> {
   return new Promise((resolve, reject) => {
     const exchange = new InMemoryExchange(request, resolve);
@@ -80,7 +83,7 @@ class InMemoryExchange implements Exchange {
     return { ...this.#headers };
   }
 
-  clientCertificate(): X509Certificate | 'refused' | undefined {
+  clientCertificate(): X509Certificate | 'rejected' | undefined {
     return this.#request.clientCertificate;
   }
 

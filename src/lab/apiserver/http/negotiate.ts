@@ -1,9 +1,9 @@
-/** Content negotiation: which media types a body may have, and in which form the answer is wanted. */
+/** Content negotiation: which media types a body may have, and the form of the response. */
 import { ApiError } from '../../../api/status.js';
 import { notAcceptable, unsupportedMediaType } from '../status-error.js';
 import type { OutputForm } from './presenter.js';
 
-/** A wish for protobuf is answered with JSON, which every such client reads as well. */
+/** Requests for protobuf are answered with JSON, which every such client accepts. */
 const mediaTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
 export interface Output {
@@ -23,7 +23,7 @@ export interface Asked {
   userAgent: string | undefined;
   query: URLSearchParams;
   verb: string;
-  /** One object was asked for. */
+  /** A single object is requested. */
   isOne: boolean;
 }
 
@@ -42,7 +42,7 @@ export function negotiateOutput({ accept, userAgent = '', query, verb, isOne }: 
     : noRepresentation(!isOne && (verb === 'list' || verb === 'watch') ? [...mediaTypes, ...streamTypes] : mediaTypes);
 }
 
-/** Errors come in the form that was asked for, as far as there is one. */
+/** Errors have the requested form where it is supported. */
 export function errorOutput(accept: string | undefined): Output['type'] {
   const known = parseAccept(accept ?? '').map(({ type }) => outputType(type));
   return known.find((type) => type !== undefined) ?? 'json';
@@ -50,7 +50,7 @@ export function errorOutput(accept: string | undefined): Output['type'] {
 
 const streamTypes = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
 
-/** Kubernetes' router says so when not even the media type is known. */
+/** The answer of Kubernetes' router for an unknown media type. */
 export function noRepresentation(available: string[]): ApiError {
   const message = `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`;
   return new ApiError(406, 'NotAcceptable', message, {});
@@ -72,7 +72,7 @@ function formOf({ parameters }: Clause): OutputForm | undefined | 'unknown' {
   return { as, group, version };
 }
 
-/** Browsers and curl are for people. */
+/** Pretty-printed for browsers and curl. */
 function isPretty(query: URLSearchParams, clause: Clause | undefined, userAgent: string): boolean {
   const asked = query.get('pretty') ?? clause?.parameters.get('pretty');
   if (asked !== undefined && asked !== null) return asked !== 'false' && asked !== '0';

@@ -1,4 +1,4 @@
-/** What a path means: the table of Kubernetes' own forms, old and odd ones included. */
+/** Request info of paths: the table of Kubernetes' own forms, including deprecated ones. */
 import { describe, expect, test } from 'vitest';
 import { requestInfo } from './request-info.js';
 
@@ -47,7 +47,7 @@ describe('requests', () => {
     expect(read(method, url)).toBe(expected);
   });
 
-  test('a path that cannot be decoded says so', () => {
+  test('a path that cannot be decoded throws URIError', () => {
     expect(() => read('GET', '/api/v1/nodes/%zz')).toThrow(URIError);
   });
 });

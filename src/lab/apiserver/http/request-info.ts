@@ -1,4 +1,4 @@
-/** Reads a request's method and path as Kubernetes does: which verb on which resource, or a path that is none. */
+/** Reads a request's method and path as Kubernetes does: a verb on a resource, or a non-resource path. */
 
 import type { Attributes, User } from '../attributes.js';
 import { exactName, parseFieldSelector } from '../field-selector.js';
@@ -11,7 +11,7 @@ const verbOfMethod: Record<string, string> = {
   PATCH: 'patch',
   DELETE: 'delete',
 };
-/** Namespaces have subresources of their own; any other word behind a namespace's name is a resource inside it. */
+/** Namespaces have subresources of their own; any other segment behind a namespace's name is a resource inside it. */
 const namespaceSubresources: ReadonlySet<string> = new Set(['status', 'finalize']);
 /** Old path forms: /api/v1/watch/nodes, /api/v1/proxy/nodes/NAME/… */
 const verbsInPath: ReadonlySet<string> = new Set(['watch', 'proxy']);
@@ -40,7 +40,7 @@ export function requestInfo(user: User, method: string, path: string, query: URL
   const encoded = segments(path);
   let parts = encoded.map(decodeURIComponent);
   const prefix = parts[0];
-  // A doubled slash leads nowhere.
+  // A path with a doubled slash is not found.
   if (
     path.startsWith('//') ||
     parts.length < 3 ||
@@ -64,7 +64,7 @@ export function requestInfo(user: User, method: string, path: string, query: URL
   const restFrom = info.verb === 'proxy' ? 2 : 3;
   if (restFrom === 3) info.subresource = parts[2] ?? '';
   if (parts.length > restFrom) info.rest = encoded.slice(encoded.length - (parts.length - restFrom)).join('/');
-  // Behind a proxied name a trailing slash is part of what is asked.
+  // Behind a proxied name a trailing slash is part of the path.
   if (info.rest !== '' && path.endsWith('/')) info.rest += '/';
   refineVerb(info, query);
   return info;
@@ -80,7 +80,7 @@ function refineVerb(info: RequestInfo, query: URLSearchParams): void {
   } else if (info.verb === 'delete') info.verb = 'deletecollection';
 }
 
-/** Authorizers may look at what is selected; a selector that cannot be read is the verb's to refuse. */
+/** Authorizers may use the selector; the verb rejects an invalid one. */
 function addFieldSelector(info: RequestInfo, text: string | null): void {
   if (text === null || text === '') return;
   try {

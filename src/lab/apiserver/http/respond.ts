@@ -1,4 +1,4 @@
-/** Answers: stored bytes as they are wherever possible; Table, YAML and pretty forms only where asked for. */
+/** Responses: stored bytes without parsing where possible; Table, YAML and pretty forms on request. */
 import type { KubeObject } from '../../../api/object.js';
 import { ApiError, type Status } from '../../../api/status.js';
 import { isCustom, type Resource } from '../resource.js';
@@ -13,7 +13,7 @@ import type { ListMeta } from './presenter.js';
 import { goYaml } from './yaml-answer.js';
 
 const json: ResponseHeaders = { 'content-type': 'application/json' };
-/** Answers up to this size go out in one piece, with a length. */
+/** Responses up to this size are sent whole, with a length. */
 const wholeBytes = 256 << 10;
 const chunkBytes = 64 << 10;
 
@@ -38,7 +38,7 @@ export async function respondList(request: VerbRequest, items: Stored[], list: L
   const first = nextChunk(pieces, wholeBytes);
   if (first.done) return respondCompact(exchange, 200, json, first.bytes);
   const stream = streamCompact(exchange, 200, json);
-  // Also when the client goes away: nobody may wait forever.
+  // Also resolves when the client disconnects.
   const closed = new Promise<void>((resolve) => exchange.onClose(resolve));
   try {
     for (let chunk = first; ; chunk = nextChunk(pieces, chunkBytes)) {
@@ -47,7 +47,7 @@ export async function respondList(request: VerbRequest, items: Stored[], list: L
       if (!keepsUp) await Promise.race([closed, new Promise<void>((resolve) => stream.onDrain(resolve))]);
     }
   } catch (error) {
-    // An item was compacted while a slow client read the list: it must not take the part for the whole.
+    // An item was compacted while a slow client read the list: the response must not look complete.
     stream.destroy();
     throw error;
   }
@@ -60,7 +60,7 @@ function* listPieces(resource: Resource, items: Stored[], list: ListMeta): Gener
   const skip = isCustom(resource) ? 0 : typePrefixLength(resource);
   let open = skip === 0 ? '' : '{';
   for (const item of items) {
-    // Typed lists of Kubernetes leave kind and apiVersion of their items out.
+    // Lists of built-in kinds lack kind and apiVersion of their items.
     yield Buffer.from(open);
     yield servedBytes(resource, item).subarray(skip === 0 ? 0 : skip + 1);
     open = skip === 0 ? ',' : ',{';
@@ -119,7 +119,7 @@ export function respondError(exchange: Exchange, error: unknown): void {
   respondStatus(exchange, apiError(error).status);
 }
 
-/** Anything that is not an ApiError is our own failure. */
+/** Any other error is an internal error. */
 export function apiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return error instanceof StoreFull ? insufficientStorage(error.message, error) : internal(error);

@@ -1,4 +1,4 @@
-/** The socket: HTTP/2 and HTTP/1.1 over TLS, with limits on everything a client can keep waiting. */
+/** The socket: HTTP/2 and HTTP/1.1 over TLS, with limits on all that a client can delay. */
 import {
   createSecureServer,
   type Http2SecureServer,
@@ -22,10 +22,10 @@ export interface ServerOptions {
   /** PEM. */
   key: string;
   cert: string;
-  /** PEM of the authority whose client certificates are believed. */
+  /** PEM of the authority of client certificates. */
   clientCa: string;
   host: string;
-  /** 0 picks a free one. */
+  /** 0: any free port. */
   port: number;
   limits?: Partial<ServerLimits>;
 }
@@ -33,19 +33,19 @@ export interface ServerOptions {
 export interface ServerLimits {
   /** A TLS handshake must be done within this time. Default 10 s. */
   handshakeMs: number;
-  /** The headers of a request must be there within this time. Default 30 s. */
+  /** The headers of a request must arrive within this time. Default 30 s. */
   headersMs: number;
-  /** The body must be there within this time. Default 60 s. */
+  /** The body must arrive within this time. Default 60 s. */
   bodyTimeoutMs: number;
-  /** Connections on which nothing is going on are closed after this time. Default 3 min. */
+  /** Idle connections are closed after this time. Default 3 min. */
   idleMs: number;
   /** Bytes of all headers of a request. Default 64 KiB. */
   headerBytes: number;
-  /** Connections at a time; more are refused. Default 20,000. */
+  /** Concurrent connections; more are rejected. Default 20,000. */
   connections: number;
-  /** Requests at a time on one HTTP/2 connection; a client with many watches has them all on one. Default 1,000. */
+  /** Concurrent requests on one HTTP/2 connection; a client has all its watches on one. Default 1,000. */
   streams: number;
-  /** How long requests under way may take to finish when the server closes. Default 5 s. */
+  /** Time for running requests to finish when the server closes. Default 5 s. */
   closeMs: number;
 }
 
@@ -63,7 +63,7 @@ const defaults: ServerLimits = {
 export interface RunningServer {
   host: string;
   port: number;
-  /** Takes no more requests, lets those under way finish, cuts the rest off. */
+  /** Accepts no more requests, waits for running ones, then closes their connections. */
   close(): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     key: options.key,
     cert: options.cert,
     ca: options.clientCa,
-    // Certificates are asked for and judged by the authenticator: a token will do as well.
+    // The authenticator checks certificates: a token is accepted as well.
     requestCert: true,
     rejectUnauthorized: false,
     allowHTTP1: true,
@@ -82,7 +82,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: limits.headerBytes },
     // Megabytes per connection; far more than flow control lets a client send, enough for a thousand streams.
     maxSessionMemory: 64,
-    // Passed on to the HTTP/1.1 side, though the types do not say so.
+    // Passed to the HTTP/1.1 side, though the types lack it.
     ...({ maxHeaderSize: limits.headerBytes } as object),
   });
   server.maxConnections = limits.connections;
@@ -102,11 +102,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-/** The HTTP/1.1 side takes these as properties; the types of the HTTP/2 server do not know them. */
+/** The HTTP/1.1 side reads these properties; the types of the HTTP/2 server lack them. */
 function limitHttp1(server: Http2SecureServer, limits: ServerLimits): void {
   Object.assign(server, {
     headersTimeout: limits.headersMs,
-    // Whoever reads the body gives up first, and says so; this is for bodies that nobody reads.
+    // Reading of a body times out earlier, with an answer; this is for bodies that are not read.
     requestTimeout: limits.headersMs + 2 * limits.bodyTimeoutMs,
     connectionsCheckingInterval: Math.min(5_000, limits.headersMs),
     keepAliveTimeout: limits.idleMs,
@@ -146,7 +146,7 @@ function trackConnections(server: Http2SecureServer, limits: ServerLimits, log: 
   server.on('secureConnection', (socket) => {
     connections.sockets.add(socket);
     socket.setNoDelay(true);
-    // Finds peers that vanished without a word.
+    // Finds peers that disappeared.
     socket.setKeepAlive(true, 30_000);
     socket.once('close', () => connections.sockets.delete(socket));
   });
@@ -157,27 +157,27 @@ function trackConnections(server: Http2SecureServer, limits: ServerLimits, log: 
     closeWhenIdle(session, limits.idleMs);
   });
   server.on('tlsClientError', () => {});
-  server.on('clientError', refuseClient);
+  server.on('clientError', rejectClient);
   server.on('error', (error) => log.error('server error', { error }));
   return connections;
 }
 
-const refusals: Record<string, string> = {
+const clientErrors: Record<string, string> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** What is not even HTTP gets an answer where there is one, and no second chance. */
-function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {
+/** Answers malformed HTTP where possible, then closes the connection. */
+function rejectClient(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const status = refusals[error.code ?? ''] ?? '400 Bad Request';
+  const status = clientErrors[error.code ?? ''] ?? '400 Bad Request';
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
 }
 
-/** An open stream, such as a quiet watch, is no idleness. */
+/** A connection with an open stream, such as a watch without events, is not idle. */
 function closeWhenIdle(session: ServerHttp2Session, idleMs: number): void {
   let open = 0;
   session.on('stream', (stream) => {

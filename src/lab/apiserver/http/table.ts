@@ -1,4 +1,7 @@
-/** Table and PartialObjectMetadata: the server prints rows for `kubectl get`, and sends only metadata to who needs no more. */
+/**
+ * Table and PartialObjectMetadata: the server prints rows for `kubectl get`, and sends only metadata to clients that
+ * ask for it.
+ */
 import type { KubeObject } from '../../../api/object.js';
 import { ApiError } from '../../../api/status.js';
 import { type Column, isCustom, type Resource } from '../resource.js';
@@ -95,7 +98,7 @@ function apiVersionOf({ group, version }: OutputForm, what: string): string {
   throw notAcceptable(`no ${what} exists in group version ${asked}`);
 }
 
-/** How Go names the type behind a kind: *core.ConfigMap, *rbac.Role. */
+/** The Go type of a kind: *core.ConfigMap, *rbac.Role. */
 function goType(resource: Resource): string {
   const { group, kind } = resource;
   if (isCustom(resource)) return '*unstructured.Unstructured';

@@ -1,4 +1,4 @@
-/** Answers in YAML, written as Go writes it: keys in order, lists not indented, quotes where Go sets them. */
+/** Responses in YAML as Go prints it: keys in order, lists not indented, quotes as in Go. */
 import { Document, visit } from 'yaml';
 import type { Exchange } from './exchange.js';
 
@@ -12,13 +12,13 @@ export function goYaml(value: unknown): string {
       if (typeof node.value === 'string' && wantsSingleQuotes(node.value)) node.type = 'QUOTE_SINGLE';
     },
   });
-  // To the library a dot alone is a number; it is the key of every set of fields.
+  // The library takes a single dot for a number; it is a key in every field set.
   return document.toString(goForm).replace(/^((?:- | )*)"\.": /gm, '$1.: ');
 }
 
-/** Text that must be quoted for its form; what would be read as a number or a word of YAML gets double quotes. */
+/** Text that needs quotes; text that looks like a number or a YAML keyword gets double quotes. */
 function wantsSingleQuotes(text: string): boolean {
-  // Most texts: found out without writing them twice.
+  // Most texts need no quotes: checked first.
   if (/^(f:)?[\w./-]+$/.test(text)) return false;
   if (text === '' || /[\n\t\u0000-\u001f\u007f-\uffff]/.test(text)) return false;
   const written = new Document(text, goStyle).toString(goForm).trimEnd();

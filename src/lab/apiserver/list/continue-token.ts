@@ -1,11 +1,11 @@
-/** The token with which a list goes on: the revision it shows and the last key seen, in Kubernetes' own encoding. */
+/** The continue token of a list: its revision and its last key, in Kubernetes' encoding. */
 
 import { JsonSyntaxError, parseGoJson } from '../../../go/json.js';
 import { goQuote } from '../../../go/quote.js';
 import { badRequest } from '../status-error.js';
 
 export interface ContinueToken {
-  /** -1: go on with whatever is there now. */
+  /** -1: continue with the current state. */
   revision: number;
   namespace: string;
   name: string;
@@ -21,11 +21,11 @@ export function encodeContinue({ revision, namespace, name }: ContinueToken): st
 
 export function decodeContinue(token: string): ContinueToken {
   const { v, rv, start } = fieldsOf(token);
-  if (v !== version) throw refuse(`server does not recognize this encoded version ${goQuote(String(v ?? ''))}`);
+  if (v !== version) throw rejection(`server does not recognize this encoded version ${goQuote(String(v ?? ''))}`);
   if (typeof rv !== 'number' || !Number.isInteger(rv) || rv === 0) {
-    throw refuse(`incorrect encoded start resourceVersion (version ${version})`);
+    throw rejection(`incorrect encoded start resourceVersion (version ${version})`);
   }
-  if (typeof start !== 'string' || start === '') throw refuse(`encoded start key empty (version ${version})`);
+  if (typeof start !== 'string' || start === '') throw rejection(`encoded start key empty (version ${version})`);
   const key = start.replace(/\0$/, '');
   const slash = key.indexOf('/');
   return { revision: rv, namespace: slash === -1 ? '' : key.slice(0, slash), name: key.slice(slash + 1) };
@@ -33,21 +33,21 @@ export function decodeContinue(token: string): ContinueToken {
 
 function fieldsOf(token: string): { v?: unknown; rv?: unknown; start?: unknown } {
   if (!/^[A-Za-z0-9_-]*$/.test(token)) {
-    throw refuse(`illegal base64 data at input byte ${token.search(/[^A-Za-z0-9_-]/)}`);
+    throw rejection(`illegal base64 data at input byte ${token.search(/[^A-Za-z0-9_-]/)}`);
   }
-  // Four characters make three bytes; one alone makes none.
-  if (token.length % 4 === 1) throw refuse(`illegal base64 data at input byte ${token.length - 1}`);
+  // Four characters are three bytes; a single one is invalid.
+  if (token.length % 4 === 1) throw rejection(`illegal base64 data at input byte ${token.length - 1}`);
   try {
-    // Go looks at bytes where we look at characters: latin1 makes them the same.
+    // Go counts bytes: with latin1 they are characters.
     const { value } = parseGoJson(Buffer.from(token, 'base64url').toString('latin1'));
     if (typeof value === 'object' && value !== null) return value;
-    throw refuse('json: cannot unmarshal into Go value of type storage.continueToken');
+    throw rejection('json: cannot unmarshal into Go value of type storage.continueToken');
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw refuse(error.message);
+    if (error instanceof JsonSyntaxError) throw rejection(error.message);
     throw error;
   }
 }
 
-function refuse(why: string): Error {
+function rejection(why: string): Error {
   return badRequest(`invalid continue token: continue key is not valid: ${why}`);
 }

@@ -6,7 +6,7 @@ import { isTrue } from '../http/request-info.js';
 import { badRequest, invalid } from '../status-error.js';
 
 export interface ListOptions {
-  /** '' where the client gave none. */
+  /** '' where it is absent. */
   resourceVersion: string;
   resourceVersionMatch: string;
   /** 0: everything. */
@@ -81,7 +81,7 @@ function validateWatch(options: ListOptions): FieldError[] {
     }
     if (match !== 'NotOlderThan') errors.push(unsupportedField('resourceVersionMatch', match, ['NotOlderThan']));
   }
-  // In Kubernetes' words, which speak of the match even where there is none.
+  // The message of Kubernetes, which mentions the match even where it is absent.
   if (options.continue !== '') {
     errors.push(forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
   }

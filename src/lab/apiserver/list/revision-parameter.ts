@@ -4,7 +4,7 @@ import { ApiError } from '../../../api/status.js';
 import { goQuote } from '../../../go/quote.js';
 import { plainInternal, timeout } from '../status-error.js';
 
-/** 0 where it is absent, empty or 0: any revision will do. */
+/** 0 where it is absent, empty or 0: any revision. */
 export function parseRevision(text: string | null): number {
   if (text === null || text === '') return 0;
   if (!/^\d+$/.test(text)) {
@@ -14,7 +14,7 @@ export function parseRevision(text: string | null): number {
   return Number(text);
 }
 
-/** A revision that this server has not reached: the client saw another one. */
+/** A revision that this server has not reached: the client got it from another server. */
 export function tooLargeRevision(wanted: number, current: number): ApiError {
   const { status } = timeout(`Too large resource version: ${wanted}, current: ${current}`, 1);
   const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];

@@ -1,4 +1,4 @@
-/** Which objects a list, a watch or a deletecollection is about: a scope of the store and what must hold of each object. */
+/** Which objects a list, a watch or a deletecollection selects: a scope of the store and a filter. */
 
 import { matchesLabels, parseLabelSelector, SelectorError } from '../../../api/label-selector.js';
 import type { KubeObject } from '../../../api/object.js';
@@ -12,9 +12,9 @@ import type { Scope } from '../store/store.js';
 
 export interface Selection {
   scope: Scope;
-  /** Undefined where the scope says it all: then no object need be parsed. */
+  /** Undefined where the scope is enough: then no object need be parsed. */
   matches: ((object: KubeObject) => boolean) | undefined;
-  /** Whether the client selects at all; a count of what remains is then not given. */
+  /** Whether there is a selector; remainingItemCount is then left out. */
   isSelective: boolean;
 }
 
@@ -54,7 +54,7 @@ function select(info: RequestInfo, resource: Resource, labelText: string, fieldT
   };
 }
 
-/** The request was authorized for the name in its path: no selector may widen or replace it. */
+/** The request was authorized for the name in its path: no selector may change it. */
 function requestedName(authorized: string, fields: FieldTerm[]): string | undefined {
   const selected = exactValue(fields, 'metadata.name');
   if (authorized === '') return selected;
@@ -76,7 +76,7 @@ function reader(resource: Resource, field: string): (object: KubeObject) => stri
   return resource.selectableFields[field]!;
 }
 
-/** Kinds with fields of their own refuse in other words than those without. */
+/** Kinds with selectable fields have another error message than those without. */
 function checkField(resource: Resource, field: string): void {
   if (field === 'metadata.name' || (field === 'metadata.namespace' && isNamespaceField(resource))) return;
   const own = Object.keys(resource.selectableFields);
@@ -88,7 +88,7 @@ function checkField(resource: Resource, field: string): void {
   );
 }
 
-/** Kubernetes' default knows it for every kind; kinds with fields of their own only where they have namespaces. */
+/** By default every kind has it; kinds with selectable fields only where they are namespaced. */
 function isNamespaceField(resource: Resource): boolean {
   return resource.namespaced || Object.keys(resource.selectableFields).length === 0;
 }

@@ -19,7 +19,7 @@ export interface Definition {
   anyOf?: Definition[];
   not?: Definition;
   nullable?: boolean;
-  /** What v3 can say and v2 cannot: there it stands in place of all this. */
+  /** What v3 can express and v2 cannot: v3 uses it instead. */
   inV3?: Definition;
   [extension: `x-kubernetes-${string}`]: unknown;
   [other: string]: unknown;
@@ -79,13 +79,13 @@ const namedScalars: Record<string, { name: string; definition: Definition }> = {
   },
 };
 
-/** To v2 it is a text. */
+/** In v2 it is a string. */
 function eitherOf(one: Definition, other: Definition, description: string, format?: string): Definition {
   const shared = { description, ...(format === undefined ? {} : { format }) };
   return { type: 'string', ...shared, inV3: { ...shared, oneOf: [one, other] } };
 }
 
-/** Of any form, like RawExtension, but published under a name of its own. */
+/** Of any form, like RawExtension, but with a definition of its own. */
 const fieldSets = {
   field: 'meta.v1.ManagedFieldsEntry.fieldsV1',
   name: definitionName('meta.v1.FieldsV1'),

@@ -19,7 +19,7 @@ export function documentV2(resources: Resource[], version: string): JsonObject {
   };
 }
 
-/** What v2 cannot say (alternatives, nullable, free form) is left out: better no rule than a wrong one. */
+/** What v2 cannot express (alternatives, nullable, free form) is left out. */
 export function schemaV2(definition: Definition): JsonObject {
   const { ref, properties, items, additionalProperties, oneOf, anyOf, allOf, not, nullable, inV3, ...rest } =
     definition;
@@ -27,7 +27,7 @@ export function schemaV2(definition: Definition): JsonObject {
   const schema: JsonObject = ref === undefined ? { ...rest } : { ...rest, $ref: `#/definitions/${ref}` };
   const isFree = rest['x-kubernetes-preserve-unknown-fields'] === true;
   const isKind = rest['x-kubernetes-group-version-kind'] !== undefined;
-  // A client would refuse the null, the number or the field that the server accepts.
+  // Otherwise a client would reject a null, a number or a field that the server accepts.
   if (nullable === true || rest['x-kubernetes-int-or-string'] === true || (isFree && !isKind)) {
     delete schema.type;
     delete schema.format;

@@ -27,7 +27,7 @@ export function schemaV3(definition: Definition): JsonObject {
   if (ref !== undefined) {
     const pointer = { $ref: `#/components/schemas/${ref}` };
     if (Object.keys(rest).length === 0) return pointer;
-    // A $ref hides what stands beside it; inside allOf it does not.
+    // A $ref hides its siblings; inside allOf it does not.
     schema.allOf = [pointer];
   }
   if (properties !== undefined)

@@ -1,4 +1,4 @@
-/** OpenAPI documents: what clients look up in them, and that the protobuf form says the same as the JSON form. */
+/** OpenAPI documents: what clients use, and that the protobuf form equals the JSON form. */
 import { describe, expect, test } from 'vitest';
 import type { Resource } from '../resource.js';
 import { builtInResources } from '../resources/built-in.js';
@@ -12,14 +12,14 @@ type Json = Record<string, any>;
 const v2 = documentV2(resources, '1.32.1') as Json;
 
 describe('OpenAPI v2', () => {
-  test('names each kind by group and version', () => {
+  test('OpenAPI v2 names each kind by group and version', () => {
     expect(v2.definitions['io.k8s.api.core.v1.Node']['x-kubernetes-group-version-kind']).toEqual([
       { group: '', kind: 'Node', version: 'v1' },
     ]);
     expect(v2.definitions['io.k8s.api.rbac.v1.RoleList']['x-kubernetes-group-version-kind'][0].kind).toBe('RoleList');
   });
 
-  test('says how lists are merged', () => {
+  test('OpenAPI v2 has the merge strategies of lists', () => {
     const { conditions, addresses } = v2.definitions['io.k8s.api.core.v1.NodeStatus'].properties;
     expect(conditions).toMatchObject({
       'x-kubernetes-patch-merge-key': 'type',
@@ -31,13 +31,13 @@ describe('OpenAPI v2', () => {
     );
   });
 
-  test('every reference leads somewhere', () => {
+  test('every reference of OpenAPI v2 exists', () => {
     const refs = [...JSON.stringify(v2).matchAll(/"#\/definitions\/([^"]+)"/g)].map((match) => match[1]!);
     expect(refs.filter((name) => v2.definitions[name] === undefined)).toEqual([]);
     expect(refs.length).toBeGreaterThan(100);
   });
 
-  test('tells that patches take dryRun and fieldValidation', () => {
+  test('patch operations of OpenAPI v2 have dryRun and fieldValidation', () => {
     const { patch } = v2.paths['/api/v1/namespaces/{namespace}/configmaps/{name}'];
     expect(patch.parameters.map((entry: Json) => entry.name)).toEqual(
       expect.arrayContaining(['dryRun', 'fieldValidation', 'force']),
@@ -46,7 +46,7 @@ describe('OpenAPI v2', () => {
   });
 });
 
-test('OpenAPI v3 refers only to what it has', () => {
+test('every reference of OpenAPI v3 exists', () => {
   const core = documentV3(
     resources.filter(({ group }) => group === ''),
     '1.32.1',
@@ -57,7 +57,7 @@ test('OpenAPI v3 refers only to what it has', () => {
   expect(configSource.allOf).toEqual([{ $ref: '#/components/schemas/io.k8s.api.core.v1.NodeConfigSource' }]);
 });
 
-test('amounts and ports are texts to v2, and either of two types to v3', () => {
+test('quantities and ports are strings in v2, and either of two types in v3', () => {
   const quantity = 'io.k8s.apimachinery.pkg.api.resource.Quantity';
   const core = documentV3(
     resources.filter(({ group }) => group === ''),
@@ -84,13 +84,13 @@ describe('custom kinds of free form', () => {
     schema,
   });
 
-  test('have no type where v2 could only name a wrong one', () => {
+  test('a field of any type has no type in v2', () => {
     const { definitions } = documentV2([kind({ type: 'object', properties: { spec } })], '1.32.1') as Json;
     const { port, any } = definitions['com.example.v1.Rack'].properties.spec.properties;
     expect([port.type, any.type]).toEqual([undefined, undefined]);
   });
 
-  test('show at least what every object has, except to v2, which would refuse the rest', () => {
+  test('free-form kinds show the common fields, except in v2, where clients would reject all others', () => {
     const { definitions } = documentV2([kind(free)], '1.32.1') as Json;
     expect(definitions['com.example.v1.Rack']).toMatchObject({ type: 'object' });
     expect(definitions['com.example.v1.Rack']).not.toHaveProperty('properties');
@@ -106,7 +106,7 @@ describe('custom kinds of free form', () => {
 describe('OpenAPI v2 as protobuf', () => {
   const bytes = encodeDocument(v2);
 
-  test('holds every path and definition', () => {
+  test('the protobuf form has every path and definition', () => {
     const top = read(bytes);
     expect(top.filter(({ number }) => number === 1)[0]?.bytes.toString()).toBe('2.0');
     const paths = read(top.find(({ number }) => number === 8)!.bytes).map(nameOf);
@@ -115,7 +115,7 @@ describe('OpenAPI v2 as protobuf', () => {
     expect(definitions).toEqual(Object.keys(v2.definitions));
   });
 
-  test('writes a schema with its type, properties and extensions', () => {
+  test('the protobuf form of a schema has its type, properties and extensions', () => {
     const document = {
       definitions: { x: { type: 'object', properties: { a: { type: 'string' } }, 'x-kubernetes-y': ['z'] } },
     };

@@ -1,4 +1,4 @@
-/** What can be asked of each path, in a neutral form: clients look here for the parameters and patch types a server knows. */
+/** The operations of each path, in a neutral form: clients read parameters and patch types here. */
 import { isCustom, type Resource } from '../resource.js';
 import { kindName, listName } from './definitions.js';
 
@@ -43,14 +43,14 @@ const force = query('force', 'Whether apply takes fields from other managers.', 
 const writing = [dryRun, fieldManager, fieldValidation];
 const listing = [
   query('allowWatchBookmarks', 'Ask for bookmarks in a watch.', 'boolean'),
-  query('continue', 'The place to go on from, as the last page told it.'),
+  query('continue', 'The continue token of the last page.'),
   query('fieldSelector', 'Only objects whose fields fit.'),
   query('labelSelector', 'Only objects whose labels fit.'),
   query('limit', 'How many objects a page holds.', 'integer'),
   query('resourceVersion', 'The revision to read at, or to watch from.'),
-  query('resourceVersionMatch', 'How resourceVersion is meant.'),
+  query('resourceVersionMatch', 'How resourceVersion is matched.'),
   query('sendInitialEvents', 'Begin a watch with what there is.', 'boolean'),
-  query('timeoutSeconds', 'How long to go on.', 'integer'),
+  query('timeoutSeconds', 'The time after which the request ends.', 'integer'),
   query('watch', 'Send changes as they happen.', 'boolean'),
 ];
 const deleting = [

@@ -1,10 +1,10 @@
 /**
- * The OpenAPI v2 document as protobuf (gnostic's openapi.v2 messages): kubectl before 1.27 asks for nothing else and cannot read JSON
- * there. Tables say which field of a JSON object becomes which number; one small encoder does the rest.
+ * The OpenAPI v2 document as protobuf (gnostic's openapi.v2 messages): kubectl before 1.27 asks for nothing else and
+ * cannot read JSON there. Tables map fields of JSON objects to field numbers; one small encoder does the rest.
  */
 import type { JsonObject } from './document-v2.js';
 
-/** How a field is written: text, boolean, number, a message, or one of the shapes that protobuf cannot say directly. */
+/** How a field is written: text, boolean, number, a message, or a form that protobuf lacks. */
 type Writer = (number: number, value: unknown) => Buffer[];
 type Message = Record<string, [number: number, writer: Writer]>;
 
@@ -38,7 +38,7 @@ const double: Writer = (number, value) => {
   bytes.writeDoubleLE(Number(value));
   return [tag(number, wire.fixed64), bytes];
 };
-/** Values of any type travel as YAML text, of which JSON is a part. */
+/** Values of any type are sent as YAML text, of which JSON is a subset. */
 const any: Writer = (number, value) => delimited(number, Buffer.concat(text(2, JSON.stringify(value))));
 const anys: Writer = (number, value) => (value as unknown[]).flatMap((entry) => any(number, entry));
 
@@ -60,7 +60,7 @@ const named =
     if (wrap === undefined) return entries.flatMap((entry) => delimited(number, entry));
     return delimited(number, Buffer.concat(entries.flatMap((entry) => delimited(wrap, entry))));
   };
-/** A choice: the value stands in field `branch` of a message of its own. */
+/** A oneof: the value is in field `branch` of a message of its own. */
 const inside =
   (branch: number, writer: Writer): Writer =>
   (number, value) =>

@@ -1,4 +1,4 @@
-/** /openapi/v2 (JSON or protobuf) and /openapi/v3 with its documents. Built when first asked for, kept as bytes until a CRD changes. */
+/** /openapi/v2 (JSON or protobuf) and /openapi/v3 with its documents. Built on first use, cached until a CRD changes. */
 
 import { answerBytes, answerText, CachedDocument } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
@@ -43,7 +43,7 @@ export function openApiRoutes(registry: Registry): Route[] {
         const entry = (path: string) => ({
           serverRelativeURL: `/openapi/v3/${path}?hash=${groupDocument(path)!.get().etag}`,
         });
-        // Kubernetes does not say that it is JSON, and Go takes it for text.
+        // Kubernetes sets no type here, and Go detects text.
         const index = { paths: Object.fromEntries(paths.map((path) => [path, entry(path)])) };
         answerText(exchange, 200, `${JSON.stringify(index)}\n`);
       },

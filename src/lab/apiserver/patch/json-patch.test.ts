@@ -14,7 +14,7 @@ const json = fc.jsonValue({ maxDepth: 3 });
 const patch = (document: unknown, ...operations: JsonPatchOperation[]) => applyJsonPatch(document, operations);
 
 describe('JSON patch', () => {
-  test('any document becomes any other by the patch between them', () => {
+  test('the patch between two documents turns one into the other', () => {
     fc.assert(
       fc.property(json, json, (before, after) => {
         const copy = structuredClone(before);
@@ -24,7 +24,7 @@ describe('JSON patch', () => {
     );
   });
 
-  test('random operations end as the other implementation says, or are refused', () => {
+  test('random operations give the same result as another implementation, or are rejected', () => {
     const pointer = fc.array(fc.constantFrom('a', 'b', '0', '1', '-', 'x~1y', ''), { maxLength: 3 });
     const path = pointer.map((parts) => parts.map((part) => `/${part}`).join(''));
     const operation = fc.oneof(
@@ -44,25 +44,25 @@ describe('JSON patch', () => {
       fc.property(document, operation, (before, change) => {
         const expected = structuredClone(before);
         const error = oracleError(expected, change);
-        // The other one replaces no root, moves into its own child, and reads '' as an index.
+        // The other implementation replaces no root, moves into its own child, and reads '' as an index.
         fc.pre(change.path !== '' && !change.path.endsWith('/') && !('from' in change && change.from === ''));
         fc.pre(!('from' in change && (change.from.endsWith('/') || change.path.startsWith(change.from))));
         fc.pre(!(change.op === 'replace' && change.path.endsWith('/-')));
-        // And it refuses to replace or copy what is not there.
+        // And it rejects replacing or copying a missing value.
         fc.pre(error === null || change.op === 'add' || change.op === 'remove' || change.op === 'move');
         try {
           const ours = applyJsonPatch(before, [change as JsonPatchOperation]);
           expect(error).toBeNull();
           expect(ours).toEqual(expected);
         } catch (problem) {
-          // The other one is more patient: it sets properties of arrays.
+          // The other implementation sets properties of arrays.
           expect(problem).toBeInstanceOf(JsonPatchError);
         }
       }),
     );
   });
 
-  /** It throws where a number stands in the way. */
+  /** It throws where a number is on the path. */
   function oracleError(document: unknown, change: object): unknown {
     try {
       return oracleApply(document, [change as never])[0];
@@ -80,7 +80,7 @@ describe('JSON patch', () => {
     ['test for null on nothing', {}, { op: 'test', path: '/a', value: null }, {}],
     ['replace what is not there', {}, { op: 'replace', path: '/a', value: 1 }, { a: 1 }],
     ['no value', {}, { op: 'add', path: '/a' }, { a: null }],
-    ['what stands before the first slash', { a: 1 }, { op: 'add', path: 'x/b', value: 2 }, { a: 1, b: 2 }],
+    ['text before the first slash', { a: 1 }, { op: 'add', path: 'x/b', value: 2 }, { a: 1, b: 2 }],
     ['copy what is not there', {}, { op: 'copy', from: '/a', path: '/b' }, { b: null }],
   ] as [string, unknown, JsonPatchOperation, unknown][])('%s', (_name, document, operation, expected) => {
     expect(patch(document, operation)).toEqual(expected);
@@ -97,11 +97,11 @@ describe('JSON patch', () => {
     [{ op: 'add', path: 'a', value: 1 }],
     [{ op: 'move', path: '/b' }],
     [{ op: 'remove', path: '' }],
-  ] as unknown as [JsonPatchOperation][])('%j is refused', (operation) => {
+  ] as unknown as [JsonPatchOperation][])('%j is rejected', (operation) => {
     expect(() => patch({ a: 1, list: [] }, operation)).toThrow(JsonPatchError);
   });
 
-  test('a patch that doubles the document again and again is refused before it has grown', () => {
+  test('a patch that doubles the document repeatedly is rejected before it has grown', () => {
     const bomb = Array.from(
       { length: 40 },
       (_, at): JsonPatchOperation => ({
@@ -113,7 +113,7 @@ describe('JSON patch', () => {
     expect(() => applyJsonPatch({ data: { k: 'x'.repeat(100) } }, bomb)).toThrow(JsonPatchCopyError);
   });
 
-  test('what may be copied in one patch is added up, to the byte', () => {
+  test('the bytes copied in one patch are limited', () => {
     const half = 'x'.repeat(maxCopiedBytes / 2 - 2);
     const copy = (to: string): JsonPatchOperation => ({ op: 'copy', from: '/a', path: to });
     expect(Object.keys(patch({ a: half }, copy('/b'), copy('/c')) as object)).toEqual(['a', 'b', 'c']);
@@ -123,7 +123,7 @@ describe('JSON patch', () => {
     );
   });
 
-  test('a copy is apart from what was copied', () => {
+  test('a copy is independent of its source', () => {
     const copied = patch(
       { a: { k: 1 } },
       { op: 'copy', from: '/a', path: '/b' },
@@ -132,7 +132,7 @@ describe('JSON patch', () => {
     expect(copied).toEqual({ a: { k: 1 }, b: { k: 2 } });
   });
 
-  test('hostile keys stay plain keys', () => {
+  test('keys such as __proto__ stay plain keys', () => {
     const document = patch({}, { op: 'add', path: '/__proto__', value: { polluted: true } });
     expect(Object.keys(document as object)).toEqual(['__proto__']);
     expect(() => patch({}, { op: 'add', path: '/constructor/prototype/polluted', value: 1 })).toThrow(JsonPatchError);

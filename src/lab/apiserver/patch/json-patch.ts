@@ -1,7 +1,7 @@
 /**
- * JSON patch (RFC 6902), with what Kubernetes' library makes of it: negative indices count from the end, a test for null also passes
- * on nothing, an object's field that is not there may be replaced, copying it copies null, a missing value is null, and what stands
- * before the first slash of a path is not looked at.
+ * JSON patch (RFC 6902), with the behaviour of Kubernetes' library: negative indices count from the end, a test for
+ * null also passes on a missing value, a missing field may be replaced, copying it copies null, a missing value is
+ * null, and text before the first slash of a path is ignored.
  */
 import { isObject } from '../../../json.js';
 import { isSameJson } from '../json-equality.js';
@@ -13,7 +13,7 @@ export interface JsonPatchOperation {
   value?: unknown;
 }
 
-/** The patch is none, or cannot be applied to this document. */
+/** The patch is invalid, or cannot be applied to this document. */
 export class JsonPatchError extends Error {}
 
 /** Its copy operations copy more than `maxCopiedBytes`. */
@@ -30,7 +30,7 @@ export function applyJsonPatch(document: unknown, operations: JsonPatchOperation
   return root;
 }
 
-/** Adds up what the copy operations of one patch copy. */
+/** Counts the bytes that the copy operations of one patch copy. */
 class Copier {
   #copiedBytes = 0;
 
@@ -71,7 +71,7 @@ function applyOne(root: unknown, given: JsonPatchOperation | null, copier: Copie
   }
 }
 
-/** No value is null. */
+/** A missing value is null. */
 function givenValue({ value = null }: JsonPatchOperation): unknown {
   return structuredClone(value);
 }
@@ -147,14 +147,14 @@ function test(root: unknown, path: string[], operation: JsonPatchOperation): voi
 }
 
 function indexIn(list: unknown[], part: string, max: number): number {
-  if (!/^-?\d+$/.test(part)) throw new JsonPatchError(`'${part}' is no array index`);
+  if (!/^-?\d+$/.test(part)) throw new JsonPatchError(`'${part}' is not an array index`);
   const given = Number(part);
   const at = given < 0 ? list.length + given : given;
   if (at < 0 || at > max) throw new JsonPatchError(`index ${part} is out of bounds`);
   return at;
 }
 
-/** Also for __proto__, which an assignment would take for the prototype. */
+/** Also for __proto__, with which an assignment would set the prototype. */
 function define(object: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -1,4 +1,4 @@
-/** The directives of a strategic merge patch, and what is left of a value without them. */
+/** The directives of a strategic merge patch, and removing them from a value. */
 import { isObject } from '../../../json.js';
 
 /** The patch contradicts itself or the schema; the message is Kubernetes'. */
@@ -12,8 +12,8 @@ export const orderPrefix = '$setElementOrder/';
 export const deletePrefix = '$deleteFromPrimitiveList/';
 
 /**
- * What is left of a value that is new: no nulls, and nothing that says what to do with something old; undefined where that is the
- * whole value. Directives that are keys of their own stay, as Kubernetes leaves them: as fields that nobody knows.
+ * A new value without nulls and without directives about an old value; undefined where that is the
+ * whole value. Directives that are keys of their own stay, as in Kubernetes: as unknown fields.
  */
 export function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);

@@ -1,4 +1,4 @@
-/** Merging lists in a strategic merge patch, and the order of what comes out. */
+/** Merging lists in a strategic merge patch, and the order of the result. */
 
 import { goPrint } from '../../../go/print.js';
 import { isObject } from '../../../json.js';
@@ -68,8 +68,8 @@ function noMergeKey(element: JsonObject, mergeKey: string): StrategicMergeError 
 }
 
 /**
- * What the patch names comes in the patch's order, the rest in the server's. Where both are known to the server its
- * order decides between them; else the patch's element goes first.
+ * Elements of the patch are in the patch's order, the rest in the server's. Between two elements that the server has, its
+ * order decides; else the patch's element comes first.
  *
  *     server [a b c], patch [b x]  →  patch items [b x], server only [a c]  →  a b x c
  */

@@ -1,4 +1,4 @@
-/** Strategic merge patch: lists by key, directives, order, and laws that hold for any input. */
+/** Strategic merge patch: lists by key, directives, order, and properties for any input. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { applyMergePatch } from '../../../api/merge-patch.js';
@@ -144,23 +144,23 @@ describe('strategic merge patch', () => {
       { '$setElementOrder/finalizers': ['a'], finalizers: ['b'] },
       "doesn't match $setElementOrder list",
     ],
-    ['order that is no list', { '$setElementOrder/finalizers': 'a' }, 'expected a slice'],
-  ])('refused: %s', (_name, patch, message) => {
+    ['order that is not a list', { '$setElementOrder/finalizers': 'a' }, 'expected a slice'],
+  ])('a strategic merge patch is rejected: %s', (_name, patch, message) => {
     expect(() => apply({ ...conditions('A'), retained: { a: 1 }, finalizers: ['a'] }, patch)).toThrow(message);
   });
 
-  test('without merging lists and directives it is a merge patch', () => {
+  test('a strategic merge patch without merged lists and directives is a merge patch', () => {
     const object = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.jsonValue({ maxDepth: 3 }));
     fc.assert(
       fc.property(object, object, (target, patch) => {
-        // A merge patch keeps nulls inside lists and scalars alike; so must this.
+        // A merge patch keeps nulls inside lists; so must this.
         fc.pre(!JSON.stringify(patch).includes('[') && !JSON.stringify(patch).includes('$'));
         expect(apply(target, patch)).toEqual(applyMergePatch(target, patch));
       }),
     );
   });
 
-  test('keys stay unique, everything patched is there, nothing else is lost', () => {
+  test('keys stay unique, every patched value is set, nothing else is lost', () => {
     const element = fc.record({ type: fc.constantFrom('A', 'B', 'C', 'D', 'E'), status: fc.string() });
     const list = fc.uniqueArray(element, { selector: ({ type }) => type });
     fc.assert(
@@ -187,7 +187,7 @@ describe('strategic merge patch', () => {
     );
   });
 
-  test('hostile keys stay plain keys', () => {
+  test('keys such as __proto__ stay plain keys', () => {
     const merged = apply({}, JSON.parse('{"__proto__":{"polluted":true},"a":{"__proto__":{"polluted":true}}}'));
     expect(Object.keys(merged)).toEqual(['__proto__', 'a']);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();

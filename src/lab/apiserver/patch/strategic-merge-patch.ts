@@ -1,13 +1,13 @@
 /**
  * Kubernetes' strategic merge patch: like a merge patch, but lists whose elements have a key are merged element by
- * element, and directives in the patch say what else to do:
+ * element, and the patch may have directives:
  *
  *     $patch: replace | delete            on an object or as an element of a list
  *     $retainKeys: [a, b]                 drop all other keys of this object first
  *     $setElementOrder/list: […]          the order of the merged list
- *     $deleteFromPrimitiveList/list: […]  values to take out of a list of scalars
+ *     $deleteFromPrimitiveList/list: […]  values to remove from a list of scalars
  *
- * How a list merges stands in the schema: x-kubernetes-patch-strategy and x-kubernetes-patch-merge-key.
+ * The schema defines how lists merge: x-kubernetes-patch-strategy and x-kubernetes-patch-merge-key.
  */
 
 import { goPrint } from '../../../go/print.js';
@@ -87,7 +87,7 @@ function without(list: unknown[], removed: unknown[]): unknown[] {
   return list.filter((item) => !gone.has(item));
 }
 
-/** Keys that are not to be kept go; the patch may only set keys that are. */
+/** Keys that are not retained are removed; the patch may only set retained keys. */
 function retain(merged: Map<string, unknown>, changes: Map<string, unknown>): void {
   if (!changes.has(retainKeys)) return;
   const listed = changes.get(retainKeys);
@@ -133,7 +133,7 @@ function listAt(fields: Map<string, unknown>, key: string): unknown[] | undefine
   return value;
 }
 
-/** What the patch sets must stand in the order list, in the same order. */
+/** Elements of the patch must be in the order list, in the same order. */
 function checkOrder(patch: unknown[], order: unknown[], mergeKey: string): void {
   const idOf = (item: unknown) => (mergeKey !== '' && isObject(item) ? item[mergeKey] : item);
   const wanted = patch.filter((item) => !isObject(item) || item[directive] === undefined).map(idOf);
@@ -153,7 +153,7 @@ function fieldSchema(schema: PatchSchema, key: string): PatchSchema {
   return typeof additionalProperties === 'object' ? additionalProperties : {};
 }
 
-/** `retainKeys` may stand beside the strategy, behind a comma. */
+/** `retainKeys` may follow the strategy, after a comma. */
 function strategyOf(schema: PatchSchema): string {
   const strategies = (schema['x-kubernetes-patch-strategy'] ?? '').split(',');
   return strategies.find((strategy) => strategy !== 'retainKeys') ?? '';

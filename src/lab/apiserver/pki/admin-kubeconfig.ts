@@ -1,4 +1,4 @@
-/** The kubeconfig file that `kubectl` and `relet` use against the embedded server: everything inline, nothing to lose. */
+/** The kubeconfig file that `kubectl` and `relet` use against the embedded server: everything inline. */
 import { isIPv6 } from 'node:net';
 import { replaceFile } from '../../../atomic-file.js';
 import type { KeyPair } from './issue.js';
@@ -12,7 +12,7 @@ export interface KubeconfigOptions {
   client: KeyPair;
 }
 
-/** An address to connect to: a server that listens everywhere is reached on loopback. */
+/** An address to connect to: a server that listens on all addresses is reached on loopback. */
 export function serverUrl(bindAddress: string, port: number): string {
   const host = bindAddress === '0.0.0.0' ? '127.0.0.1' : bindAddress === '::' ? '::1' : bindAddress;
   return `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;

@@ -1,6 +1,6 @@
 /**
- * Makes keys and X.509 certificates. Elliptic curves only: an RSA key costs more time than all of the rest of the start.
- * The library is loaded when something must be made, so a start that finds everything on disk never pays for it.
+ * Makes keys and X.509 certificates. Elliptic curves only: an RSA key takes longer than the rest of the start.
+ * The library is loaded when something must be made, so a start that finds all files on disk does not load it.
  */
 import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -18,7 +18,7 @@ export interface Leaf {
   /** The user's groups for clients. */
   organizations?: string[];
   usage: 'client' | 'server';
-  /** Names and addresses a server answers under. */
+  /** DNS names and addresses of a server. */
   hosts?: string[];
 }
 
@@ -30,7 +30,7 @@ export interface Validity {
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const usages = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' };
 
-/** A certificate authority; with `key` the same authority anew, so that all it signed stays good. */
+/** A certificate authority; with `key` the same authority renewed, so that certificates it signed stay valid. */
 export async function createAuthority(
   commonName: string,
   validity: Validity,
@@ -81,7 +81,7 @@ export async function issue(authority: KeyPair, leaf: Leaf, validity: Validity, 
 }
 
 async function loadX509() {
-  // The library throws at import unless this came first.
+  // The library throws at import unless this is imported first.
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');
   x509.cryptoProvider.set(webcrypto);
@@ -110,7 +110,7 @@ async function importKeys(text: string): Promise<webcrypto.CryptoKeyPair> {
 
 const pem = (text: string) => (text.endsWith('\n') ? text : `${text}\n`);
 
-/** Positive, so that no reader takes it for a negative number. */
+/** Positive, as X.509 requires. */
 function serialNumber(random: Random): string {
   const bytes = random.bytes(16);
   bytes[0] = (bytes[0]! & 0x7f) | 0x01;

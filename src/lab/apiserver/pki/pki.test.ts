@@ -1,4 +1,4 @@
-/** The server's certificates: made once, kept, renewed, never lost; and who they make their holder over a real TLS socket. */
+/** The server's certificates: created once, kept and renewed; and authentication with them over a real TLS socket. */
 
 import { X509Certificate } from 'node:crypto';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const open = (clock = at('2026-01-01'), bindAddress = '127.0.0.1') =>
 const read = (name: string) => readFileSync(join(dir, name), 'utf8');
 
 describe('on disk', () => {
-  test('all is made once and only its owner can read it', async () => {
+  test('certificates are created once and readable by their owner only', async () => {
     const first = await open();
     expect(readdirSync(dir).sort()).toEqual([
       ...['admin.crt', 'admin.key', 'apiserver-kubelet-client.crt', 'apiserver-kubelet-client.key'],
@@ -45,7 +45,7 @@ describe('on disk', () => {
     ]);
   });
 
-  test('the server answers under loopback, its name and the address it is bound to', async () => {
+  test('the serving certificate has loopback, host name and bind address', async () => {
     const certificate = new X509Certificate((await open(at('2026-01-01'), '10.9.8.7')).apiserver.cert);
     for (const ip of ['127.0.0.1', '::1', '10.9.8.7']) expect(certificate.checkIP(ip)).toBe(ip);
     for (const name of ['localhost', 'kubernetes', 'kubernetes.default.svc'])
@@ -53,14 +53,14 @@ describe('on disk', () => {
     expect(certificate.checkIP('10.9.8.6')).toBeUndefined();
   });
 
-  test('another bind address makes only the serving certificate anew', async () => {
+  test('another bind address renews only the serving certificate', async () => {
     const first = await open();
     const second = await open(at('2026-01-02'), '10.0.0.1');
     expect([second.ca, second.admin]).toEqual([first.ca, first.admin]);
     expect(second.apiserver.cert).not.toBe(first.apiserver.cert);
   });
 
-  test('what will expire soon is renewed; the authority keeps its key, so what it signed stays good', async () => {
+  test('certificates that expire soon are renewed; the authority keeps its key, so certificates it signed stay valid', async () => {
     const first = await open();
     const nextYear = await open(at('2026-12-15'));
     expect(nextYear.ca).toBe(first.ca);
@@ -70,7 +70,7 @@ describe('on disk', () => {
     expect(new X509Certificate(nextYear.admin.cert).verify(new X509Certificate(muchLater.ca).publicKey)).toBe(true);
   });
 
-  test('a damaged leaf or one of a lost key is made anew, a wider mode is narrowed', async () => {
+  test('a damaged certificate, or one without its key, is created again; a wider file mode is narrowed', async () => {
     const first = await open();
     writeFileSync(join(dir, 'admin.crt'), 'nonsense');
     rmSync(join(dir, 'apiserver.key'));
@@ -84,7 +84,7 @@ describe('on disk', () => {
     expect(statSync(join(dir, 'ca.key')).mode & 0o777).toBe(0o600);
   });
 
-  test('a damaged authority is refused and left as it is', async () => {
+  test('a damaged authority is rejected and not changed', async () => {
     await open();
     writeFileSync(join(dir, 'ca.crt'), 'nonsense');
     await expect(open()).rejects.toThrow(/ca\.crt and ca\.key: cannot be read .* restore them, or move/);
@@ -93,14 +93,14 @@ describe('on disk', () => {
     await expect(open()).rejects.toThrow('ca.crt is there but ca.key is not: put the key back');
   });
 
-  test('the key of service-account tokens is kept, and refused when it is damaged', async () => {
+  test('the key of service-account tokens is kept, and rejected when it is damaged', async () => {
     const { serviceAccountKey } = await open();
     expect((await open(at('2035-12-20'))).serviceAccountKey).toBe(serviceAccountKey);
     writeFileSync(join(dir, 'sa.key'), 'nonsense');
     await expect(open()).rejects.toThrow('sa.key: restore it, or move it away');
   });
 
-  test('a crash between the authority’s key and certificate is completed with that key', async () => {
+  test('after a crash between writing the key and the certificate of the authority, that key is used', async () => {
     await open();
     const key = read('ca.key');
     rmSync(join(dir, 'ca.crt'));
@@ -148,7 +148,7 @@ describe('over a real socket', () => {
       }).on('error', reject);
     });
 
-  test('the administrator is in system:masters, a node is itself, no certificate is nobody', async () => {
+  test('certificates authenticate as administrator or node, and a client without one is anonymous', async () => {
     expect(await ask(pki.admin)).toEqual({
       name: 'kubernetes-admin',
       groups: ['system:masters', 'system:authenticated'],
@@ -160,26 +160,26 @@ describe('over a real socket', () => {
     expect(await ask()).toEqual({ name: 'system:anonymous', groups: ['system:unauthenticated'] });
   });
 
-  test('a name with commas and equal signs is one name and grants no group', async () => {
+  test('a user name with commas and equal signs grants no group', async () => {
     expect(await ask(await pki.issueNodeClient('x,O=system:masters\nO=system:masters'))).toEqual({
       name: 'system:node:x,O=system:masters\nO=system:masters',
       groups: ['system:nodes', 'system:authenticated'],
     });
   });
 
-  test('a kubelet’s serving certificate does not make its holder a node', async () => {
+  test('a kubelet’s serving certificate does not authenticate as a node', async () => {
     const serving = await pki.issueKubeletServing('node-a', ['127.0.0.1']);
     expect(await ask(serving)).not.toMatchObject({ name: 'system:node:node-a' });
   });
 
-  test('a certificate that ran out is refused while its connection lives on', async () => {
+  test('an expired certificate is rejected on an open connection', async () => {
     now = Date.now() + 400 * 86_400_000;
     expect(await ask(pki.admin)).toBe(401);
   });
 });
 
 describe('the kubeconfig', () => {
-  test('holds everything inline and can be read as YAML', async () => {
+  test('the kubeconfig has everything inline and can be read as YAML', async () => {
     const { ca, admin } = await open();
     const config = parse(
       kubeconfigText({ server: serverUrl('::1', 6443), ca, user: 'kubernetes-admin', client: admin }),

@@ -2,13 +2,13 @@
  * The server's own certificates, made once and kept under DIR/pki:
  *
  *   ca.crt, ca.key                          signs everything else; clients trust it, and the server trusts what it signed
- *   apiserver.crt, .key                     what the server shows
- *   apiserver-kubelet-client.crt, .key      what the server shows to kubelets
+ *   apiserver.crt, .key                     serving certificate
+ *   apiserver-kubelet-client.crt, .key      client certificate for kubelets
  *   admin.crt, .key                         the administrator in admin.kubeconfig
  *   sa.key                                  signs tokens of service accounts
  *
- * What is about to expire, or no longer fits, is made anew at start. The authority keeps its key for ever: another one would
- * lock out every node.
+ * Certificates that expire soon, or no longer match, are renewed at start. The authority keeps its key forever: another
+ * one would lock out every node.
  */
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
@@ -31,9 +31,9 @@ const leafDays = 365;
 const renewWithinDays = 30;
 
 export interface PkiOptions {
-  /** The directory; made when it is not there. */
+  /** The directory; created if missing. */
   dir: string;
-  /** Where the server listens, beside the loopback addresses and the host's name. */
+  /** The address to listen on, beside the loopback addresses and the host's name. */
   bindAddress: string;
   log: Log;
   clock: Pick<Clock, 'now'>;
@@ -48,11 +48,11 @@ export interface Pki {
   admin: KeyPair;
   /** PEM of the private key that signs tokens of service accounts. */
   serviceAccountKey: string;
-  /** A client certificate for the user `system:node:NAME`. Not kept here. */
+  /** A client certificate for the user `system:node:NAME`. Not stored. */
   issueNodeClient(nodeName: string): Promise<KeyPair>;
-  /** A client certificate for any user. Not kept here. */
+  /** A client certificate for any user. Not stored. */
   issueClient(user: string, groups: string[]): Promise<KeyPair>;
-  /** A certificate that a kubelet shows under these names and addresses. Not kept here. */
+  /** A serving certificate of a kubelet with these names and addresses. Not stored. */
   issueKubeletServing(nodeName: string, hosts: string[]): Promise<KeyPair>;
 }
 
@@ -85,10 +85,10 @@ export async function openPki(options: PkiOptions): Promise<Pki> {
 
 const admin: Leaf = { commonName: 'kubernetes-admin', organizations: [mastersGroup], usage: 'client' };
 
-/** In no group: a node that made the server call some other server must gain nothing. RBAC lets it use kubelets. */
+/** Without groups: a node that makes the server call another server must gain nothing. RBAC allows it to use kubelets. */
 const kubeletClient: Leaf = { commonName: 'kube-apiserver-kubelet-client', usage: 'client' };
 
-/** Some hosts bear names that no certificate can carry. */
+/** Some host names are not valid DNS names. */
 const dnsName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 function serverHosts(bindAddress: string): string[] {
@@ -99,19 +99,19 @@ function serverHosts(bindAddress: string): string[] {
   return [...new Set(everywhere ? names : [...names, bindAddress])];
 }
 
-/** A half-made authority (a key alone) has signed nothing yet and is completed; a damaged one is never replaced. */
+/** An incomplete authority (a key alone) has signed nothing yet and is completed; a damaged one is never replaced. */
 async function openAuthority({ dir, log, random }: PkiOptions, now: Date): Promise<KeyPair> {
   const cert = readIfThere(join(dir, 'ca.crt'));
   const key = readIfThere(join(dir, 'ca.key'));
   if (cert !== undefined && key === undefined)
     throw new Error(
-      `open pki ${dir}: ca.crt is there but ca.key is not: put the key back, or move the whole directory away to begin anew`,
+      `open pki ${dir}: ca.crt is there but ca.key is not: put the key back, or move the whole directory away to start with a new one`,
     );
   if (cert !== undefined && key !== undefined) {
     const fault = pairFault({ cert, key }, dir);
     if (fault !== undefined)
       throw new Error(
-        `open pki ${dir}: ca.crt and ca.key: ${fault}: restore them, or move the whole directory away to begin anew`,
+        `open pki ${dir}: ca.crt and ca.key: ${fault}: restore them, or move the whole directory away to start with a new one`,
       );
     if (!isDue(new X509Certificate(cert), now)) return { cert, key };
     log.info('certificate authority renewed with the same key', { dir });
@@ -133,14 +133,14 @@ async function openLeaf(
   if (cert !== undefined && key !== undefined) {
     const fault = pairFault({ cert, key }, dir) ?? leafFault(new X509Certificate(cert), wanted, ca, now);
     if (fault === undefined) return { cert, key };
-    log.info('certificate made anew', { name, because: fault });
+    log.info('certificate renewed', { name, reason: fault });
   }
   const made = await issue(ca, wanted, validity(now, leafDays), random);
   keep(dir, name, made);
   return made;
 }
 
-/** Another key would end every token, so a damaged one is refused, never replaced. */
+/** Another key would invalidate every token, so a damaged one is rejected, never replaced. */
 function openSigningKey(dir: string): string {
   const path = join(dir, 'sa.key');
   const kept = readIfThere(path);
@@ -153,7 +153,7 @@ function openSigningKey(dir: string): string {
     createPrivateKey(kept);
     return kept;
   } catch (error) {
-    throw new Error(`read ${path}: restore it, or move it away to end all tokens of service accounts`, {
+    throw new Error(`read ${path}: restore it, or move it away to invalidate all tokens of service accounts`, {
       cause: error,
     });
   }
@@ -178,13 +178,13 @@ function leafFault(cert: X509Certificate, { hosts = [] }: Leaf, ca: KeyPair, now
 
 const isDue = (cert: X509Certificate, now: Date) => Date.parse(cert.validTo) - now.getTime() < renewWithinDays * dayMs;
 
-/** From a little before now, since the clocks of nodes are never quite the same. */
+/** From a day before now, since clocks of nodes differ. */
 const validity = (now: Date, days: number) => ({
   from: new Date(now.getTime() - dayMs),
   to: new Date(now.getTime() + days * dayMs),
 });
 
-/** The key first: a crash in between leaves a key without its certificate, which is seen and completed. */
+/** The key first: a crash in between leaves a key without its certificate, which is completed at the next start. */
 function keep(dir: string, name: string, { cert, key }: KeyPair): void {
   replaceFile(join(dir, `${name}.key`), key, { mode: 0o600 });
   replaceFile(join(dir, `${name}.crt`), cert, { mode: 0o600 });
@@ -193,7 +193,7 @@ function keep(dir: string, name: string, { cert, key }: KeyPair): void {
 function readIfThere(path: string): string | undefined {
   try {
     const text = realFiles.read(path).toString('utf8');
-    // Somebody may have copied the directory with wider modes; keys are nobody else's.
+    // The directory may have been copied with wider modes.
     if (((realFiles.stat(path)?.mode ?? 0) & 0o077) !== 0) chmodSync(path, 0o600);
     return text;
   } catch (error) {

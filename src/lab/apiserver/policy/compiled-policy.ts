@@ -1,4 +1,4 @@
-/** A policy whose expressions are compiled, each with what is wrong with it where something is. */
+/** A policy with compiled expressions, each with its problem where it has one. */
 import type { Environment } from '@marcbachmann/cel-js';
 import type { KubeObject } from '../../../api/object.js';
 import { newEnvironment } from '../cel/environment.js';
@@ -57,7 +57,7 @@ function environmentOf(hasParams: boolean, hasAuthorizer: boolean, declare: (to:
   environment
     .registerVariable('object', 'dyn')
     .registerVariable('oldObject', 'dyn')
-    // Null for objects of the cluster: the checker must let that through.
+    // Null for cluster-scoped objects: the checker must accept that.
     .registerVariable('namespaceObject', 'dyn')
     .registerVariable('request', requestType.name);
   if (hasParams) environment.registerVariable('params', 'dyn');
@@ -65,7 +65,7 @@ function environmentOf(hasParams: boolean, hasAuthorizer: boolean, declare: (to:
   return environment;
 }
 
-/** `types`: what it may result in; any type where none is named. */
+/** `types`: allowed result types. Default any. */
 function compileOne(environment: Environment, source: string, types?: string[]): Expression {
   try {
     const program = compile(environment, source);
@@ -89,21 +89,22 @@ export type Variable = Expression & { name: string };
 const variablesType = 'kubernetes.variables';
 
 /**
- * The value `variables` of a policy: a type with one field for each, evaluated when it is read. It grows while the policy is
- * compiled: each variable may use those before it.
+ * The value `variables` of a policy: a type with one field for each, evaluated when it is read. It grows while the
+ * policy is compiled: each variable may use those before it.
  */
 export class Variables {
   readonly all: Variable[] = [];
-  // One class for all: by it the checker knows the value, whichever variables there were when an expression was compiled.
+  // One class for all: the checker recognizes the value by it, whichever variables there were when an expression was
+  // compiled.
   readonly #Value = lazyValues((name) => this.all.find((variable) => variable.name === name));
 
-  /** As they are now. */
+  /** Declares the variables so far. */
   declare(environment: Environment): void {
     const fields = Object.fromEntries(this.all.map(({ name, program }) => [name, program?.type ?? 'dyn']));
     environment.registerType(variablesType, { ctor: this.#Value, fields }).registerVariable('variables', variablesType);
   }
 
-  /** For one evaluation: each is evaluated when it is asked for, once. */
+  /** For one evaluation: each is evaluated on first use. */
   values(evaluate: (variable: Variable) => unknown): unknown {
     return new this.#Value(evaluate);
   }

@@ -1,4 +1,4 @@
-/** What one policy says of one request: its conditions, its validations and what it wants written into the audit log. */
+/** Evaluates one policy for one request: its match conditions, validations and audit annotations. */
 
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
@@ -20,21 +20,21 @@ const outOfBudget = 'validation failed due to running out of cost budget, no fur
 export interface Denial {
   message: string;
   reason?: string;
-  /** Which validation it was. */
+  /** The index of the validation. */
   index: number;
 }
 
-export interface Verdict {
+export interface PolicyResult {
   denials: Denial[];
   annotations: { key: string; value: string }[];
-  /** Audit annotations that could not be evaluated: they refuse whatever the binding does with denials. */
+  /** Audit annotations that could not be evaluated: they reject the request whatever the binding's actions. */
   faults: string[];
 }
 
-/** What all match conditions of a policy may cost together. */
+/** The cost limit of all match conditions of a policy together. */
 const conditionUnits = 2_500_000;
 
-/** What the expressions of one evaluation see. */
+/** The variables of one evaluation. */
 export type Values = Record<string, unknown>;
 
 export function valuesOf(
@@ -62,12 +62,12 @@ export function evaluate(
   shared: Values,
   params: KubeObject | undefined,
   clock: Pick<Clock, 'monotonic'>,
-): Verdict {
+): PolicyResult {
   const meter = new Meter(clock);
   const values: Values = { ...shared, params: params === undefined ? null : dynamicValue(params) };
   values.variables = policy.variables.values((variable) => runVariable(variable, values, meter));
   const isLenient = policy.spec.failurePolicy === 'Ignore';
-  const nothing: Verdict = { denials: [], annotations: [], faults: [] };
+  const nothing: PolicyResult = { denials: [], annotations: [], faults: [] };
   try {
     if (!conditionsHold(policy, values, new Meter(clock, conditionUnits))) return nothing;
   } catch (error) {
@@ -147,8 +147,8 @@ function annotate(
   values: Values,
   meter: Meter,
   isLenient: boolean,
-): Pick<Verdict, 'annotations' | 'faults'> {
-  const annotations: Verdict['annotations'] = [];
+): Pick<PolicyResult, 'annotations' | 'faults'> {
+  const annotations: PolicyResult['annotations'] = [];
   const faults: string[] = [];
   for (const annotation of policy.auditAnnotations) {
     try {

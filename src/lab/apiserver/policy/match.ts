@@ -1,7 +1,7 @@
-/** Whether a policy or a binding is about a request, and in which version it wants to see the object. */
+/** Whether a policy or a binding matches a request, and the version in which it gets the object. */
 
 import type { KubeObject } from '../../../api/object.js';
-import { nameOf } from '../admission/refusal.js';
+import { nameOf } from '../admission/rejection.js';
 import type { AdmissionRequest } from '../admission.js';
 import { isEmptySelector, type LabelSelector, selectsLabels } from '../match-labels.js';
 import type { Registry } from '../registry.js';
@@ -10,11 +10,11 @@ import type { MatchResources, ResourceRule } from './policy.js';
 
 export interface Surroundings {
   registry: Registry;
-  /** The namespace that the object is in; undefined for one of the cluster. */
+  /** The namespace of the object; undefined for cluster-scoped ones. */
   namespace(): KubeObject | undefined;
 }
 
-/** Undefined where it is not about this request. */
+/** Undefined where it does not match. */
 export function matchRequest(
   match: MatchResources | undefined,
   request: AdmissionRequest,
@@ -37,7 +37,7 @@ function inNamespace(selector: LabelSelector | undefined, request: AdmissionRequ
   return namespace === undefined || selectsLabels(selector, namespace.metadata.labels);
 }
 
-/** Taking a label away does not take an object out of a policy's sight. */
+/** Removing a label does not bypass a policy: old and new object are matched. */
 function ofObject(selector: LabelSelector | undefined, { object, oldObject }: AdmissionRequest): boolean {
   if (selector === undefined || isEmptySelector(selector)) return true;
   return [object, oldObject].some((seen) => seen !== undefined && selectsLabels(selector, seen.metadata.labels));
@@ -52,7 +52,7 @@ function matchRules(
   const { resource } = request;
   if (rules.some((rule) => matchesRule(rule, request, resource))) return resource;
   if (isExact || rules.length === 0) return undefined;
-  // The same objects under another version: who writes through that one must not pass by.
+  // The same objects in another version: writes through it must not bypass the policy.
   const others = registry
     .all()
     .filter(
@@ -73,7 +73,7 @@ function matchesRule(rule: ResourceRule, request: AdmissionRequest, as: Resource
   );
 }
 
-/** Of a rule only what cannot change from request to request: the group and the resource. */
+/** Matches only the group and the resource of a rule, which do not depend on the request's object. */
 export function mayBeAbout({ apiGroups = [], resources = [] }: ResourceRule, group: string, plural: string): boolean {
   return (
     has(apiGroups, group) &&

@@ -1,4 +1,4 @@
-/** The objects that a binding names as parameters of its policy. */
+/** The parameter objects of a binding. */
 
 import type { KubeObject } from '../../../api/object.js';
 import { apiVersionOf, collectionOf, decodeStored, keyOf } from '../http/codec.js';
@@ -8,7 +8,7 @@ import type { Resource } from '../resource.js';
 import type { Store } from '../store/store.js';
 import type { ParamRef, PolicySpec } from './policy.js';
 
-/** The policy or the binding is not usable as it is; its failurePolicy decides what follows. */
+/** The policy or the binding is misconfigured; its failurePolicy decides the result. */
 export class Misconfigured extends Error {}
 
 export interface Places {
@@ -16,7 +16,7 @@ export interface Places {
   registry: Registry;
 }
 
-/** Undefined where the policy has none. */
+/** Undefined for a policy without parameters. */
 export function paramResource({ registry }: Places, { paramKind }: PolicySpec): Resource | undefined {
   if (paramKind === undefined) return undefined;
   const { apiVersion = '', kind = '' } = paramKind;
@@ -26,7 +26,7 @@ export function paramResource({ registry }: Places, { paramKind }: PolicySpec): 
   throw new Misconfigured(`failed to find resource referenced by paramKind: '${apiVersion}, Kind=${kind}'`);
 }
 
-/** One evaluation for each; `undefined` stands for an evaluation without parameters. `namespace` is that of the request. */
+/** One evaluation for each; `undefined` is an evaluation without parameters. `namespace` is that of the request. */
 export function collectParams(
   places: Places,
   resource: Resource | undefined,

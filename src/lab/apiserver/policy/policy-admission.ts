@@ -1,11 +1,11 @@
 /**
- * ValidatingAdmissionPolicy: asks every bound policy that is about a request. Policies are compiled when they are written and
- * found by the resource they are about: a request that none is about pays for one look into a map.
+ * ValidatingAdmissionPolicy: evaluates every bound policy that matches a request. Policies are compiled when they are
+ * written and indexed by resource: a request that no policy matches costs one map lookup.
  */
 
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
-import { type Objects, refuse } from '../admission/refusal.js';
+import { type Objects, rejection } from '../admission/rejection.js';
 import type { Admission, AdmissionRequest } from '../admission.js';
 import type { Authorizer } from '../attributes.js';
 import type { Collection, Store } from '../store/store.js';
@@ -22,7 +22,7 @@ export interface PolicyOptions extends Places {
 }
 
 export interface Policies extends Admission {
-  /** Lets go of the store. */
+  /** Ends the watches of the store. */
   stop(): void;
 }
 
@@ -36,8 +36,8 @@ interface Bound {
   bindings: Binding[];
 }
 
-/** Why a request is refused, and by whom. */
-interface Refusal extends Omit<Denial, 'index'> {
+/** Why a request is rejected, and by which policy. */
+interface Rejection extends Omit<Denial, 'index'> {
   policy: string;
   binding?: string;
 }
@@ -60,7 +60,7 @@ export function validatingPolicies(options: PolicyOptions): Policies {
 class PolicyIndex {
   readonly #policies = new Map<string, CompiledPolicy>();
   readonly #bindings = new Map<string, Binding>();
-  /** By group and resource; made when first asked for. */
+  /** By group and resource; built on first use. */
   readonly #about = new Map<string, Bound[]>();
   readonly #stops: (() => void)[];
 
@@ -75,7 +75,7 @@ class PolicyIndex {
 
   about({ resource: { group, plural } }: AdmissionRequest): Bound[] {
     if (this.#bindings.size === 0 || this.#policies.size === 0) return none;
-    // Nobody may lock the door from inside: policies are not asked about policies.
+    // Policies do not apply to policies, so that a wrong one can always be removed.
     if (group === policyGroup && (plural === policyPlural || plural === bindingPlural)) return none;
     const key = `${group}/${plural}`;
     const known = this.#about.get(key) ?? this.#find(group, plural);
@@ -121,14 +121,14 @@ function follow(store: Store, resource: string, apply: (name: string, object: Ku
 
 function dispatch(options: PolicyOptions, request: AdmissionRequest, all: Bound[]): void {
   const around = surroundings(options, request);
-  const refusals: Refusal[] = [];
-  for (const bound of all) refusals.push(...ask(options, request, around, bound));
-  const [first] = refusals;
+  const rejections: Rejection[] = [];
+  for (const bound of all) rejections.push(...ask(options, request, around, bound));
+  const [first] = rejections;
   if (first === undefined) return;
   const { policy, binding, reason = 'Invalid' } = first;
   const by = binding === undefined ? `'${policy}'` : `'${policy}' with binding '${binding}'`;
   const message = `ValidatingAdmissionPolicy ${by} denied request: ${first.message}`;
-  const error = refuse(request, message);
+  const error = rejection(request, message);
   error.status.reason = reason;
   error.status.code = codes[reason] ?? 422;
   error.status.details = { ...error.status.details, causes: [...(error.status.details?.causes ?? []), { message }] };
@@ -152,10 +152,10 @@ function ask(
   request: AdmissionRequest,
   around: Surroundings,
   { policy, bindings }: Bound,
-): Refusal[] {
+): Rejection[] {
   const as = matchRequest(policy.spec.matchConstraints, request, around);
   if (as === undefined) return [];
-  const refusals: Refusal[] = [];
+  const rejections: Rejection[] = [];
   const annotations = new Map<string, Set<string>>();
   let values: Values | undefined;
   let params: ReturnType<typeof paramResource>;
@@ -171,32 +171,32 @@ function ask(
       for (const object of objects) {
         values ??= valuesOf(request, as, around.namespace(), options.authorizer);
         const { denials, annotations: found, faults } = evaluate(policy, values, object, options.clock);
-        refusals.push(...carryOut(request, policy, binding, denials));
-        refusals.push(...faults.map((message) => ({ policy: policy.name, binding: binding.name, message })));
+        rejections.push(...carryOut(request, policy, binding, denials));
+        rejections.push(...faults.map((message) => ({ policy: policy.name, binding: binding.name, message })));
         for (const { key, value } of found)
           annotations.set(key, (annotations.get(key) ?? new Set()).add(value.slice(0, maxAnnotationLength)));
       }
     } catch (error) {
-      refusals.push(...misconfigured(error, policy, 'failed to configure binding', binding.name));
+      rejections.push(...misconfigured(error, policy, 'failed to configure binding', binding.name));
     }
   }
   for (const [key, found] of annotations) request.annotate?.(`${policy.name}/${key}`, [...found].join(', '));
-  return refusals;
+  return rejections;
 }
 
-function misconfigured(error: unknown, { name, spec }: CompiledPolicy, doing: string, binding?: string): Refusal[] {
+function misconfigured(error: unknown, { name, spec }: CompiledPolicy, doing: string, binding?: string): Rejection[] {
   if (!(error instanceof Misconfigured)) throw error;
   if (spec.failurePolicy === 'Ignore') return [];
   return [{ policy: name, ...(binding === undefined ? {} : { binding }), message: `${doing}: ${error.message}` }];
 }
 
-/** A binding says what follows from a denial: a refusal, a warning, a line in the audit log. */
+/** The binding's actions for a denial: reject, warn, or annotate the audit log entry. */
 function carryOut(
   request: AdmissionRequest,
   { name: policy }: CompiledPolicy,
   { name: binding, spec }: Binding,
   denials: Denial[],
-): Refusal[] {
+): Rejection[] {
   const actions = spec.validationActions ?? [];
   for (const { message, index } of denials) {
     if (actions.includes('Warn'))

@@ -1,4 +1,4 @@
-/** ValidatingAdmissionPolicies and their bindings, as far as this server looks into them. */
+/** The parts of ValidatingAdmissionPolicies and their bindings that this server uses. */
 
 import type { KubeObject } from '../../../api/object.js';
 import type { LabelSelector } from '../match-labels.js';

@@ -1,4 +1,4 @@
-/** The variable `request` of a policy: what it is to the type checker, and how a request becomes it. */
+/** The variable `request` of a policy: its type, and its value for a request. */
 
 import type { AdmissionRequest } from '../admission.js';
 import { celTypeOf, type TypeSchema } from '../cel/schema-type.js';
@@ -35,16 +35,16 @@ export const requestType = celTypeOf(
         },
       },
       dryRun: { type: 'boolean' },
-      // Of any shape: which options there are depends on the operation.
+      // Of any type: the options depend on the operation.
       options: { 'x-kubernetes-int-or-string': true },
     },
   },
   'kubernetes.AdmissionRequest',
-  // Its fields are named as they are: request.namespace.
+  // Its field names are not escaped: request.namespace.
   { nameOf: (property) => property },
 )!;
 
-/** `as`: the version in which the policy wants to see the object. What is empty is absent: policies must ask has(). */
+/** `as`: the version in which the policy gets the object. Empty values are absent: policies must use has(). */
 export function requestValue(request: AdmissionRequest, as: Resource): unknown {
   const { attributes, operation, resource, object, dryRun } = request;
   const { user, subresource, namespace } = attributes;

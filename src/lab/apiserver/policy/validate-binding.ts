@@ -1,4 +1,4 @@
-/** What a ValidatingAdmissionPolicyBinding may say. */
+/** Validation of ValidatingAdmissionPolicyBindings. */
 
 import { checkDnsSubdomain, checkPathSegment } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';

@@ -1,4 +1,4 @@
-/** What the matching parts of a policy or a binding may be. */
+/** Validation of match constraints of policies and bindings. */
 
 import { checkPathSegment } from '../../../api/names.js';
 import { goQuote } from '../../../go/quote.js';
@@ -24,7 +24,7 @@ export function validateMatch(match: MatchResources, path: string): FieldError[]
   ];
 }
 
-/** Go names the type of what a list holds. */
+/** Go prints the element type of a list. */
 export function invalidList(field: string, list: string[], goType: string, detail: string): FieldError {
   return { type: 'Invalid', field, value: `[]${goType}{${list.map(goQuote).join(', ')}}`, detail };
 }
@@ -58,7 +58,7 @@ function validateRule(rule: ResourceRule, path: string): FieldError[] {
   ];
 }
 
-/** A wildcard and something that it covers already are most likely a mistake. */
+/** A wildcard together with something that it covers is most likely a mistake. */
 function validateResources(resources: string[], path: string): FieldError[] {
   if (resources.length === 0) return [requiredField(path)];
   const errors: FieldError[] = [];

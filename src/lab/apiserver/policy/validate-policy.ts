@@ -1,4 +1,4 @@
-/** What a ValidatingAdmissionPolicy may say: every expression must compile, with what it will see when it runs. */
+/** Validation of ValidatingAdmissionPolicies: every expression must compile with the variables it will have. */
 
 import { checkDns1035Label, checkDnsSubdomain, checkQualifiedName } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
@@ -33,7 +33,7 @@ export function validatePolicy(policy: KubeObject): FieldError[] {
     ...(matchConstraints === undefined
       ? [requiredField('spec.matchConstraints')]
       : validateMatch(matchConstraints, 'spec.matchConstraints')),
-    // Without one nobody could tell which types the policy is about.
+    // Without one the types of the policy's objects are unknown.
     ...((matchConstraints?.resourceRules ?? []).length === 0 && matchConstraints !== undefined
       ? [requiredField('spec.matchConstraints.resourceRules')]
       : []),

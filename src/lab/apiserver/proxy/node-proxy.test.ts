@@ -1,4 +1,4 @@
-/** The node proxy against a real kubelet's stand-in: TLS with the server's client certificate, streams both ways, honest errors. */
+/** The node proxy with a fake kubelet: TLS with the server's client certificate, streams both ways, errors. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -24,7 +24,7 @@ let port: number;
 let proxy: NodeProxy;
 const dir = mkdtempSync(join(tmpdir(), 'relet-proxy-'));
 
-/** Says who called and what was asked; /stream trickles until it is told to go on, /cut dies in the middle. */
+/** Answers with the caller and the request; /stream sends the rest on demand, /cut breaks off in the middle. */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.url === '/redirect') return void response.writeHead(302, { location: '/elsewhere' }).end();
   if (request.url === '/cut') {
@@ -100,7 +100,7 @@ interface Outcome {
   cut: boolean;
 }
 
-/** One request through the proxy. `onText` sees the answer while it grows and can close the client's side. */
+/** One request through the proxy. `onText` gets the response while it arrives and can close the client's side. */
 async function ask(
   path: string,
   more: { method?: string; body?: string; onText?(text: string, close: () => void): void } = {},
@@ -156,7 +156,7 @@ async function ask(
 }
 
 describe('nodes/NAME/proxy', () => {
-  test('reaches the kubelet with the server’s certificate and without the caller’s credentials', async () => {
+  test('the node proxy uses the server’s certificate and drops the caller’s credentials', async () => {
     const { code, headers, text } = await ask('/api/v1/nodes/n/proxy/configz?x=1%2F2');
     expect([code, headers['x-kubelet']]).toEqual([200, 'yes']);
     expect(JSON.parse(text)).toEqual({
@@ -168,13 +168,13 @@ describe('nodes/NAME/proxy', () => {
     });
   });
 
-  test('passes bodies and status codes on', async () => {
+  test('the node proxy forwards bodies and status codes', async () => {
     const posted = await ask('/api/v1/nodes/n/proxy/run/x', { method: 'POST', body: 'hello' });
     expect(JSON.parse(posted.text)).toMatchObject({ method: 'POST', url: '/run/x', body: 'hello' });
     expect((await ask('/api/v1/nodes/n/proxy/x', { method: 'DELETE' })).code).toBe(404);
   });
 
-  test('sends a client without the last slash there, and a redirect of the kubelet back through the proxy', async () => {
+  test('the node proxy redirects to the path with a slash, and rewrites redirects of the kubelet', async () => {
     expect(await ask('/api/v1/nodes/n/proxy')).toMatchObject({
       code: 301,
       headers: { location: '/api/v1/nodes/n/proxy/' },
@@ -185,7 +185,7 @@ describe('nodes/NAME/proxy', () => {
     });
   });
 
-  test('streams: the first part arrives before the kubelet is done, and a client that leaves ends it', async () => {
+  test('the node proxy streams, and ends the request to the kubelet when the client disconnects', async () => {
     const left = new Promise<void>((done) => {
       kubelet.once('request', (_request, response: ServerResponse) => response.once('close', done));
     });
@@ -199,7 +199,7 @@ describe('nodes/NAME/proxy', () => {
     expect(text === 'x'.repeat(300_000) + 'y'.repeat(300_000)).toBe(true);
   });
 
-  test('an answer that breaks off is not passed for a whole one', async () => {
+  test('a response that breaks off does not look complete', async () => {
     expect(await ask('/api/v1/nodes/n/proxy/cut')).toMatchObject({ text: 'part', cut: true });
   });
 
@@ -216,7 +216,7 @@ describe('nodes/NAME/proxy', () => {
     expect(await ask(path)).toMatchObject({ code, text });
   });
 
-  test('methods that no kubelet has are refused', async () => {
+  test('unknown methods are rejected', async () => {
     expect((await ask('/api/v1/nodes/n/proxy/x', { method: 'TRACE' })).code).toBe(405);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * nodes/NAME/proxy/…: passes a request on to the node's kubelet and its answer back, as a stream both ways. The server shows
- * the kubelet its own client certificate; the kubelet's certificate is checked only where an authority is given, as in
+ * nodes/NAME/proxy/…: forwards a request to the node's kubelet and streams its response back. The server uses
+ * its own client certificate; the kubelet's certificate is checked only where an authority is given, as in
  * kube-apiserver. Connections cannot be upgraded (exec, port-forward) through it.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
@@ -16,9 +16,9 @@ import { requestHeaders, responseHeaders } from './proxy-headers.js';
 
 export interface NodeProxyOptions extends TargetOptions {
   findNode(name: string): KubeObject | undefined;
-  /** What the server shows to kubelets. */
+  /** The server's client certificate for kubelets. */
   client: { cert: string; key: string };
-  /** PEM of the authority that signed the kubelets' certificates. Default: any certificate will do. */
+  /** PEM of the authority that signed the kubelets' certificates. Default: not checked. */
   kubeletCa?: string;
   clock: Pick<Clock, 'sleep'>;
   /** How long to wait for a connection. Default 30 000. */
@@ -46,7 +46,7 @@ export class NodeProxy {
     const node = this.options.findNode(name);
     if (node === undefined) throw notFound({ group: '', resource: 'nodes' }, name);
     const target = await findTarget(node, info.name, this.options);
-    // Relative links on a page need the slash; without it they would leave the proxy.
+    // Relative links on a page need the slash, or they would bypass the proxy.
     if (info.rest === '' && !exchange.path.endsWith('/') && (exchange.method === 'GET' || exchange.method === 'HEAD'))
       return exchange.respond(301, { location: `${exchange.path}/${exchange.search && `?${exchange.search}`}` }, '');
     await this.pass(exchange, target, info.rest);
@@ -71,7 +71,7 @@ export class NodeProxy {
       stream.onDrain(() => answer.resume());
     });
     answer.on('end', () => stream.end());
-    // The kubelet went away in the middle: the client must not take the part for the whole.
+    // The kubelet's response broke off: it must not look complete to the client.
     answer.on('error', () => stream.destroy());
   }
 
@@ -110,7 +110,7 @@ const hasBody = ({ method }: Exchange) => method !== 'GET' && method !== 'HEAD' 
 
 const hostPort = (host: string, port: number) => `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
-/** Connection errors in the words clients know from kube-apiserver. */
+/** Connection errors with the messages of kube-apiserver. */
 function reachError(error: Error & { code?: string }, { address, port }: NodeTarget): string {
   const dial = `dial tcp ${hostPort(address, port)}`;
   const reasons: Record<string, string> = {

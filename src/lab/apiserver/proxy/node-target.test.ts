@@ -1,4 +1,4 @@
-/** Where the node proxy goes, and where it refuses to go. */
+/** Addresses that the node proxy connects to, and those it rejects. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import { findTarget, parseNodeId } from './node-target.js';
@@ -31,13 +31,13 @@ describe('the node in the path', () => {
     expect(parseNodeId(id)).toEqual(expected);
   });
 
-  test.each(['', ':1', 'ftp:n:1', 'n:x', 'https:n:1:2', 'http::1'])('%j is refused', (id) => {
+  test.each(['', ':1', 'ftp:n:1', 'n:x', 'https:n:1:2', 'http::1'])('%j is rejected', (id) => {
     expect(() => parseNodeId(id)).toThrow(`invalid node request ${JSON.stringify(id)}`);
   });
 });
 
 describe('the address', () => {
-  test('an internal address goes before a name, and the port is the kubelet’s own', async () => {
+  test('an internal address is preferred to a name, and the port is the kubelet’s', async () => {
     expect(
       await find(
         node(
@@ -63,14 +63,14 @@ describe('the address', () => {
     });
   });
 
-  test('another port is reached without the server’s certificate, in the scheme asked for', async () => {
+  test('another port is reached without the server’s certificate, with the requested scheme', async () => {
     const object = node([['InternalIP', '10.0.0.1']], 10250);
     expect(await find(object, 'n:10255')).toMatchObject({ scheme: 'http', port: 10255, isKubelet: false });
     expect(await find(object, 'https:n:9100')).toMatchObject({ scheme: 'https', port: 9100, isKubelet: false });
     expect(await find(object, 'http:n:10250')).toMatchObject({ scheme: 'https', port: 10250, isKubelet: true });
   });
 
-  test('a Node that reports none cannot be reached', async () => {
+  test('a Node without addresses cannot be reached', async () => {
     await expect(find(node([]))).rejects.toThrow('no preferred addresses found; known addresses: []');
   });
 
@@ -83,11 +83,11 @@ describe('the address', () => {
     'fe80::1',
     'ff02::1',
     '::ffff:169.254.169.254',
-  ])('%s is refused', async (address) => {
+  ])('%s is rejected', async (address) => {
     await expect(find(node([['InternalIP', address]], 10250))).rejects.toThrow('address not allowed');
   });
 
-  test('a name is refused when any address behind it is', async () => {
+  test('a name is rejected when any of its addresses is', async () => {
     await expect(find(node([['Hostname', 'evil']]), 'n', ['10.0.0.1', '169.254.169.254'])).rejects.toThrow(
       'address not allowed',
     );
@@ -109,7 +109,7 @@ describe('the address', () => {
 });
 
 describe('headers', () => {
-  test('who asks and what belongs to one connection stays behind', () => {
+  test('credentials and headers of the connection are not forwarded', () => {
     const sent = {
       ':authority': 'x',
       host: 'api:6443',

@@ -1,7 +1,8 @@
 /**
- * Where a node's kubelet can be reached, and whether the server may go there. Only addresses that the Node itself reports
- * are used, resolved once: what was checked is what is dialled. Unlike kube-apiserver this server goes to loopback addresses
- * too, since it is made for machines where server and kubelets share one; there it goes to the kubelet's own port and no other.
+ * The address of a node's kubelet, and whether the server may connect to it. Only addresses that the Node itself
+ * reports are used, resolved once, so that the checked address is the one that is dialled. Unlike kube-apiserver this
+ * server connects to loopback addresses too, since server and kubelets often share a machine; there it connects to the
+ * kubelet's own port only.
  */
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
@@ -14,10 +15,10 @@ export interface NodeTarget {
   scheme: 'https' | 'http';
   /** As the Node reports it: a name or an address. */
   host: string;
-  /** What to dial. */
+  /** The address to dial. */
   address: string;
   port: number;
-  /** The kubelet itself, to which the server shows its client certificate; other ports get none. */
+  /** The kubelet itself, for which the server uses its client certificate; other ports get none. */
   isKubelet: boolean;
 }
 
@@ -55,7 +56,7 @@ export async function findTarget(node: KubeObject, id: string, options: TargetOp
   const isKubelet = port === kubeletPort;
   const addresses = await resolve(host, options);
   const isAllowed = addresses.every(
-    ({ address }) => !isRefused(address) && (!isLoopback(address) || (isKubelet && port !== options.ownPort())),
+    ({ address }) => !isForbidden(address) && (!isLoopback(address) || (isKubelet && port !== options.ownPort())),
   );
   if (!isAllowed) throw badRequest('address not allowed');
   return { scheme: isKubelet ? 'https' : scheme, host, address: addresses[0]!.address, port, isKubelet };
@@ -84,18 +85,18 @@ async function resolve(host: string, { resolve: given }: TargetOptions): Promise
 
 const isNotFound = (error: unknown) => (error as { code?: string }).code === 'ENOTFOUND';
 
-const refused = new BlockList();
-refused.addAddress('0.0.0.0');
-refused.addAddress('255.255.255.255');
-refused.addSubnet('169.254.0.0', 16);
-refused.addSubnet('224.0.0.0', 4);
-refused.addAddress('::', 'ipv6');
-refused.addSubnet('fe80::', 10, 'ipv6');
-refused.addSubnet('ff00::', 8, 'ipv6');
+const forbidden = new BlockList();
+forbidden.addAddress('0.0.0.0');
+forbidden.addAddress('255.255.255.255');
+forbidden.addSubnet('169.254.0.0', 16);
+forbidden.addSubnet('224.0.0.0', 4);
+forbidden.addAddress('::', 'ipv6');
+forbidden.addSubnet('fe80::', 10, 'ipv6');
+forbidden.addSubnet('ff00::', 8, 'ipv6');
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8);
 loopback.addAddress('::1', 'ipv6');
 
 const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
-const isRefused = (address: string) => refused.check(address, familyOf(address));
+const isForbidden = (address: string) => forbidden.check(address, familyOf(address));
 const isLoopback = (address: string) => loopback.check(address, familyOf(address));

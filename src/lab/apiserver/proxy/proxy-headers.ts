@@ -1,4 +1,4 @@
-/** Which headers pass a proxy: neither those of one connection nor those that say who asks. */
+/** Headers that a proxy forwards: neither those of one connection nor credentials. */
 
 type Headers = Record<string, string | string[] | undefined>;
 
@@ -6,7 +6,7 @@ const ofOneConnection = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
   ...['te', 'trailer', 'transfer-encoding', 'upgrade', 'http2-settings'],
 ]);
-/** The server has checked these and speaks for itself from here on. */
+/** Credentials: the server has checked them and uses its own. */
 const identity = /^(authorization|cookie|impersonate-.*|x-remote-.*)$/;
 
 export interface Forwarded {

@@ -1,4 +1,4 @@
-/** ValidatingAdmissionPolicies and their bindings as kinds: what may be written. What they decide is decided in policy/. */
+/** ValidatingAdmissionPolicies and their bindings as resources. They are evaluated in policy/. */
 import type { KubeObject } from '../../../api/object.js';
 import {
   bindingPlural,

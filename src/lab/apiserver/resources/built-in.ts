@@ -1,4 +1,4 @@
-/** Every kind that this server has from the start, in the order discovery lists them. */
+/** All built-in kinds, in the order of discovery. */
 import type { Resource } from '../resource.js';
 import { validatingAdmissionPolicies, validatingAdmissionPolicyBindings } from './admission-policies.js';
 import { configMaps } from './configmaps.js';

@@ -29,7 +29,7 @@ export const ageColumn: Column = column('Age', 'The time since the object was cr
   age(object.metadata.creationTimestamp, now),
 );
 
-/** For kinds that Kubernetes gives no columns of their own. */
+/** For kinds without columns of their own in Kubernetes. */
 export const createdAtColumn: Column = {
   ...column('Created At', 'When the object was created.', (object) => object.metadata.creationTimestamp),
   type: 'date',

@@ -52,7 +52,7 @@ function validate(object: KubeObject): FieldError[] {
     errors.push(...checkConfigMapKey(key).map((message) => invalidField(`binaryData[${key}]`, key, message)));
     bytes += Buffer.byteLength(value, 'base64');
   }
-  // The complaint is about the whole object, hence no path.
+  // The error is about the whole object, hence no path.
   if (bytes > maxDataBytes) errors.push(tooLongField('[]', maxDataBytes));
   return errors;
 }

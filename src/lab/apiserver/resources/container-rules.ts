@@ -1,4 +1,4 @@
-/** What a container of a Pod may say. Kinds of what it runs and where it writes are looked at no closer than this server needs. */
+/** Validation of containers, as far as this server needs it. */
 
 import { checkDnsLabel, checkQualifiedName } from '../../../api/names.js';
 import { compareQuantities, parseQuantity } from '../../../go/quantity.js';
@@ -12,7 +12,7 @@ const handlers = ['exec', 'httpGet', 'tcpSocket', 'grpc'];
 const maxPort = 65_535;
 
 export interface Surroundings {
-  /** Names that containers before these have. */
+  /** Names of containers before these. */
   taken: Set<string>;
   volumes: ReadonlySet<string>;
   hostNetwork: boolean;

@@ -1,4 +1,4 @@
-/** Fills in what most built-in kinds share, so that each definition says only what is its own. */
+/** Builds a Resource from a definition and the defaults that most kinds share. */
 import { nameIsDnsSubdomain } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
 import type { Column, Resource, ResourceNames, Strategy } from '../resource.js';
@@ -11,7 +11,7 @@ const statusVerbs = ['get', 'patch', 'update'];
 
 type Flat = Omit<Resource, 'names' | 'strategy'> & ResourceNames & Strategy;
 
-/** What a kind must say of itself; everything else of a Resource, its names and its strategy may be given too. */
+/** The required members of a definition; all others of a Resource, its names and its strategy are optional. */
 export interface Definition extends Partial<Flat> {
   kind: string;
   plural: string;
@@ -20,7 +20,7 @@ export interface Definition extends Partial<Flat> {
   hasStatus?: boolean;
 }
 
-/** `shape` is absent for kinds of CRDs alone, which bring their schema and their decoder. */
+/** `shape` is absent only for kinds of CRDs, which have their own schema and decoder. */
 export function defineResource(definition: Definition): Resource {
   const { hasStatus = false, listKind, singular, shortNames, categories, ...rest } = definition;
   const { kind, shape } = rest;
@@ -86,7 +86,7 @@ function splitStrategy<T extends Partial<Strategy>>(
 export function keepOtherPart(object: KubeObject, old: KubeObject, subresource: string): void {
   for (const part of subresource === 'status' ? ['spec'] : ['status']) {
     if (old[part] === undefined) delete object[part];
-    // Shared, not copied: nobody changes either from here on.
+    // Shared, not copied: neither is changed from here on.
     else object[part] = old[part];
   }
 }

@@ -1,4 +1,4 @@
-/** Events in two groups: one event, two sets of names. */
+/** Events in both groups: the same event with two sets of field names. */
 import { expect, test } from 'vitest';
 import { fieldErrorText } from '../field-error.js';
 import { eventsView } from './events-view.js';
@@ -20,7 +20,7 @@ const stored = {
   reportingInstance: 'n1',
 };
 
-test('an event of the core group shows under the new names, and comes back the same', () => {
+test('an event of the core group converts to events.k8s.io and back', () => {
   const view = eventsView.stored!.fromStored(stored);
   expect(view).toMatchObject({
     apiVersion: 'events.k8s.io/v1',
@@ -32,7 +32,7 @@ test('an event of the core group shows under the new names, and comes back the s
   expect(eventsView.stored!.toStored(view)).toEqual(stored);
 });
 
-test('who reported is left out where nobody is named, and is back in the old form', () => {
+test('an empty reporter is left out, and is in the core form again', () => {
   const unsigned = { ...stored, reportingComponent: '', reportingInstance: '' };
   const view = eventsView.stored!.fromStored(unsigned);
   expect(Object.keys(view)).not.toContain('reportingController');
@@ -40,7 +40,7 @@ test('who reported is left out where nobody is named, and is back in the old for
   expect(eventsView.stored!.toStored(view)).toEqual(unsigned);
 });
 
-test('its columns are those of any event', () => {
+test('events of both groups have the same columns', () => {
   const cells = eventsView.columns.map((column) =>
     column.cell(eventsView.stored!.fromStored(stored), new Date('2024-01-01T00:01:00Z')),
   );
@@ -58,7 +58,7 @@ test('its columns are those of any event', () => {
   ]);
 });
 
-test('what is made in the new form must be of the new form', () => {
+test('an event created in events.k8s.io must have its required fields', () => {
   const view = eventsView.stored!.fromStored(stored);
   expect(eventsView.strategy.validateCreate(view).map(fieldErrorText)).toEqual([
     'eventTime: Required value',

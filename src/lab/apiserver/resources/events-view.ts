@@ -1,4 +1,4 @@
-/** events.k8s.io/v1: the same events under the newer group's names. Stored once, as events of the core group. */
+/** events.k8s.io/v1: the same events with the newer group's field names. Stored once, as events of the core group. */
 
 import { nameIsDnsSubdomain } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
@@ -24,7 +24,7 @@ function rename(object: KubeObject, table: Record<string, string>, apiVersion: s
   return { ...(Object.fromEntries(entries) as KubeObject), apiVersion };
 }
 
-/** Empty, these two are shown by the old group alone. */
+/** When empty, these two are shown by the core group only. */
 const shownIfSet = ['reportingController', 'reportingInstance'];
 
 function fromStored(event: KubeObject): KubeObject {
@@ -74,7 +74,7 @@ export const eventsView = defineResource({
 
 const reporter = 'reportingController';
 
-/** An event that came once is no series. */
+/** An event that occurred once has no series. */
 function validateSeries({ series }: EventFields): FieldError[] {
   if (series === undefined) return [];
   return [
@@ -83,7 +83,7 @@ function validateSeries({ series }: EventFields): FieldError[] {
   ];
 }
 
-/** What the newer API asks for beyond the old one: its own fields, and none of the deprecated. */
+/** Additional rules of the newer API: its own fields are required, deprecated ones are not allowed. */
 function validateNew(object: KubeObject): FieldError[] {
   const event = object as unknown as EventFields;
   const unset = (field: string, isSet: unknown) => (isSet ? [invalidField(field, '', 'needs to be unset')] : []);
@@ -114,7 +114,7 @@ const fixed = [
   'reportingInstance',
 ];
 
-/** Only the series of an event goes on. */
+/** Only the series of an event may change. */
 function validateUnchanged(event: KubeObject, old: KubeObject): FieldError[] {
   return fixed
     .filter((field) => !isEquivalent(event[field] || undefined, old[field] || undefined))

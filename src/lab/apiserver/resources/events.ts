@@ -1,4 +1,4 @@
-/** Events of the core group: what happened to which object, how often, and who says so. */
+/** Events of the core group: what happened to an object, how often, and the reporter. */
 
 import { checkDnsSubdomain, checkQualifiedName } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
@@ -34,7 +34,7 @@ export const events = defineResource({
   shortNames: ['ev'],
   allowCreateOnUpdate: true,
   columns: eventColumns(),
-  // Whatever can stand in a path: components name their events freely.
+  // Any path segment: components name their events freely.
   nameRule: () => [],
   selectableFields: {
     ...Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * Kinds that a real kubelet reads or writes of its own accord: without its CSINode it exits, without the others it waits
- * and complains. Nothing here acts on them.
+ * Kinds that a real kubelet reads or writes itself: without its CSINode it exits, without the others it waits
+ * and logs errors. They have no controller here.
  */
 import { ageColumn, column, nameColumn } from './columns.js';
 import { defineResource } from './define.js';

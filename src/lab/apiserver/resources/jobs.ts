@@ -1,4 +1,4 @@
-/** Jobs and CronJobs, kept and shown. Nothing here runs them. */
+/** Jobs and CronJobs: stored, without a controller. */
 import type { KubeObject } from '../../../api/object.js';
 import { shortDuration } from '../../../go/short-duration.js';
 import { age, ageColumn, column, nameColumn, numberColumn } from './columns.js';
@@ -65,7 +65,7 @@ export const jobs = defineResource({
   },
 });
 
-/** A Job finds its Pods by labels that no other can have. */
+/** A Job finds its Pods by labels with its uid. */
 function selectByUid(job: KubeObject): void {
   const spec = jobSpec(job);
   const { uid = '', name } = job.metadata;

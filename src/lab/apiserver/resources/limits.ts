@@ -1,4 +1,7 @@
-/** ResourceQuotas, LimitRanges and PodDisruptionBudgets: kept and shown. Nothing here counts against them but what their status says. */
+/**
+ * ResourceQuotas, LimitRanges and PodDisruptionBudgets: stored, without controllers; only budgets have an effect, on
+ * evictions.
+ */
 import type { KubeObject } from '../../../api/object.js';
 import { ageColumn, column, createdAtColumn, nameColumn, numberColumn } from './columns.js';
 import { defineResource } from './define.js';

@@ -1,4 +1,4 @@
-/** Namespaces: born with the finalizer `kubernetes` in spec, Active until deleted, Terminating until empty. */
+/** Namespaces: created with the finalizer `kubernetes` in spec, Active until deleted, Terminating until empty. */
 
 import { checkQualifiedName, nameIsDnsLabel } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
@@ -28,11 +28,11 @@ export const namespaces = defineResource({
   nameRule: nameIsDnsLabel,
   selectableFields: {
     'status.phase': phase,
-    // Kubernetes accepts the bare word for this kind too.
+    // Kubernetes accepts `name` for this kind too.
     name: (object) => object.metadata.name,
   },
   setDefaults(object) {
-    // A name yet to be generated is labelled when it is there.
+    // A generated name is labelled once it is known.
     if (object.metadata.name) labelWithName(object);
   },
   prepareForCreate(object) {

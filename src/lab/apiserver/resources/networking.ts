@@ -1,4 +1,4 @@
-/** Services, Endpoints and Ingresses, kept and shown. Nobody gives a Service an address, and nothing answers there. */
+/** Services, Endpoints and Ingresses, stored, without controllers: Services get no address. */
 
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, requiredField } from '../field-error.js';
@@ -94,7 +94,7 @@ interface Subset {
   ports?: { port: number; protocol?: string }[];
 }
 
-/** How many addresses or hosts a column names before it only counts. */
+/** Addresses or hosts in a column before it only counts them. */
 const shownCount = 3;
 
 function someOf(entries: string[], none: string): string {

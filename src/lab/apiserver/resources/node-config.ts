@@ -1,8 +1,8 @@
 /**
- * Dynamic kubelet configuration on the Node, as servers from 1.11 to 1.25 kept it: what may stand in spec.configSource and
+ * Dynamic Kubelet Configuration (DKC) on the Node, as in servers 1.11 to 1.25: validation of spec.configSource and
  * status.config, and what happens to both when the feature gate DynamicKubeletConfig is off.
  *
- * The alpha form (`configMapRef`) is left alone: servers before 1.11 never looked into it, its node reports what is wrong.
+ * The DKC alpha form (`configMapRef`) is not validated, as in servers before 1.11; its node reports errors.
  */
 
 import type { ConfigRef, NodeConfigSource, NodeConfigStatus } from '../../../api/config-ref.js';
@@ -10,7 +10,7 @@ import { checkConfigMapKey, checkDnsLabel, checkDnsSubdomain } from '../../../ap
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, forbiddenField, invalidField, requiredField } from '../field-error.js';
 
-/** The text that 1.22 to 1.25 sent with the field, word for word; clients and people search for it. */
+/** The exact warning of 1.22 to 1.25, which clients may match. */
 export const configSourceWarning = 'spec.configSource: deprecated in v1.22, support removal is planned in v1.23';
 
 const noReference = 'exactly one reference subfield must be non-nil';
@@ -25,7 +25,7 @@ export function configStatusOf(node: KubeObject): NodeConfigStatus | undefined {
   return (node.status as { config?: NodeConfigStatus } | undefined)?.config;
 }
 
-/** With the gate off both fields are dropped from new Nodes; what is in use already stays and may be edited. */
+/** With the gate off both fields are dropped from new Nodes; fields that are set stay and may be edited. */
 export function dropDisabled(node: KubeObject, old: KubeObject | undefined, subresource: string): void {
   if (subresource === '' && (old === undefined || configSourceOf(old) === undefined)) drop(node.spec, 'configSource');
   const isStatusWritten = old === undefined || subresource === 'status';
@@ -36,7 +36,7 @@ function drop(part: unknown, field: string): void {
   if (typeof part === 'object' && part !== null) delete (part as Record<string, unknown>)[field];
 }
 
-/** Only updates are checked: a Node may be created with a source that makes no sense, as it could upstream. */
+/** Only updates are checked: a Node may be created with an invalid source, as upstream. */
 export function validateNodeConfig(node: KubeObject): FieldError[] {
   const source = configSourceOf(node);
   const status = configStatusOf(node);

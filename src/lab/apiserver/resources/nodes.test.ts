@@ -1,4 +1,4 @@
-/** Nodes: what happens to dynamic configuration with the gate on and off (N4), how sources are checked, what kubectl shows. */
+/** Nodes: Dynamic Kubelet Configuration with the gate on and off (N4), validation of sources, and columns. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import { fieldErrorText } from '../field-error.js';
@@ -91,7 +91,7 @@ describe('sources on an update', () => {
   const complaints = (configSource: unknown) =>
     gateOn.strategy.validateUpdate({ ...node(), spec: { configSource } }, node(), '').map(fieldErrorText);
 
-  test('a good one passes, and so does any alpha reference', () => {
+  test('a valid source is accepted, and so is any DKC alpha reference', () => {
     expect(complaints(source)).toEqual([]);
     expect(complaints({ configMapRef: { name: 'x', namespace: '', uid: '' } })).toEqual([]);
   });
@@ -103,19 +103,19 @@ describe('sources on an update', () => {
     [{ name: '' }, 'name: Required value: name must be set'],
     [{ kubeletConfigKey: '' }, 'kubeletConfigKey: Required value: kubeletConfigKey must be set'],
     [{ kubeletConfigKey: '..' }, `kubeletConfigKey: Invalid value: "..": must not be '..'`],
-  ])('%j is refused', (change, message) => {
+  ])('%j is rejected', (change, message) => {
     expect(complaints({ configMap: { ...source.configMap, ...change } })).toEqual([
       `spec.configSource.configMap.${message}`,
     ]);
   });
 
-  test('no reference at all is refused', () => {
+  test('a source without a reference is rejected', () => {
     expect(complaints({})).toEqual([
       'spec.configSource: Invalid value: core.NodeConfigSource{ConfigMap:(*core.ConfigMapNodeConfigSource)(nil)}: exactly one reference subfield must be non-nil',
     ]);
   });
 
-  test('X12: a Node may be created with a source that makes no sense', () => {
+  test('X12: a Node may be created with an invalid source', () => {
     expect(gateOn.strategy.validateCreate({ ...node(), spec: { configSource: {} } })).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-/** Nodes, with spec.configSource and status.config alive. */
+/** Nodes, with spec.configSource and status.config. */
 
 import { isIP } from 'node:net';
 import { checkLabelValue, checkQualifiedName } from '../../../api/names.js';
@@ -120,12 +120,12 @@ function nodeInfo(node: KubeObject, field: string): string {
 }
 
 function validate(node: KubeObject): FieldError[] {
-  // The path is upstream's slip; tools match on it.
+  // The wrong path is upstream's; tools match it.
   const errors = [...validateTaints(specOf(node).taints ?? [], 'metadata.taints'), ...validateResources(node)];
   return [...errors, ...validatePodCidrs(specOf(node).podCIDRs ?? [])];
 }
 
-/** The old field names the first of the new ones, and wins where they differ. */
+/** The old field has the first of the new ones, and takes precedence where they differ. */
 function alignPodCidrs(spec: NodeSpec): void {
   const { podCIDR, podCIDRs = [] } = spec;
   if (podCIDR && podCIDR !== podCIDRs[0]) spec.podCIDRs = [podCIDR];

@@ -1,4 +1,4 @@
-/** The columns of `kubectl get pods`: a pod's state in one word, found among its containers' states. */
+/** The columns of `kubectl get pods`: a pod's state in one word, from its containers' states. */
 import type { KubeObject } from '../../../api/object.js';
 import type { Column } from '../resource.js';
 import { age, ageColumn, column, nameColumn, wideColumn } from './columns.js';
@@ -55,7 +55,7 @@ function isSidecar(container: Container | undefined): boolean {
   return container?.restartPolicy === 'Always';
 }
 
-/** The first init container that has not ended well speaks for the pod. */
+/** The first init container that has not succeeded decides the state. */
 function initSummary(pod: KubeObject): { reason?: string; ready: number; sidecars: ContainerStatus[] } {
   const declared = podSpec(pod).initContainers ?? [];
   const statuses = podStatus(pod).initContainerStatuses ?? [];

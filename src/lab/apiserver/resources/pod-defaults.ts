@@ -1,16 +1,16 @@
-/** What Kubernetes fills in for a Pod that does not say. */
+/** The defaults of a Pod. */
 import type { KubeObject } from '../../../api/object.js';
 import { type Container, type PodSpec, type Probe, podSpec } from './pod-parts.js';
 
 export function setPodDefaults(pod: KubeObject): void {
   const spec = podSpec(pod);
   setPodSpecDefaults(spec);
-  // Of a template's containers nobody asks yet.
+  // Not for containers of templates.
   for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) setRequestDefaults(container);
   spec.enableServiceLinks ??= true;
 }
 
-/** Also for the templates that Pods are made of. */
+/** Also for Pod templates. */
 export function setPodSpecDefaults(spec: PodSpec): void {
   for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])])
     setContainerDefaults(container, spec);
@@ -20,9 +20,9 @@ export function setPodSpecDefaults(spec: PodSpec): void {
   spec.schedulerName ||= 'default-scheduler';
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= 30;
-  // Less than nothing is the least there is.
+  // A negative period becomes the minimum.
   if (spec.terminationGracePeriodSeconds < 0) spec.terminationGracePeriodSeconds = 1;
-  // The old name of the field goes along with the new one.
+  // The deprecated field has the value of the new one.
   const account = spec.serviceAccountName || spec.serviceAccount;
   if (account) {
     spec.serviceAccountName = account;
@@ -48,7 +48,7 @@ function setRequestDefaults(container: Container): void {
   if (limits !== undefined) container.resources = { ...container.resources, requests: { ...limits, ...requests } };
 }
 
-/** Files of these are readable by all and writable by their owner; a volume that says nothing is an empty directory. */
+/** Files of these are readable by all and writable by their owner; a volume without a source is an emptyDir. */
 const filesVolumes = ['configMap', 'secret', 'downwardAPI', 'projected'];
 const filesMode = 0o644;
 

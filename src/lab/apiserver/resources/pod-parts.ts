@@ -1,4 +1,4 @@
-/** The parts of a Pod that this server looks at, and the class of service that follows from its resources. */
+/** The parts of a Pod that this server uses, and its QoS class. */
 import type { KubeObject } from '../../../api/object.js';
 
 export interface Container {
@@ -81,7 +81,10 @@ export interface PodStatus {
 export const podSpec = (pod: KubeObject) => (pod.spec ?? {}) as PodSpec;
 export const podStatus = (pod: KubeObject) => (pod.status ?? {}) as PodStatus;
 
-/** Guaranteed where every container's limits equal its requests for cpu and memory; BestEffort where nothing is asked. */
+/**
+ * Guaranteed where every container's limits equal its requests for cpu and memory; BestEffort where there are no
+ * requests.
+ */
 export function qosClass(spec: PodSpec): string {
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   const asked = (which: 'requests' | 'limits', container: Container) =>

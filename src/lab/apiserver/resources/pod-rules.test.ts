@@ -1,4 +1,4 @@
-/** What is refused of a Pod, in the words of a real server. */
+/** Validation of Pods, with the messages of a real server. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import { fieldErrorText } from '../field-error.js';
@@ -17,18 +17,18 @@ function pod(spec: object): KubeObject {
   return made;
 }
 
-const refusals = (spec: object) => pods.strategy.validateCreate(pod(spec)).map(fieldErrorText);
-const inside = (parts: object) => refusals({ containers: [{ ...container, ...parts }] });
+const errorsOf = (spec: object) => pods.strategy.validateCreate(pod(spec)).map(fieldErrorText);
+const inside = (parts: object) => errorsOf({ containers: [{ ...container, ...parts }] });
 
-test('a plain pod is taken', () => {
-  expect(refusals({})).toEqual([]);
+test('a plain pod is accepted', () => {
+  expect(errorsOf({})).toEqual([]);
 });
 
-test('a pod without containers is not', () => {
-  expect(refusals({ containers: null })).toEqual(['spec.containers: Required value']);
+test('a pod without containers is rejected', () => {
+  expect(errorsOf({ containers: null })).toEqual(['spec.containers: Required value']);
 });
 
-describe('of a container', () => {
+describe('validation of containers', () => {
   const at = 'spec.containers[0]';
   test.each<[string, object, string[]]>([
     [
@@ -80,7 +80,7 @@ describe('of a container', () => {
   });
 });
 
-describe('of a pod', () => {
+describe('validation of pods', () => {
   test.each<[string, object, string[]]>([
     [
       'two volumes of one name',
@@ -128,14 +128,14 @@ describe('of a pod', () => {
       ['spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared'],
     ],
   ])('%s', (_name, spec, messages) => {
-    expect(refusals(spec)).toEqual(messages);
+    expect(errorsOf(spec)).toEqual(messages);
   });
 
-  test('time to end in that is less than none becomes a second', () => {
+  test('a negative grace period becomes a second', () => {
     expect(pod({ terminationGracePeriodSeconds: -1 }).spec).toMatchObject({ terminationGracePeriodSeconds: 1 });
   });
 
-  test('the address of old and the list of today agree', () => {
+  test('podIP and podIPs agree', () => {
     for (const status of [{ podIP: '10.0.0.1' }, { podIPs: [{ ip: '10.0.0.1' }] }]) {
       const changed = { ...pod({}), status };
       pods.strategy.setDefaults(changed);

@@ -1,4 +1,4 @@
-/** What a Pod may say of itself, beside its containers. */
+/** Validation of Pods, without their containers. */
 
 import { checkDnsLabel, checkDnsSubdomain, checkLabelValue, checkQualifiedName } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
@@ -34,7 +34,7 @@ export function validateNewPod(pod: KubeObject): FieldError[] {
 export function validatePod(pod: KubeObject): FieldError[] {
   const spec = podSpec(pod);
   const { restartPolicy = '', dnsPolicy = '' } = spec;
-  // A list that must be there is null where it is not.
+  // A missing required list is shown as null.
   const containers = spec.containers ?? [];
   const volumes = new Set((spec.volumes ?? []).map(({ name }) => `${name}`));
   const around = { taken: new Set<string>(), volumes, hostNetwork: spec.hostNetwork === true };

@@ -1,4 +1,4 @@
-/** Pods: what may still change once they are there. */
+/** Updates of Pods: which fields may change. */
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import { fieldErrorText } from '../field-error.js';

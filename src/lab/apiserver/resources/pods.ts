@@ -1,4 +1,4 @@
-/** Pods: enough of them for `kubectl run`, `describe node` and `drain`; what runs them is a kubelet's matter. */
+/** Pods: enough of them for `kubectl run`, `describe node` and `drain`; kubelets run them. */
 
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, forbiddenField, invalidField } from '../field-error.js';
@@ -60,7 +60,7 @@ function gracePeriodSeconds(pod: KubeObject, requested: number | undefined): num
   return period < 0 ? 1 : period;
 }
 
-/** A pod that has ended says how. */
+/** The condition of a pod that has ended. */
 function endOf(pod: KubeObject): object[] {
   const { phase } = podStatus(pod);
   const end = { type: 'Completed', status: 'True', reason: phase };
@@ -68,7 +68,7 @@ function endOf(pod: KubeObject): object[] {
   return phase === 'Failed' ? [{ ...end, message: 'The pod failed.' }] : [];
 }
 
-/** The one address of old goes along with the list of today; where both are given, it leads. */
+/** podIP is the first of podIPs; where both are given and differ, podIP takes precedence. */
 function agreeOnAddress(pod: KubeObject): void {
   const status = podStatus(pod);
   const [first] = status.podIPs ?? [];
@@ -84,7 +84,7 @@ function validateSpecUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
   const counted = (['containers', 'initContainers'] as const).find((part) => spec[part]?.length !== old[part]?.length);
   if (counted !== undefined) return [forbiddenField(`spec.${counted}`, 'pod updates may not add or remove containers')];
   const deadline = validateDeadlineUpdate(spec, old);
-  // Kubernetes looks no further once it has seen a deadline that cannot be.
+  // Kubernetes stops at an invalid deadline.
   if (deadline.length > 0 && spec.activeDeadlineSeconds !== undefined) return deadline;
   return [...deadline, ...validateTolerationsUpdate(spec, old), ...validateFixedParts(spec, old)];
 }
@@ -95,7 +95,7 @@ function validateFixedParts(spec: PodSpec, old: PodSpec): FieldError[] {
   return isEquivalent(comparable, before) ? [] : [forbiddenField('spec', mutableFields)];
 }
 
-/** A deadline may be set and come nearer. */
+/** A deadline may be set and decreased. */
 function validateDeadlineUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
   const { activeDeadlineSeconds: deadline } = spec;
   const { activeDeadlineSeconds: before } = old;
@@ -111,7 +111,7 @@ function validateDeadlineUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
   return [];
 }
 
-/** Tolerations are added; of those that are there only the seconds change. */
+/** Tolerations may be added; of existing ones only the seconds may change. */
 function validateTolerationsUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
   const timeless = (tolerations: Record<string, unknown>[] = []) =>
     tolerations.map(({ tolerationSeconds: _, ...toleration }) => toleration);
@@ -122,7 +122,7 @@ function validateTolerationsUpdate(spec: PodSpec, old: PodSpec): FieldError[] {
     : [forbiddenField('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds')];
 }
 
-/** The fields that may change, made equal on both sides. */
+/** The fields that may change, set to the same value on both sides. */
 function withoutMutable(spec: PodSpec): Record<string, unknown> {
   const sameImage = (containers?: Container[]) => containers?.map((container) => ({ ...container, image: '' }));
   return {

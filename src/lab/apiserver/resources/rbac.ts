@@ -1,4 +1,4 @@
-/** Roles and bindings, of a namespace and of the cluster. What they allow is decided elsewhere; here is what may be written. */
+/** Roles and bindings, of a namespace and of the cluster. Validation only; access/rbac.ts decides what they allow. */
 
 import { checkDnsSubdomain, checkPathSegment } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
@@ -36,7 +36,7 @@ const subjectsOf = (binding: KubeObject) => (binding.subjects ?? []) as Subject[
 const roleRefOf = (binding: KubeObject) => binding.roleRef as RoleRef;
 
 const shared = { group: rbacGroup, allowCreateOnUpdate: true, nameRule: checkPathSegment };
-/** Stored, no rules are no list. */
+/** Without rules the stored list is null. */
 function dropEmptyRules(role: KubeObject): void {
   if ((role.rules as unknown[] | null)?.length === 0) role.rules = null;
 }
@@ -109,7 +109,7 @@ export const clusterRoleBindings = defineResource({
   validateUpdate: (binding, old) => validateBindingUpdate(binding, old, false),
 });
 
-/** Kubernetes checks what is written as if it were new, and then once more as a change. */
+/** Kubernetes validates an update as a create, and then as an update. */
 function twice(errors: FieldError[]): FieldError[] {
   return [...errors, ...errors];
 }
@@ -146,7 +146,7 @@ function validateClusterRole(role: KubeObject): FieldError[] {
   ];
 }
 
-/** A selector that cannot be read is told of twice: what is wrong in it, and that it is. */
+/** An invalid selector is reported twice: its errors, and that it is invalid. */
 function validateAggregated(selector: LabelSelector, path: string): FieldError[] {
   const errors = validateSelector(selector, path);
   return errors.length === 0 ? [] : [...errors, invalidField(path, null, 'invalid label selector.')];

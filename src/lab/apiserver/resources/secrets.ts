@@ -1,4 +1,4 @@
-/** Secrets: bytes under keys. `stringData` is a convenience for writers; it is folded into `data` and never read back. */
+/** Secrets: bytes under keys. `stringData` is a convenience for writers; it is merged into `data` and never returned. */
 
 import { checkConfigMapKey } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
@@ -7,7 +7,7 @@ import { ageColumn, column, keyCount, nameColumn } from './columns.js';
 import { checkImmutable, maxDataBytes } from './configmaps.js';
 import { defineResource } from './define.js';
 
-/** Keys that a type demands: every one of them, or (for basic-auth) at least one. */
+/** Required keys of a type: all of them, or (for basic-auth) at least one. */
 const demands: Record<string, { keys: string[]; anyOf?: boolean; json?: boolean; notEmpty?: boolean }> = {
   'kubernetes.io/dockercfg': { keys: ['.dockercfg'], json: true },
   'kubernetes.io/dockerconfigjson': { keys: ['.dockerconfigjson'], json: true },

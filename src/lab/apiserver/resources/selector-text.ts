@@ -5,7 +5,7 @@ interface LabelSelector {
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
 }
 
-/** Empty where nothing is asked for. */
+/** Empty for an empty selector. */
 export function selectorText(selector: unknown): string {
   const { matchLabels = {}, matchExpressions = [] } = (selector ?? {}) as LabelSelector;
   const terms = [

@@ -1,4 +1,4 @@
-/** PersistentVolumes and their claims, kept and shown. Nothing here binds one to the other. */
+/** PersistentVolumes and their claims, stored, without a controller that binds them. */
 import type { KubeObject } from '../../../api/object.js';
 import { ageColumn, column, nameColumn, wideColumn } from './columns.js';
 import { defineResource } from './define.js';

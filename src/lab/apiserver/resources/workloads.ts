@@ -1,6 +1,6 @@
 /**
- * Deployments, DaemonSets and what else makes Pods, kept and shown: what is meant for a cluster can be applied here whole,
- * and a drain finds the DaemonSet that a Pod belongs to. Nothing here makes a Pod.
+ * Deployments, DaemonSets and other kinds that create Pods, stored without controllers: manifests of a cluster can be
+ * applied, and a drain finds the DaemonSet of a Pod.
  */
 
 import type { KubeObject } from '../../../api/object.js';
@@ -103,7 +103,7 @@ function validate(object: KubeObject): FieldError[] {
   return specOf(object).selector ? [] : [requiredField('spec.selector', '')];
 }
 
-/** Updates roll on by themselves unless the strategy says otherwise. */
+/** The default strategy is RollingUpdate. */
 function rolling(strategy: Strategy | undefined, defaults: Record<string, unknown>): Strategy {
   const type = strategy?.type || 'RollingUpdate';
   if (type !== 'RollingUpdate') return { ...strategy, type };
@@ -172,14 +172,14 @@ export const daemonSets = workload(
   false,
 );
 
-/** How often the template of a DaemonSet changed: a field once, an annotation since. */
+/** How often the template of a DaemonSet changed: formerly a field, now an annotation. */
 const templateGeneration = 'deprecated.daemonset.template.generation';
 
 function countTemplates({ metadata }: KubeObject, count: number): void {
   metadata.annotations = { ...metadata.annotations, [templateGeneration]: String(count) };
 }
 
-/** What rollouts of DaemonSets and StatefulSets look back at. */
+/** The revisions of DaemonSets and StatefulSets. */
 export const controllerRevisions = defineResource({
   group: 'apps',
   kind: 'ControllerRevision',

@@ -1,4 +1,4 @@
-/** Typed decoding: what is kept, what is named, and the words of a refusal. */
+/** Typed decoding: normalization, unknown fields and error messages. */
 import { describe, expect, test } from 'vitest';
 import { DecodeError } from '../resource.js';
 import { decodeStruct } from './decode.js';
@@ -12,7 +12,7 @@ describe('reading data as a built-in kind', () => {
     expect(read.value).toEqual({ metadata: { name: 'a', creationTimestamp: null }, data: { k: 'v' } });
   });
 
-  test('unknown fields inside lists carry their index', () => {
+  test('unknown fields inside lists are named with their index', () => {
     const read = decodeStruct('core.v1.Pod', { spec: { containers: [{ name: 'a' }, { name: 'b', foo: 1 }] } });
     expect(read.unknownFields).toEqual(['spec.containers[1].foo']);
   });
@@ -27,7 +27,7 @@ describe('reading data as a built-in kind', () => {
     expect(decodeStruct('rbac.v1.Role', {}).value.rules).toBeNull();
   });
 
-  test('quantities and times get one form', () => {
+  test('quantities and times are normalized', () => {
     const { value } = decodeStruct('core.v1.NodeStatus', {
       capacity: { cpu: '2000m', memory: '1024Mi', pods: 110 },
       conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: '2024-01-01T01:00:00.5+01:00' }],
@@ -42,7 +42,7 @@ describe('reading data as a built-in kind', () => {
     expect(() => decodeStruct('coordination.v1.LeaseSpec', short)).toThrow('cannot parse "Z" as ".000000"');
   });
 
-  test('hostile keys stay plain keys', () => {
+  test('keys such as __proto__ stay plain keys', () => {
     const { value } = configMap(JSON.parse('{"data":{"__proto__":"x","constructor":"y"}}'));
     expect(Object.keys(value.data as object)).toEqual(['__proto__', 'constructor']);
     expect(configMap(JSON.parse('{"__proto__":{"data":{"k":"v"}}}')).unknownFields).toEqual(['__proto__']);
@@ -61,11 +61,11 @@ describe('reading data as a built-in kind', () => {
       { metadata: { generation: 1.5 } },
       'json: cannot unmarshal number 1.5 into Go struct field ObjectMeta.metadata.generation of type int64',
     ],
-  ])('%j is refused in the words of Go', (value, message) => {
+  ])('%j is rejected with the message of Go', (value, message) => {
     expect(() => configMap(value)).toThrow(new DecodeError(message));
   });
 
-  test('after a strategic merge patch the converter speaks', () => {
+  test('after a strategic merge patch errors are those of the unstructured converter', () => {
     expect(() => decodeStruct('core.v1.Node', { status: { conditions: 'x' } }, 'unstructured')).toThrow(
       'cannot restore slice from string',
     );

@@ -1,6 +1,7 @@
 /**
- * Reads untyped JSON as one of the built-in kinds, as Go's decoder does when it fills a struct and writes it out again: unknown
- * fields are left out and named, empty optional fields vanish, others get their zero value, quantities and times get one form.
+ * Reads untyped JSON as one of the built-in kinds, as Go's decoder does when it fills a struct and writes it out again:
+ * unknown fields are left out and named, empty optional fields vanish, others get their zero value, quantities and
+ * times are normalized.
  */
 
 import { formatQuantity, parseQuantity, quantityRule } from '../../../go/quantity.js';
@@ -15,7 +16,7 @@ export interface DecodedStruct {
   unknownFields: string[];
 }
 
-/** Where a value stands. */
+/** The place of a value. */
 interface Place {
   pass: { style: DecodeStyle; unknownFields: string[] };
   /** The innermost struct, as Go's errors name it. */
@@ -29,7 +30,7 @@ interface Place {
 export function decodeStruct(structName: string, value: unknown, style: DecodeStyle = 'json'): DecodedStruct {
   const pass = { style, unknownFields: [] as string[] };
   const read = readStruct(structName, value, { pass, struct: '', fields: '', path: '' });
-  // The converter behind strategic merge patches names them in the order of the alphabet.
+  // The unstructured converter behind strategic merge patches sorts them.
   if (style === 'unstructured') pass.unknownFields.sort();
   return { value: read, ...pass };
 }
@@ -59,7 +60,7 @@ function readStruct(name: string, value: unknown, place: Place): Record<string, 
   return result;
 }
 
-/** Most fields are text that is there: nothing to convert, no place to remember. */
+/** Most fields are texts that need no conversion. */
 function isPlain({ type }: Field, value: unknown): boolean {
   return typeof value === 'string' && value !== '' && (type.kind === 'enum' || type === plainText);
 }
@@ -125,7 +126,7 @@ function readScalar(scalar: Scalar, value: unknown, place: Place): unknown {
   }
 }
 
-/** What is stored is in its one form already, and every write reads it again. */
+/** Stored values are normalized already, and every write decodes them again. */
 const storedTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
 
 function readTime(scalar: 'time' | 'microtime', value: unknown, place: Place): string {
@@ -147,7 +148,7 @@ function readBytes(text: string, { pass }: Place): string {
   const compact = text.replace(/[\r\n]/g, '');
   const isWellFormed = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(compact);
   if (!isWellFormed) {
-    // Go points at the beginning of the four characters that are not whole.
+    // Go reports the position of the incomplete group of four characters.
     const whole = Math.floor(compact.replace(/=+$/, '').length / 4) * 4;
     throw new DecodeError(`${prefix}illegal base64 data at input byte ${whole}`);
   }
@@ -180,13 +181,13 @@ function mismatch(
   return new DecodeError(`json: cannot unmarshal ${shown} into ${where} of type ${goName}`);
 }
 
-/** The converter behind strategic merge patches speaks of restoring and converting. */
+/** Errors of the unstructured converter behind strategic merge patches. */
 function unstructuredMessage(value: unknown, goName: string, isStruct: boolean): string {
   const from = { array: 'slice', object: 'map', bool: 'bool', string: 'string', number: 'int64' }[jsonKind(value)];
   if (goName.startsWith('[]')) return `cannot restore slice from ${from}`;
   if (goName.startsWith('map[')) return `cannot restore map from ${from}`;
   if (isStruct) return `cannot restore struct from: ${from}`;
-  // Go converts numbers into text, if not well; of other pairs its converter knows nothing.
+  // Go's converter turns numbers into text; it has no other conversions.
   const kind = goName.startsWith('v1.') ? 'string' : goName;
   const isConvertible = from === 'int64' && kind === 'string';
   return isConvertible ? `cannot convert int64 to ${goName}` : `unrecognized type: ${kind}`;

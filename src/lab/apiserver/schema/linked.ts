@@ -1,6 +1,6 @@
 /**
  * The OpenAPI v3 schema of a shape as linked objects: no $ref to follow, so a patch or an apply walks down `properties` and
- * `items` beside the data. Built when first looked at, since most shapes never are.
+ * `items` beside the data. Built on first use.
  */
 import { type Field, structOf, type Type } from './types.js';
 
@@ -77,7 +77,7 @@ export function linkedSchema(structName: string): LinkedSchema {
 function fieldSchema(field: Field): LinkedSchema {
   const schema = typeSchema(field.type);
   const notes = field.default === undefined ? patchNotes(field) : { ...patchNotes(field), default: field.default };
-  // A struct's schema is shared by all its users: notes need an object of their own.
+  // A struct's schema is shared: merge settings of a field need an object of their own.
   return Object.keys(notes).length === 0
     ? schema
     : Object.defineProperties(

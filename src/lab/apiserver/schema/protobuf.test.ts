@@ -1,4 +1,4 @@
-/** Bodies in protobuf: what kubectl sends, and what nobody should. */
+/** Protobuf bodies: those of kubectl, and malformed ones. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DecodeError } from '../resource.js';
@@ -23,7 +23,7 @@ const message = (...fields: Buffer[]) => Buffer.concat(fields);
 const entry = (key: string, value: string | Buffer) => message(field(1, key), field(2, value));
 
 describe('protobuf', () => {
-  test('the envelope holds type and object', () => {
+  test('the envelope has type and object', () => {
     const type = message(field(1, 'v1'), field(2, 'ConfigMap'));
     const body = Buffer.concat([Buffer.from('k8s\0'), field(1, type), field(2, 'raw'), field(3, ''), field(4, '')]);
     expect(openEnvelope(body)).toEqual({ apiVersion: 'v1', kind: 'ConfigMap', raw: Buffer.from('raw') });
@@ -81,7 +81,7 @@ describe('protobuf', () => {
     expect(decodeProtobuf('meta.v1.DeleteOptions', minusOne)).toEqual({ gracePeriodSeconds: -1 });
   });
 
-  test('any bytes are read or refused, never anything else', () => {
+  test('any bytes are decoded or rejected with DecodeError', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         for (const read of [

@@ -10,7 +10,7 @@ import { formatTime } from './time.js';
 import { type Struct, structOf, type Type } from './types.js';
 
 const magic = Buffer.from('k8s\0');
-/** Deeper than any kind nests; keeps hostile messages from using up the stack. */
+/** Deeper than any kind nests; protects the stack from malicious messages. */
 const maxDepth = 64;
 
 export interface ProtobufBody {
@@ -43,7 +43,7 @@ export function decodeProtobuf(structName: string, raw: Buffer): Record<string, 
   return readMessage(tagsOf(structName), structOf(structName), raw, 0);
 }
 
-/** What stands behind a field number: a field, or a struct whose fields belong to this object (Go embeds it). */
+/** The meaning of a field number: a field, or an embedded struct. */
 type Tag = { field: string } | { inline: Tags };
 type Tags = Map<number, Tag>;
 
@@ -88,7 +88,7 @@ function addValue(object: Record<string, unknown>, name: string, type: Type, val
   } else if (type.kind === 'map') {
     const [key, entry] = readEntry(type.of, asBytes(value), depth);
     object[name] ??= {};
-    // Also for __proto__, which an assignment would take for the prototype.
+    // Also for __proto__, with which an assignment would set the prototype.
     Object.defineProperty(object[name] as object, key, {
       value: entry,
       writable: true,

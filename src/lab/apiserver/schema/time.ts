@@ -14,7 +14,7 @@ export function parseTime(text: string, precision: 'time' | 'microtime' = 'time'
   const match = pattern.exec(text);
   const epochMs = match === null ? Number.NaN : Date.parse(text.replace(/[.,]\d+/, ''));
   if (match === null || Number.isNaN(epochMs)) {
-    // Go names the part it stumbled over; the first part is what people get wrong.
+    // Go names the part that failed; here it is always the first.
     throw new DecodeError(`${parsing(text, precision)} cannot parse ${goQuote(text)} as "2006"`);
   }
   const fraction = /\.\d{6}(?!\d)/;

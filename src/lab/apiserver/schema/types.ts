@@ -1,8 +1,9 @@
 /**
- * The shapes of the built-in kinds: every struct of the Kubernetes API that this server speaks, from `facts/types.json`.
+ * The shapes of the built-in kinds: every struct of the Kubernetes API that this server uses, from `facts/types.json`.
  *
- * A line there reads `name? type flags…`: `?` is Go's omitempty; types are Go's (`*T` pointer, `[]T`, `map:T`, a scalar or the
- * name of another shape); flags are patch strategy and merge key, list type and keys, and whether OpenAPI calls it required.
+ * A line there reads `name? type flags…`: `?` is Go's omitempty; types are Go's (`*T` pointer, `[]T`, `map:T`, a scalar
+ * or the name of another shape); flags are patch strategy and merge key, list type and keys, and whether OpenAPI calls
+ * it required.
  */
 import table from '../facts/types.json' with { type: 'json' };
 
@@ -39,11 +40,11 @@ export interface Field {
   patchMergeKey?: string;
   listType?: string;
   listMapKeys?: string[];
-  /** A map that is one whole. */
+  /** An atomic map. */
   isAtomic?: boolean;
-  /** The value that counts where there is none: items of lists are told apart by it. */
+  /** The default of a list key. */
   default?: unknown;
-  /** An empty list says something else than none. */
+  /** An empty list differs from an absent one. */
   keepsEmpty?: boolean;
 }
 
@@ -54,13 +55,13 @@ export interface Struct {
   byName: Map<string, Field>;
 }
 
-/** One for all, so that it is quickly known. */
+/** Shared, so that it can be compared by identity. */
 export const plainText: Type = { kind: 'scalar', name: 'string' };
 
 const lines = new Map<string, string | string[]>(Object.entries(table as Record<string, string | string[]>));
 const parsed = new Map<string, Struct>();
 
-/** Names a shape that the table has; asking for another is a mistake in this program. */
+/** Throws for an unknown shape, which is a programming error. */
 export function structOf(name: string): Struct {
   const known = parsed.get(name);
   if (known !== undefined) return known;

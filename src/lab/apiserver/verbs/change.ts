@@ -1,4 +1,4 @@
-/** What PUT and PATCH share: read the newest state, make the new one of it, check it, write it, again if another was faster. */
+/** The read-modify-write of PUT and PATCH, retried on conflict. */
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
@@ -14,24 +14,24 @@ import { RevisionConflict, type Store, type Stored } from '../store/store.js';
 import { createObject, setNamespace } from './create.js';
 import { about, admissionRequest, thenMaybeSync, type VerbRequest, type WriteContext } from './verb.js';
 
-/** How often a write that another overtook is made anew. Without asynchronous admission that never happens. */
+/** Retries on conflict. Without asynchronous admission there are none. */
 const attempts = 20;
 
 export interface ChangePlan {
   options: WriteOptions;
   /** The new object, given the current one; undefined when there is none (and `createsMissing`). May be called again. */
   produce(current: KubeObject | undefined): KubeObject;
-  /** The object is made where there is none. */
+  /** A missing object is created. */
   createsMissing: boolean;
-  /** It comes from an apply, which has seen to the owners of fields itself. */
+  /** It is an apply, which tracks owners of fields itself. */
   isApplied?: boolean;
-  /** Refuses when the stored object is another one than the writer means (PUT with a uid). */
+  /** The uid that the stored object must have (PUT with a uid). */
   expectedUid?: string | undefined;
 }
 
 export interface Changed {
   object: KubeObject;
-  /** Absent on a dry run, and where the change was the deletion that finalizers had held up. */
+  /** Absent on a dry run, and where the change removed the last finalizer of an object in deletion. */
   stored?: Stored;
   isNew: boolean;
 }
@@ -53,7 +53,7 @@ function changeOnce(request: VerbRequest, context: WriteContext, plan: ChangePla
   const key = keyOf(resource, info.namespace, info.name);
   const current = store.latest(key);
   if (current === undefined) return createMissing(request, context, plan);
-  // Read once: the store reads anew whenever it is asked.
+  // Read once: `bytes` reads from the store each time.
   const before = { key, revision: current.revision, bytes: current.bytes };
   const old = decodeStored(resource, before.bytes);
   checkUid(plan.expectedUid, old, request);
@@ -95,7 +95,7 @@ function storageError(key: string, why: string): string {
   return `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`;
 }
 
-/** Where Kubernetes would keep it in etcd: clients see that in one message. */
+/** The key in etcd, which is part of one error message of Kubernetes. */
 function registryKey(resource: Resource, namespace: string, name: string): string {
   const isOwnGroup = isCustom(resource) || resource.group === 'apiextensions.k8s.io';
   const plural = resource.group === '' && resource.plural === 'nodes' ? 'minions' : resource.plural;
@@ -103,7 +103,7 @@ function registryKey(resource: Resource, namespace: string, name: string): strin
   return parts.filter((part) => part !== '').join('/');
 }
 
-/** The path decides what is written; the object must not say otherwise. */
+/** Name and namespace of the object must match the path. */
 function checkIdentity(object: KubeObject, { info, resource }: VerbRequest): void {
   const name = object.metadata.name ?? '';
   if (name === '') {
@@ -132,7 +132,7 @@ function checkRevision(object: KubeObject, current: number, request: VerbRequest
   } else if (Number(given) !== current) throw conflict(about(request), info.name);
 }
 
-/** What no update may change. */
+/** Fields that no update may change. */
 function carryOver(object: KubeObject, old: KubeObject): void {
   const { metadata } = object;
   metadata.uid ||= old.metadata.uid!;
@@ -161,7 +161,7 @@ function prepare({ exchange, info, resource }: VerbRequest, object: KubeObject, 
   for (const warning of resource.strategy.warnings(object, info.subresource)) exchange.warn(warning);
 }
 
-/** Everything but metadata, and but status where that is written apart. */
+/** Compares all but metadata, and status where it is a subresource. */
 function isSpecChanged(object: KubeObject, old: KubeObject, resource: Resource): boolean {
   const specOf = ({ metadata: _, apiVersion: __, kind: ___, status, ...spec }: KubeObject) =>
     'status' in resource.subresources ? spec : { ...spec, status };
@@ -176,24 +176,24 @@ async function write(
   dryRun: boolean,
 ): Promise<Changed> {
   const { key } = current;
-  const isLast = isReadyToGo(object, resource);
+  const isLast = isDeletionComplete(object, resource);
   const bytes = encodeWithinLimit(resource, object, current.revision);
   if (!isLast && isUnchanged(bytes, current.bytes)) {
-    // What was read may still be on its way to disk; an answer must not come before it.
+    // What was read may not be durable yet; wait before answering.
     if (store.get(key)?.revision !== current.revision) await store.settled();
     return { object, stored: current, isNew: false };
   }
   if (dryRun) return { object, isNew: false };
-  // Who watches sees what was there last: not the write that let it go.
+  // Watchers get the state before the write that removed the finalizer.
   const last = isLast ? current.bytes : bytes;
   const encode = (revision: number) => withRevision(last, current.revision, revision);
   const stored = await store.write({ key, expected: current.revision, delete: isLast, encode });
-  // The client gets what it wrote, with the version it had.
+  // The client gets what it wrote, with the old resourceVersion.
   return isLast ? { object, isNew: false } : { object, stored, isNew: false };
 }
 
-/** Its deletion was waiting for finalizers, and now there are none. */
-export function isReadyToGo(object: KubeObject, resource: Resource): boolean {
+/** Whether an object in deletion has no finalizers and no grace period left. */
+export function isDeletionComplete(object: KubeObject, resource: Resource): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds !== 0 || finalizers.length > 0) return false;
   const isNamespace = resource.group === '' && resource.plural === 'namespaces';
@@ -201,11 +201,11 @@ export function isReadyToGo(object: KubeObject, resource: Resource): boolean {
   return !isNamespace || (spec?.finalizers ?? []).length === 0;
 }
 
-/** A write that changes nothing makes no revision. Bytes of equal length may still differ in the order of keys. */
+/** A write that changes nothing creates no revision. Bytes of equal length may still differ in the order of keys. */
 function isUnchanged(after: Buffer, before: Buffer): boolean {
   if (after.length !== before.length) return false;
   if (after.equals(before)) return true;
-  // The same keys and values in another order are the same bytes in another order.
+  // Reordered keys give the same bytes in another order.
   if (sumOf(after) !== sumOf(before)) return false;
   return isSameJson(JSON.parse(after.toString()), JSON.parse(before.toString()));
 }

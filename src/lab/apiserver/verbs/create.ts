@@ -1,4 +1,4 @@
-/** POST: makes an object, under the name it brings or one generated from generateName. */
+/** POST: creates an object with its name or one generated from generateName. */
 import type { KubeObject } from '../../../api/object.js';
 import { trackUpdate } from '../apply/tracking.js';
 import { readObject } from '../http/body.js';
@@ -21,7 +21,7 @@ export async function create(request: VerbRequest, context: WriteContext): Promi
   const object = await readObject(exchange, resource, options.fieldValidation);
   setNamespace(object, resource, info.namespace);
   if (resource.answer !== undefined) {
-    // Answers to questions have no columns.
+    // Reviews have no columns.
     const plain = { ...request, output: { ...request.output, form: undefined } };
     return respondObject(plain, 201, await resource.answer(object, info.user));
   }
@@ -74,13 +74,13 @@ function createOnce(
   resource.strategy.setDefaults(object);
   if (!origin.isApplied) trackUpdate(request, options, clock.now(), object);
   const details = { object, dryRun: options.dryRun, options };
-  // POST has no name in its path; whoever admits needs to know it.
+  // POST has no name in its path; admission gets that of the object.
   const named = info.name === '' ? { ...request, info: { ...info, name } } : request;
   const admitted = admissionRequest(named, 'CREATE', details);
   return thenMaybeSync(admission.mutate(admitted), () => {
     prepare(request, object);
     return thenMaybeSync(admission.validate(admitted), () => {
-      // Only the store looks at it, after everybody else.
+      // Checked last, as by the store of Kubernetes.
       if (!options.dryRun && !origin.isApplied && /[1-9]/.test(origin.givenRevision))
         throw plainInternal(revisionOnCreate);
       return write(request, context.store, object, options);
@@ -107,7 +107,7 @@ async function write({ resource }: VerbRequest, store: Store, object: KubeObject
   return { object, stored: await store.write({ key, expected: 0, delete: false, encode }) };
 }
 
-/** The path decides; an object that says otherwise is refused. Kinds without namespaces have none, whatever the object says. */
+/** Takes the namespace from the path; an object with another one is rejected. Cluster-scoped kinds have none. */
 export function setNamespace(object: KubeObject, { namespaced }: Resource, namespace: string): void {
   if (!namespaced) {
     delete object.metadata.namespace;

@@ -1,4 +1,4 @@
-/** DELETE of a collection: every object that the selectors choose, one by one. */
+/** DELETE of a collection: deletes every selected object on its own. */
 import { ApiError } from '../../../api/status.js';
 import { respondList } from '../http/respond.js';
 import { listOptions } from '../list/list-options.js';
@@ -14,14 +14,14 @@ export async function deleteCollection(request: VerbRequest, context: DeleteCont
   const selection = selectionOf(info, resource, exchange.query);
   const deletion = await deleteOptions(exchange);
   const { items, meta } = collect(context.store, resource, selection, options);
-  // Read before they are gone: the answer shows them as they were.
+  // Read before they are deleted: the response shows them as they were.
   const shown = items.map(({ key, revision, bytes }) => ({ key, revision, bytes }));
-  // All at once: they share a sync.
+  // Concurrently: they share a sync.
   await Promise.all(
     shown.map(async ({ key }) => {
       const one = { ...request, info: { ...info, namespace: key.namespace } };
       await deleteObject(one, context, key.name, deletion).catch((error: unknown) => {
-        // Another was faster: gone is gone.
+        // Deleted concurrently.
         if (!(error instanceof ApiError) || error.code !== 404) throw error;
       });
     }),

@@ -1,4 +1,4 @@
-/** DELETE: removes an object, or marks it while finalizers or its node still hold it. */
+/** DELETE: removes an object, or marks it while it has finalizers or a grace period. */
 
 import type { KubeObject } from '../../../api/object.js';
 import type { Status } from '../../../api/status.js';
@@ -9,7 +9,7 @@ import { type DeleteOptions, deleteOptions } from '../options.js';
 import type { Resource } from '../resource.js';
 import { conflict, notFound } from '../status-error.js';
 import { RevisionConflict, type Store, type Stored } from '../store/store.js';
-import { isReadyToGo } from './change.js';
+import { isDeletionComplete } from './change.js';
 import { about, admissionRequest, thenMaybeSync, type VerbRequest, type WriteContext } from './verb.js';
 
 const attempts = 20;
@@ -45,7 +45,7 @@ function success({ info }: VerbRequest, { metadata }: KubeObject): Status {
 }
 
 export interface Deleted {
-  /** Its last state, or its state while it waits. */
+  /** Its last state, or the marked object. */
   object: KubeObject;
   stored?: Stored;
   isGone: boolean;
@@ -107,7 +107,7 @@ function checkPreconditions(request: VerbRequest, { metadata }: KubeObject, { pr
   }
 }
 
-/** The object as it looks once its deletion was asked for; undefined when nothing about it changes. */
+/** The object marked for deletion; undefined when it does not change. */
 export function markDeleted(
   old: KubeObject,
   resource: Resource,
@@ -125,13 +125,13 @@ export function markDeleted(
   const pending = old.metadata.deletionGracePeriodSeconds;
   if (old.metadata.deletionTimestamp === undefined) {
     metadata.deletionTimestamp = rfc3339(now + grace * 1000);
-    // Kinds that begin their deletion themselves are only marked.
+    // Kinds with their own deletion steps are only marked.
     if (resource.deletion?.begin === undefined) {
       metadata.deletionGracePeriodSeconds = grace;
       if ((metadata.generation ?? 0) > 0) metadata.generation = metadata.generation! + 1;
     }
   } else if (pending !== undefined && pending > 0) {
-    // A deletion under way can only be hastened.
+    // The grace period can only be shortened.
     if (requested === undefined || grace >= pending) return undefined;
     const started = Date.parse(old.metadata.deletionTimestamp) - pending * 1000;
     metadata.deletionTimestamp = rfc3339(started + grace * 1000);
@@ -141,7 +141,7 @@ export function markDeleted(
   return object;
 }
 
-/** Orphan and Foreground are left to the garbage collector, which the finalizers call. */
+/** The garbage collector handles Orphan and Foreground by their finalizers. */
 function finalizersFor({ propagationPolicy, orphanDependents }: DeleteOptions, present: string[]): string[] {
   if (propagationPolicy === undefined && orphanDependents === undefined) return present;
   const others = present.filter((name) => name !== 'orphan' && name !== 'foregroundDeletion');
@@ -158,12 +158,12 @@ async function carryOut(
   dryRun: boolean,
 ): Promise<Deleted> {
   if (marked === undefined) return { object: old, stored: current, isGone: false };
-  const isGone = isReadyToGo(marked, resource);
+  const isGone = isDeletionComplete(marked, resource);
   if (dryRun) return { object: isGone ? old : marked, isGone };
   const isChanged = JSON.stringify(marked) !== JSON.stringify(old);
   if (!isGone && !isChanged) return { object: old, stored: current, isGone: false };
-  // What is gone at once was never seen with a deletionTimestamp; its last state goes out as it was. Kinds that leave with
-  // grace are marked even for a moment.
+  // Watchers get the last state of an immediately removed object without a deletionTimestamp. Kinds with
+  // a grace period are always marked.
   const shown = isGone && resource.deletion?.gracePeriodSeconds === undefined ? old : marked;
   const encode = (revision: number) => encodeObject(resource, shown, revision);
   const stored = await store.write({ key: current.key, expected: current.revision, delete: isGone, encode });

@@ -1,4 +1,4 @@
-/** GET of a collection: as of one revision, page by page where the client asks for it. */
+/** GET of a collection: at one revision, in pages on request. */
 import type { ApiError } from '../../../api/status.js';
 import { decodeStored } from '../http/codec.js';
 import type { ListMeta } from '../http/presenter.js';
@@ -23,7 +23,7 @@ export async function list(request: VerbRequest, store: Store): Promise<void> {
   await respondList(request, items, meta);
 }
 
-/** What a list shows, not yet read. */
+/** The items of a list, not parsed yet. */
 export function collect(
   store: Store,
   resource: Resource,
@@ -44,7 +44,7 @@ export function collect(
   return { items, meta };
 }
 
-/** Where the list starts and which revision it shows. */
+/** The start and the revision of a list. */
 function rangeOf(store: Store, options: ListOptions): ListRange {
   const { limit } = options;
   if (options.continue !== '') {
@@ -59,13 +59,13 @@ function rangeOf(store: Store, options: ListOptions): ListRange {
     return { limit, after, revision: token.revision };
   }
   const wanted = parseRevision(options.resourceVersion);
-  // What an exact revision would be is only known when it comes; Kubernetes passes on what its store says.
+  // Kubernetes passes the error of its store through.
   if (wanted > store.revision && options.resourceVersionMatch === 'Exact')
     throw plainInternal('etcdserver: mvcc: required revision is a future revision');
   if (wanted > store.revision) throw tooLargeRevision(wanted, store.revision);
   // Without a match rule, a limit with a revision has always meant exactly that revision.
   const isExact = options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && limit > 0);
-  // Whoever takes any revision gets what is at hand, and that is everything.
+  // Revision 0 accepts any state: the current one, whole.
   if (options.resourceVersion === '0') return {};
   if (wanted === 0 || !isExact) return { limit };
   if (wanted < store.compacted) throw expired('The resourceVersion for the provided list is too old.');
@@ -78,7 +78,7 @@ function expiredContinue({ namespace, name }: { namespace: string; name: string 
   return error;
 }
 
-/** Goes on through the collection until enough objects match. */
+/** Reads pages of the collection until enough objects match. */
 function pages(store: Store, { scope, matches }: Selection, range: ListRange, isMatch: (stored: Stored) => boolean) {
   const after =
     range.after && scope.namespace !== undefined ? { ...range.after, namespace: scope.namespace } : range.after;

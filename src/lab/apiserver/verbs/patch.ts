@@ -50,18 +50,19 @@ function planPatch(request: VerbRequest, read: Patch, options: WriteOptions, reg
     createsMissing: false,
     produce(current) {
       const patched = read.apply(current!);
-      const refuse = (why: string) => invalid(noKind, '', [invalidField('patch', read.shown(patched, current!), why)]);
-      // What a strategic merge patch says of the type is not read at all.
-      if (read.style === 'json') checkType(patched, request, registry, refuse);
+      const rejection = (why: string) =>
+        invalid(noKind, '', [invalidField('patch', read.shown(patched, current!), why)]);
+      // A strategic merge patch may have any type: it is not checked.
+      if (read.style === 'json') checkType(patched, request, registry, rejection);
       try {
         const { object, unknownFields } = decodeTouched(patched, current!, read, resource);
         const complaints = [...read.complaints, ...[...unknownFields].sort().map((path) => `unknown field "${path}"`)];
-        if (!isReported) report(exchange, options.fieldValidation, complaints, refuse);
+        if (!isReported) report(exchange, options.fieldValidation, complaints, rejection);
         isReported = true;
         normaliseType(object, resource);
         return object;
       } catch (error) {
-        if (error instanceof DecodeError) throw refuse(error.message);
+        if (error instanceof DecodeError) throw rejection(error.message);
         throw error;
       }
     },
@@ -69,7 +70,7 @@ function planPatch(request: VerbRequest, read: Patch, options: WriteOptions, reg
 }
 
 /**
- * Decodes only what the patch touched: the rest comes from the store, where it has its one form already. Custom kinds are
+ * Decodes only what the patch touched: the rest comes from the store, where it is normalized already. Custom kinds are
  * decoded whole, since their schema may have changed since.
  */
 function decodeTouched(patched: unknown, current: KubeObject, { style, touched }: Patch, resource: Resource): Decoded {
@@ -89,12 +90,12 @@ function checkType(
   patched: unknown,
   { info, resource }: VerbRequest,
   registry: Registry,
-  refuse: (why: string) => Error,
+  rejection: (why: string) => Error,
 ): void {
   const { kind, apiVersion } = (patched ?? {}) as { kind?: unknown; apiVersion?: unknown };
   const expected = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
   if ((kind ?? resource.kind) === resource.kind && apiVersion === expected) return;
-  // Nothing can be read of what has no version, not even its name.
+  // Without an apiVersion nothing can be decoded, not even the name.
   if (apiVersion === undefined) {
     const why = `the name of the object (${info.name} based on URL) was undeterminable: name must be provided`;
     throw badRequest(why);
@@ -106,10 +107,10 @@ function checkType(
       ...(apiVersion === expected ? [] : [invalidField('apiVersion', apiVersion, `must be ${expected}`)]),
     ]);
   }
-  // Kubernetes reads it as the kind it now says it is, and complains of what does not fit there.
+  // Kubernetes decodes it as its new kind, and reports errors of that.
   const other = registry.findKind(group, version, String(kind));
-  if (other !== undefined) throw refuse(misfit(other, patched));
-  throw refuse(
+  if (other !== undefined) throw rejection(misfit(other, patched));
+  throw rejection(
     `no kind "${String(kind)}" is registered for version "${String(apiVersion)}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
   );
 }

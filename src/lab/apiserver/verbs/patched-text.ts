@@ -1,12 +1,12 @@
 /**
- * A patched object as Kubernetes shows it in a complaint: what the patch did not touch stands in the order of Go's structs,
- * what it touched in the order of the alphabet.
+ * A patched object as Kubernetes prints it in errors: fields that the patch did not change in the order of Go's structs,
+ * others in alphabetical order.
  */
 import { isObject } from '../../../json.js';
 import { isSameJson } from '../json-equality.js';
 import { structOf, type Type } from '../schema/types.js';
 
-/** `shape` is that of a built-in kind; objects of other kinds are in the order of the alphabet throughout. */
+/** `shape` is that of a built-in kind; other kinds are in alphabetical order throughout. */
 export function patchedText(patched: unknown, current: unknown, shape: string | undefined): string {
   return JSON.stringify(ordered(patched, current, shape === undefined ? undefined : { kind: 'struct', name: shape }));
 }

@@ -1,4 +1,4 @@
-/** Reads the body of a PATCH as what its media type says, and refuses it in the words Kubernetes has for each kind. */
+/** Reads the body of a PATCH by its media type, with Kubernetes' error messages. */
 
 import { applyMergePatch } from '../../../api/merge-patch.js';
 import type { KubeObject } from '../../../api/object.js';
@@ -15,15 +15,15 @@ import { badRequest, plainInternal, requestEntityTooLarge } from '../status-erro
 import { patchedText } from './patched-text.js';
 
 const maxOperations = 10_000;
-/** The one fault of a strategic merge patch that Kubernetes lays at the client's door. */
+/** The only error of a strategic merge patch that is a 400 in Kubernetes. */
 const badRetainKeys = 'invalid patch format of retainKeys';
 
 export interface Patch {
   apply(current: KubeObject): unknown;
   style: DecodeStyle;
-  /** How a message shows what could not be decoded: the patch, or the object it led to. */
+  /** The text in error messages: the patch, or the patched object. */
   shown(patched: unknown, current: KubeObject): string;
-  /** What strict reading says against the patch itself. */
+  /** Strict decoding errors of the patch itself. */
   complaints: string[];
   /** The top-level fields that the patch can have changed; undefined: any. */
   touched?: ReadonlySet<string>;
@@ -43,8 +43,8 @@ export function readPatch(
 
 function readMerge(body: Buffer, fieldValidation: FieldValidation, shape: string | undefined): Patch {
   const { value, duplicates } = parse(body, 'error decoding patch: ');
-  // Only who reads strictly looks at the type first; null passes that and fails as a patch.
-  if (fieldValidation !== 'Ignore' && value !== null) refuseOther(value, 'error decoding patch: ');
+  // Only strict decoding checks the type first; null passes that and fails as a patch.
+  if (fieldValidation !== 'Ignore' && value !== null) requireObject(value, 'error decoding patch: ');
   if (!isObject(value)) throw badRequest('Invalid JSON Patch');
   return {
     apply: (current) => applyMergePatch(current, value),
@@ -57,7 +57,7 @@ function readMerge(body: Buffer, fieldValidation: FieldValidation, shape: string
 
 function readStrategic(body: Buffer, schema: PatchSchema): Patch {
   const { value, duplicates } = parse(body, '');
-  if (value !== null) refuseOther(value, '');
+  if (value !== null) requireObject(value, '');
   const change = (value ?? {}) as JsonObject;
   return {
     apply(current) {
@@ -75,7 +75,7 @@ function readStrategic(body: Buffer, schema: PatchSchema): Patch {
   };
 }
 
-function refuseOther(value: unknown, prefix: string): void {
+function requireObject(value: unknown, prefix: string): void {
   if (isObject(value)) return;
   throw badRequest(`${prefix}json: cannot unmarshal ${goKind(value)} into Go value of type map[string]interface {}`);
 }
@@ -111,12 +111,12 @@ function operationsOf(value: unknown, isStrict: boolean): JsonPatchOperation[] {
   const [list, item] = isStrict
     ? ['[]handlers.jsonPatchOp', 'handlers.jsonPatchOp']
     : ['jsonpatch.Patch', 'jsonpatch.Operation'];
-  const refuse = (found: unknown, type: string) =>
+  const rejection = (found: unknown, type: string) =>
     badRequest(
       `${isStrict ? 'error decoding patch: ' : ''}json: cannot unmarshal ${goKind(found)} into Go value of type ${type}`,
     );
-  if (!Array.isArray(value)) throw refuse(value, list!);
-  for (const operation of value) if (operation !== null && !isObject(operation)) throw refuse(operation, item!);
+  if (!Array.isArray(value)) throw rejection(value, list!);
+  for (const operation of value) if (operation !== null && !isObject(operation)) throw rejection(operation, item!);
   return value as JsonPatchOperation[];
 }
 

@@ -1,4 +1,4 @@
-/** GET with watch=true: what is there now where the client asks for it, then every change until the timeout. */
+/** GET with watch=true: the current state if requested, then every change until the timeout. */
 
 import type { Clock } from '../../../clock.js';
 import type { Random } from '../../../random.js';
@@ -11,7 +11,7 @@ import type { WatchClock } from '../watch/watch-clock.js';
 import { Watcher, type WatcherOptions } from '../watch/watcher.js';
 import type { VerbRequest } from './verb.js';
 
-/** Clients that do not say get something between half an hour and an hour, so that they do not all return at once. */
+/** The default is between half an hour and an hour, so that not all clients reconnect at once. */
 const minTimeoutMs = 1_800_000;
 const maxStallMs = 60_000;
 
@@ -58,7 +58,7 @@ export function watch(request: VerbRequest, { store, clock, random, watches }: W
   watches.add(watcher, timeoutMs > 0 ? timeoutMs : minTimeoutMs * (1 + random.number()));
 }
 
-/** Without a revision, or with 0, a watch begins with what there is; sendInitialEvents says so outright. */
+/** Without a revision, or with 0, a watch begins with the current state; sendInitialEvents requests it explicitly. */
 function wantsInitialEvents({ sendInitialEvents }: ListOptions, wanted: number): boolean {
   return sendInitialEvents ?? wanted === 0;
 }

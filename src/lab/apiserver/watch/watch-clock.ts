@@ -1,4 +1,4 @@
-/** One slow pulse for all open watches: timeouts and bookmarks, instead of two timers per watch. */
+/** One periodic tick for all open watches: timeouts and bookmarks, instead of two timers per watch. */
 import type { Clock } from '../../../clock.js';
 import type { Resource } from '../resource.js';
 import type { Watcher } from './watcher.js';
@@ -11,9 +11,9 @@ interface Timed {
   bookmarkAt: number;
 }
 
-const pulseMs = 500;
+const tickMs = 500;
 const bookmarkEveryMs = 60_000;
-/** Clients get a last bookmark so long before the end. */
+/** The last bookmark is sent this long before the end. */
 const lastBookmarkMs = 2_000;
 
 export class WatchClock {
@@ -32,12 +32,12 @@ export class WatchClock {
     if (this.#stop === undefined) void this.#run();
   }
 
-  /** Ends watches of kinds that are gone: their clients must learn it, not wait. */
+  /** Ends watches of kinds that are no longer served. */
   endUnserved(isServed: (resource: Resource) => boolean): void {
     for (const { watcher } of this.#watches) if (!isServed(watcher.resource)) watcher.end();
   }
 
-  /** Ends every watch in an orderly way. */
+  /** Ends every watch. */
   close(): void {
     for (const { watcher } of this.#watches) watcher.end();
     this.#watches.clear();
@@ -49,8 +49,8 @@ export class WatchClock {
     this.#stop = stop;
     try {
       while (this.#watches.size > 0) {
-        await this.#clock.sleep(pulseMs, stop.signal);
-        this.#pulse(this.#clock.monotonic());
+        await this.#clock.sleep(tickMs, stop.signal);
+        this.#tick(this.#clock.monotonic());
       }
     } catch (error) {
       if (!stop.signal.aborted) throw error;
@@ -59,7 +59,7 @@ export class WatchClock {
     }
   }
 
-  #pulse(now: number): void {
+  #tick(now: number): void {
     for (const timed of this.#watches) {
       const { watcher } = timed;
       if (watcher.isClosed) this.#watches.delete(timed);

@@ -1,5 +1,6 @@
 /**
- * Watch events as lines of JSON. An event that goes to a thousand watchers is parsed at most once and encoded once per type.
+ * Watch events as lines of JSON. An event that goes to a thousand watchers is parsed at most once and encoded once per
+ * type.
  */
 import type { KubeObject } from '../../../api/object.js';
 import { decodeStored, servedEncoding } from '../http/codec.js';
@@ -14,10 +15,10 @@ interface Shared {
   lines: Map<string, Buffer>;
 }
 
-/** Forgotten with the event, once every watcher had it. */
+/** Dropped with the event, once every watcher has it. */
 const shared = new WeakMap<StoreEvent, Shared>();
 
-/** The object after the event; for a deletion its last state. Never to be changed. */
+/** The object after the event; for a deletion its last state. Must not be changed. */
 export function objectOf(event: StoreEvent, resource: Resource): KubeObject {
   const known = sharedOf(event);
   known.object ??= decodeStored(resource, event.bytes);

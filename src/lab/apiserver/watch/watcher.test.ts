@@ -1,4 +1,4 @@
-/** A watcher whose client is slow: nothing is queued for it, nothing is lost, and it is not waited for without end. */
+/** A watcher with a slow client: nothing is queued, nothing is lost, and the wait is bounded. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../clock.js';
 import type { Exchange, ResponseStream } from '../http/exchange.js';
@@ -10,7 +10,7 @@ import { Watcher, type WatcherOptions } from './watcher.js';
 const pods = { group: '', resource: 'pods' };
 const resource = { group: '', version: 'v1', kind: 'Pod', plural: 'pods' } as Resource;
 
-/** A client that takes `room` lines and then no more until it is drained. */
+/** A client that accepts `room` lines and then no more until it is drained. */
 class Slow implements ResponseStream {
   lines: string[] = [];
   isDestroyed = false;
@@ -90,7 +90,7 @@ function watch(stream: Slow, options: Partial<WatcherOptions> = {}): Watcher {
 }
 
 describe('a client that does not keep up', () => {
-  test('is written to again where it stopped, once it takes more', async () => {
+  test('a slow client continues where it stopped', async () => {
     const stream = new Slow(2);
     watch(stream);
     for (const name of ['a', 'b', 'c', 'd', 'e']) await put(name);
@@ -103,7 +103,7 @@ describe('a client that does not keep up', () => {
     expect(stream.seen()).toBe('a b c d e f');
   });
 
-  test('gets what was there at the beginning in pieces too', async () => {
+  test('a slow client gets the initial state in pieces too', async () => {
     for (const name of ['a', 'b', 'c', 'd']) await put(name);
     const stream = new Slow(2);
     watch(stream, { initial: store.list(pods).items, marksInitialEnd: true });
@@ -115,7 +115,7 @@ describe('a client that does not keep up', () => {
     expect(stream.seen()).toBe('a b c d BOOKMARK e');
   });
 
-  test('is cut off when it takes nothing for too long while there is news', async () => {
+  test('a client that accepts nothing for too long while there are events is disconnected', async () => {
     const stream = new Slow(1);
     const watcher = watch(stream);
     await put('a');
@@ -130,7 +130,7 @@ describe('a client that does not keep up', () => {
     expect(stream.seen()).toBe('a');
   });
 
-  test('is cut off when its place in history is gone', async () => {
+  test('a client whose position was compacted is disconnected', async () => {
     const stream = new Slow(1);
     watch(stream);
     await put('a');
@@ -142,7 +142,7 @@ describe('a client that does not keep up', () => {
     expect(stream.seen()).toBe('a');
   });
 
-  test('gets no bookmark that would skip what it has not seen', async () => {
+  test('a slow client gets no bookmark beyond its position', async () => {
     const stream = new Slow(1);
     const watcher = watch(stream);
     await put('a');
@@ -154,7 +154,7 @@ describe('a client that does not keep up', () => {
     expect(stream.seen()).toBe('a b BOOKMARK');
   });
 
-  test('costs nothing once it is gone', async () => {
+  test('a disconnected client is unsubscribed', async () => {
     const stream = new Slow(9);
     watch(stream);
     await put('a');

@@ -1,9 +1,9 @@
 /**
- * One open watch. It needs no queue of its own: while the client keeps up, events are written as they happen; when it does
- * not, the watcher stops and later goes on from the store's history. One that stays away too long is cut off.
+ * One open watch, without a queue: while the client keeps up, events are written as they happen; when it does
+ * not, the watcher stops and later continues from the store's history. A client that is too slow is disconnected.
  *
- *     live ──write says "full"──► waiting ──drained──► catching up from history ──► live
- *                                    └─ too long, or its place in history is compacted ──► cut off
+ *     live ──write returns false──► waiting ──drained──► catching up from history ──► live
+ *                                    └─ too long, or its position is compacted ──► disconnected
  */
 import type { KubeObject } from '../../../api/object.js';
 import { apiVersionOf, decodeStored, servedBytes } from '../http/codec.js';
@@ -22,15 +22,15 @@ export interface WatcherOptions {
   selection: Selection;
   /** Events up to this revision are known to the client, or shown by `initial`. */
   from: number;
-  /** What is there at the beginning: told first, as ADDED. */
+  /** The initial state, sent first as ADDED. */
   initial: Stored[];
-  /** Tell with a bookmark when `initial` is through. */
+  /** Send a bookmark after `initial`. */
   marksInitialEnd: boolean;
   presenter: Presenter;
   form: OutputForm | undefined;
   includeObject: string;
   bookmarks: boolean;
-  /** A client that takes nothing for so long while there is news is cut off. */
+  /** A client that accepts nothing for this long while there are events is disconnected. */
   maxStallMs: number;
   now(): number;
 }
@@ -38,11 +38,11 @@ export interface WatcherOptions {
 export class Watcher {
   readonly #options: WatcherOptions;
   readonly #unsubscribe: () => void;
-  /** The newest revision that this watcher was told of or passed over. */
+  /** The newest revision that this watcher received or skipped. */
   #position: number;
   #stalledSince: number | undefined;
   #hasColumns = true;
-  /** Last first, so that taking one is cheap. */
+  /** In reverse order, so that removing one is cheap. */
   readonly #initial: Stored[];
   #isInitialMarked = false;
   isClosed = false;
@@ -60,10 +60,10 @@ export class Watcher {
     return this.#options.resource;
   }
 
-  /** Tells how far the client is, so that it can resume there. */
+  /** Sends a bookmark, so that the client can resume there. */
   sendBookmark(): void {
     if (!this.#options.bookmarks || this.#stalledSince !== undefined || this.isClosed) return;
-    // A watcher that is not waiting was told everything in its scope.
+    // A watcher that is not waiting has received everything in its scope.
     this.#position = Math.max(this.#position, this.#options.store.revision);
     this.#bookmark({});
   }
@@ -143,12 +143,12 @@ export class Watcher {
       }
     } catch (error) {
       if (!(error instanceof RevisionCompacted)) throw error;
-      // Its place in history is gone: the client has to list again, and learns so when it resumes.
+      // Its position was compacted: the client gets 410 when it resumes, and lists again.
       this.#cutOff();
     }
   }
 
-  /** True when there is nothing more to tell of the beginning. */
+  /** True when the initial state was sent. */
   #tellInitial(): boolean {
     const { resource, selection, form, marksInitialEnd } = this.#options;
     while (this.#initial.length > 0) {

@@ -1,4 +1,4 @@
-/** `authorizer`: an expression asks whether whoever makes the request may do something else, too. */
+/** `authorizer`: lets an expression check other permissions of the request's user. */
 import { type Environment, EvaluationError } from '@marcbachmann/cel-js';
 import { checkDnsLabel, checkDnsSubdomain } from '../../../../api/names.js';
 import type { Attributes, Authorizer, Decision, User } from '../../attributes.js';
@@ -10,7 +10,7 @@ class AuthorizerValue {
   constructor(
     readonly user: User,
     readonly authorizer: Authorizer,
-    /** The check about what the request itself is about. */
+    /** The check for the resource of the request itself. */
     readonly requestResource: ResourceCheck | undefined,
   ) {}
 }
@@ -93,7 +93,7 @@ export function declareAuthorizer(environment: Environment): void {
       check.with({ name }),
     )
     .registerFunction(`${resource}.fieldSelector(string): ${resource}`, withFieldSelector)
-    // Nobody here decides by labels.
+    // No authorizer uses labels.
     .registerFunction(`${resource}.labelSelector(string): ${resource}`, (check: ResourceCheck) => check)
     .registerFunction(`${resource}.check(string): ${decision}`, checkResource)
     .registerFunction(`${path}.check(string): ${decision}`, checkPath)
@@ -128,7 +128,7 @@ function withFieldSelector(check: ResourceCheck, text: string): ResourceCheck {
   try {
     return check.with({ fieldSelector: parseFieldSelector(text) });
   } catch {
-    // As in Kubernetes: what cannot be read narrows nothing.
+    // As in Kubernetes: an invalid selector is ignored.
     return check;
   }
 }

@@ -4,7 +4,7 @@ import { isEqual } from '../equality.js';
 import { spend } from '../meter.js';
 import type { Node } from '../syntax-tree.js';
 
-/** What the library hands to a macro; its own types do not say. */
+/** What the library passes to a macro; its types lack it. */
 interface Type {
   kind: string;
   keyType?: Type;
@@ -86,7 +86,7 @@ const kinds: Record<string, Kind> = {
   },
 };
 
-/** Errors count only where no other item decides, as in `||` and `&&`. */
+/** An error is thrown only if no other item decides, as in `||` and `&&`. */
 function quantifier(decisive: boolean): ReturnType<Kind['makes']> {
   let error: unknown;
   let isDecided = false;

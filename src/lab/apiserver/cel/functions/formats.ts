@@ -1,4 +1,4 @@
-/** `format.dns1123Label().validate(name)`: what is wrong with a text, or nothing. */
+/** `format.dns1123Label().validate(name)`: the errors of a text, or none. */
 import { type Environment, EvaluationError, Optional } from '@marcbachmann/cel-js';
 import {
   checkDns1035Label,

@@ -16,7 +16,7 @@ export class QuantityValue implements Comparable {
     return this.nano < other.nano ? -1n : this.nano > other.nano ? 1n : 0n;
   }
 
-  /** Undefined where it is no whole number that an int can hold. */
+  /** Undefined where it is not a whole number in the range of int. */
   asInteger(): bigint | undefined {
     const whole = this.nano / one;
     return whole * one === this.nano && BigInt.asIntN(64, whole) === whole ? whole : undefined;

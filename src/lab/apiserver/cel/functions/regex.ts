@@ -29,7 +29,7 @@ function findAll(text: string, pattern: string, limit: bigint): string[] {
   return found;
 }
 
-/** Pays for what will be done with it: at worst each character is tried against each part of the pattern. */
+/** The cost of matching: at worst each character is tried against each part of the pattern. */
 function compile(pattern: string, text: string): ReturnType<typeof compilePattern> {
   try {
     const compiled = compilePattern(pattern);

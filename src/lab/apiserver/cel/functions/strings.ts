@@ -4,7 +4,7 @@ import { spend } from '../meter.js';
 import { ownName } from '../syntax-tree.js';
 import { formatText } from './format-text.js';
 
-/** What a text may grow to; a request cannot be larger either. */
+/** The largest text, as large as a request may be. */
 const maxLength = 4 * 1024 * 1024;
 
 export function declareStrings(environment: Environment): void {
@@ -117,7 +117,7 @@ function join(list: string[], separator: string): string {
   return list.join(separator);
 }
 
-/** Asked before the text is made. */
+/** Checked before the text is built. */
 function checkLength(length: number): void {
   spend(length / 10);
   if (length > maxLength) throw new EvaluationError(`a text of ${length} characters is too long`);

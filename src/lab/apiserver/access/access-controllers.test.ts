@@ -1,4 +1,4 @@
-/** What the server keeps in place by itself, on a real store. */
+/** The controllers for default roles, service accounts and aggregated roles, on a real store. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import { systemClock } from '../../../clock.js';
@@ -7,16 +7,16 @@ import { systemRandom } from '../../../random.js';
 import { memoryJournal } from '../store/journal.js';
 import { RevisionStore } from '../store/revision-store.js';
 import type { Key } from '../store/store.js';
-import { feedAccess } from './access-feed.js';
+import { startAccessControllers } from './access-controllers.js';
+import { watchAccessObjects } from './access-watch.js';
 import { NodeGraph } from './node-graph.js';
 import { RbacAuthorizer, rbacGroup } from './rbac.js';
-import { startUpkeep } from './upkeep.js';
 
 let store: RevisionStore;
 let stop: () => void;
 const complaints: string[] = [];
 const log = createLog({ format: 'text', level: 'warn', write: (line) => complaints.push(line) });
-const start = () => startUpkeep({ store, clock: systemClock, random: systemRandom, log });
+const start = () => startAccessControllers({ store, clock: systemClock, random: systemRandom, log });
 
 beforeEach(async () => {
   complaints.length = 0;
@@ -42,7 +42,7 @@ async function write(group: string, resource: string, namespace: string, name: s
   await settled();
 }
 
-/** One change may lead to another: wait until the store has been quiet once around. */
+/** One change may lead to another: wait until the store does not change any more. */
 async function settled() {
   for (let before = -1; before !== store.revision; ) {
     before = store.revision;
@@ -58,7 +58,7 @@ const verbsOn = (name: string, resource: string) =>
     .flatMap((rule) => rule.verbs);
 
 describe('default roles', () => {
-  test('are there as clients see them, and a second start changes nothing', async () => {
+  test('default roles exist after the start, and a second start changes nothing', async () => {
     expect(clusterRole('cluster-admin')).toMatchObject({
       kind: 'ClusterRole',
       apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -73,7 +73,7 @@ describe('default roles', () => {
     expect(store.revision).toBe(revision);
   });
 
-  test('that were deleted or emptied come back at the next start', async () => {
+  test('default roles that were deleted or emptied are restored at the next start', async () => {
     await write(rbacGroup, 'clusterroles', '', 'system:discovery', undefined);
     await write(rbacGroup, 'clusterrolebindings', '', 'cluster-admin', {
       ...read(rbacGroup, 'clusterrolebindings', '', 'cluster-admin'),
@@ -85,15 +85,15 @@ describe('default roles', () => {
   });
 });
 
-describe('roles put together from others', () => {
-  test('admin, edit and view have their rules, each those of the lesser', () => {
+describe('aggregated roles', () => {
+  test('admin, edit and view have their rules, each including those of the lesser role', () => {
     expect(verbsOn('view', 'configmaps')).toEqual(['get', 'list', 'watch']);
     expect(verbsOn('edit', 'configmaps')).toEqual(expect.arrayContaining(['get', 'create', 'delete']));
     expect(verbsOn('admin', 'rolebindings')).toContain('create');
     expect(verbsOn('edit', 'rolebindings')).toEqual([]);
   });
 
-  test('follow a new role with the label, through all that are built on it, and forget it again', async () => {
+  test('a new role with the label is added to every role that aggregates it, and removed when it is deleted', async () => {
     const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
     const rules = [{ apiGroups: ['relet.dev'], resources: ['rollouts'], verbs: ['get'] }];
     await write(rbacGroup, 'clusterroles', '', 'rollout-viewer', {
@@ -107,7 +107,7 @@ describe('roles put together from others', () => {
 });
 
 describe('the default service account', () => {
-  test('is in every namespace, old or new, and comes back when it is deleted', async () => {
+  test('the service account default is in every namespace and is created again when it is deleted', async () => {
     expect(read('', 'serviceaccounts', 'kube-system', 'default')?.kind).toBe('ServiceAccount');
     await write('', 'namespaces', '', 'team', {});
     const first = read('', 'serviceaccounts', 'team', 'default')?.metadata.uid;
@@ -116,7 +116,7 @@ describe('the default service account', () => {
     expect(read('', 'serviceaccounts', 'team', 'default')?.metadata.uid).not.toBe(first);
   });
 
-  test('does not come back into a namespace that is going', async () => {
+  test('the service account default is not created again in a terminating namespace', async () => {
     await write('', 'namespaces', '', 'leaving', {});
     await write('', 'namespaces', '', 'leaving', {
       metadata: { name: 'leaving', deletionTimestamp: '2026-01-01T00:00:00Z' },
@@ -126,15 +126,15 @@ describe('the default service account', () => {
   });
 });
 
-describe('the feed', () => {
-  test('what was stored before counts, and a change counts when its write is answered', async () => {
+describe('the RBAC index', () => {
+  test('the RBAC index has what was stored before, and a change when its write is answered', async () => {
     const configSource = (name: string) => ({
       spec: { configSource: { configMap: { namespace: 'kube-system', name, kubeletConfigKey: 'k' } } },
     });
     await write('', 'nodes', '', 'a', configSource('one'));
     const graph = new NodeGraph({ configAccess: 'automatic' });
     const rbac = new RbacAuthorizer();
-    const unfollow = feedAccess(store, rbac, graph);
+    const unfollow = watchAccessObjects(store, rbac, graph);
     const reads = (name: string) => graph.isRelated('a', 'configmap', 'kube-system', name);
     expect([reads('one'), reads('two')]).toEqual([true, false]);
     const key = { group: '', resource: 'nodes', namespace: '', name: 'a' };

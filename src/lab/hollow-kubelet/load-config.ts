@@ -1,4 +1,4 @@
-/** The first part of a start: read the config and judge it, as the kubelet of that version does and in its words. */
+/** Loads and validates the config as the kubelet of that version does, with its messages. */
 import { readFileSync } from 'node:fs';
 import type { CheckOptions, CheckResult } from '../../config/check.js';
 import { type KubeletConfig, parseMinor } from '../../config/model.js';
@@ -8,13 +8,13 @@ import type { HollowOptions } from './options.js';
 
 export type Check = (text: string, options: CheckOptions) => CheckResult;
 
-export interface Verdict {
+export interface LoadedConfig {
   config: KubeletConfig;
-  /** What passes validation and stops a kubelet when it starts, in its words. */
+  /** The kubelet's message for a config that passes validation and fails at start. */
   fatal: string | undefined;
 }
 
-export interface VerdictParts {
+export interface LoadOptions {
   check: Check;
   log: Log;
   print(text: string): void;
@@ -23,8 +23,8 @@ export interface VerdictParts {
 
 const emptyDocument = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
-/** Throws Exit when the kubelet would not go on. */
-export function reachVerdict(options: HollowOptions, parts: VerdictParts): Verdict {
+/** Throws Exit when the kubelet would exit. */
+export function loadConfig(options: HollowOptions, parts: LoadOptions): LoadedConfig {
   const { version, config: file } = options;
   const result = parts.check(readConfig(file, version, parts.giveUp), {
     minor: parseMinor(version)!,
@@ -32,7 +32,7 @@ export function reachVerdict(options: HollowOptions, parts: VerdictParts): Verdi
     lenient: true,
     ...(file && { file }),
   });
-  if (result.verdict !== 'accepted' || result.effective === undefined) throw refuse(result, options, parts);
+  if (result.verdict !== 'accepted' || result.effective === undefined) throw rejection(result, options, parts);
   for (const { message, path, severity, source } of result.findings)
     if (source === 'kubelet' && severity === 'warning') parts.log.info(message, { path: path || undefined });
   return { config: result.effective, fatal: result.findings.find(({ severity }) => severity === 'error')?.message };
@@ -50,10 +50,10 @@ function readConfig(file: string | undefined, version: string, giveUp: GiveUp): 
   }
 }
 
-function refuse(
+function rejection(
   { verdict, message }: CheckResult,
   { config: file }: HollowOptions,
-  { giveUp, print }: VerdictParts,
+  { giveUp, print }: LoadOptions,
 ): Exit {
   if (message.startsWith('panic: ')) {
     print(`${message}\n\ngoroutine 1 [running]:\n`);
@@ -62,7 +62,7 @@ function refuse(
   if (verdict === 'decode-error') return giveUp('Failed to load kubelet config file', message);
   if (message.includes('feature gate'))
     return giveUp('Failed to set feature gates from initial flags-based config', message);
-  // The kubelet names the object it refused by a name it does not have.
+  // The kubelet's message has a name that the object does not have.
   const isWhole = message.startsWith('failed to validate kubelet configuration');
   const object = isWhole && file ? ', path: &TypeMeta{Kind:,APIVersion:,}' : '';
   return giveUp('Failed to validate kubelet configuration', `${message}${object}`);

@@ -1,6 +1,6 @@
 /**
- * The hollow kubelet as a judge: started with a lock file where none can be, it decodes, validates and stops, as real
- * kubelets did with the documents of the record that stands beside the repository.
+ * Validation by the hollow kubelet: started with a lock file that cannot be created, it decodes, validates and exits,
+ * as real kubelets did with the recorded documents.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { runHollowKubelet } from './hollow.js';
 import { createKlog } from './klog.js';
 import { readHollowOptions } from './options.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'relet-verdict-'));
+const dir = mkdtempSync(join(tmpdir(), 'relet-load-config-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const file = join(dir, 'kubelet.yaml');
 const lock = join(dir, 'no', 'lock');
@@ -40,7 +40,7 @@ async function start(text: string | undefined, version: string, flags: string[] 
   return { code, lines, last: lines.at(-1)! };
 }
 
-describe('the verdict', () => {
+describe('validation of the config', () => {
   test.each(['1.23.17', '1.32.1'])(
     '%s stops at the lock with an accepted config, and says what it is',
     async (version) => {
@@ -56,16 +56,16 @@ describe('the verdict', () => {
     },
   );
 
-  test('a config that is accepted and kills a kubelet at its start is still accepted here', async () => {
+  test('a config that passes validation and fails at start is accepted', async () => {
     const { last } = await start(`${header}evictionHard: {memory.available: bogus}\n`, '1.32.1');
     expect(last).toContain('unable to acquire file lock');
   });
 
-  test('no config at all is a config', async () => {
+  test('a kubelet without a config file starts with defaults', async () => {
     expect((await start(undefined, '1.32.1')).last).toContain('unable to acquire file lock');
   });
 
-  test('each version has its own form', async () => {
+  test('errors have the form of the kubelet version', async () => {
     const bad = `${header}eventRecordQPS: -1\n`;
     const why = 'invalid configuration: eventRecordQPS (--event-qps) -1 must not be a negative number';
     expect((await start(bad, '1.23.17')).last).toContain(`] "Failed to validate kubelet configuration" err="${why}`);
@@ -74,13 +74,13 @@ describe('the verdict', () => {
     );
   });
 
-  test('a missing file is named', async () => {
+  test('a missing config file is named in the error', async () => {
     const { code, last } = await start(undefined, '1.32.1', ['--config=/no/such/file']);
     expect(code).toBe(1);
     expect(last).toContain('error: open /no/such/file: no such file or directory"');
   });
 
-  test('an authority that is missing ends it before the lock', async () => {
+  test('a missing clientCAFile is an error before the lock file', async () => {
     const { last } = await start(`${header}authentication: {x509: {clientCAFile: ca.crt}}\n`, '1.32.1');
     const path = join(dir, 'ca.crt');
     expect(last).toContain(

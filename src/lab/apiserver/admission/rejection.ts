@@ -1,4 +1,4 @@
-/** What admission needs to know and to say: other stored objects, the name of the one at hand, and a refusal. */
+/** Shared by admission plugins: reading stored objects, the name of the object, and the error that rejects a request. */
 import type { KubeObject } from '../../../api/object.js';
 import type { ApiError } from '../../../api/status.js';
 import type { AdmissionRequest } from '../admission.js';
@@ -20,7 +20,7 @@ export function isAbout({ resource, attributes }: AdmissionRequest, plural: stri
   return resource.group === '' && resource.plural === plural && attributes.subresource === subresource;
 }
 
-export function refuse(request: AdmissionRequest, why: string): ApiError {
+export function rejection(request: AdmissionRequest, why: string): ApiError {
   const name = nameOf(request) || request.object?.metadata?.generateName || 'Unknown';
   return forbidden(resourceOf(request), name, why);
 }

@@ -1,4 +1,4 @@
-/** Feeds what is stored, and every change of it, to those who decide by it: RBAC and the node graph. */
+/** Keeps the RBAC index and the node graph up to date with the store. */
 import type { KubeObject } from '../../../api/object.js';
 import type { Collection, Store, StoreEvent } from '../store/store.js';
 import type { NodeGraph } from './node-graph.js';
@@ -13,8 +13,8 @@ const rbacCollections: Collection[] = ['clusterroles', 'clusterrolebindings', 'r
 const pods: Collection = { group: '', resource: 'pods' };
 const nodes: Collection = { group: '', resource: 'nodes' };
 
-/** A change is taken over before the write that made it is answered, so that an assignment counts at once. */
-export function feedAccess(store: Store, rbac: RbacAuthorizer, graph: NodeGraph): () => void {
+/** A change is applied before its write is answered, so that an assignment takes effect at once. */
+export function watchAccessObjects(store: Store, rbac: RbacAuthorizer, graph: NodeGraph): () => void {
   const stops = [
     ...rbacCollections.map((collection) => follow(store, collection, rbac)),
     follow(store, pods, graph),
@@ -46,7 +46,7 @@ function follow(
 
 const parse = (bytes: Buffer) => JSON.parse(bytes.toString('utf8')) as KubeObject;
 
-/** Nodes change at every heartbeat and seldom have a config: most changes need not even be read. */
+/** Nodes change at every heartbeat and seldom have a config: most changes need not be parsed. */
 function configSourceFilter(): (event: Pick<StoreEvent, 'key' | 'bytes'>) => boolean {
   const having = new Set<string>();
   return ({ key, bytes }) => {

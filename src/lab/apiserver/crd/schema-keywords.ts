@@ -1,6 +1,6 @@
 /**
- * Which words of OpenAPI a CRD's schema may use at all, and how the words of Kubernetes for lists and maps go together. Looked at
- * before the structure (structural.ts), which may rely on it.
+ * Which keywords of OpenAPI a CRD's schema may use, and how the list and map extensions of Kubernetes combine. Checked
+ * before the structure (structural.ts), which relies on it.
  */
 import { type FieldError, forbiddenField, invalidField, requiredField, unsupportedField } from '../field-error.js';
 import { type JsonSchema, propertyOf } from './json-schema.js';
@@ -8,21 +8,23 @@ import { type JsonSchema, propertyOf } from './json-schema.js';
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const unsupported = ['id', 'additionalItems', 'patternProperties', 'definitions', 'dependencies', '$ref'];
 
-export function validateWords(schema: JsonSchema, path: string): FieldError[] {
+export function validateKeywords(schema: JsonSchema, path: string): FieldError[] {
   const { additionalProperties, properties = {}, items, not } = schema;
   const inner = (word: string, entries: JsonSchema[] = []) =>
-    entries.flatMap((entry, index) => validateWords(entry, `${path}.${word}[${index}]`));
+    entries.flatMap((entry, index) => validateKeywords(entry, `${path}.${word}[${index}]`));
   return [
     ...ownWords(schema, path),
     ...(typeof additionalProperties === 'object'
-      ? validateWords(additionalProperties, `${path}.additionalProperties`)
+      ? validateKeywords(additionalProperties, `${path}.additionalProperties`)
       : []),
-    ...Object.entries(properties).flatMap(([key, property]) => validateWords(property, `${path}.properties[${key}]`)),
-    ...(not === undefined ? [] : validateWords(not, `${path}.not`)),
+    ...Object.entries(properties).flatMap(([key, property]) =>
+      validateKeywords(property, `${path}.properties[${key}]`),
+    ),
+    ...(not === undefined ? [] : validateKeywords(not, `${path}.not`)),
     ...inner('allOf', schema.allOf),
     ...inner('oneOf', schema.oneOf),
     ...inner('anyOf', schema.anyOf),
-    ...(items === undefined || Array.isArray(items) ? [] : validateWords(items, `${path}.items`)),
+    ...(items === undefined || Array.isArray(items) ? [] : validateKeywords(items, `${path}.items`)),
     ...openWords(schema, path),
     ...mapWords(schema, path),
     ...listWords(schema, path),
@@ -62,7 +64,7 @@ function openWords(schema: JsonSchema, path: string): FieldError[] {
   return schema[word] === false ? [invalidField(`${path}.${word}`, false, 'must be true or undefined')] : [];
 }
 
-/** A type that a word of Kubernetes asks for. */
+/** A type that an extension of Kubernetes requires. */
 function needsType(schema: JsonSchema, type: string, word: string, path: string): FieldError[] {
   const rule = `must be ${type} if ${word} is specified`;
   if (schema.type === type) return [];
@@ -99,13 +101,13 @@ function listWords(schema: JsonSchema, path: string): FieldError[] {
   ];
 }
 
-/** Elements of a set are compared whole, so they must be owned whole. */
+/** Elements of a set are compared whole, so they must be atomic. */
 function setItems(items: JsonSchema | undefined, path: string): FieldError[] {
   const rule = 'must be atomic as item of a list with x-kubernetes-list-type=set';
   const [list, map] = [items?.['x-kubernetes-list-type'], items?.['x-kubernetes-map-type']];
   if (items?.type === 'array' && list !== undefined && list !== 'atomic')
     return [invalidField(`${path}.x-kubernetes-list-type`, list, rule)];
-  // Kubernetes shows the list type here as well, which a map has none of.
+  // Kubernetes shows the list type here as well, which is empty for a map.
   if (items?.type === 'object' && map !== 'atomic') return [invalidField(`${path}.x-kubernetes-map-type`, list, rule)];
   return [];
 }
@@ -145,7 +147,7 @@ function mapListKeys(items: JsonSchema, keys: string[], path: string): FieldErro
   });
 }
 
-/** What tells elements apart is always there, and never null. */
+/** Keys of items are required and never null. */
 function identityErrors({ items }: JsonSchema, kind: string, keys: string[], path: string): FieldError[] {
   if (items === undefined) return [];
   const isKey = 'this property is in x-kubernetes-list-map-keys, so it';

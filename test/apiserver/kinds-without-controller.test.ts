@@ -1,4 +1,4 @@
-/** Kinds that are kept and shown: workloads, budgets, services, volumes. What `kubectl get` shows of them, and what they are filled up with. */
+/** Kinds without a controller: workloads, budgets, services, volumes. Their columns and defaults. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, clientOf } from './client.js';
@@ -122,13 +122,13 @@ test.each([
     { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
     ['a', 'Pending', '', '', '', '', '<unset>', '', 'Filesystem'],
   ],
-])('%s %s is shown as Kubernetes shows it', async (apiVersion, kind, plural, content, cells) => {
+])('%s %s has the columns of Kubernetes', async (apiVersion, kind, plural, content, cells) => {
   const { made, cells: shown } = await make(apiVersion, kind, plural, content);
   expect(made.code).toBe(201);
   expect(shown).toEqual(cells);
 });
 
-test('a Job finds its Pods by labels of its own, and is shown as running', async () => {
+test('a Job gets a selector with its uid, and is shown as running', async () => {
   const { made, cells } = await make('batch/v1', 'Job', 'jobs', { spec: { template } });
   const { uid } = made.json.metadata;
   expect(made.json.spec.selector).toEqual({ matchLabels: { 'batch.kubernetes.io/controller-uid': uid } });
@@ -136,7 +136,7 @@ test('a Job finds its Pods by labels of its own, and is shown as running', async
   expect(cells.slice(0, 4)).toEqual(['a', 'Running', '0/1', '']);
 });
 
-test('the Pods of a template are filled up as Pods are', async () => {
+test('Pod templates get the defaults of Pods', async () => {
   const { json } = await client.call({ path: '/apis/apps/v1/namespaces/default/deployments/a' });
   const { spec } = json.spec.template;
   expect(spec).toMatchObject({ restartPolicy: 'Always', dnsPolicy: 'ClusterFirst' });
@@ -144,7 +144,7 @@ test('the Pods of a template are filled up as Pods are', async () => {
   expect(spec.volumes[0].configMap).toEqual({ name: 'x', defaultMode: 0o644 });
 });
 
-test('a DaemonSet counts the changes of its template', async () => {
+test('a DaemonSet increments its generation when its template changes', async () => {
   const path = '/apis/apps/v1/namespaces/default/daemonsets/a';
   const headers = { 'content-type': 'application/merge-patch+json' };
   const count = async (body: object) => {
@@ -155,7 +155,7 @@ test('a DaemonSet counts the changes of its template', async () => {
   expect(await count({ spec: { template: { metadata: { labels: { x: 'y' } } } } })).toBe('2');
 });
 
-test('a LimitRange fills up its own defaults: from the largest, the smallest, and each other', async () => {
+test('a LimitRange gets defaults from max, min, and each other', async () => {
   const limits = [{ type: 'Container', max: { cpu: '2' }, min: { memory: '1Gi' } }];
   const { made } = await make('v1', 'LimitRange', 'limitranges', { spec: { limits } });
   expect(made.json.spec.limits[0]).toMatchObject({

@@ -1,4 +1,7 @@
-/** The second part: serve, register, beat, until told to stop or to die. Where misbehaviour on demand happens. */
+/**
+ * The run of a hollow kubelet after its config was accepted: serve, register, update status, until it is stopped or
+ * fails on demand.
+ */
 
 import type { Clock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
@@ -7,7 +10,7 @@ import { createClient, type KubeClient } from '../../kube/client.js';
 import { kubeconfigSource } from '../../kube/identity-source.js';
 import type { Log } from '../../log.js';
 import { systemRandom } from '../../random.js';
-import { createDoorkeeper } from './callers.js';
+import { createAccessCheck } from './callers.js';
 import type { GiveUp } from './exit.js';
 import { startKubeletServers } from './kubelet-server.js';
 import { type Misbehaviour, misbehavioursFor } from './misbehaviour.js';
@@ -16,7 +19,7 @@ import type { HollowOptions } from './options.js';
 import { keepRegistered } from './registration.js';
 import type { ServingCertificate } from './serving-certificate.js';
 
-export interface LifeParts {
+export interface RunOptions {
   facts: NodeFacts;
   security: { certificate: ServingCertificate; clientCa: string | undefined };
   clock: Clock;
@@ -27,12 +30,12 @@ export interface LifeParts {
 }
 
 /** Resolves with the exit code; throws Exit when a port is taken. */
-export async function live(options: HollowOptions, parts: LifeParts): Promise<number> {
+export async function run(options: HollowOptions, parts: RunOptions): Promise<number> {
   const { facts, security, clock, log, giveUp, signal } = parts;
   const failing = misbehavioursFor(facts.config, options.fail, options.failIf);
-  if (failing.length > 0) log.info('told to misbehave', { failing });
+  if (failing.length > 0) log.info('failing on demand', { failing });
   if (has(failing, 'exit-at-start'))
-    throw giveUp('Failed to run kubelet', 'failed to run Kubelet: told to exit at start');
+    throw giveUp('Failed to run kubelet', 'failed to run Kubelet: exit at start was requested');
   await clock.sleep(has(failing, 'slow-start')?.ms ?? 0, signal).catch(() => {});
   if (signal.aborted) return 0;
 
@@ -43,7 +46,7 @@ export async function live(options: HollowOptions, parts: LifeParts): Promise<nu
     config: facts.config,
     ...security,
     isHealthy: () => isWell,
-    refuse: createDoorkeeper(facts.config, facts.name, client),
+    checkAccess: createAccessCheck(facts.config, facts.name, client),
     metrics: () => metrics(options.version, facts.name, startedMs),
     log,
   }).catch((error: Error) => {
@@ -70,8 +73,8 @@ function has<K extends Misbehaviour['kind']>(failing: readonly Misbehaviour[], k
   return failing.find((one): one is Extract<Misbehaviour, { kind: K }> => one.kind === kind);
 }
 
-/** Undefined without --kubeconfig: then the kubelet runs alone. */
-function connect({ kubeconfig, version }: HollowOptions, { env, clock, log }: LifeParts): KubeClient | undefined {
+/** Undefined without --kubeconfig: then the kubelet runs standalone. */
+function connect({ kubeconfig, version }: HollowOptions, { env, clock, log }: RunOptions): KubeClient | undefined {
   if (kubeconfig === undefined) return undefined;
   const source = kubeconfigSource({
     paths: [kubeconfig],
@@ -86,21 +89,21 @@ function connect({ kubeconfig, version }: HollowOptions, { env, clock, log }: Li
   return createClient({ source, clock, random: systemRandom, env, userAgent, maxResponseBytes: 8 * 1024 * 1024 });
 }
 
-function diesBy(failing: readonly Misbehaviour[], { clock, giveUp }: LifeParts, end: AbortSignal): Promise<number> {
+function diesBy(failing: readonly Misbehaviour[], { clock, giveUp }: RunOptions, end: AbortSignal): Promise<number> {
   const die = has(failing, 'die-after');
   if (die === undefined) return aborted(end).then(() => 0);
   return clock.sleep(die.ms, end).then(
-    () => giveUp('Failed to run kubelet', `failed to run Kubelet: told to die after ${die.ms} ms`).code,
+    () => giveUp('Failed to run kubelet', `failed to run Kubelet: exit after ${die.ms} ms was requested`).code,
     () => 0,
   );
 }
 
-/** Resolves with an exit code only when the API server is one that we must not speak to. */
+/** Resolves with an exit code only when the API server is not a relet apiserver. */
 async function serveApi(
   client: KubeClient,
   failing: readonly Misbehaviour[],
   { force }: HollowOptions,
-  { facts, clock, log, giveUp }: LifeParts,
+  { facts, clock, log, giveUp }: RunOptions,
   isWell: boolean,
   end: AbortSignal,
 ): Promise<number> {

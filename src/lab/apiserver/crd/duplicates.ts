@@ -1,15 +1,15 @@
-/** Lists that are sets hold every value once, lists that are maps every key: finds what is there again, wherever it stands. */
+/** Finds duplicates in lists that are sets or maps, at any depth. */
 
 import { isObject } from '../../../json.js';
 import { duplicateField, type FieldError } from '../field-error.js';
 import { identityOf } from '../json-equality.js';
 import { additionalOf, type JsonSchema, propertyOf } from './json-schema.js';
 
-export function repetitions(value: unknown, schema: JsonSchema, path: string): FieldError[] {
+export function duplicateErrors(value: unknown, schema: JsonSchema, path: string): FieldError[] {
   if (Array.isArray(value)) {
     const { items } = schema;
     const inside = (item: unknown, index: number) =>
-      items === undefined ? [] : repetitions(item, items, `${path}[${index}]`);
+      items === undefined ? [] : duplicateErrors(item, items, `${path}[${index}]`);
     return [...repeatedItems(value, schema, path), ...value.flatMap(inside)];
   }
   if (!isObject(value)) return [];
@@ -19,11 +19,11 @@ export function repetitions(value: unknown, schema: JsonSchema, path: string): F
       const own = propertyOf(schema, key);
       const inner = own ?? additionalOf(schema);
       const place = own === undefined ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
-      return inner === undefined ? [] : repetitions(value[key], inner, place);
+      return inner === undefined ? [] : duplicateErrors(value[key], inner, place);
     });
 }
 
-/** Each is named once, however often it comes. */
+/** Each duplicate is named once. */
 function repeatedItems(list: unknown[], schema: JsonSchema, path: string): FieldError[] {
   const kind = schema['x-kubernetes-list-type'];
   if (kind !== 'set' && kind !== 'map') return [];

@@ -1,6 +1,6 @@
 /**
- * What the server keeps in place by itself, as the controllers of a cluster would: the default roles, a ServiceAccount
- * `default` in every namespace, and the rules of ClusterRoles that are put together from others.
+ * Controllers for access: they reconcile the default roles, a ServiceAccount
+ * `default` in every namespace, and the rules of aggregated ClusterRoles.
  */
 
 import type { KubeObject } from '../../../api/object.js';
@@ -10,11 +10,11 @@ import type { Random } from '../../../random.js';
 import { isSameJson } from '../json-equality.js';
 import { fillSystemFields } from '../object-meta.js';
 import { type Key, RevisionConflict, type Store, type StoreEvent } from '../store/store.js';
-import { aggregatedRules, isCombined, takesPart } from './aggregation.js';
+import { aggregatedRules, isAggregated, takesPart } from './aggregation.js';
 import { defaultPolicy, reconcile } from './default-policy.js';
 import { rbacGroup } from './rbac.js';
 
-export interface UpkeepOptions {
+export interface AccessControllerOptions {
   store: Store;
   clock: Clock;
   random: Random;
@@ -32,11 +32,13 @@ const plurals: Record<string, string> = {
   RoleBinding: 'rolebindings',
 };
 
-/** Resolves when everything is in place; then follows changes until the returned function is called. */
-export async function startUpkeep(options: UpkeepOptions): Promise<() => void> {
+/** Resolves when all objects exist; then watches for changes until the returned function is called. */
+export async function startAccessControllers(options: AccessControllerOptions): Promise<() => void> {
   const { store, log } = options;
   const follow = (done: Promise<void>) =>
-    done.catch((error: unknown) => log.error('upkeep failed, the next change or start tries again', { error }));
+    done.catch((error: unknown) =>
+      log.error('access controller failed, retrying at the next change or start', { error }),
+    );
   const stops = [
     store.subscribe(namespaces, ({ type, key }) => {
       if (type === 'created') follow(ensureAccount(options, key.name));
@@ -46,7 +48,7 @@ export async function startUpkeep(options: UpkeepOptions): Promise<() => void> {
     }),
   ];
   await Promise.all(defaultPolicy().map((object) => ensureDefault(options, object)));
-  // Only now: the defaults come by the dozen, and one look at the end does for all of them.
+  // Only now: the defaults are dozens of roles, and one pass at the end is enough for all of them.
   const aggregation = new Aggregation(options);
   stops.push(
     store.subscribe(clusterRoles, (event) => {
@@ -60,15 +62,15 @@ export async function startUpkeep(options: UpkeepOptions): Promise<() => void> {
   };
 }
 
-function ensureDefault(options: UpkeepOptions, wanted: KubeObject): Promise<void> {
+function ensureDefault(options: AccessControllerOptions, wanted: KubeObject): Promise<void> {
   const { name, namespace = '' } = wanted.metadata;
   return put(options, { group: rbacGroup, resource: plurals[wanted.kind]!, namespace, name }, (existing) =>
     reconcile(wanted, existing),
   );
 }
 
-/** A namespace that is going gets nothing new. */
-async function ensureAccount(options: UpkeepOptions, namespace: string): Promise<void> {
+/** Nothing is created in a terminating namespace. */
+async function ensureAccount(options: AccessControllerOptions, namespace: string): Promise<void> {
   const home = read(options.store, { ...namespaces, namespace: '', name: namespace });
   if (home === undefined || home.metadata.deletionTimestamp !== undefined) return;
   await put(options, { ...serviceAccounts, namespace, name: 'default' }, (existing) =>
@@ -80,28 +82,28 @@ async function ensureAccount(options: UpkeepOptions, namespace: string): Promise
 
 /** With a role for each node there are thousands of ClusterRoles, of which a few dozen matter here. */
 class Aggregation {
-  readonly #options: UpkeepOptions;
-  /** As of the last look: the roles that are put together from others, and the names of all that take part. */
-  #combined: KubeObject[] = [];
+  readonly #options: AccessControllerOptions;
+  /** As of the last pass: the aggregated roles, and the names of all roles that take part. */
+  #aggregated: KubeObject[] = [];
   #takingPart = new Set<string>();
 
-  constructor(options: UpkeepOptions) {
+  constructor(options: AccessControllerOptions) {
     this.#options = options;
   }
 
   isMovedBy({ type, key, bytes }: StoreEvent): boolean {
     if (this.#takingPart.has(key.name)) return true;
-    return type !== 'deleted' && takesPart(parse(bytes), this.#combined);
+    return type !== 'deleted' && takesPart(parse(bytes), this.#aggregated);
   }
 
-  /** One role may feed another, so each change leads to the next look, until nothing changes any more. */
+  /** One aggregated role may select another, so each change triggers the next pass, until nothing changes any more. */
   async bringUpToDate(): Promise<void> {
     const all = this.#options.store.list(clusterRoles).items.map(({ bytes }) => parse(bytes));
-    this.#combined = all.filter(isCombined);
-    const taking = all.filter((role) => takesPart(role, this.#combined));
+    this.#aggregated = all.filter(isAggregated);
+    const taking = all.filter((role) => takesPart(role, this.#aggregated));
     this.#takingPart = new Set(taking.map(({ metadata }) => metadata.name));
     await Promise.all(
-      this.#combined.map((role) =>
+      this.#aggregated.map((role) =>
         put(this.#options, { ...clusterRoles, namespace: '', name: role.metadata.name }, (existing) => {
           const rules = existing && aggregatedRules(existing, taking);
           return rules === undefined || isSameJson(rules, existing!.rules ?? []) ? undefined : { ...existing!, rules };
@@ -111,9 +113,9 @@ class Aggregation {
   }
 }
 
-/** Stores what `change` makes of the newest state; somebody else's write in between means looking again. */
+/** Stores the result of `change`, which is called again after a conflict with another write. */
 async function put(
-  { store, clock, random }: UpkeepOptions,
+  { store, clock, random }: AccessControllerOptions,
   key: Key,
   change: (existing: KubeObject | undefined) => KubeObject | undefined,
 ): Promise<void> {
@@ -124,7 +126,7 @@ async function put(
     if (stored === undefined) fillSystemFields(next, clock.now(), random);
     const { kind, apiVersion, metadata, ...rest } = next;
     const encode = (revision: number) =>
-      // Kind and version first: lists leave them out by their length.
+      // Kind and version first: lists cut them off by their length.
       Buffer.from(
         JSON.stringify({ kind, apiVersion, metadata: { ...metadata, resourceVersion: String(revision) }, ...rest }),
       );
