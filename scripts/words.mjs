@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** Directories that are being renamed; nothing below them is checked yet. This list only gets shorter. */
-export const notYet = ['src/agent/', 'src/cli/', 'src/lab/', 'test/'];
+export const notYet = ['src/agent/', 'src/cli/', 'src/lab/index.ts', 'src/lab/up/', 'test/'];
 
 /** Files that are checked neither now nor later. */
 const never = [
@@ -30,7 +30,7 @@ export const exceptions = [
   { text: 'trial: { deaths:', why: 'field of NodeConfig v1alpha1' },
   {
     text: 'verdict',
-    in: /^(?:src|src\/cli|bench)\/config\/|^src\/fleet\/config-text\.test\.ts$|^docs\/config\.md$/,
+    in: /^(?:src|src\/cli|bench)\/config\/|^src\/lab\/hollow-kubelet\/load-config|^src\/fleet\/config-text\.test\.ts$|^docs\/config\.md$/,
     why: 'key of `relet config validate -o json` and of the published `relet/config`',
   },
   { text: 'connection refused', why: 'text of the operating system' },

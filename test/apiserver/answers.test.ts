@@ -29,7 +29,7 @@ describe('bodies', () => {
     ['a kind that is not a string', { apiVersion: 'v1', kind: 3 }, /Go struct field \.kind of type string/],
     ['a version of three parts', { apiVersion: 'a/b/c', kind: 'ConfigMap' }, /unexpected GroupVersion string: a\/b\/c/],
     [
-      'a list in the place of its item',
+      'a list instead of an item',
       { apiVersion: 'v1', kind: 'ConfigMapList' },
       /converting \(v1\.ConfigMapList\) to \(core\.ConfigMap\): unknown conversion$/,
     ],
@@ -161,18 +161,18 @@ describe('reading', () => {
   });
 
   test.each([
-    ['a revision that is yet to come', 'GET', `${maps}?resourceVersion=999999&resourceVersionMatch=Exact`, 500],
-    ['a watch that is to be continued', 'GET', `${maps}?watch=true&continue=x`, 422],
-    ['writing to a path for watching', 'POST', '/api/v1/watch/namespaces/default/configmaps', 405],
+    ['a future revision', 'GET', `${maps}?resourceVersion=999999&resourceVersionMatch=Exact`, 500],
+    ['a watch with a continue token', 'GET', `${maps}?watch=true&continue=x`, 422],
+    ['a write to a watch path', 'POST', '/api/v1/watch/namespaces/default/configmaps', 405],
     ['a name that is a dot', 'GET', `${maps}/%2E`, 400],
-    ['only the head of a document', 'HEAD', '/version', 405],
-    ['the list of paths, by whatever method', 'POST', '/', 200],
+    ['HEAD of a document', 'HEAD', '/version', 405],
+    ['the list of paths with any method', 'POST', '/', 200],
   ])('%s', async (_name, method, path, code) => {
     expect((await send(method, path)).code).toBe(code);
   });
 
   test.each(['limit=1;continue=x', 'labelSelector=%zz'])(
-    'a query that Go cannot read (%s) is not there',
+    'an invalid query (%s) is ignored, as in Go',
     async (query) => {
       expect((await send('GET', `${maps}?${query}`)).code).toBe(200);
     },

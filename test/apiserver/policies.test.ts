@@ -140,20 +140,23 @@ describe('variables of a policy', () => {
 
   test.each([
     ['who asks', "request.userInfo.username == 'jane' && 'system:masters' in request.userInfo.groups"],
-    ['what else is known of who asks', "request.userInfo.extra['scopes'] == ['view']"],
+    ['extra fields of the user', "request.userInfo.extra['scopes'] == ['view']"],
     [
       'what is asked',
       "request.operation == 'CREATE' && request.name == 'map' && request.namespace.startsWith('polic')",
     ],
     ['the kind and the resource', "request.kind.kind == 'ConfigMap' && request.resource.resource == 'configmaps'"],
-    ['no subresource where there is none', '!has(request.subResource)'],
+    ['no subresource for the object itself', '!has(request.subResource)'],
     ['the options', "request.options.kind == 'CreateOptions' && !request.dryRun"],
-    ['the object, and none before it', "object.kind == 'ConfigMap' && object.data.size() == 1 && oldObject == null"],
-    ['the namespace', "namespaceObject.metadata.labels['team'] == 'a'"],
-    ['what else the asker may do', "authorizer.group('').resource('secrets').namespace('x').check('get').allowed()"],
-    ['whether the asker may do this', "authorizer.requestResource.check('create').allowed()"],
     [
-      'what another may not do',
+      'the object, and no old object on create',
+      "object.kind == 'ConfigMap' && object.data.size() == 1 && oldObject == null",
+    ],
+    ['the namespace', "namespaceObject.metadata.labels['team'] == 'a'"],
+    ['other permissions of the user', "authorizer.group('').resource('secrets').namespace('x').check('get').allowed()"],
+    ['permission of the user for the request itself', "authorizer.requestResource.check('create').allowed()"],
+    [
+      'permissions of another user',
       "!authorizer.serviceAccount('default', 'x').group('').resource('nodes').check('delete').allowed()",
     ],
     ['paths', "authorizer.path('/healthz').check('get').allowed()"],
@@ -211,14 +214,17 @@ describe('variables of a policy', () => {
 
 describe('a policy does not apply', () => {
   test.each<[string, PolicySpec['matchConstraints'] & object]>([
-    ['about other resources', { resourceRules: [{ ...configMapRules[0]!, resources: ['secrets'] }] }],
-    ['about other operations', { resourceRules: [{ ...configMapRules[0]!, operations: ['DELETE'] }] }],
+    ['to other resources', { resourceRules: [{ ...configMapRules[0]!, resources: ['secrets'] }] }],
+    ['to other operations', { resourceRules: [{ ...configMapRules[0]!, operations: ['DELETE'] }] }],
     ['about other names', { resourceRules: [{ ...configMapRules[0]!, resourceNames: ['other'] }] }],
-    ['about what is excluded', { excludeResourceRules: configMapRules }],
-    ['about subresources alone', { resourceRules: [{ ...configMapRules[0]!, resources: ['configmaps/status'] }] }],
-    ['about objects of the cluster', { resourceRules: [{ ...configMapRules[0]!, scope: 'Cluster' }] }],
+    ['to excluded resources', { excludeResourceRules: configMapRules }],
+    [
+      'to objects, where only subresources match',
+      { resourceRules: [{ ...configMapRules[0]!, resources: ['configmaps/status'] }] },
+    ],
+    ['to cluster-scoped objects', { resourceRules: [{ ...configMapRules[0]!, scope: 'Cluster' }] }],
     ['in other namespaces', { namespaceSelector: { matchLabels: { team: 'b' } } }],
-    ['about objects without its labels', { objectSelector: { matchExpressions: [{ key: 'x', operator: 'Exists' }] } }],
+    ['to objects without its labels', { objectSelector: { matchExpressions: [{ key: 'x', operator: 'Exists' }] } }],
   ])('%s', async (_name, matchConstraints) => {
     await guard({ matchConstraints, ...rule('false') });
     expect((await createMap()).code).toBe(201);
@@ -318,7 +324,7 @@ describe('a policy is rejected', () => {
     ],
     ['for a field that requests do not have', rule('request.foo == 1'), "undefined field 'foo'"],
     [
-      'without anything to say',
+      'without validations',
       {},
       'spec.validations: Required value: validations or auditAnnotations must contain at least one item',
     ],

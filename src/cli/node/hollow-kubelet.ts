@@ -6,6 +6,7 @@ import { check } from '../../config/check.js';
 import { runHollowKubelet } from '../../lab/hollow-kubelet/hollow.js';
 import { createKlog } from '../../lab/hollow-kubelet/klog.js';
 import { type HollowOptions, readHollowOptions } from '../../lab/hollow-kubelet/options.js';
+import { systemRandom } from '../../random.js';
 
 const defaultVersion = '1.32.1';
 
@@ -17,7 +18,7 @@ async function main(): Promise<number> {
   try {
     options = readHollowOptions(process.argv.slice(3), process.env.RELET_HOLLOW_VERSION ?? defaultVersion);
   } catch (error) {
-    createKlog({ write: print, pid: process.pid }).error('command failed', { error });
+    createKlog({ write: print, pid: process.pid, clock: systemClock }).error('command failed', { error });
     return 1;
   }
   if (options.showVersion) {
@@ -26,10 +27,11 @@ async function main(): Promise<number> {
   }
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
-  const log = createKlog({ write: print, pid: process.pid, verbosity: options.verbosity });
+  const log = createKlog({ write: print, pid: process.pid, verbosity: options.verbosity, clock: systemClock });
   return runHollowKubelet(options, {
     check,
     clock: systemClock,
+    random: systemRandom,
     log,
     print,
     env: process.env,

@@ -23,14 +23,14 @@ const needs = (desired: number, healthy: number) =>
   `The disruption budget b needs ${desired} healthy pods and has ${healthy} currently`;
 
 test.each<[string, object, KubeObject, KubeObject[], string | undefined]>([
-  ['one more than must stay', { minAvailable: 2 }, pod('a'), three, undefined],
-  ['no more than must stay', { minAvailable: 3 }, pod('a'), three, needs(3, 3)],
-  ['a share, rounded up', { minAvailable: '67%' }, pod('a'), three, needs(3, 3)],
-  ['one may be gone, none is', { maxUnavailable: 1 }, pod('a'), three, undefined],
-  ['one may be gone, and is', { maxUnavailable: 1 }, pod('a'), [...three, unready], needs(3, 3)],
-  ['one is on its way out', { maxUnavailable: 1 }, pod('a'), [...three, pod('l', { leaving: true })], needs(3, 3)],
+  ['one Pod more than minAvailable', { minAvailable: 2 }, pod('a'), three, undefined],
+  ['exactly minAvailable Pods', { minAvailable: 3 }, pod('a'), three, needs(3, 3)],
+  ['a percentage, rounded up', { minAvailable: '67%' }, pod('a'), three, needs(3, 3)],
+  ['maxUnavailable 1, all are available', { maxUnavailable: 1 }, pod('a'), three, undefined],
+  ['maxUnavailable 1, one is unavailable', { maxUnavailable: 1 }, pod('a'), [...three, unready], needs(3, 3)],
+  ['one Pod is being deleted', { maxUnavailable: 1 }, pod('a'), [...three, pod('l', { leaving: true })], needs(3, 3)],
   [
-    'what ended counts for nothing',
+    'Pods that ended do not count',
     { maxUnavailable: 1 },
     pod('a'),
     [...three, pod('e', { phase: 'Failed' })],
@@ -39,15 +39,15 @@ test.each<[string, object, KubeObject, KubeObject[], string | undefined]>([
   ['an unready Pod where enough are ready', { minAvailable: 3 }, unready, [...three, unready], undefined],
   ['an unready Pod where too few are', { minAvailable: 4 }, unready, [...three, unready], needs(4, 3)],
   [
-    'an unready Pod that may always go',
+    'an unready Pod with AlwaysAllow',
     { minAvailable: 4, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
     unready,
     [...three, unready],
     undefined,
   ],
-  ['a Pod that has not begun', { minAvailable: 9 }, pod('p', { phase: 'Pending' }), three, undefined],
-  ['a Pod of another kind', { minAvailable: 9 }, pod('o', { app: 'other' }), three, undefined],
-])('%s', (_name, spec, evicted, pods, cause) => {
+  ['a pending Pod', { minAvailable: 9 }, pod('p', { phase: 'Pending' }), three, undefined],
+  ['a Pod that the budget does not select', { minAvailable: 9 }, pod('o', { app: 'other' }), three, undefined],
+])('eviction with a budget: %s', (_name, spec, evicted, pods, cause) => {
   const error = evictionError(evicted, [budget(spec)], pods);
   expect(error?.status.details?.causes?.[0]?.message).toBe(cause);
   if (cause !== undefined) expect(error?.status.code).toBe(429);

@@ -10,6 +10,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { Clock } from '../../clock.js';
 import { getField, type KubeletConfig } from '../../config/model.js';
 import type { Log } from '../../log.js';
+import type { Random } from '../../random.js';
 import { Exit, type GiveUp, giveUpAs, goReason, isBefore124 } from './exit.js';
 import { type Check, loadConfig } from './load-config.js';
 import { ownAddress, readMachine } from './machine.js';
@@ -19,10 +20,11 @@ import { run } from './run.js';
 import { servingCertificate } from './serving-certificate.js';
 import { recordPolicies } from './state-files.js';
 
-export interface HollowSurroundings {
+export interface HollowEnvironment {
   /** The validation of src/config. */
   check: Check;
   clock: Clock;
+  random: Random;
   log: Log;
   /** Writes to standard error. */
   print(text: string): void;
@@ -32,18 +34,18 @@ export interface HollowSurroundings {
 }
 
 /** Resolves with the exit code. */
-export async function runHollowKubelet(options: HollowOptions, around: HollowSurroundings): Promise<number> {
-  const { log, clock, env, signal } = around;
+export async function runHollowKubelet(options: HollowOptions, environment: HollowEnvironment): Promise<number> {
+  const { log, clock, random, env, signal } = environment;
   const giveUp = giveUpAs(options.version, log);
   try {
-    const { config, fatal } = loadConfig(options, { ...around, giveUp });
+    const { config, fatal } = loadConfig(options, { ...environment, giveUp });
     const facts = nodeFacts(options, config);
-    const security = dependencies(options, config, facts, giveUp);
-    announce(options, around);
+    const security = dependencies(options, config, facts, { ...environment, giveUp });
+    logVersion(options, environment);
     takeLock(options, log, giveUp);
     if (fatal !== undefined) throw giveUp('Failed to run kubelet', `failed to run Kubelet: ${fatal}`);
     keepState(options, config, giveUp);
-    return await run(options, { facts, security, clock, log, giveUp, env, signal });
+    return await run(options, { facts, security, clock, random, log, giveUp, env, signal });
   } catch (error) {
     if (error instanceof Exit) return error.code;
     throw error;
@@ -66,7 +68,12 @@ function nodeFacts(options: HollowOptions, config: KubeletConfig): NodeFacts {
   };
 }
 
-function dependencies(options: HollowOptions, config: KubeletConfig, facts: NodeFacts, giveUp: GiveUp) {
+function dependencies(
+  options: HollowOptions,
+  config: KubeletConfig,
+  facts: NodeFacts,
+  { clock, random, giveUp }: { clock: Clock; random: Random; giveUp: GiveUp },
+) {
   const failed = (why: string) => {
     const message = isBefore124(options.version) ? why : `failed to construct kubelet dependencies: ${why}`;
     return giveUp('Failed to construct kubelet dependencies', message);
@@ -85,6 +92,8 @@ function dependencies(options: HollowOptions, config: KubeletConfig, facts: Node
       certDir: options.certDir,
       hostname: facts.machine.hostname,
       addresses: [facts.address, '127.0.0.1'],
+      clock,
+      random,
     });
     return { certificate, clientCa };
   } catch (error) {
@@ -92,7 +101,7 @@ function dependencies(options: HollowOptions, config: KubeletConfig, facts: Node
   }
 }
 
-function announce({ version }: HollowOptions, { log, reletVersion }: HollowSurroundings): void {
+function logVersion({ version }: HollowOptions, { log, reletVersion }: HollowEnvironment): void {
   log.info('Kubelet version', { kubeletVersion: `v${version}` });
   const what =
     'This is the hollow kubelet of relet: a stand-in that serves and registers like a kubelet and runs no pods';

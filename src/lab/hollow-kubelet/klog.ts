@@ -1,4 +1,5 @@
 /** Log lines in the kubelet's format, so that the log reads like a kubelet's. */
+import type { Clock } from '../../clock.js';
 import type { Fields, Log } from '../../log.js';
 
 export interface KlogOptions {
@@ -6,10 +7,10 @@ export interface KlogOptions {
   pid: number;
   /** -v: from 4 on debug lines are written. Default 0. */
   verbosity?: number;
-  now?: () => Date;
+  clock: Pick<Clock, 'now'>;
 }
 
-export function createKlog({ write, pid, verbosity = 0, now = () => new Date() }: KlogOptions): Log {
+export function createKlog({ write, pid, verbosity = 0, clock }: KlogOptions): Log {
   const at =
     (letter: string) =>
     (message: string, fields: Fields = {}) => {
@@ -17,7 +18,7 @@ export function createKlog({ write, pid, verbosity = 0, now = () => new Date() }
         .filter(([, value]) => value !== undefined)
         .map(([key, value]) => ` ${key === 'error' ? 'err' : key}=${shown(value)}`);
       write(
-        `${letter}${stamp(now())} ${String(pid).padStart(7)} hollow.ts:1] ${JSON.stringify(message)}${pairs.join('')}\n`,
+        `${letter}${stamp(new Date(clock.now()))} ${String(pid).padStart(7)} hollow.ts:1] ${JSON.stringify(message)}${pairs.join('')}\n`,
       );
     };
   return { debug: verbosity >= 4 ? at('I') : () => {}, info: at('I'), warn: at('W'), error: at('E') };

@@ -9,6 +9,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { oracleCases } from '../../../test/evidence/read.js';
 import { systemClock } from '../../clock.js';
 import { check } from '../../config/check.js';
+import { systemRandom } from '../../random.js';
 import { runHollowKubelet } from './hollow.js';
 import { createKlog } from './klog.js';
 import { readHollowOptions } from './options.js';
@@ -31,7 +32,8 @@ async function start(text: string | undefined, version: string, flags: string[] 
   const code = await runHollowKubelet(readHollowOptions([...args, ...flags], version), {
     check,
     clock: systemClock,
-    log: createKlog({ write, pid: 1234567, now: () => new Date('2026-11-15T20:36:22.814Z') }),
+    random: systemRandom,
+    log: createKlog({ write, pid: 1234567, clock: { now: () => Date.parse('2026-11-15T20:36:22.814Z') } }),
     print: write,
     env: {},
     reletVersion: '0.0.0',

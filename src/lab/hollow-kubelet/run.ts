@@ -9,7 +9,7 @@ import { systemFileReader } from '../../kube/cached-file.js';
 import { createClient, type KubeClient } from '../../kube/client.js';
 import { kubeconfigSource } from '../../kube/identity-source.js';
 import type { Log } from '../../log.js';
-import { systemRandom } from '../../random.js';
+import type { Random } from '../../random.js';
 import { createAccessCheck } from './callers.js';
 import type { GiveUp } from './exit.js';
 import { startKubeletServers } from './kubelet-server.js';
@@ -23,6 +23,7 @@ export interface RunOptions {
   facts: NodeFacts;
   security: { certificate: ServingCertificate; clientCa: string | undefined };
   clock: Clock;
+  random: Random;
   log: Log;
   giveUp: GiveUp;
   env: Record<string, string | undefined>;
@@ -74,7 +75,10 @@ function has<K extends Misbehaviour['kind']>(failing: readonly Misbehaviour[], k
 }
 
 /** Undefined without --kubeconfig: then the kubelet runs standalone. */
-function connect({ kubeconfig, version }: HollowOptions, { env, clock, log }: RunOptions): KubeClient | undefined {
+function connect(
+  { kubeconfig, version }: HollowOptions,
+  { env, clock, random, log }: RunOptions,
+): KubeClient | undefined {
   if (kubeconfig === undefined) return undefined;
   const source = kubeconfigSource({
     paths: [kubeconfig],
@@ -86,7 +90,7 @@ function connect({ kubeconfig, version }: HollowOptions, { env, clock, log }: Ru
     log,
   });
   const userAgent = `kubelet/v${version} (relet hollow)`;
-  return createClient({ source, clock, random: systemRandom, env, userAgent, maxResponseBytes: 8 * 1024 * 1024 });
+  return createClient({ source, clock, random, env, userAgent, maxResponseBytes: 8 * 1024 * 1024 });
 }
 
 function diesBy(failing: readonly Misbehaviour[], { clock, giveUp }: RunOptions, end: AbortSignal): Promise<number> {

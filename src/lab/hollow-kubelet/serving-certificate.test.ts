@@ -6,14 +6,24 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { systemClock } from '../../clock.js';
+import { systemRandom } from '../../random.js';
 import { selfSigned, servingCertificate } from './serving-certificate.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'relet-cert-'));
 afterAll(() => rmSync(dir, { recursive: true }));
-const options = { certFile: '', keyFile: '', certDir: join(dir, 'pki'), hostname: 'node-a', addresses: ['127.0.0.1'] };
+const options = {
+  certFile: '',
+  keyFile: '',
+  certDir: join(dir, 'pki'),
+  hostname: 'node-a',
+  addresses: ['127.0.0.1'],
+  clock: systemClock,
+  random: systemRandom,
+};
 
 test('the certificate has the host and its addresses and is self-signed', () => {
-  const { cert } = selfSigned('node-a', ['127.0.0.1', '10.1.2.3'], new Date());
+  const { cert } = selfSigned('node-a', ['127.0.0.1', '10.1.2.3'], Date.now(), systemRandom);
   const read = new X509Certificate(cert);
   expect(read.subject).toBe('CN=node-a');
   expect(read.subjectAltName).toBe('DNS:node-a, IP Address:127.0.0.1, IP Address:10.1.2.3');
@@ -22,7 +32,7 @@ test('the certificate has the host and its addresses and is self-signed', () => 
 });
 
 test('a client that trusts the certificate can connect', async () => {
-  const certificate = selfSigned('node-a', ['127.0.0.1'], new Date());
+  const certificate = selfSigned('node-a', ['127.0.0.1'], Date.now(), systemRandom);
   const server = createServer(certificate, (_request, response) => response.end('ok'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -50,7 +60,7 @@ test('a damaged certificate is created again', () => {
 });
 
 test('certificate files named in the config are used, and must exist', () => {
-  const { cert, key } = selfSigned('other', [], new Date());
+  const { cert, key } = selfSigned('other', [], Date.now(), systemRandom);
   const named = { ...options, certFile: join(dir, 'a.crt'), keyFile: join(dir, 'a.key') };
   expect(() => servingCertificate(named)).toThrow('a.crt');
   writeFileSync(named.certFile, cert);

@@ -3,10 +3,12 @@
  * kubelet.crt and kubelet.key, as the kubelet does. Node can sign but not write X.509, and a library for it would need a
  * quarter of this process' memory; a self-signed certificate is a page of DER.
  */
-import { generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, sign, X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
+import type { Clock } from '../../clock.js';
+import type { Random } from '../../random.js';
 
 export interface ServingCertificate {
   cert: string;
@@ -19,17 +21,19 @@ export function servingCertificate(options: {
   certDir: string;
   hostname: string;
   addresses: string[];
+  clock: Pick<Clock, 'now'>;
+  random: Random;
 }): ServingCertificate {
-  const { certFile, keyFile, certDir, hostname, addresses } = options;
+  const { certFile, keyFile, certDir, hostname, addresses, clock, random } = options;
   const paths = { cert: join(certDir, 'kubelet.crt'), key: join(certDir, 'kubelet.key') };
   // The kubelet sets its default paths in a config without any.
   const named = certFile !== '' && keyFile !== '' && certFile !== paths.cert;
   if (named) return { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
   if (existsSync(paths.cert) && existsSync(paths.key)) {
     const kept = { cert: readFileSync(paths.cert, 'utf8'), key: readFileSync(paths.key, 'utf8') };
-    if (isUsable(kept)) return kept;
+    if (isUsable(kept, clock.now())) return kept;
   }
-  const made = selfSigned(hostname, addresses, new Date());
+  const made = selfSigned(hostname, addresses, clock.now(), random);
   mkdirSync(certDir, { recursive: true, mode: 0o755 });
   for (const part of ['key', 'cert'] as const) {
     writeFileSync(`${paths[part]}.tmp`, made[part], { mode: 0o600 });
@@ -38,9 +42,9 @@ export function servingCertificate(options: {
   return made;
 }
 
-function isUsable({ cert }: ServingCertificate): boolean {
+function isUsable({ cert }: ServingCertificate, nowMs: number): boolean {
   try {
-    return Date.parse(new X509Certificate(cert).validTo) > Date.now();
+    return Date.parse(new X509Certificate(cert).validTo) > nowMs;
   } catch {
     return false;
   }
@@ -48,17 +52,17 @@ function isUsable({ cert }: ServingCertificate): boolean {
 
 const yearMs = 365 * 24 * 3600 * 1000;
 
-export function selfSigned(hostname: string, addresses: string[], now: Date): ServingCertificate {
+export function selfSigned(hostname: string, addresses: string[], nowMs: number, random: Random): ServingCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = sequence(set(sequence(oid.commonName, tag(0x0c, Buffer.from(hostname)))));
-  const times = [new Date(now.getTime() - 3_600_000), new Date(now.getTime() + yearMs)].map(utcTime);
+  const times = [new Date(nowMs - 3_600_000), new Date(nowMs + yearMs)].map(utcTime);
   const names = [
     tag(0x82, Buffer.from(hostname)),
     ...addresses.filter(isIPv4).map((address) => tag(0x87, ipv4(address))),
   ];
   const body = sequence(
     tag(0xa0, integer(Buffer.from([2]))),
-    integer(Buffer.concat([Buffer.from([0x01]), randomBytes(15)])),
+    integer(Buffer.concat([Buffer.from([0x01]), random.bytes(15)])),
     ecdsaWithSha256,
     name,
     sequence(...times),

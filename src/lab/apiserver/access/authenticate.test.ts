@@ -61,7 +61,7 @@ describe('bearer tokens', () => {
 
   test.each([
     ['no credentials', undefined, undefined, 'system:anonymous'],
-    ['basic credentials, which are none here', 'Basic YTpi', undefined, 'system:anonymous'],
+    ['basic credentials, which are ignored', 'Basic YTpi', undefined, 'system:anonymous'],
     ['an unknown token', 'Bearer nope', undefined, undefined],
   ])('%s', (_name, header, whenOff, whenOn) => {
     expect(authenticator(false).authenticate(asking(header))?.name).toBe(whenOff);

@@ -6,8 +6,8 @@ import type { Clock } from '../../../clock.js';
 import type { User } from '../attributes.js';
 import type { Authenticator } from '../handler.js';
 import type { Exchange } from '../http/exchange.js';
+import { anonymousUser, authenticatedGroup, unauthenticatedGroup } from '../well-known.js';
 import { checkCertificate } from './client-certificate.js';
-import { anonymousUser, authenticatedGroup, unauthenticatedGroup } from './well-known.js';
 
 /** Authenticates one kind of bearer tokens: those of service accounts, or static ones. */
 export interface TokenAuthenticator {

@@ -1,7 +1,7 @@
 /** The chain of authorizers: the first that allows decides; when none does, their reasons are reported together. */
 import { goQuote } from '../../../go/quote.js';
 import type { Attributes, Authorizer, Decision } from '../attributes.js';
-import { mastersGroup } from './well-known.js';
+import { mastersGroup } from '../well-known.js';
 
 export class AuthorizerChain implements Authorizer {
   constructor(private readonly authorizers: Authorizer[]) {}

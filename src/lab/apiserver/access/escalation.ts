@@ -11,10 +11,10 @@ import type { Admission, AdmissionRequest } from '../admission.js';
 import type { Authorizer, User } from '../attributes.js';
 import { isSameJson } from '../json-equality.js';
 import { forbidden, notFound } from '../status-error.js';
+import { mastersGroup } from '../well-known.js';
 import { uncovered } from './covers.js';
 import { type PolicyRule, rulesOf } from './policy-rule.js';
 import { type RbacAuthorizer, rbacGroup } from './rbac.js';
-import { mastersGroup } from './well-known.js';
 
 export function escalationCheck(rbac: RbacAuthorizer, authorizer: Authorizer): Admission {
   return {

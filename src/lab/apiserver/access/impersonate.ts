@@ -9,14 +9,14 @@ import type { Attributes, Authorizer, User } from '../attributes.js';
 import type { Impersonate } from '../handler.js';
 import type { Exchange } from '../http/exchange.js';
 import { forbidden, plainInternal } from '../status-error.js';
-import { escapeHtml, forbiddenMessage } from './authorizer.js';
 import {
   anonymousUser,
   authenticatedGroup,
   serviceAccountGroups,
   splitServiceAccountUserName,
   unauthenticatedGroup,
-} from './well-known.js';
+} from '../well-known.js';
+import { escapeHtml, forbiddenMessage } from './authorizer.js';
 
 type Headers = Pick<Exchange, 'header' | 'headerValues' | 'headers' | 'path' | 'search' | 'respond'>;
 

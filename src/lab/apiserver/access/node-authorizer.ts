@@ -5,10 +5,10 @@
  */
 import { goQuote } from '../../../go/quote.js';
 import type { Attributes, Authorizer, Decision } from '../attributes.js';
+import { nodeNameOf } from '../well-known.js';
 import type { NodeGraph, Vertex } from './node-graph.js';
 import { nodeRules } from './node-rules.js';
 import { ruleAllows } from './policy-rule.js';
-import { nodeNameOf } from './well-known.js';
 
 const allowed: Decision = { allowed: true };
 const noOpinion: Decision = { allowed: false };

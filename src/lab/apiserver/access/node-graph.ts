@@ -9,7 +9,7 @@
 
 import type { NodeConfigSource } from '../../../api/config-ref.js';
 import type { KubeObject } from '../../../api/object.js';
-import { isMirrorPod, podReferences } from './pod-references.js';
+import { isMirrorPod, podReferences } from '../resources/pod-references.js';
 
 export type Vertex = 'configmap' | 'secret' | 'serviceaccount' | 'pvc' | 'pod';
 

@@ -7,8 +7,8 @@
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
 import type { Attributes, Authorizer, Decision, User } from '../attributes.js';
+import { serviceAccountUserName } from '../well-known.js';
 import { type PolicyRule, ruleAllows, rulesOf } from './policy-rule.js';
-import { serviceAccountUserName } from './well-known.js';
 
 export const rbacGroup = 'rbac.authorization.k8s.io';
 

@@ -1,7 +1,7 @@
 /** Everything a user may do in a namespace, as far as it can be listed: what `kubectl auth can-i --list` shows. */
 import type { User } from '../attributes.js';
+import { nodeNameOf } from '../well-known.js';
 import type { RbacAuthorizer } from './rbac.js';
-import { nodeNameOf } from './well-known.js';
 
 interface ResourceRule {
   verbs: string[];

@@ -78,9 +78,13 @@ describe('a token request', () => {
   test.each<[string, Record<string, unknown>, string]>([
     ['too short', { expirationSeconds: 599 }, 'may not specify a duration less than 10 minutes'],
     ['too long', { expirationSeconds: 2 ** 32 + 1 }, 'may not specify a duration larger than 2^32 seconds'],
-    ['for a pod that is not there', to('Pod', 'gone'), 'pods "gone" not found'],
-    ['for another pod of that name', to('Pod', 'p', 'x'), 'does not match the UID in record'],
-    ['for some other kind', to('ConfigMap', 'c'), 'cannot bind token to object of type /v1, Kind=ConfigMap'],
+    ['a token request for a missing pod', to('Pod', 'gone'), 'pods "gone" not found'],
+    ['a token request for another pod of that name', to('Pod', 'p', 'x'), 'does not match the UID in record'],
+    [
+      'a token request for an unknown kind',
+      to('ConfigMap', 'c'),
+      'cannot bind token to object of type /v1, Kind=ConfigMap',
+    ],
   ])('%s is rejected', (_name, spec, message) => {
     expect(() => request(spec)).toThrow(message);
   });
@@ -119,14 +123,14 @@ describe('a token', () => {
     ['with time', {}, () => Object.assign(clock, { now: () => now + 3_661_000 }), 'service account token has expired'],
     ['with its account', {}, () => delete stored['serviceaccounts/ns/bot'], 'serviceaccounts "bot" not found'],
     [
-      'with another account of its name',
+      'when its account is replaced',
       {},
       () => (stored['serviceaccounts/ns/bot'] = make('bot', 'new')),
       'service account UID (new) does not match claim (sa-uid)',
     ],
     ['with its pod', to('Pod', 'p'), () => delete stored['pods/ns/p'], 'service account token has been invalidated'],
     [
-      'with another pod of its name',
+      'when its pod is replaced',
       to('Pod', 'p'),
       () => (stored['pods/ns/p'] = make('p', 'new')),
       'pod UID (new) does not match service account pod ref claim (pod-uid)',

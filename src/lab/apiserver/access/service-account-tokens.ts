@@ -7,9 +7,9 @@ import type { Clock } from '../../../clock.js';
 import type { Random } from '../../../random.js';
 import type { Objects } from '../admission/rejection.js';
 import type { User } from '../attributes.js';
+import { serviceAccountGroups, serviceAccountUserName } from '../well-known.js';
 import { type TokenAuthenticator, type TokenIdentity, TokenRejected } from './authenticate.js';
 import { TokenSigner } from './json-web-token.js';
-import { serviceAccountGroups, serviceAccountUserName } from './well-known.js';
 
 export interface Ref {
   name: string;

@@ -2,8 +2,8 @@
 
 import type { OwnerReference } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
-import { isMirrorPod, podReferences } from '../access/pod-references.js';
 import type { AdmissionRequest } from '../admission.js';
+import { isMirrorPod, podReferences } from '../resources/pod-references.js';
 import { notFound } from '../status-error.js';
 import { type Objects, rejection } from './rejection.js';
 

@@ -6,9 +6,9 @@
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
-import { nodeNameOf } from '../access/well-known.js';
 import type { Admission, AdmissionRequest } from '../admission.js';
 import { isSameJson } from '../json-equality.js';
+import { nodeNameOf } from '../well-known.js';
 import { admitMirrorPod } from './mirror-pod.js';
 import { forbiddenLabels } from './node-labels.js';
 import { admitPodDelete, admitPodEviction, admitPodStatus, admitToken } from './node-pods.js';

@@ -3,9 +3,9 @@
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
 import type { Random } from '../../../random.js';
-import { isMirrorPod, podReferences } from '../access/pod-references.js';
 import type { Admission, AdmissionRequest } from '../admission.js';
 import { generateName } from '../object-meta.js';
+import { isMirrorPod, podReferences } from '../resources/pod-references.js';
 import { isAbout, type Objects, rejection } from './rejection.js';
 
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';

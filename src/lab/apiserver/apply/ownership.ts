@@ -134,7 +134,7 @@ export function apply(write: Write, applied: JsonMap, { force }: { force: boolea
 
 /**
  * Removes fields that the applier owned and no longer applies, unless another owns them. Containers are removed with
- * their last content; fields that nobody ever owned stays.
+ * their last content; fields that nobody ever owned stay.
  */
 function prune(merged: JsonMap, last: FieldSet, owned: FieldSet[], schema: MergeSchema): JsonMap {
   if (isEmpty(last)) return merged;

@@ -210,7 +210,7 @@ describe('definitions', () => {
       'spec.validation.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified object fields',
     ],
     [
-      'a pattern that is none',
+      'an invalid pattern',
       { versions: [version({ type: 'object', properties: { a: { type: 'string', pattern: '+' } } })] },
       'spec.validation.openAPIV3Schema.properties[a].pattern: Invalid value: "+": must be a valid regular expression, but isn\'t: error parsing regexp: missing argument to repetition operator: `+`',
     ],

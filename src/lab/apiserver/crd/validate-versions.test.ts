@@ -39,13 +39,13 @@ describe('a schema is rejected', () => {
 
   test.each<[string, JsonSchema, string]>([
     [
-      'for a type that nobody knows',
+      'for an unknown type',
       { type: 'strange' },
       'type: Unsupported value: "strange": supported values: "array", "boolean", "integer", "number", "object", "string"',
     ],
     ['for a reference', { $ref: '#/x' }, '$ref: Forbidden: $ref is not supported'],
     [
-      'for items that must differ',
+      'for uniqueItems',
       list({ uniqueItems: true }),
       'uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic',
     ],
@@ -55,7 +55,7 @@ describe('a schema is rejected', () => {
       'additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive',
     ],
     [
-      'for a kind of list that nobody knows',
+      'for an unknown list type',
       list({ 'x-kubernetes-list-type': 'bag' }),
       'x-kubernetes-list-type: Unsupported value: "bag": supported values: "atomic", "set", "map"',
     ],
@@ -70,7 +70,7 @@ describe('a schema is rejected', () => {
       'items.type: Invalid value: "string": must be object if parent array\'s x-kubernetes-list-type is map',
     ],
     [
-      'for a key that need not be there',
+      'for a list key that is not required',
       list({
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['k'],
@@ -79,7 +79,7 @@ describe('a schema is rejected', () => {
       'items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property',
     ],
     [
-      'for an embedded object of no fields',
+      'for an embedded object without fields',
       { type: 'object', 'x-kubernetes-embedded-resource': true },
       'properties: Required value: must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields',
     ],

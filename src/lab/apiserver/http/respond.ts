@@ -4,12 +4,11 @@ import { ApiError, type Status } from '../../../api/status.js';
 import { isCustom, type Resource } from '../resource.js';
 import { insufficientStorage, internal } from '../status-error.js';
 import { type Stored, StoreFull } from '../store/store.js';
-import type { VerbRequest } from '../verbs/verb.js';
 import { apiVersionOf, decodeStored, servedBytes, servedEncoding, typePrefixLength } from './codec.js';
 import { respondCompact, streamCompact } from './compression.js';
 import type { Exchange, ResponseHeaders } from './exchange.js';
 import { errorOutput, type Output } from './negotiate.js';
-import type { ListMeta } from './presenter.js';
+import type { ListMeta, Presenter } from './presenter.js';
 import { goYaml } from './yaml-answer.js';
 
 const json: ResponseHeaders = { 'content-type': 'application/json' };
@@ -17,18 +16,26 @@ const json: ResponseHeaders = { 'content-type': 'application/json' };
 const wholeBytes = 256 << 10;
 const chunkBytes = 64 << 10;
 
-export function respondStored(request: VerbRequest, code: number, stored: Stored): void {
+/** What a response needs of its request. */
+export interface Responding {
+  exchange: Exchange;
+  resource: Resource;
+  output: Output;
+  presenter: Presenter;
+}
+
+export function respondStored(request: Responding, code: number, stored: Stored): void {
   if (isPlain(request.output)) respondCompact(request.exchange, code, json, servedBytes(request.resource, stored));
   else respondForm(request, code, [decodeStored(request.resource, stored.bytes)]);
 }
 
-export function respondObject(request: VerbRequest, code: number, object: KubeObject): void {
+export function respondObject(request: Responding, code: number, object: KubeObject): void {
   if (isPlain(request.output)) respondCompact(request.exchange, code, json, servedEncoding(request.resource, object));
   else respondForm(request, code, [object]);
 }
 
 /** Items are read one after the other while they are sent, so that a list of any length needs little memory. */
-export async function respondList(request: VerbRequest, items: Stored[], list: ListMeta): Promise<void> {
+export async function respondList(request: Responding, items: Stored[], list: ListMeta): Promise<void> {
   const { exchange, resource, output } = request;
   if (!isPlain(output)) {
     const objects = items.map((item) => decodeStored(resource, item.bytes));
@@ -90,7 +97,7 @@ export function respondOther(exchange: Exchange, output: Output, code: number, v
   }
 }
 
-function respondForm(request: VerbRequest, code: number, objects: KubeObject[], list?: ListMeta): void {
+function respondForm(request: Responding, code: number, objects: KubeObject[], list?: ListMeta): void {
   const { exchange, output, resource, presenter } = request;
   const { form } = output;
   if (form === undefined) {

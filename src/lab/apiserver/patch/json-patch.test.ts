@@ -77,11 +77,11 @@ describe('JSON patch', () => {
     ['escaped keys', { 'a/b': { 'm~n': 1 } }, { op: 'remove', path: '/a~1b/m~0n' }, { 'a/b': {} }],
     ['the whole document', { a: 1 }, { op: 'replace', path: '', value: [] }, []],
     ['from the end', [1, 2, 3], { op: 'remove', path: '/-1' }, [1, 2]],
-    ['test for null on nothing', {}, { op: 'test', path: '/a', value: null }, {}],
-    ['replace what is not there', {}, { op: 'replace', path: '/a', value: 1 }, { a: 1 }],
+    ['test for null on a missing value', {}, { op: 'test', path: '/a', value: null }, {}],
+    ['replace a missing value', {}, { op: 'replace', path: '/a', value: 1 }, { a: 1 }],
     ['no value', {}, { op: 'add', path: '/a' }, { a: null }],
     ['text before the first slash', { a: 1 }, { op: 'add', path: 'x/b', value: 2 }, { a: 1, b: 2 }],
-    ['copy what is not there', {}, { op: 'copy', from: '/a', path: '/b' }, { b: null }],
+    ['copy a missing value', {}, { op: 'copy', from: '/a', path: '/b' }, { b: null }],
   ] as [string, unknown, JsonPatchOperation, unknown][])('%s', (_name, document, operation, expected) => {
     expect(patch(document, operation)).toEqual(expected);
   });

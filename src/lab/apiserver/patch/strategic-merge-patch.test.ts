@@ -87,13 +87,13 @@ describe('strategic merge patch', () => {
     ],
     ['strategy replace on an object', { replaced: { a: 1 } }, { replaced: { b: 2 } }, { replaced: { b: 2 } }],
     [
-      'directives that are keys stay in new values, where nobody knows them',
+      'directives that are keys stay in new values as unknown fields',
       {},
       { nested: { $retainKeys: ['x'], x: 1, y: null } },
       { nested: { $retainKeys: ['x'], x: 1 } },
     ],
     [
-      'new values that say what to do with something old are none',
+      'new values with directives about old values are dropped',
       { other: 1 },
       { nested: { $patch: 'replace', x: 1 }, other: { $patch: 'delete' } },
       {},

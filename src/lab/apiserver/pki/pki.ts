@@ -22,7 +22,7 @@ import type { Log } from '../../../log.js';
 import { makeDirectory } from '../../../make-directory.js';
 import type { Random } from '../../../random.js';
 import { newSigningKey } from '../access/json-web-token.js';
-import { mastersGroup, nodesGroup, nodeUserName } from '../access/well-known.js';
+import { mastersGroup, nodesGroup, nodeUserName } from '../well-known.js';
 import { createAuthority, issue, type KeyPair, type Leaf } from './issue.js';
 
 const dayMs = 86_400_000;

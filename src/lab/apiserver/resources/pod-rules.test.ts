@@ -37,7 +37,7 @@ describe('validation of containers', () => {
       [`${at}.image: Invalid value: " i ": must not have leading or trailing whitespace`],
     ],
     [
-      'a port that is none',
+      'an invalid port',
       { ports: [{ containerPort: 70000, protocol: 'X' }] },
       [
         `${at}.ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive`,
@@ -45,7 +45,7 @@ describe('validation of containers', () => {
       ],
     ],
     [
-      'variables that cannot be set',
+      'invalid environment variables',
       { env: [{ name: '' }, { name: 'a=b' }] },
       [
         `${at}.env[0].name: Required value`,
@@ -58,12 +58,12 @@ describe('validation of containers', () => {
       [`${at}.volumeMounts[0].name: Not found: "x"`],
     ],
     [
-      'a probe that asks nobody',
+      'a probe without a handler',
       { livenessProbe: {} },
       [`${at}.livenessProbe: Required value: must specify a handler type`],
     ],
     [
-      'a resource of no name',
+      'a resource without a name',
       { resources: { requests: { foo: '1' } } },
       [
         `${at}.resources.requests[foo]: Invalid value: foo: must be a standard resource type or fully qualified`,
@@ -71,7 +71,7 @@ describe('validation of containers', () => {
       ],
     ],
     [
-      'more asked for than allowed',
+      'requests above limits',
       { resources: { requests: { cpu: '2' }, limits: { cpu: '1' } } },
       [`${at}.resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1`],
     ],
@@ -83,12 +83,12 @@ describe('validation of containers', () => {
 describe('validation of pods', () => {
   test.each<[string, object, string[]]>([
     [
-      'two volumes of one name',
+      'two volumes with the same name',
       { volumes: [{ name: 'v' }, { name: 'v', emptyDir: {} }] },
       ['spec.volumes[1].name: Duplicate value: "v"'],
     ],
     [
-      'a volume of two kinds',
+      'a volume with two sources',
       { volumes: [{ name: 'v', emptyDir: {}, configMap: { name: 'm' } }] },
       ['spec.volumes[0].configMap: Forbidden: may not specify more than 1 volume type'],
     ],
@@ -98,7 +98,7 @@ describe('validation of pods', () => {
       ['spec.volumes[0].secret.secretName: Required value'],
     ],
     [
-      'tolerations that contradict themselves',
+      'invalid tolerations',
       {
         tolerations: [
           { operator: 'Exists', value: 'x' },
@@ -111,19 +111,19 @@ describe('validation of pods', () => {
       ],
     ],
     [
-      'a deadline of nothing',
+      'a deadline of 0',
       { activeDeadlineSeconds: 0 },
       ['spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive'],
     ],
     [
-      'another port of the host than its own',
+      'a host port that differs with host network',
       { hostNetwork: true, containers: [{ ...container, ports: [{ containerPort: 80, hostPort: 81 }] }] },
       [
         'spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true',
       ],
     ],
     [
-      'a node while it must wait',
+      'a node name with scheduling gates',
       { nodeName: 'n', schedulingGates: [{ name: 'a.b/c' }] },
       ['spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared'],
     ],

@@ -2,7 +2,6 @@
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
-import { trackUpdate } from '../apply/tracking.js';
 import { invalidField } from '../field-error.js';
 import { decodeStored, encodeWithinLimit, keyOf, storedKind, withRevision } from '../http/codec.js';
 import { isSameJson } from '../json-equality.js';
@@ -12,6 +11,7 @@ import { isCustom, type Resource } from '../resource.js';
 import { badRequest, conflict, invalid, notFound, plainInternal } from '../status-error.js';
 import { RevisionConflict, type Store, type Stored } from '../store/store.js';
 import { createObject, setNamespace } from './create.js';
+import { trackUpdate } from './track-owners.js';
 import { about, admissionRequest, thenMaybeSync, type VerbRequest, type WriteContext } from './verb.js';
 
 /** Retries on conflict. Without asynchronous admission there are none. */

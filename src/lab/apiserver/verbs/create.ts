@@ -1,6 +1,5 @@
 /** POST: creates an object with its name or one generated from generateName. */
 import type { KubeObject } from '../../../api/object.js';
-import { trackUpdate } from '../apply/tracking.js';
 import { readObject } from '../http/body.js';
 import { encodeWithinLimit, keyOf, storedKind } from '../http/codec.js';
 import { respondObject, respondStored } from '../http/respond.js';
@@ -9,6 +8,7 @@ import { type WriteOptions, writeOptions } from '../options.js';
 import type { Resource } from '../resource.js';
 import { alreadyExists, badRequest, generateNameConflict, invalid, plainInternal } from '../status-error.js';
 import { RevisionConflict, type Store, type Stored } from '../store/store.js';
+import { trackUpdate } from './track-owners.js';
 import { about, admissionRequest, thenMaybeSync, type VerbRequest, type WriteContext } from './verb.js';
 
 const revisionOnCreate = 'resourceVersion should not be set on objects to be created';

@@ -2,7 +2,6 @@
 
 import type { KubeObject } from '../../../api/object.js';
 import { ApiError } from '../../../api/status.js';
-import { planApply } from '../apply/apply-patch.js';
 import { invalidField } from '../field-error.js';
 import { maxBodyBytes, normaliseType, report } from '../http/body.js';
 import { mediaType } from '../http/negotiate.js';
@@ -11,6 +10,7 @@ import { type WriteOptions, writeOptions } from '../options.js';
 import type { Registry } from '../registry.js';
 import { type Decoded, DecodeError, isCustom, type Resource } from '../resource.js';
 import { badRequest, invalid, unsupportedMediaType } from '../status-error.js';
+import { planApply } from './apply-patch.js';
 import { type ChangePlan, changeObject } from './change.js';
 import { type Patch, readPatch } from './read-patch.js';
 import type { VerbRequest, WriteContext } from './verb.js';

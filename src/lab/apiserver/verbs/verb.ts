@@ -2,19 +2,12 @@
 import type { Clock } from '../../../clock.js';
 import type { Random } from '../../../random.js';
 import type { Admission, AdmissionRequest, Operation } from '../admission.js';
-import type { Exchange } from '../http/exchange.js';
-import type { Output } from '../http/negotiate.js';
-import type { Presenter } from '../http/presenter.js';
 import type { RequestInfo } from '../http/request-info.js';
-import type { Resource } from '../resource.js';
+import type { Responding } from '../http/respond.js';
 import type { Store } from '../store/store.js';
 
-export interface VerbRequest {
-  exchange: Exchange;
+export interface VerbRequest extends Responding {
   info: RequestInfo;
-  resource: Resource;
-  output: Output;
-  presenter: Presenter;
   /** Adds to the audit log entry of the request; absent where requests are not logged. */
   annotate?: (key: string, value: string) => void;
 }

@@ -2,17 +2,17 @@
 
 import type { KubeObject } from '../../../api/object.js';
 import { rfc3339 } from '../../../time.js';
+import { type FieldSet, fromPaths, nothing } from '../apply/field-set.js';
+import { isReset, type Manager, readManagers, sortManagers } from '../apply/managers.js';
+import type { JsonMap, MergeSchema } from '../apply/merge-schema.js';
+import { ItemError } from '../apply/merge-schema.js';
+import { afterUpdate, type Write } from '../apply/ownership.js';
 import { apiVersionOf } from '../http/codec.js';
 import { isSameJson } from '../json-equality.js';
 import type { WriteOptions } from '../options.js';
 import type { Resource } from '../resource.js';
 import { linkedSchema } from '../schema/linked.js';
-import type { VerbRequest } from '../verbs/verb.js';
-import { type FieldSet, fromPaths, nothing } from './field-set.js';
-import { isReset, type Manager, readManagers, sortManagers } from './managers.js';
-import type { JsonMap, MergeSchema } from './merge-schema.js';
-import { ItemError } from './merge-schema.js';
-import { afterUpdate, type Write } from './ownership.js';
+import type { VerbRequest } from './verb.js';
 
 /** Updates managedFields after a create, update or patch. `old` is absent for a new object. */
 export function trackUpdate(
