@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
+import { configLabel, type NodeConfig, type NodeConfigObjectStatus, nodeConfigs } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { configMaps, nodes } from '../src/kube/resource-type.js';
@@ -83,8 +83,7 @@ test.each(cases)(`a node left %s keeps what it ran, %s CRD${note}`, async (_name
   await node.keeps(now);
   if (state.held && crd === 'with the new') expect((await node.status())?.held).toMatchObject({ why: held });
   if (state.through !== 'Node') await node.grant();
-  now.process.kill('SIGTERM');
-  expect(await now.exit).toEqual({ code: 0, signal: null });
+  await end(now);
   expect(now.starts().map(configOf)).toEqual([node.runs]);
   expect(editions.map((relet) => onHost(relet, node.place.dir))).toEqual(before);
   expect(node.statusWrites()).toBeLessThanOrEqual(mostWrites);
@@ -93,11 +92,57 @@ test.each(cases)(`a node left %s keeps what it ran, %s CRD${note}`, async (_name
   await node.forgetStatus();
   const again = node.start(first);
   await node.keeps(again);
-  again.process.kill('SIGTERM');
-  expect(await again.exit).toEqual({ code: 0, signal: null });
+  await end(again);
   expect(again.starts().map(configOf)).toEqual([node.runs, node.runs]);
   expect(onHost(first, node.place.dir)).toEqual(before[1]);
 });
+
+const back = (name: string) => (isInHistory ? `${name}, also under the first edition again` : `${name}${note}`);
+
+test(back('a trial of the first edition passes here after the rest of its time'), async () => {
+  const node = await leftBehind(stateOf('mid-trial'), 'with the new');
+  const now = node.start(executable, '21s');
+  const good = ({ config }: NodeConfigObjectStatus) => config?.lastKnownGood?.configMap?.name === 'one';
+  await node.until('last known good', now, good);
+  await end(now);
+  if (first === undefined) return;
+  await node.forgetStatus();
+  const again = node.start(first);
+  await node.until('last known good', again, good);
+  await end(again);
+  expect(again.starts().map(configOf)).toEqual([node.runs, node.runs]);
+});
+
+test(
+  back('a config that is rolled back here leaves the node with the last known good of the first edition'),
+  async () => {
+    const node = await leftBehind(stateOf('rejected'), 'with the new');
+    const now = node.start(executable);
+    await node.keeps(now);
+    await node.assign('three', 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n# exit 1\n');
+    const rolledBack = ({ config }: NodeConfigObjectStatus) =>
+      config?.assigned?.configMap?.name === 'three' &&
+      config.active?.configMap?.name === 'one' &&
+      config.lastKnownGood?.configMap?.name === 'one' &&
+      config.error !== undefined;
+    await node.until('rolled back', now, rolledBack);
+    await end(now);
+    expect(configOf(now.starts().at(-1)!)).toEqual(node.runs);
+    if (first === undefined) return;
+    await node.forgetStatus();
+    const again = node.start(first);
+    await node.until('rolled back', again, rolledBack);
+    await end(again);
+    expect(configOf(again.starts().at(-1)!)).toEqual(node.runs);
+  },
+);
+
+const stateOf = (name: string) => states.find((state) => state.name === name)!;
+
+async function end(started: Started): Promise<void> {
+  started.process.kill('SIGTERM');
+  expect(await started.exit).toEqual({ code: 0, signal: null });
+}
 
 const held = 'a disk is replaced';
 /** A start reports a handful of changes; a loop would write without end. */
@@ -189,12 +234,37 @@ async function leftBehind(state: State, crd: Crd) {
       },
     };
   let { resourceVersion } = (await object()).metadata;
+  /** The first status of this kind that the node itself has written. */
+  const until = async (
+    what: string,
+    { output, process }: Started,
+    isSo: (status: NodeConfigObjectStatus) => boolean,
+  ) => {
+    let seen: NodeConfig | undefined;
+    return eventually(
+      what,
+      async () => {
+        seen = await object();
+        return seen.metadata.resourceVersion !== resourceVersion && isSo(seen.status ?? {}) && seen.status!;
+      },
+      {
+        seen: () => `${JSON.stringify(seen?.status, null, 1)}\n${output()}`,
+        hopeless: () => process.exitCode !== null && `relet has exited\n${output()}`,
+      },
+    );
+  };
 
   return {
     place,
     runs: configOf({ config: configs.find(({ metadata }) => metadata.name === state.active)!.data.kubelet! }),
-    start: (relet: string) =>
-      start({ ...place, relet }, `--dynamic-config-dir=${place.dir}`, '--trial-duration=10m', ...flags),
+    until,
+    start: (relet: string, trial = '10m') =>
+      start({ ...place, relet }, `--dynamic-config-dir=${place.dir}`, `--trial-duration=${trial}`, ...flags),
+    async assign(name: string, kubelet: string) {
+      await rig.createConfigMap(name, { kubelet }, { metadata: { name, labels: { [configLabel]: 'true' } } });
+      const configMap = { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet' };
+      await rig.admin.patch(type, { name: nodeName }, { spec: { configSource: { configMap } } }, { as: 'merge' });
+    },
     status: async () => (await object()).status,
     statusWrites: () => requests(`update ${type.resource}/status`) + requests(`patch ${type.resource}/status`),
     /** As the controller would: the node looks at its status again, and leaves the condition there. */
@@ -219,22 +289,17 @@ async function leftBehind(state: State, crd: Crd) {
       resourceVersion = metadata.resourceVersion;
     },
     /** Resolves when it has read its assignment and reported the state in which it was left. */
-    async keeps({ output, process }: Started) {
-      let seen: NodeConfig | undefined;
+    async keeps(started: Started) {
       const reads = requests('get configmaps');
-      const report = await eventually(
+      const isHealthy = ({ trial }: NodeConfigObjectStatus) =>
+        state.trialSeconds === undefined || trial?.endsAt !== undefined;
+      const report = await until(
         `${state.name} is reported again`,
-        async () => {
-          seen = await object();
-          const { config, trial } = seen.status ?? {};
-          if (seen.metadata.resourceVersion === resourceVersion || config?.active === undefined) return false;
-          if (state.trialSeconds !== undefined && state.through !== 'Node' && trial?.endsAt === undefined) return false;
-          return (state.held || requests('get configmaps') > reads) && seen.status!;
-        },
-        {
-          seen: () => `${JSON.stringify(seen, null, 1)}\n${output()}`,
-          hopeless: () => process.exitCode !== null && `relet has exited\n${output()}`,
-        },
+        started,
+        (status) =>
+          status.config?.active !== undefined &&
+          isHealthy(status) &&
+          (state.held === true || requests('get configmaps') > reads),
       );
       expect(report.config).toEqual({
         assigned: statusOf(state.assigned),
