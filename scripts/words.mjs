@@ -34,8 +34,6 @@ export const exceptions = [
     why: 'key of `relet config validate -o json` and of the published `relet/config`',
   },
   { text: 'connection refused', why: 'text of the operating system' },
-  { text: 'KubeletConfigGraduated', why: 'reason of an Event that alerts may match' },
-  { text: 'KubeletConfigRefused', why: 'reason of an Event that alerts may match' },
   { text: 'deaths: { type: integer', why: 'field of NodeConfig v1alpha1' },
   { text: 'deaths: number', in: /^src\/api\//, why: 'field of NodeConfig v1alpha1' },
   { text: 'betaError', in: /^src\/(?:api|fleet)\//, why: 'the wording of DKC beta, in the adapter for Nodes' },

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { Agent } from '../src/agent/agent.js';
-import type { AgentParts, FlowOptions } from '../src/agent/agent-parts.js';
+import type { AgentOptions, FlowOptions } from '../src/agent/agent-options.js';
 import { commandRunner, type RunCommand } from '../src/agent/drivers/command.js';
 import type { KubeletDriver } from '../src/agent/drivers/driver.js';
 import { ProcessDriver } from '../src/agent/drivers/process.js';
@@ -43,7 +43,7 @@ export interface RigOptions {
   run?(run: RunCommand): RunCommand;
   judge?: Judge;
   initConfig?: boolean;
-  connect?: AgentParts['connect'];
+  connect?: AgentOptions['connect'];
   kubeletVersion?: string;
   clock?: FlowingClock;
   stopGraceMs?: number;
@@ -52,7 +52,7 @@ export interface RigOptions {
   healthzPort?: number;
   /** As with `healthzPort: 0`: there is nobody to ask but the API. */
   noHealthz?: boolean;
-  certificateExpired?: AgentParts['certificateExpired'];
+  certificateExpired?: AgentOptions['certificateExpired'];
 }
 
 export interface Start {
@@ -147,7 +147,7 @@ export class Rig {
   /** As a person on the host would. */
   async ask(request: Request): Promise<void> {
     this.state.write(requestRecord, request);
-    await this.#agent!.heed();
+    await this.#agent!.handleHostRequest();
   }
 
   /** From now on the local config is one with these orders. */

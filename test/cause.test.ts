@@ -55,7 +55,7 @@ test('a config that is refused at the start of relet has its cause in the status
   rig.node.boot({ judge: refusing });
   await rig.until('refused', () => rig.config?.error !== undefined);
   expect(cause(rig)).toBe('unrecognized feature gate: X');
-  const refusals = async () => (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigRefused');
+  const refusals = async () => (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigRejected');
   await eventually('one event', async () =>
     expect((await refusals()).map(({ message }) => message)).toEqual([
       expect.stringContaining('unrecognized feature gate: X'),

@@ -274,7 +274,7 @@ describe.each(['Node', 'NodeConfig'] as const)('last known good, through a %s', 
       lastKnownGood = source;
       await expectState(rig, { assigned: source, active: source, lastKnownGood });
     }
-    const graduations = (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigGraduated');
+    const graduations = (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigTrialPassed');
     expect(graduations).toHaveLength(3);
   });
 });

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { changed, graduated, refused, rolledBack } from '../src/agent/report/events.js';
+import { changed, rejected, rolledBack, trialPassed } from '../src/agent/report/events.js';
 import { configOk } from '../src/agent/report/report.js';
-import { explain } from '../src/agent/trial/death.js';
+import { explainExit } from '../src/agent/trial/exit-cause.js';
 import * as conditionReasons from '../src/api/condition-reasons.js';
 import { type ConditionReason, okReasons, trialReasons } from '../src/api/condition-reasons.js';
 import { configErrors } from '../src/api/config-error.js';
@@ -74,13 +74,13 @@ describe('docs/errors.md', () => {
   test('every reason for a death is there, with its blame', () => {
     const calm = { stopping: false, certificateExpired: false };
     const exits = [
-      explain({ code: 1, signal: null }, calm),
-      explain({ code: null, signal: 'SIGSEGV' }, calm),
-      explain({ code: null, signal: 'SIGKILL' }, calm),
-      explain({ code: 0, signal: null }, calm),
-      explain({ code: 1, signal: null }, { ...calm, certificateExpired: true }),
-      explain({ code: 1, signal: null }, { ...calm, stopping: true }),
-      explain({ code: null, signal: null, error: new Error('…') }, calm),
+      explainExit({ code: 1, signal: null }, calm),
+      explainExit({ code: null, signal: 'SIGSEGV' }, calm),
+      explainExit({ code: null, signal: 'SIGKILL' }, calm),
+      explainExit({ code: 0, signal: null }, calm),
+      explainExit({ code: 1, signal: null }, { ...calm, certificateExpired: true }),
+      explainExit({ code: 1, signal: null }, { ...calm, stopping: true }),
+      explainExit({ code: null, signal: null, error: new Error('…') }, calm),
     ];
     const written = exits.map(({ why, blame }) => ({
       why: why.replace(/\d+$/, 'N').replace(/SIG[A-Z]+/, 'SIGNAL'),
@@ -97,9 +97,9 @@ describe('docs/errors.md', () => {
   test('every event and every healthy condition is there', () => {
     for (const event of [
       changed(undefined),
-      refused(undefined, '', ''),
+      rejected(undefined, '', ''),
       rolledBack(undefined, '', ''),
-      graduated(undefined),
+      trialPassed(undefined),
     ])
       expect(page).toContain(`| \`${event.reason}\` | ${event.type} |`);
     const local = { assigned: undefined, active: undefined, lastKnownGood: undefined, warnings: [] };

@@ -29,7 +29,7 @@ test.each([
   // The last it has to say.
   const reasons = async () => (await rig.events()).map(({ reason }) => reason);
   await eventually('the event of the passed trial', async () =>
-    expect(await reasons()).toContain('KubeletConfigGraduated'),
+    expect(await reasons()).toContain('KubeletConfigTrialPassed'),
   );
 
   const audited = () =>

@@ -68,7 +68,7 @@ describe('kill -9 of relet', () => {
     ['while the kubelet is stopped', 'kubelet restarts'],
     ['between two kubelets', 'kubelet ended'],
     ['right after a start', 'kubelet started .*checkpoints'],
-    ['at the end of the trial', 'config graduated config="/api'],
+    ['at the end of the trial', 'trial passed config="/api'],
   ])('%s', async (_when, line) => {
     const { rig, place, kubelets, mostAtOnce, start } = await createNode();
     const first = start();

@@ -316,7 +316,7 @@ export class PlayedNode {
         metadata: { namespace: 'default', name: `${this.name}.${process.hrtime.bigint().toString(16)}` },
         involvedObject: { kind: 'Node', name: this.name, uid: this.name },
         type: 'Warning',
-        reason: reason === 'StartWouldFail' ? 'KubeletConfigRefused' : 'KubeletConfigRolledBack',
+        reason: reason === 'StartWouldFail' ? 'KubeletConfigRejected' : 'KubeletConfigRolledBack',
         message: `${config}: ${error}: port 10250 is taken`,
         lastTimestamp: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
       },

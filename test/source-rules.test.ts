@@ -124,15 +124,11 @@ describe('source files', () => {
   });
 
   test('the directories of a module do not import each other', () => {
-    // Not untangled yet. Remove a pair when it is; add none.
-    const notYet = ['src/agent/sync src/agent/trial'];
-    expect(mutualDirectories(files.filter((file) => !isTest(file))).sort()).toEqual(notYet);
+    expect(mutualDirectories(files.filter((file) => !isTest(file)))).toEqual([]);
   });
 
   test('no file of a module imports itself through others, not even their types', () => {
-    // Not untangled yet. Remove a file when it is; add none.
-    const notYet = ['src/agent/agent-parts.ts', 'src/agent/sync/api-side.ts'];
-    expect(filesInCycles(files.filter((file) => !isTest(file))).sort()).toEqual(notYet);
+    expect(filesInCycles(files.filter((file) => !isTest(file)))).toEqual([]);
   });
 
   test('time and randomness are injected', () => {

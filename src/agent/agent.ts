@@ -1,189 +1,192 @@
 /**
- * One node, whole: what runs, why, and what happens next.
+ * One node: the whole flow.
  *
- *     watch ─► resolve ─► checkpoint ─► judge ─► assign ─► restart       sync: needs the API
- *                                         └─ refused ─► report, run last known good
- *                                                   │
- *                                                 disk                   the only thing that crosses a restart
- *                                                   ▼
- *             load ─► judge ─► start ─► healthy? ─► report ─► graduate   boot: needs nothing but disk
- *                       └─ refused ─┴─ not ─► last known good ─► local
+ *     watch ─► resolve ─► checkpoint ─► validate ─► assign ─► restart       sync: needs the API
+ *                                          └─ rejected ─► report, run last known good
+ *                                                    │
+ *                                               node state on disk          the only thing that survives a restart
+ *                                                    ▼
+ *             load ─► validate ─► start ─► healthy? ─► report ─► trial passed   boot: needs nothing but disk
+ *                        └─ rejected ─┴─ not ─► last known good ─► local
  *
- * Every start is a boot: it chooses from disk. So sync, a rollback and a person on the host all do the same: they change
- * what is remembered, and then let the kubelet be restarted if another config should run.
+ * Every start is a boot: it chooses from disk. So sync, a rollback and a request on the host all do the same: they change the
+ * records, and then the kubelet is restarted if another config should run.
  */
 
 import { ConfigError } from '../api/config-error.js';
 import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
+import { betaError } from '../api/upstream-words.js';
 import { backoffMs } from '../kube/backoff.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
-import { rfc3339 } from '../time.js';
-import type { AgentParts } from './agent-parts.js';
-import { type Choice, choose, chooseOrWait, consider, failuresOf, isOutdated } from './choose.js';
+import type { AgentOptions } from './agent-options.js';
+import { ChangePace } from './change-pace.js';
+import { type Choice, choose, chooseOrWait, consider } from './choose.js';
 import { exitCode } from './drivers/driver.js';
-import { Pause } from './pause.js';
-import { announce } from './report/announce.js';
+import { FailureRetry } from './failure-retry.js';
+import { KubeletRun } from './kubelet-run.js';
 import * as events from './report/events.js';
+import { updateReport } from './report/update-report.js';
 import { holdRecord, takeRequest } from './requests.js';
 import { forgetFailures } from './results.js';
-import { Run } from './run.js';
-import { type ApiSide, talkToApi } from './sync/api-side.js';
-import { EditJitter } from './sync/edit-jitter.js';
-import { RestartLimit } from './sync/restart-limit.js';
+import { type ApiSide, runApiSide } from './sync/api-side.js';
 import {
   assign,
   checkpoint,
+  failTrial,
   garbageCollect,
   isAnotherAssignment,
   keepAsLastKnownGood,
-  retry,
+  passTrial,
   sourceOf,
 } from './transitions.js';
-import { Doubt } from './trial/doubt.js';
 import { type Baseline, takeBaseline } from './trial/health.js';
-import { retriesOnce } from './trial/retry.js';
-import type { TrialEnd } from './trial/trial.js';
-import { concludeTrial } from './trial/trial-end.js';
+import { environmentOf, pathsNamedBy } from './trial/retry.js';
+import { type TrialEnd, type TrialFailure, trialRecord } from './trial/trial.js';
 import { RememberedJudge } from './validate/remembered-judge.js';
 
-/** How often the files are looked at that a failed config names. */
-const retryCheckMs = 30_000;
 const crashBackoff = { initialMs: 1000, maxMs: 60_000, jitter: 0.1 };
 
 export class Agent {
-  readonly #parts: AgentParts;
+  readonly #options: AgentOptions;
   readonly #judge: RememberedJudge;
-  readonly #jitter: EditJitter;
-  readonly #limit: RestartLimit;
+  readonly #pace: ChangePace;
+  readonly #retry: FailureRetry;
   #api: ApiSide | undefined;
-  #run: Run | undefined;
+  #run: KubeletRun | undefined;
   /** Counts what may alter the choice, so that a boot under way notices. */
   #changes = 0;
-  readonly #pause: Pause;
-  readonly #doubt: Doubt;
-  /** Its checkpoint is saved, and while it is judged no record names it yet. */
+  /** Ends the pause after a crash: another config should run. */
+  #wake = new AbortController();
+  /** Its checkpoint is saved, and no record names it before it is validated. */
   #arriving: ExactRef | undefined;
-  #before: Baseline = { nodeReady: false, apiAnswered: false, staticPods: false };
+  #baseline: Baseline = { nodeReady: false, apiAnswered: false, staticPods: false };
 
-  constructor(parts: AgentParts) {
-    this.#judge = new RememberedJudge(parts.judge);
-    this.#parts = { ...parts, judge: this.#judge };
-    this.#jitter = new EditJitter(parts.clock, parts.options.inPlaceJitterMs, parts.random);
-    this.#limit = new RestartLimit(parts.clock, parts.options.maxRestartDelayMs);
-    this.#pause = new Pause(parts.clock);
-    this.#doubt = new Doubt(parts.options.trial.failedStarts);
+  constructor(options: AgentOptions) {
+    this.#judge = new RememberedJudge(options.judge);
+    this.#options = { ...options, judge: this.#judge };
+    this.#pace = new ChangePace(options);
+    this.#retry = new FailureRetry(options, async () => {
+      this.#judge.forget();
+      await this.#applyChoice();
+    });
   }
 
-  /** Until the signal fires; its reason may name the signal to end the kubelet with. Returns the exit code. */
+  /** Until the signal fires; its reason may name the signal to stop the kubelet with. Returns the exit code. */
   async run(signal: AbortSignal): Promise<number> {
-    const { driver } = this.#parts;
+    const { driver } = this.#options;
     await driver.recover();
-    const talking = new AbortController();
-    const talk = talkToApi(this.#parts, {
+    const over = new AbortController();
+    const apiSide = runApiSide({
+      ...this.#options,
       onConnected: (api) => (this.#api = api),
-      pass: (api) => this.#pass(api, talking.signal),
-      signal: talking.signal,
+      sync: (api) => this.#sync(api, over.signal),
+      signal: over.signal,
     });
     const onStop = () => void driver.shutdown(signal.reason === 'SIGINT' ? 'SIGINT' : 'SIGTERM');
     signal.addEventListener('abort', onStop);
     try {
-      return await this.#live(signal);
+      return await this.#runLoop(signal);
     } finally {
       signal.removeEventListener('abort', onStop);
       // After a change that ends relet, the API should know why; a stop does not wait.
       if (!signal.aborted) await this.#api?.flush();
-      talking.abort();
-      await talk;
+      over.abort();
+      await apiSide;
     }
   }
 
-  // ── boot: load, judge, start, healthy?, report, graduate ──
+  // ── boot: load, validate, start, healthy?, report, trial passed ──
 
-  /** One kubelet after another. Each start chooses anew, from disk. */
-  async #live(signal: AbortSignal): Promise<number> {
-    const { state, log, options, reporter } = this.#parts;
-    const tell = () => announce(this.#parts, this.#run);
+  /** One kubelet after another. Each start chooses again, from disk. */
+  async #runLoop(signal: AbortSignal): Promise<number> {
+    const { options, reporter, clock, random, driver, counters } = this.#options;
+    const report = () => this.#updateReport();
     for (let crashes = 0; ; ) {
       const changes = this.#changes;
-      const choice = await chooseOrWait(this.#parts, signal);
+      const choice = await chooseOrWait(this.#options, signal);
       if (choice === undefined) return 0;
       if (changes !== this.#changes) continue;
-      const run = new Run({ parts: this.#parts, choice, before: this.#before, view: () => this.#api?.view });
+      const view = () => this.#api?.view;
+      const run = new KubeletRun({ ...this.#options, limits: options.trial, choice, baseline: this.#baseline, view });
       this.#run = run;
-      tell();
+      report();
+      counters.kubeletStarts++;
       const over = new AbortController();
-      const retrying = this.#retryAfterChange(run, over.signal);
-      const exit = await run.keep({
-        onAlive: tell,
-        onWarnings: tell,
+      const retrying = this.#retry.watchFiles(run, over.signal);
+      const exit = await run.untilExit({
+        onAlive: report,
+        onWarnings: report,
         onHealthy: () => {
           this.#keepRecords(run);
-          this.#retryOnce(run);
+          this.#retry.onHealthy(run);
         },
         onTrialEnd: (end) => this.#endTrial(run, end),
       });
       this.#run = undefined;
       over.abort();
       await retrying;
-      // One that was too young to hear it died of the signal, and that is no failure.
+      // A kubelet that was too young to handle it was killed by the signal, and that is not a failure.
       if (signal.aborted) return exit.signal === signal.reason ? 0 : exitCode(exit);
       if (exit.requested && options.onChange === 'exit') return 0;
-      if (exit.requested) {
-        // What runs next is another config: it does not wait for the deaths of the one before.
-        crashes = 0;
-        continue;
-      }
-      const { blamed, end } = await run.died(exit, signal);
+      // The next config is another one: it does not wait for the crashes of the one before.
+      if (exit.requested) crashes = 0;
+      if (exit.requested) continue;
+      counters.kubeletExits++;
+      // A machine that shuts down ends everything at once; a moment later that can be seen.
+      await clock.sleep(options.settleMs, signal).catch(() => {});
+      const isStopping = signal.aborted || (await driver.isHostStopping());
+      const { crashed, end } = await run.exited(exit, { isStopping });
       if (end) await this.#endTrial(run, end);
-      else announce(this.#parts, run);
-      if (!end && blamed && this.#doubt.lifts(run, state, log)) this.#changes++;
+      else this.#updateReport(run);
+      if (!end && crashed && this.#retry.onCrash(run)) this.#changes++;
       if (signal.aborted || exit.last || options.onChange === 'exit') return exitCode(exit);
       reporter.publish();
       crashes = run.healthy ? 1 : crashes + 1;
-      if (changes === this.#changes)
-        await this.#pause.sleep(backoffMs(crashes, crashBackoff, this.#parts.random), signal);
+      if (changes === this.#changes) await this.#pause(backoffMs(crashes, crashBackoff, random), signal);
     }
   }
 
-  async #endTrial(run: Run, end: TrialEnd): Promise<void> {
-    concludeTrial(this.#parts, this.#api, run, end);
-    if (end.kind === 'failed') await this.#settle();
-    else announce(this.#parts, this.#run);
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    this.#wake = new AbortController();
+    await this.#options.clock.sleep(ms, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
   }
 
-  /** Its fallback is healthy: a config that was last known good is started once more, in case something else was broken. */
-  #retryOnce(run: Run): void {
-    const { state, options, driver, log } = this.#parts;
-    if (run.choice.rank !== 'local') return;
-    const tookLong = run.startedAgoMs >= options.trial.healthDeadlineMs;
-    const failed = failuresOf(run.choice).find(({ failure }) => retriesOnce(failure, { tookLong }));
-    if (failed === undefined) return;
-    const { key, failure } = failed;
-    const deaths = options.trial.failedStarts - 1;
-    retry(state, failed, { key, deaths, bootId: driver.bootId() });
-    log.info('the fallback is healthy, the last known good is started once more', { cause: failure.cause });
-    void this.#settle().catch((error) => log.error('retry failed', { error }));
+  async #endTrial(run: KubeletRun, end: TrialEnd): Promise<void> {
+    if (end.kind === 'failed') return this.#rollBack(run, end);
+    const { state, counters, log } = this.#options;
+    const { source, rank } = run.choice;
+    if (run.onTrial) {
+      passTrial(state, run.choice);
+      counters.passedTrials++;
+      log.info('trial passed', { config: formatRef(source, 'log'), rank });
+      if (source && rank === 'assigned') this.#api?.sendEvent(events.trialPassed(source));
+    } else state.remove(trialRecord);
+    run.trial = undefined;
+    this.#updateReport();
   }
 
-  /** Nobody reports that a file has changed which a failed config names. Returns when the signal fires. */
-  async #retryAfterChange(run: Run, signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#parts;
-    for (;;) {
-      await clock.sleep(retryCheckMs, signal).catch(() => {});
-      if (signal.aborted) return;
-      if (!failuresOf(run.choice).some(({ failure }) => isOutdated(this.#parts, failure))) continue;
-      this.#judge.forget();
-      await this.#settle().catch((error) => log.error('retry failed', { error }));
-    }
+  async #rollBack(run: KubeletRun, failure: TrialFailure): Promise<void> {
+    const { state, clock, counters, log } = this.#options;
+    const { source } = run.choice;
+    const environment = environmentOf(this.#options, pathsNamedBy(state.checkpoints, source));
+    failTrial(state, run.choice, failure, { at: new Date(clock.now()), environment });
+    run.trial = undefined;
+    counters.rollbacks++;
+    const { reason, cause } = failure;
+    const error = betaError(new ConfigError(reason, cause));
+    log.error('config rolled back', { config: formatRef(source, 'log'), error, cause });
+    this.#api?.sendEvent(events.rolledBack(source, error, cause));
+    await this.#applyChoice();
   }
 
-  // ── sync: watch, resolve, checkpoint, judge, assign, restart ──
+  // ── sync: watch, resolve, checkpoint, validate, assign, restart ──
 
-  /** Something may have changed. Run twice, it does nothing the second time. Throws a ConfigError when it cannot be followed. */
-  async #pass(api: ApiSide, signal: AbortSignal): Promise<ReconcileResult> {
-    const { state, log } = this.#parts;
+  /** Something may have changed. Idempotent. Throws a ConfigError when the reference cannot be followed. */
+  async #sync(api: ApiSide, signal: AbortSignal): Promise<ReconcileResult> {
+    const { state, log } = this.#options;
+    const isReplacement = this.#run?.choice.fault?.outcome === 'rolled back';
     // Read again only when its time has come: each edit of a flood would otherwise cost three requests.
-    const delayMs = this.#hasFailedTrial ? 0 : this.#limit.remainingMs;
+    const delayMs = isReplacement ? 0 : this.#pace.remainingMs;
     if (delayMs > 0) return { kind: 'requeue', afterMs: delayMs };
     const instruction = await api.instruction(signal);
     if (instruction.kind === 'none') log.info('no instruction, nothing changes', { why: instruction.why });
@@ -191,100 +194,89 @@ export class Agent {
     const wanted = instruction.kind === 'source' ? await api.resolve(instruction.target, signal) : undefined;
     const assigned = state.assigned();
     const isNew = 'broken' in assigned || !sameConfig(assigned.source, wanted?.source, 'version');
-    const waitMs = this.#delay(isNew) || this.#jitter.waitMs(sourceOf(assigned), wanted?.source);
+    const waitMs = this.#pace.waitMs({ isNew, isReplacement, assigned: sourceOf(assigned), wanted: wanted?.source });
     if (waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
     this.#arriving = wanted?.source;
     const saved = wanted !== undefined && checkpoint(state, wanted);
-    // The API answers while the config is judged.
-    const before = isNew ? this.#takeBaseline() : undefined;
+    // The API answers while the config is validated.
+    const baseline = isNew ? this.#takeBaseline() : undefined;
     if (isNew) await this.#assign(wanted?.source, signal);
     this.#arriving = undefined;
-    if ((isNew || saved) && (await this.#settle(before))) this.#limit.restarted();
-    else this.#limit.settled();
+    if ((isNew || saved) && (await this.#applyChoice(baseline))) this.#pace.restarted();
+    else this.#pace.settled();
     return { kind: 'done' };
   }
 
-  /** How long a change must wait because others came shortly before it. Whoever replaces a config that failed does not. */
-  #delay(isNew: boolean): number {
-    const { clock, counters, log, reporter } = this.#parts;
-    const waitMs = isNew && !this.#hasFailedTrial ? this.#limit.waitMs() : 0;
-    const until = waitMs > 0 ? rfc3339(clock.now() + waitMs + 999) : undefined;
-    if (until !== undefined) {
-      counters.delayedChanges++;
-      log.warn('config keeps changing, kubelet restart delayed', { until });
-    }
-    reporter.update({ restartDelayedUntil: until });
-    return waitMs;
-  }
-
-  get #hasFailedTrial(): boolean {
-    return this.#run?.choice.fault?.outcome === 'rolled back';
-  }
-
-  /** Judged before anything is stopped. What is refused is assigned all the same, and reported; it only never runs. */
+  /** Validated before anything is stopped. A rejected config is assigned all the same, and reported; it is only never started. */
   async #assign(source: ExactRef | undefined, signal: AbortSignal): Promise<void> {
-    const { state, log, counters } = this.#parts;
+    const { state, log, counters } = this.#options;
     if (isAnotherAssignment(state, source)) forgetFailures(state);
     this.#judge.forget();
-    await consider(this.#parts, 'assigned', { source }, signal).catch((error) => {
+    await consider(this.#options, 'assigned', { source }, signal).catch((error) => {
       if (!(error instanceof ConfigError)) throw error;
-      counters.refusals++;
+      counters.rejections++;
     });
     assign(state, source, this.#run?.healthy ? this.#run.choice.source : undefined);
     log.info('config assigned', { config: formatRef(source, 'log'), key: source?.kubeletConfigKey });
   }
 
   /** Lets run what should run. The same bytes are not restarted: only the records move. True when another config starts. */
-  async #settle(before?: Promise<Baseline | undefined>): Promise<boolean> {
+  async #applyChoice(baseline?: Promise<Baseline | undefined>): Promise<boolean> {
     const run = this.#run;
     this.#changes++;
-    this.#pause.wake();
+    this.#wake.abort();
     if (run === undefined) return true;
-    const next = await choose(this.#parts, new AbortController().signal);
+    const next = await choose(this.#options, new AbortController().signal);
     if (run !== this.#run) return true;
     if (!run.isRunning(next)) {
-      await this.#restart(run, next, before);
+      await this.#restart(run, next, baseline);
       return true;
     }
     run.moveTo(next);
+    this.#retry.choiceChanged();
     this.#keepRecords(run);
     return false;
   }
 
-  /** The one place that restarts. The kubelet's end lets #live choose again. */
-  async #restart(run: Run, next: Choice, asked = this.#takeBaseline()): Promise<void> {
-    const { driver, log } = this.#parts;
-    const [isStopping, before] = await Promise.all([driver.isHostStopping(), asked]);
+  /** The one place that restarts. The exit of the kubelet lets #runLoop choose again. */
+  async #restart(run: KubeletRun, next: Choice, taken = this.#takeBaseline()): Promise<void> {
+    const { driver, log } = this.#options;
+    const [isStopping, baseline] = await Promise.all([driver.isHostStopping(), taken]);
     if (isStopping) return log.info('the machine is going down, the kubelet is not restarted');
-    run.instead = next;
-    announce(this.#parts, run);
-    if (before) this.#before = before;
-    this.#api?.tell(events.changed(next.source));
+    run.next = next;
+    this.#updateReport(run);
+    if (baseline) this.#baseline = baseline;
+    this.#api?.sendEvent(events.changed(next.source));
     log.info('kubelet restarts', { config: formatRef(next.source, 'log'), rank: next.rank });
     await driver.stop();
   }
 
   async #takeBaseline(): Promise<Baseline | undefined> {
-    const { hostFiles, clock } = this.#parts;
-    const { staticPodPath } = this.#run?.choice.accepted ?? {};
-    return this.#run && takeBaseline({ view: this.#api?.view, hostFiles, staticPodPath, clock });
+    const { hostFiles, clock } = this.#options;
+    if (this.#run === undefined) return undefined;
+    const { staticPodPath } = this.#run.choice.accepted;
+    return takeBaseline({ view: this.#api?.view, hostFiles, staticPodPath, clock });
   }
 
-  /** What is assigned, runs, and has proven itself is last known good; and what nothing names any more can go. */
-  #keepRecords(run: Run): void {
-    const { state, log } = this.#parts;
-    if (run.hasProven()) keepAsLastKnownGood(state, run.choice.source, log);
+  /** The assigned config that runs and has passed its trial is last known good; and unused checkpoints can be deleted. */
+  #keepRecords(run: KubeletRun): void {
+    const { state, log } = this.#options;
+    if (run.isLastKnownGood()) keepAsLastKnownGood(state, run.choice.source, log);
     if (!this.#judge.isJudging)
       garbageCollect(state, log, { source: this.#arriving, converted: this.#judge.configFiles });
-    announce(this.#parts, this.#run);
+    this.#updateReport();
   }
 
-  /** A person on the host asked for something. */
-  async heed(): Promise<void> {
-    takeRequest(this.#parts);
+  #updateReport(run = this.#run): void {
+    updateReport({ ...this.#options, limits: this.#options.options.trial }, run);
+  }
+
+  /** An operator on the host asked for something. */
+  async handleHostRequest(): Promise<void> {
+    takeRequest(this.#options);
     this.#judge.forget();
-    this.#limit.reset();
-    await this.#settle();
+    this.#pace.reset();
+    await this.#applyChoice();
     this.#api?.syncSoon();
   }
 }

@@ -7,7 +7,6 @@ import { ConfigError } from '../api/config-error.js';
 import { type ExactRef, formatRef, isExactRef, sameConfig } from '../api/config-ref.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
-import type { KubeletCommandLine } from './command-line.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
 import { type Environment, type Failure, reasonOf, resultKey, resultOf, setResult } from './results.js';
@@ -55,6 +54,14 @@ export class FailedBefore extends ConfigError {
     this.key = key;
     this.failure = failure;
   }
+}
+
+/** What a choice depends on beside the records. flags.ts reads the command line as the kubelet would. */
+export interface KubeletCommandLine {
+  /** All the kubelet's flags; with a dynamic config its file instead of --config and --config-dir. */
+  args(configFile: string | undefined): string[];
+  /** The local config as it is now: the files of --config and --config-dir, name → bytes. Missing files are left out. */
+  localFiles(): Map<string, Uint8Array>;
 }
 
 export interface ChooseParts {

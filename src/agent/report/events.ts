@@ -1,4 +1,4 @@
-/** Events about the Node: what upstream told (a changed config), and what it kept silent (refusal, rollback, graduation). */
+/** Events about the Node: a changed config, as Kubernetes had it; and rejected, rolled back, trial passed. */
 
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { shorten } from '../../shorten.js';
@@ -6,7 +6,7 @@ import { rfc3339 } from '../../time.js';
 
 export interface EventText {
   type: 'Normal' | 'Warning';
-  reason: 'KubeletConfigChanged' | 'KubeletConfigRefused' | 'KubeletConfigRolledBack' | 'KubeletConfigGraduated';
+  reason: 'KubeletConfigChanged' | 'KubeletConfigRejected' | 'KubeletConfigRolledBack' | 'KubeletConfigTrialPassed';
   message: string;
 }
 
@@ -14,16 +14,16 @@ export function changed(source: ExactRef | undefined): EventText {
   return { type: 'Normal', reason: 'KubeletConfigChanged', message: `Kubelet restarting to use ${withKey(source)}` };
 }
 
-export function refused(source: ExactRef | undefined, error: string, cause: string): EventText {
-  return { type: 'Warning', reason: 'KubeletConfigRefused', message: `${withKey(source)}: ${error}: ${cause}` };
+export function rejected(source: ExactRef | undefined, error: string, cause: string): EventText {
+  return { type: 'Warning', reason: 'KubeletConfigRejected', message: `${withKey(source)}: ${error}: ${cause}` };
 }
 
 export function rolledBack(source: ExactRef | undefined, error: string, cause: string): EventText {
   return { type: 'Warning', reason: 'KubeletConfigRolledBack', message: `${withKey(source)}: ${error}: ${cause}` };
 }
 
-export function graduated(source: ExactRef | undefined): EventText {
-  return { type: 'Normal', reason: 'KubeletConfigGraduated', message: `${withKey(source)} is now last known good` };
+export function trialPassed(source: ExactRef | undefined): EventText {
+  return { type: 'Normal', reason: 'KubeletConfigTrialPassed', message: `${withKey(source)} is now last known good` };
 }
 
 /** The key is said too: two configs may be in one ConfigMap. */

@@ -5,21 +5,21 @@ import type { Report } from './report.js';
 
 export interface Counters {
   kubeletStarts: number;
-  /** Ends that nobody asked for. */
-  kubeletDeaths: number;
-  refusals: number;
+  /** Exits that were not requested. */
+  kubeletExits: number;
+  rejections: number;
   rollbacks: number;
-  graduations: number;
+  passedTrials: number;
   /** Changes that had to wait because others came shortly before them. */
   delayedChanges: number;
 }
 
 export const newCounters = (): Counters => ({
   kubeletStarts: 0,
-  kubeletDeaths: 0,
-  refusals: 0,
+  kubeletExits: 0,
+  rejections: 0,
   rollbacks: 0,
-  graduations: 0,
+  passedTrials: 0,
   delayedChanges: 0,
 });
 
@@ -48,10 +48,10 @@ export function render({ report, counters, trialSeconds, held }: MetricsState): 
     gauge('relet_config_warnings', 'Warnings about the active config.', report.warnings.length);
   }
   counter('relet_kubelet_starts_total', 'Starts of the kubelet.', counters.kubeletStarts);
-  counter('relet_kubelet_deaths_total', 'Ends of the kubelet that nobody asked for.', counters.kubeletDeaths);
-  counter('relet_config_refusals_total', 'Assigned configs that were refused.', counters.refusals);
+  counter('relet_kubelet_exits_total', 'Exits of the kubelet that were not requested.', counters.kubeletExits);
+  counter('relet_config_rejections_total', 'Assigned configs that were rejected.', counters.rejections);
   counter('relet_config_rollbacks_total', 'Configs whose trial failed.', counters.rollbacks);
-  counter('relet_config_graduations_total', 'Configs that became last known good.', counters.graduations);
+  counter('relet_config_trials_passed_total', 'Configs whose trial passed.', counters.passedTrials);
   counter(
     'relet_config_changes_delayed_total',
     'Config changes that were followed later because others came shortly before them.',

@@ -40,7 +40,7 @@ function setUp(server: string, pass: (client: KubeClient) => Promise<ReconcileRe
   } as unknown as Reporter;
   const log = createLog({ format: 'text', write: (line) => void lines.push(line) });
   const pieces = { client, nodeName: 'n', reference, reporter, clock, log, signal: stop.signal };
-  const running = new ApiSide({ ...pieces, pass: () => pass(client) }).run();
+  const running = new ApiSide({ ...pieces, sync: () => pass(client) }).run();
   onTestFinished(async () => {
     stop.abort();
     await running;

@@ -15,8 +15,7 @@ import { ConnectionError } from '../../kube/transport.js';
 import { type ReconcileResult, WorkQueue } from '../../kube/work-queue.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
-import type { AgentParts } from '../agent-parts.js';
-import { type EventText, eventObject, refused } from '../report/events.js';
+import { type EventText, eventObject, rejected } from '../report/events.js';
 import type { Reporter } from '../report/reporter.js';
 import { isReady, type NodeView } from '../trial/node-view.js';
 import { ConfigMapWatch } from './config-map-watch.js';
@@ -32,8 +31,8 @@ export interface Connected {
 
 export interface ApiSideOptions extends Connected {
   reporter: Reporter;
-  /** One look at what should be so. Throws a ConfigError when the reference cannot be followed. */
-  pass(api: ApiSide): Promise<ReconcileResult>;
+  /** One pass of the sync loop. Throws a ConfigError when the reference cannot be followed. */
+  sync(api: ApiSide): Promise<ReconcileResult>;
   clock: Clock;
   log: Log;
   signal: AbortSignal;
@@ -55,7 +54,7 @@ export class ApiSide {
   readonly #queue: WorkQueue<'sync' | 'status' | 'events'>;
   readonly #events: object[] = [];
   #serial = 0;
-  #toldRefusal: string | undefined;
+  #reportedRejection: string | undefined;
   #forbiddenSinceMs: number | undefined;
   /** Of the instruction that the pass under way has read. */
   #generation: number | undefined;
@@ -91,10 +90,10 @@ export class ApiSide {
     const { reference, reporter, signal } = this.#options;
     const onReport = () => {
       this.#queue.add('status');
-      this.#tellRefusal();
+      this.#reportRejection();
     };
     const deaf = reporter.listen(onReport);
-    this.#tellRefusal();
+    this.#reportRejection();
     this.#queue.add('sync');
     this.#queue.add('status');
     await reference.follow(
@@ -109,7 +108,7 @@ export class ApiSide {
     this.#queue.add('sync');
   }
 
-  tell(event: EventText): void {
+  sendEvent(event: EventText): void {
     const { nodeName, clock } = this.#options;
     this.#events.push(eventObject(nodeName, event, clock.now(), this.#serial++));
     this.#events.splice(0, this.#events.length - mostWaitingEvents);
@@ -117,11 +116,11 @@ export class ApiSide {
   }
 
   /** Each refusal once, whether sync or a start of the kubelet found it. A rollback has an event of its own. */
-  #tellRefusal(): void {
+  #reportRejection(): void {
     const { assigned, fault } = this.#options.reporter.report ?? {};
-    const refusal = fault?.outcome === 'rejected' ? refused(assigned, betaError(fault), causesOf(fault)) : undefined;
-    if (refusal && refusal.message !== this.#toldRefusal) this.tell(refusal);
-    this.#toldRefusal = refusal?.message;
+    const rejection = fault?.outcome === 'rejected' ? rejected(assigned, betaError(fault), causesOf(fault)) : undefined;
+    if (rejection && rejection.message !== this.#reportedRejection) this.sendEvent(rejection);
+    this.#reportedRejection = rejection?.message;
   }
 
   /** What the reference says now. */
@@ -206,9 +205,9 @@ export class ApiSide {
   }
 
   async #sync(): Promise<ReconcileResult> {
-    const { client, pass, reporter, clock, log } = this.#options;
+    const { client, sync, reporter, clock, log } = this.#options;
     try {
-      const ending = await pass(this);
+      const ending = await sync(this);
       this.#forbiddenSinceMs = undefined;
       // A change that waits for its time is not followed yet.
       reporter.update({
@@ -245,20 +244,26 @@ export class ApiSide {
   }
 }
 
-export interface Conversation {
+export interface RunApiSideOptions {
+  /** Waits for a kubeconfig, for as long as it takes; rejects when the signal fires. */
+  connect(signal: AbortSignal): Promise<Connected>;
   onConnected(api: ApiSide): void;
-  pass: ApiSideOptions['pass'];
+  sync: ApiSideOptions['sync'];
+  reporter: Reporter;
+  clock: Clock;
+  random: Random;
+  log: Log;
   signal: AbortSignal;
 }
 
-/** Connects as soon as there is a kubeconfig, and works until the signal fires. Never fails: a node lives without it. */
-export async function talkToApi(parts: AgentParts, { onConnected, pass, signal }: Conversation): Promise<void> {
-  const { connect, reporter, clock, random, log } = parts;
+/** Connects as soon as there is a kubeconfig, and works until the signal fires. Never fails: a node runs without it. */
+export async function runApiSide(options: RunApiSideOptions): Promise<void> {
+  const { connect, onConnected, sync, reporter, clock, random, log, signal } = options;
   for (let failures = 1; !signal.aborted; failures++) {
     try {
       const connected = await connect(signal);
       reporter.node = connected.nodeName;
-      const api = new ApiSide({ ...connected, reporter, clock, log, signal, pass });
+      const api = new ApiSide({ ...connected, reporter, clock, log, signal, sync });
       onConnected(api);
       await api.run();
     } catch (error) {

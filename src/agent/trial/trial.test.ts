@@ -1,26 +1,22 @@
 /** What a trial decides from each health check and each crash: pure functions, without a kubelet. */
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from '../../api/config-error.js';
-import { silentLog } from '../../log.js';
-import type { Results } from '../results.js';
-import { explain } from './death.js';
-import { Doubt } from './doubt.js';
+import { explainExit } from './exit-cause.js';
 import {
-  afterDeath,
-  afterLook,
+  afterCheck,
+  afterCrash,
   beginOrResume,
   counts,
   defaultTrialLimits,
   type Health,
-  type Look,
   type Trial,
+  type TrialCheck,
   unhealthyBefore,
 } from './trial.js';
 
 const before = { nodeReady: true, apiAnswered: true, staticPods: false };
 const trial: Trial = { key: 'k', deaths: 0, healthyMs: 0, before, bootId: 'b' };
 const well: Health = { alive: true, apiAnswers: true, readyAgain: true };
-const seen = (change: Partial<Look> = {}): Look => ({
+const seen = (change: Partial<TrialCheck> = {}): TrialCheck => ({
   trial,
   health: well,
   unhealthyMs: 0,
@@ -30,13 +26,13 @@ const seen = (change: Partial<Look> = {}): Look => ({
 });
 
 describe('a trial', () => {
-  test.each<[string, Partial<Look>, string]>([
-    ['goes on while time is left', {}, 'go-on'],
-    ['ends well after its duration', { trial: { ...trial, healthyMs: 600_000 } }, 'graduate'],
+  test.each<[string, Partial<TrialCheck>, string]>([
+    ['goes on while time is left', {}, 'continue'],
+    ['ends well after its duration', { trial: { ...trial, healthyMs: 600_000 } }, 'passed'],
     [
       'does not end well while the kubelet is not healthy',
       { trial: { ...trial, healthyMs: 600_000 }, health: { ...well, alive: false } },
-      'go-on',
+      'continue',
     ],
     [
       'fails when healthz is silent for the deadline',
@@ -55,17 +51,17 @@ describe('a trial', () => {
         health: { ...well, readyAgain: false },
         unhealthyMs: 60_000,
       },
-      'go-on',
+      'continue',
     ],
     [
       'an API outage is not blamed',
       { health: { alive: true, apiAnswers: false, readyAgain: false }, apiSilentMs: 600_000 },
-      'go-on',
+      'continue',
     ],
     [
       'an API that is gone with the switch lets nothing graduate',
       { trial: { ...trial, healthyMs: 600_000 }, health: { alive: true, apiAnswers: false, readyAgain: false } },
-      'go-on',
+      'continue',
     ],
     [
       'an API that was never there is not waited for',
@@ -73,7 +69,7 @@ describe('a trial', () => {
         trial: { ...trial, healthyMs: 600_000, before: { ...before, apiAnswered: false } },
         health: { alive: true, apiAnswers: false, readyAgain: false },
       },
-      'graduate',
+      'passed',
     ],
     [
       'with static pods a lost API is a failure',
@@ -92,22 +88,22 @@ describe('a trial', () => {
         apiSilentMs: 60_000,
         rebooted: true,
       },
-      'go-on',
+      'continue',
     ],
     [
       'after a reboot a Node may take its time',
       { health: { ...well, readyAgain: false }, unhealthyMs: 60_000, rebooted: true },
-      'go-on',
+      'continue',
     ],
   ])('%s', (_name, change, expected) => {
-    const step = afterLook(seen(change), defaultTrialLimits);
+    const step = afterCheck(seen(change), defaultTrialLimits);
     expect(step.kind === 'failed' ? step.reason : step.kind).toBe(expected);
   });
 
   test('a death sets healthy time to zero, and the third one ends it', () => {
     let now: Trial = { ...trial, healthyMs: 599_000 };
-    for (const expected of ['go-on', 'go-on', 'failed']) {
-      const after = afterDeath(now, 'exit code 1', defaultTrialLimits);
+    for (const expected of ['continue', 'continue', 'failed']) {
+      const after = afterCrash(now, 'exit code 1', defaultTrialLimits);
       expect(after.step.kind).toBe(expected);
       expect(after.trial.healthyMs).toBe(0);
       now = after.trial;
@@ -135,7 +131,7 @@ test('time without health goes on over a restart of relet, and begins anew with 
   expect(unhealthyBefore(undefined, 'b')).toBe(0);
 });
 
-describe('who is to blame for a death', () => {
+describe('whether a config is to blame for an exit', () => {
   const calm = { stopping: false, certificateExpired: false };
   test.each([
     ['an exit code of its own', { code: 1, signal: null }, calm, 'config'],
@@ -146,20 +142,5 @@ describe('who is to blame for a death', () => {
     ['an expired certificate', { code: 1, signal: null }, { ...calm, certificateExpired: true }, 'none'],
     ['a machine going down', { code: 1, signal: null }, { ...calm, stopping: true }, 'none'],
     ['a missing binary', { code: null, signal: null, error: new Error('ENOENT') }, calm, 'none'],
-  ])('%s', (_name, exit, circumstances, blame) => expect(explain(exit, circumstances).blame).toBe(blame));
-
-  test('where the fallback crashes too, the config may be tried again', () => {
-    const doubt = new Doubt(3);
-    const fault = new ConfigError('CrashLoop', '');
-    const lifts = (healthy: boolean) => {
-      const results: Results[] = [{ key: { kind: 'failed', reason: 'CrashLoop', cause: '', at: '' } }];
-      const state = {
-        read: () => results[0],
-        write: (_type: unknown, value: Results) => void results.unshift(value),
-      };
-      const run = { choice: { fault }, healthy, onTrial: false };
-      return doubt.lifts(run as never, state as never, silentLog) && Object.keys(results[0]!).length === 0;
-    };
-    expect([false, false, true, false, false, false].map(lifts)).toEqual([false, false, false, false, false, true]);
-  });
+  ])('%s', (_name, exit, circumstances, blame) => expect(explainExit(exit, circumstances).blame).toBe(blame));
 });

@@ -1,11 +1,11 @@
 /**
- * The trial of a config: what is counted, and what the count decides. Pure; agent.ts asks the kubelet and does what this
- * says, and the record lets a trial go on after a restart of relet or of the machine.
+ * The trial of a config: what is counted, and what the count decides. Pure; kubelet-run.ts checks the kubelet and agent.ts acts on
+ * the result. The record lets a trial continue after a restart of relet or of the machine.
  *
- * on trial ── healthy for the whole duration ──► proven (becomes last known good)
+ * on trial ── healthy for the whole duration ──► passed (becomes last known good)
  *    │  ▲
  *    │  └─ stopped from outside, reboot, relet restarted: the sum of healthy time is kept
- *    └──── died by itself too often, or not healthy before the deadline ──► failed (rolled back, remembered)
+ *    └──── crashed too often, or not healthy before the deadline ──► failed (rolled back, recorded)
  */
 import type { ConfigErrorReason } from '../../api/config-error.js';
 import { isObject } from '../../json.js';
@@ -19,9 +19,9 @@ export interface Trial {
   /** Healthy time so far, summed over restarts that the kubelet did not cause. */
   healthyMs: number;
   /**
-   * Time without health since the last healthy look. It goes on over restarts of relet: a service manager that loses its
-   * patience before the deadline (WatchdogSec=, TimeoutStartSec=) would otherwise give a config under which the kubelet hangs
-   * a new deadline each time, and the node would never come back. Absent in records of before.
+   * Time without health since the last healthy check. It continues over restarts of relet: a service manager that gives up
+   * before the deadline (WatchdogSec=, TimeoutStartSec=) would otherwise give a config with which the kubelet hangs a new
+   * deadline each time, and the node would never recover. Absent in records of earlier versions.
    */
   unhealthy?: { ms: number; bootId: string };
   /** How the node was before the switch: what was not there then is not missed now. */
@@ -46,13 +46,13 @@ export interface TrialLimits {
   durationMs: number;
   /** How long a config may be without health. Default 60 s. */
   healthDeadlineMs: number;
-  /** How often the kubelet may die by itself. Default 3. */
+  /** How often the kubelet may crash. Default 3. */
   failedStarts: number;
 }
 
 export const defaultTrialLimits: TrialLimits = { durationMs: 600_000, healthDeadlineMs: 60_000, failedStarts: 3 };
 
-/** One look at the running kubelet. */
+/** One check of the running kubelet. */
 export interface Health {
   /** /healthz said ok; without a healthz port, the Lease was renewed after the start. */
   alive: boolean;
@@ -64,8 +64,8 @@ export interface Health {
 }
 
 export type TrialFailure = { kind: 'failed'; reason: ConfigErrorReason; cause: string };
-export type TrialEnd = { kind: 'graduate' } | TrialFailure;
-export type TrialStep = { kind: 'go-on' } | TrialEnd;
+export type TrialEnd = { kind: 'passed' } | TrialFailure;
+export type TrialStep = { kind: 'continue' } | TrialEnd;
 
 export function beginOrResume(recorded: Trial | undefined, fresh: Pick<Trial, 'key' | 'before' | 'bootId'>): Trial {
   if (recorded?.key !== fresh.key) return { ...fresh, deaths: 0, healthyMs: 0 };
@@ -83,12 +83,12 @@ export function isHealthy(health: Health, before: NodeBefore): boolean {
   return !health.apiAnswers || !before.nodeReady || health.readyAgain;
 }
 
-/** May this healthy time count? Where the API answered before the switch and does not now, nothing graduates. */
+/** May this healthy time count? Where the API answered before the switch and does not now, no trial passes. */
 export function counts(health: Health, before: NodeBefore): boolean {
   return isHealthy(health, before) && (health.apiAnswers || !before.apiAnswered);
 }
 
-export interface Look {
+export interface TrialCheck {
   trial: Trial;
   health: Health;
   /** Since the kubelet was last healthy, or since its start. */
@@ -99,7 +99,10 @@ export interface Look {
   rebooted: boolean;
 }
 
-export function afterLook({ trial, health, unhealthyMs, apiSilentMs, rebooted }: Look, limits: TrialLimits): TrialStep {
+export function afterCheck(
+  { trial, health, unhealthyMs, apiSilentMs, rebooted }: TrialCheck,
+  limits: TrialLimits,
+): TrialStep {
   const { before } = trial;
   const healthy = isHealthy(health, before);
   const deadline = `${limits.healthDeadlineMs / 1000} s`;
@@ -118,17 +121,17 @@ export function afterLook({ trial, health, unhealthyMs, apiSilentMs, rebooted }:
       reason: 'APIServerLost',
       cause: `the API server answered before the switch and not for ${deadline} after it, and this node runs static pods`,
     };
-  if (counts(health, before) && trial.healthyMs >= limits.durationMs) return { kind: 'graduate' };
-  return { kind: 'go-on' };
+  if (counts(health, before) && trial.healthyMs >= limits.durationMs) return { kind: 'passed' };
+  return { kind: 'continue' };
 }
 
 /** After the kubelet crashed: healthy time starts again, and too many crashes end the trial. */
-export function afterDeath(trial: Trial, cause: string, limits: TrialLimits): { trial: Trial; step: TrialStep } {
+export function afterCrash(trial: Trial, cause: string, limits: TrialLimits): { trial: Trial; step: TrialStep } {
   const counted = { ...trial, deaths: trial.deaths + 1, healthyMs: 0 };
   const step: TrialStep =
     counted.deaths >= limits.failedStarts
       ? { kind: 'failed', reason: 'CrashLoop', cause: crashes(counted.deaths, cause) }
-      : { kind: 'go-on' };
+      : { kind: 'continue' };
   return { trial: counted, step };
 }
 

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import pkg from '../../../package.json' with { type: 'json' };
 import { Agent } from '../../agent/agent.js';
-import type { AgentParts } from '../../agent/agent-parts.js';
+import type { AgentOptions } from '../../agent/agent-options.js';
 import { choose } from '../../agent/choose.js';
 import { commandRunner } from '../../agent/drivers/command.js';
 import { ProcessDriver, protectFromOom } from '../../agent/drivers/process.js';
@@ -64,7 +64,7 @@ export async function runAgent(divided: DividedCommandLine, signals: EarlySignal
   }
 }
 
-type ProcessParts = AgentParts & { driver: ProcessDriver; command: string[] };
+type ProcessParts = AgentOptions & { driver: ProcessDriver; command: string[] };
 
 async function live(parts: ProcessParts, signals: EarlySignals, metrics: BindAddress | undefined): Promise<number> {
   const { log, state, reporter, counters, driver } = parts;
@@ -73,7 +73,8 @@ async function live(parts: ProcessParts, signals: EarlySignals, metrics: BindAdd
   const stop = new AbortController();
   signals.handOver((signal) => {
     if (signal === 'SIGTERM' || signal === 'SIGINT') return stop.abort(signal);
-    if (signal === 'SIGHUP') return void agent.heed().catch((error) => log.error('request failed', { error }));
+    if (signal === 'SIGHUP')
+      return void agent.handleHostRequest().catch((error) => log.error('request failed', { error }));
     // From a watchdog that the kubelet did not feed.
     if (signal === 'SIGABRT') return driver.abort();
     driver.forward(signal);

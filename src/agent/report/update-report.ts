@@ -14,18 +14,26 @@
 import { ConfigError } from '../../api/config-error.js';
 import { type ExactRef, sameConfig } from '../../api/config-ref.js';
 import type { TrialState } from '../../api/node-config.js';
+import type { Clock } from '../../clock.js';
 import { rfc3339 } from '../../time.js';
-import type { AgentParts } from '../agent-parts.js';
 import type { Choice } from '../choose.js';
+import type { KubeletRun } from '../kubelet-run.js';
 import { holdRecord } from '../requests.js';
-import type { Run } from '../run.js';
+import type { NodeState } from '../state/node-state.js';
 import { sourceOf } from '../transitions.js';
+import type { TrialLimits } from '../trial/trial.js';
 import type { Report } from './report.js';
+import type { Reporter } from './reporter.js';
 
-type Parts = Pick<AgentParts, 'state' | 'reporter' | 'clock' | 'options'>;
+export interface UpdateOptions {
+  state: NodeState;
+  reporter: Reporter;
+  limits: TrialLimits;
+  clock: Clock;
+}
 
-export function announce(parts: Parts, run: Run | undefined): void {
-  const { state, reporter } = parts;
+export function updateReport(options: UpdateOptions, run: KubeletRun | undefined): void {
+  const { state, reporter } = options;
   const assigned = sourceOf(state.assigned());
   const lastKnownGood = sourceOf(state.lastKnownGood());
   reporter.update({
@@ -36,13 +44,13 @@ export function announce(parts: Parts, run: Run | undefined): void {
       warnings: [...run.choice.accepted.warnings, ...run.warnings],
       pinnedByFlags: run.choice.accepted.pinnedByFlags,
     }),
-    trial: run && trialState(parts, run),
+    trial: run && trialState(options, run),
     held: state.read(holdRecord),
   });
   if (run?.alive) reporter.publish();
 }
 
-export type RunState = Pick<Run, 'choice' | 'instead' | 'alive' | 'crash' | 'onTrial'>;
+export type RunState = Pick<KubeletRun, 'choice' | 'next' | 'alive' | 'crash' | 'onTrial'>;
 
 /** Pure; the table above. */
 export function whatRuns(
@@ -51,7 +59,7 @@ export function whatRuns(
   last: Pick<Report, 'assigned' | 'active' | 'fault'>,
 ): { active: ExactRef | undefined; fault: ConfigError | undefined } {
   const { active } = last;
-  const next = run?.instead ?? run?.choice;
+  const next = run?.next ?? run?.choice;
   if (run?.alive) return { active: run.choice.source, fault: next?.fault };
   if (run?.crash !== undefined && next?.fault !== undefined) return { active, fault: next.fault };
   if (run?.crash !== undefined && !run.onTrial)
@@ -60,19 +68,19 @@ export function whatRuns(
 }
 
 /** A last known good that cannot run, or is started once more after it failed, is none at present. */
-function trusted(lastKnownGood: ExactRef | undefined, run: Run | undefined): ExactRef | undefined {
+function trusted(lastKnownGood: ExactRef | undefined, run: KubeletRun | undefined): ExactRef | undefined {
   if (run === undefined) return lastKnownGood;
   const { choice, isRetry } = run;
-  const untrusted = [...passedOver(run.instead ?? choice), ...(isRetry ? [choice.source] : [])];
+  const untrusted = [...passedOver(run.next ?? choice), ...(isRetry ? [choice.source] : [])];
   return untrusted.some((source) => sameConfig(source, lastKnownGood, 'version')) ? undefined : lastKnownGood;
 }
 
 const passedOver = (choice: Choice) => (choice.passedOver ?? []).map(({ source }) => source);
 
-function trialState({ clock, options }: Parts, { trial, onTrial, healthy }: Run): TrialState | undefined {
+function trialState({ clock, limits }: UpdateOptions, { trial, onTrial, healthy }: KubeletRun): TrialState | undefined {
   // A last known good is not on trial; crashes that count against it are shown all the same.
   if (trial === undefined || (!onTrial && trial.deaths === 0)) return undefined;
-  const remainingMs = Math.max(0, options.trial.durationMs - trial.healthyMs);
+  const remainingMs = Math.max(0, limits.durationMs - trial.healthyMs);
   const endsAt = rfc3339(clock.now() + remainingMs);
   const state = { deaths: trial.deaths, healthySeconds: Math.floor(trial.healthyMs / 1000) };
   return { ...state, ...(healthy && onTrial && { endsAt }) };

@@ -1,9 +1,9 @@
-/** What an agent is put together from; the cli does it with real parts, a test with those it wants to hold in its hand. */
+/** What an agent is put together from: the cli does it with the real machine, tests and simulations with a fake one. */
 
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
-import type { KubeletCommandLine } from './command-line.js';
+import type { KubeletCommandLine } from './choose.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
 import type { Counters } from './report/metrics.js';
@@ -22,11 +22,11 @@ export interface FlowOptions {
   inPlaceJitterMs: number;
   /** The longest least distance between two restarts of the kubelet by sync; 0 for no limit. Default 60 s. */
   maxRestartDelayMs: number;
-  /** After a death, how long to wait for signs that the whole machine goes down. Default 500 ms. */
+  /** After an exit, how long to wait until it can be seen whether the whole machine shuts down. Default 500 ms. */
   settleMs: number;
 }
 
-export interface AgentParts {
+export interface AgentOptions {
   options: FlowOptions;
   state: NodeState;
   judge: Judge;

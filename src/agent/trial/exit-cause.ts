@@ -1,4 +1,4 @@
-/** Why a kubelet ended, and whether its config is to blame. Pure. */
+/** Why a kubelet exited, and whether its config is to blame. Pure. */
 import type { ExitStatus } from '../drivers/driver.js';
 
 export interface Circumstances {
@@ -8,9 +8,9 @@ export interface Circumstances {
   certificateExpired: boolean;
 }
 
-export type Death = { blame: 'config' | 'none'; why: string };
+export type ExitCause = { blame: 'config' | 'none'; why: string };
 
-// Go programs die of these only when somebody else sends them; their own ends are exit codes and SIGABRT or SIGSEGV.
+// A Go program gets these only from outside; by itself it ends with an exit code, SIGABRT or SIGSEGV.
 const sentFromOutside: ReadonlySet<string> = new Set([
   'SIGTERM',
   'SIGKILL',
@@ -21,7 +21,7 @@ const sentFromOutside: ReadonlySet<string> = new Set([
   'SIGUSR2',
 ]);
 
-export function explain(exit: ExitStatus, { stopping, certificateExpired }: Circumstances): Death {
+export function explainExit(exit: ExitStatus, { stopping, certificateExpired }: Circumstances): ExitCause {
   if (stopping) return { blame: 'none', why: 'the machine is going down' };
   if (exit.error !== undefined) return { blame: 'none', why: `could not be started: ${exit.error.message}` };
   if (certificateExpired) return { blame: 'none', why: 'the client certificate of the node has expired' };

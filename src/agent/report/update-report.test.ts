@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { sourceOf } from '../../../test/agent-rig.js';
 import { ConfigError } from '../../api/config-error.js';
-import { type RunState, whatRuns } from './announce.js';
+import { type RunState, whatRuns } from './update-report.js';
 
 const [it, before] = [sourceOf('1'), sourceOf('2')];
 const rolledBack = new ConfigError('CrashLoop', '');
@@ -18,7 +18,7 @@ const choice = { rank: 'assigned' as const, source: it, accepted, digest: '', ke
 const fallback = { ...choice, fault: rolledBack };
 const started: RunState = {
   choice,
-  instead: undefined,
+  next: undefined,
   alive: false,
   crash: undefined,
   onTrial: false,
@@ -37,7 +37,7 @@ describe('what is reported', () => {
     ],
     [
       'rolled back and still alive: both',
-      { alive: true, instead: fallback },
+      { alive: true, next: fallback },
       undefined,
       { active: it, fault: 'CrashLoop' },
     ],

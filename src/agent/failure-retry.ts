@@ -1,0 +1,99 @@
+/**
+ * Starts a config again that failed, although nobody assigned it again: when a file that it names has changed, once when its
+ * fallback is healthy, and when its fallback crashes too. trial/retry.ts decides.
+ */
+import type { Clock } from '../clock.js';
+import type { Log } from '../log.js';
+import { failuresOf, isOutdated } from './choose.js';
+import type { KubeletDriver } from './drivers/driver.js';
+import type { HostFiles } from './host-files.js';
+import type { KubeletRun } from './kubelet-run.js';
+import { forgetFailures } from './results.js';
+import type { NodeState } from './state/node-state.js';
+import { retry } from './transitions.js';
+import { retriesOnce } from './trial/retry.js';
+import type { TrialLimits } from './trial/trial.js';
+
+export interface FailureRetryOptions {
+  state: NodeState;
+  driver: KubeletDriver;
+  hostFiles: HostFiles;
+  options: { trial: TrialLimits };
+  clock: Clock;
+  log: Log;
+}
+
+type Failed = Pick<KubeletRun, 'choice' | 'healthy' | 'onTrial'>;
+
+/** How often the files are compared that a failed config names; nothing reports that they change. */
+const compareEveryMs = 30_000;
+
+export class FailureRetry {
+  readonly #options: FailureRetryOptions;
+  readonly #applyChoice: () => Promise<unknown>;
+  /** Crashes of a fallback in a row, none of them after it was healthy. */
+  #fallbackCrashes = 0;
+  #wake = new AbortController();
+
+  constructor(options: FailureRetryOptions, applyChoice: () => Promise<unknown>) {
+    this.#options = options;
+    this.#applyChoice = applyChoice;
+  }
+
+  /** Compares files only while a failure is recorded. Returns when the signal fires. */
+  async watchFiles(run: Pick<KubeletRun, 'choice'>, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      this.#wake = new AbortController();
+      const wake = AbortSignal.any([signal, this.#wake.signal]);
+      if (failuresOf(run.choice).length === 0) await aborted(wake);
+      else await clock.sleep(compareEveryMs, wake).catch(() => {});
+      if (wake.aborted) continue;
+      if (failuresOf(run.choice).some(({ failure }) => isOutdated(this.#options, failure))) await this.#again();
+    }
+  }
+
+  /** The records name another config for the same kubelet. */
+  choiceChanged(): void {
+    this.#wake.abort();
+  }
+
+  /** The fallback is healthy: a config that was last known good is started once more, in case something else was broken. */
+  onHealthy({ choice, sinceStartMs }: Pick<KubeletRun, 'choice' | 'sinceStartMs'>): void {
+    const { state, options, driver, log } = this.#options;
+    if (choice.rank !== 'local') return;
+    const tookLong = sinceStartMs >= options.trial.healthDeadlineMs;
+    const failed = failuresOf(choice).find(({ failure }) => retriesOnce(failure, { tookLong }));
+    if (failed === undefined) return;
+    const { key, failure } = failed;
+    retry(state, failed, { key, deaths: options.trial.failedStarts - 1, bootId: driver.bootId() });
+    log.info('the fallback is healthy, the last known good is started once more', { cause: failure.cause });
+    void this.#again();
+  }
+
+  /**
+   * Called for every crash. True when the fallback crashes as often as the config before it: something else is broken, such as
+   * the container runtime, and what failed may be tried again.
+   */
+  onCrash({ choice, healthy, onTrial }: Failed): boolean {
+    const { state, options, log } = this.#options;
+    const isFallback = choice.fault !== undefined && !onTrial;
+    this.#fallbackCrashes = isFallback && !healthy ? this.#fallbackCrashes + 1 : 0;
+    if (this.#fallbackCrashes < options.trial.failedStarts) return false;
+    this.#fallbackCrashes = 0;
+    forgetFailures(state);
+    log.warn('the fallback crashes too, the config will be tried again');
+    return true;
+  }
+
+  async #again(): Promise<void> {
+    await this.#applyChoice().catch((error) => this.#options.log.error('retry failed', { error }));
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,279 @@
+/**
+ * The lifetime of one kubelet process with one config, from its start to its exit:
+ *
+ * started ─► alive (first answer: active) ─► healthy ─► trial passed, or not on trial
+ *     └──────────────┴──────────────────────────┴─────► trial failed ─► stopped by the listener
+ *     └──────────────┴──────────────────────────┴─────► exited: a crash (counted) or not
+ *
+ * Crashes and time without health are counted for every config but local, also for a last known good: where its trial is over, a
+ * minute of health is enough, and failures that reach the limits of a trial make the node fall back to local.
+ */
+import { formatRef } from '../api/config-ref.js';
+import type { Clock } from '../clock.js';
+import type { Log } from '../log.js';
+import { type Choice, needsTrial } from './choose.js';
+import type { Exit, KubeletDriver } from './drivers/driver.js';
+import { resultOf } from './results.js';
+import type { NodeState } from './state/node-state.js';
+import { explainExit } from './trial/exit-cause.js';
+import { type Baseline, checkHealth } from './trial/health.js';
+import { type Checked, healthLoop, type Next } from './trial/health-loop.js';
+import type { HealthzProbe } from './trial/healthz.js';
+import type { NodeView } from './trial/node-view.js';
+import { PortCheck } from './trial/port-owner.js';
+import { watchRejectedPods } from './trial/rejected-pods.js';
+import {
+  afterCheck,
+  afterCrash,
+  beginOrResume,
+  type Health,
+  type NodeBefore,
+  type Trial,
+  type TrialEnd,
+  type TrialLimits,
+  trialRecord,
+  unhealthyBefore,
+} from './trial/trial.js';
+
+export interface RunListener {
+  /** The first answer: this config is active. */
+  onAlive(): void;
+  /** Healthy for the first time. */
+  onHealthy(): void;
+  onWarnings(): void;
+  /** The trial is over; the kubelet may run on. */
+  onTrialEnd(end: TrialEnd): Promise<void>;
+}
+
+export interface KubeletRunOptions {
+  choice: Choice;
+  baseline: Baseline;
+  limits: TrialLimits;
+  state: NodeState;
+  driver: KubeletDriver;
+  probe: HealthzProbe;
+  /** Undefined until there is a kubeconfig. */
+  view(): NodeView | undefined;
+  /** True when the node's client certificate is past its end. */
+  certificateExpired(): Promise<boolean>;
+  clock: Clock;
+  log: Log;
+}
+
+const nothingBefore: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
+
+export class KubeletRun {
+  choice: Choice;
+  /** The next choice, once a restart is decided. From then on the status shows its error, not the one of `choice`. */
+  next: Choice | undefined;
+  /** What is counted. Undefined when no other config could run, or the trial is over. */
+  trial: Trial | undefined;
+  /** It has answered and is running. */
+  alive = false;
+  healthy = false;
+  /** How it crashed. */
+  crash: string | undefined;
+  /** What was noticed while it ran. */
+  warnings: string[] = [];
+  readonly #options: KubeletRunOptions;
+  readonly #needsTrial: boolean;
+  readonly #rebooted: boolean;
+  readonly #ports: PortCheck;
+  #startedMs = 0;
+
+  constructor(options: KubeletRunOptions) {
+    this.#options = options;
+    const { choice, state, driver, baseline } = options;
+    this.choice = choice;
+    this.#ports = new PortCheck(options, choice.accepted);
+    const { rejectedPods: _pods, ...nodeBefore } = baseline;
+    this.#needsTrial = needsTrial(choice, state);
+    const before = this.#needsTrial ? nodeBefore : nothingBefore;
+    const fresh = { key: choice.key, before, bootId: driver.bootId() };
+    const isCounted = this.#needsTrial || choice.source !== undefined;
+    this.trial = isCounted ? beginOrResume(state.read(trialRecord), fresh) : undefined;
+    this.#rebooted = this.trial !== undefined && this.trial.bootId !== fresh.bootId;
+  }
+
+  /** Starts the kubelet and checks its health until it exits. */
+  async untilExit(listener: RunListener): Promise<Exit> {
+    const { driver, clock } = this.#options;
+    const { source, accepted } = this.choice;
+    const over = new AbortController();
+    this.#startedMs = clock.monotonic();
+    const exited = driver.start({ source, file: accepted.configFile });
+    // After the start, since the disk takes its time: until the first crash there is nothing to lose.
+    this.#save();
+    const checked = this.#checkHealth(listener, over.signal);
+    const exit = await exited;
+    this.alive = false;
+    over.abort();
+    await checked;
+    return exit;
+  }
+
+  /** The same bytes, wherever they come from; and local is local, even if its file was edited meanwhile. */
+  isRunning(choice: Choice): boolean {
+    const { source, digest } = this.choice;
+    if (source === undefined || choice.source === undefined) return source === choice.source;
+    return digest === choice.digest;
+  }
+
+  /** Other records name the bytes that run; the kubelet is not restarted. */
+  moveTo({ rank, source, fault, passedOver }: Choice): void {
+    const { fault: _fault, passedOver: _passedOver, ...rest } = this.choice;
+    this.choice = { ...rest, rank, source, ...(fault && { fault }), ...(passedOver && { passedOver }) };
+    this.next = undefined;
+  }
+
+  /** The assigned config runs, and its trial is passed. */
+  isLastKnownGood(): boolean {
+    const { rank, source, key } = this.choice;
+    if (rank !== 'assigned' || this.onTrial || !this.healthy) return false;
+    return source === undefined || resultOf(this.#options.state, key)?.kind === 'passed';
+  }
+
+  get onTrial(): boolean {
+    return this.#needsTrial && this.trial !== undefined;
+  }
+
+  /** It is started once more although it failed. */
+  get isRetry(): boolean {
+    return this.trial?.isRetry === true;
+  }
+
+  get sinceStartMs(): number {
+    return this.#options.clock.monotonic() - this.#startedMs;
+  }
+
+  /** Counts an exit that was not requested, if it is a crash. `end` when that was one too many. */
+  async exited(exit: Exit, { isStopping }: { isStopping: boolean }): Promise<{ crashed: boolean; end?: TrialEnd }> {
+    const { log, limits, certificateExpired } = this.#options;
+    const cause = explainExit(exit, { stopping: isStopping, certificateExpired: await certificateExpired() });
+    log.warn('kubelet exited', { why: cause.why, blame: cause.blame });
+    const crashed = cause.blame === 'config';
+    if (crashed) this.crash = cause.why;
+    if (this.trial === undefined || !crashed) return { crashed };
+    const { trial, step } = afterCrash(this.trial, cause.why, limits);
+    this.trial = trial;
+    this.#save();
+    return step.kind === 'continue' ? { crashed } : { crashed, end: step };
+  }
+
+  /** A last known good has a record only while something counts against it. */
+  #save(): void {
+    const { state } = this.#options;
+    const isSpotless = this.trial?.deaths === 0 && !this.trial.unhealthy?.ms;
+    if (this.trial === undefined || (!this.#needsTrial && isSpotless)) state.remove(trialRecord);
+    else state.write(trialRecord, this.trial);
+  }
+
+  #checkHealth(listener: RunListener, signal: AbortSignal): Promise<void> {
+    const { clock, driver } = this.#options;
+    return healthLoop({
+      clock,
+      startedMs: this.#startedMs,
+      unhealthyBeforeMs: unhealthyBefore(this.trial, driver.bootId()),
+      check: () => this.#check(listener, signal),
+      before: () => this.trial?.before ?? nothingBefore,
+      onChecked: (checked) => this.#onChecked(checked, listener, signal),
+      signal,
+    });
+  }
+
+  async #onChecked(checked: Checked, listener: RunListener, signal: AbortSignal): Promise<Next> {
+    const { health, isHealthy, sinceStartMs, unhealthyMs } = checked;
+    if (isHealthy && !this.healthy) void this.#watchPods(listener, signal);
+    // Where no other config could run, this one is active in the end, also if it never answers.
+    const isOverdue = this.trial === undefined && sinceStartMs >= this.#options.limits.healthDeadlineMs;
+    this.#becomes(listener, { alive: health.alive || isOverdue, healthy: isHealthy });
+    const silent = !health.alive && this.choice.accepted.healthz !== undefined;
+    if (this.trial === undefined) return this.healthy ? { kind: 'done' } : { kind: 'again', silent, trialLeftMs: 0 };
+    const limits = this.#limits();
+    // In whole seconds, since each change is a write that waits for the disk.
+    const unhealthy = { ms: Math.floor(unhealthyMs / 1000) * 1000, bootId: this.#options.driver.bootId() };
+    const trial = { ...this.trial, healthyMs: this.trial.healthyMs + checked.countedMs, unhealthy };
+    this.trial = trial;
+    this.#save();
+    const step = afterCheck({ trial, rebooted: this.#rebooted, ...checked }, limits);
+    const excused = step.kind === 'failed' && (await this.#isCertificateExpired());
+    if (step.kind !== 'continue' && !excused && (await this.#end(listener, step))) return { kind: 'done' };
+    const trialLeftMs = this.trial ? limits.durationMs - this.trial.healthyMs : 0;
+    return { kind: 'again', silent, trialLeftMs, excused };
+  }
+
+  #watchPods(listener: RunListener, signal: AbortSignal): Promise<void> {
+    const { baseline, view, clock } = this.#options;
+    return watchRejectedPods({
+      view,
+      since: () => ({ before: baseline.rejectedPods, startedAt: this.#startedAt() }),
+      onTrial: () => this.onTrial,
+      onFound: (warnings) => {
+        this.warnings = warnings;
+        listener.onWarnings();
+      },
+      clock,
+      signal,
+    });
+  }
+
+  /** Local must only be healthy once: it cannot become last known good. */
+  #limits(): TrialLimits {
+    const { limits } = this.#options;
+    if (this.choice.source === undefined) return { ...limits, durationMs: 0 };
+    return this.#needsTrial ? limits : { ...limits, durationMs: Math.min(limits.durationMs, limits.healthDeadlineMs) };
+  }
+
+  async #check(listener: RunListener, signal: AbortSignal): Promise<Health> {
+    const { probe, clock } = this.#options;
+    const { healthz } = this.choice.accepted;
+    // The API is asked where its answer counts: in a trial, and where only a Lease shows that the kubelet is alive.
+    const view = this.onTrial || healthz === undefined ? this.#options.view() : undefined;
+    const isKubelets = () => {
+      // Reported before the API is asked.
+      if (!this.alive && this.#ports.isKubelets()) this.#becomes(listener, { alive: true, healthy: false });
+      return this.alive;
+    };
+    const startedAt = this.#startedAt();
+    const health = await checkHealth({ healthz, probe, startedAt, view, clock, signal, isKubelets });
+    const { taken } = this.#ports;
+    return health.alive || taken === undefined ? health : { ...health, taken };
+  }
+
+  /** Counted back from now: the wall clock may have jumped since the start. */
+  #startedAt(): number {
+    return this.#options.clock.now() - this.sinceStartMs;
+  }
+
+  /** A kubelet whose certificate has expired waits for another one, or exits, whatever its config is. */
+  async #isCertificateExpired(): Promise<boolean> {
+    const { certificateExpired, log } = this.#options;
+    if (!(await certificateExpired())) return false;
+    log.warn('the client certificate of the node has expired, the config is not blamed');
+    return true;
+  }
+
+  /** False when it could not be done, as with a full disk: then it is tried again after the next check. */
+  async #end(listener: RunListener, end: TrialEnd): Promise<boolean> {
+    try {
+      await listener.onTrialEnd(end);
+      return true;
+    } catch (error) {
+      this.#options.log.error('the end of the trial cannot be recorded', { error });
+      return false;
+    }
+  }
+
+  #becomes(listener: RunListener, { alive, healthy }: { alive: boolean; healthy: boolean }): void {
+    if (alive && !this.alive) {
+      this.alive = true;
+      listener.onAlive();
+    }
+    if (healthy && !this.healthy) {
+      this.healthy = true;
+      const config = formatRef(this.choice.source, 'log');
+      this.#options.log.info('kubelet is healthy', { config, onTrial: this.onTrial });
+      listener.onHealthy();
+    }
+  }
+}

@@ -1,0 +1,22 @@
+/** When the health of a kubelet is checked again. */
+import { describe, expect, test } from 'vitest';
+import { nextCheckMs } from './health-loop.js';
+
+describe('the next health check of', () => {
+  test.each([
+    ['a kubelet just started, at once', { silent: true, isHealthy: false, sinceStartMs: 0 }, 10],
+    ['one that takes long, at a fortieth of that', { silent: true, isHealthy: false, sinceStartMs: 2000 }, 50],
+    ['one that does not come up, every second', { silent: true, isHealthy: false, sinceStartMs: 300_000 }, 1000],
+    ['one that answers and is not Ready yet, less often', { silent: false, isHealthy: false, sinceStartMs: 2000 }, 500],
+    ['one that is never Ready, every second', { silent: false, isHealthy: false, sinceStartMs: 300_000 }, 1000],
+    ['one that is healthy, now and then', { silent: false, isHealthy: true, trialLeftMs: 600_000 }, 10_000],
+    [
+      'one that is healthy, not after the end of its trial',
+      { silent: false, isHealthy: true, trialLeftMs: 3000 },
+      3000,
+    ],
+    ['one that is healthy and not on trial, not at once', { silent: false, isHealthy: true }, 20],
+  ])('%s', (_name, last, ms) => {
+    expect(nextCheckMs({ sinceStartMs: 0, trialLeftMs: 0, ...last })).toBe(ms);
+  });
+});

@@ -1,0 +1,214 @@
+/**
+ * One node in memory: the whole agent on the fake driver, files in memory, the API server in memory, and a clock that the test
+ * moves. No process, no socket, no disk, no real time. A comment in a config is how the kubelet behaves with it.
+ */
+import { onTestFinished } from 'vitest';
+import { Agent } from '../src/agent/agent.js';
+import type { FlowOptions } from '../src/agent/agent-options.js';
+import { type Behaviour, FakeDriver, FakeMachine } from '../src/agent/drivers/fake.js';
+import { newCounters } from '../src/agent/report/metrics.js';
+import { Reporter } from '../src/agent/report/reporter.js';
+import { type Request, requestRecord } from '../src/agent/requests.js';
+import { NodeState } from '../src/agent/state/node-state.js';
+import { NodeReference } from '../src/agent/sync/node-reference.js';
+import { defaultTrialLimits } from '../src/agent/trial/trial.js';
+import type { NodeConfigStatus } from '../src/api/config-ref.js';
+import type { KubeObject } from '../src/api/object.js';
+import { createClient, type KubeClient } from '../src/kube/client.js';
+import { configMaps, events, nodes } from '../src/kube/resource-type.js';
+import { newSigningKey } from '../src/lab/apiserver/access/json-web-token.js';
+import { createControlPlane } from '../src/lab/apiserver/apiserver.js';
+import { inMemoryTransport } from '../src/lab/apiserver/http/in-memory-transport.js';
+import { createLog, silentLog } from '../src/log.js';
+import { simpleJudge } from './agent-rig.js';
+import { connectionSource } from './connection-source.js';
+import { ManualClock } from './manual-clock.js';
+import { MemoryFiles } from './memory-files.js';
+import { seededRandom } from './seeded-random.js';
+
+const dir = '/dynamic-config';
+const nodeName = 'node-a';
+const namespace = 'kube-system';
+
+/** The first line of a config that is not YAML for the kubelet. */
+export const behaviours = {
+  '# crashes': { exits: { afterMs: 10, code: 1 } },
+  '# never healthy': { healthyAfterMs: Number.POSITIVE_INFINITY },
+  '# port taken': { portsTakenBy: 'pid 9' },
+  '# ignores a stop': { ignoresStop: true },
+} as const satisfies Record<string, Behaviour>;
+
+interface NodeObject extends KubeObject {
+  status?: { config?: NodeConfigStatus; conditions?: { type: string; status: string; reason: string }[] };
+}
+
+export class FlowRig {
+  readonly clock: ManualClock;
+  readonly client: KubeClient;
+  readonly files = new MemoryFiles();
+  readonly machine: FakeMachine;
+  readonly logLines: string[] = [];
+  state!: NodeState;
+  #agent!: Agent;
+  #stop = new AbortController();
+  #ended: Promise<number> = Promise.resolve(0);
+
+  constructor(clock: ManualClock, client: KubeClient) {
+    this.clock = clock;
+    this.client = client;
+    for (const path of [dir, `${dir}/meta`, `${dir}/checkpoints`]) this.files.makeDir(path, 0o700);
+    this.machine = new FakeMachine({ clock, behaviour: ({ file }) => this.#behaviour(file) });
+  }
+
+  /** Files that a kubelet needs: without them it crashes. */
+  readonly missing = new Set<string>();
+
+  #behaviour(file: string | undefined): Behaviour {
+    const config = file === undefined ? '' : this.files.read(file).toString();
+    const needed = /^# needs (.*)$/m.exec(config)?.[1];
+    if (needed !== undefined && this.missing.has(needed)) return behaviours['# crashes'];
+    return Object.entries<Behaviour>(behaviours).find(([line]) => config.includes(line))?.[1] ?? {};
+  }
+
+  /** As a new process on the same disk. */
+  boot(options: Partial<FlowOptions> = {}): void {
+    const { clock, machine, client } = this;
+    const random = seededRandom('agent');
+    const log = createLog({ format: 'text', level: 'debug', write: (line) => this.logLines.push(line) });
+    this.state = new NodeState(dir, log, this.files);
+    this.#agent = new Agent({
+      options: {
+        trial: defaultTrialLimits,
+        onChange: 'restart',
+        inPlaceJitterMs: 0,
+        maxRestartDelayMs: 60_000,
+        settleMs: 500,
+        ...options,
+      },
+      state: this.state,
+      judge: simpleJudge(10248),
+      commandLine: { args: () => [], localFiles: () => new Map() },
+      driver: new FakeDriver({ machine }),
+      hostFiles: { contentOf: (path) => (this.missing.has(path) ? 'ENOENT' : 'there'), hasEntries: () => false },
+      probe: async () => machine.isHealthy,
+      reporter: new Reporter({ state: this.state, clock, log, initConfig: false }),
+      counters: newCounters(),
+      connect: async () => ({
+        client,
+        nodeName,
+        reference: new NodeReference({ client, name: nodeName, clock, log: silentLog, version: '0.0.0' }),
+      }),
+      certificateExpired: async () => false,
+      clock,
+      random,
+      log,
+    });
+    this.#stop = new AbortController();
+    this.#ended = this.#agent.run(this.#stop.signal);
+  }
+
+  /** An operator stops relet; the exit code. */
+  async stop(): Promise<number> {
+    this.#stop.abort('SIGTERM');
+    const ended = this.#ended;
+    await this.clock.advance(60_000);
+    return ended;
+  }
+
+  /** The machine is booted again: nothing that ran is left, and relet starts. */
+  async reboot(): Promise<void> {
+    this.machine.isStopping = true;
+    this.machine.reboot();
+    await this.stop();
+    this.boot();
+  }
+
+  async request(request: Request): Promise<void> {
+    this.state.write(requestRecord, request);
+    await this.#agent.handleHostRequest();
+  }
+
+  /** Creates a ConfigMap and points the Node to it. */
+  async assign(name: string, ...lines: string[]): Promise<void> {
+    const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+    const data = { kubelet: `${header}${lines.map((line) => `${line}\n`).join('')}` };
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
+    await this.client.create(configMaps, { namespace }, object);
+    await this.point({ configMap: { name, namespace, kubeletConfigKey: 'kubelet' } });
+  }
+
+  /** Null resets the Node to its local config. */
+  async point(configSource: object | null): Promise<void> {
+    await this.client.patch(nodes, { name: nodeName }, { spec: { configSource } }, { as: 'merge' });
+  }
+
+  /** What the API server shows, by names of ConfigMaps. */
+  async status() {
+    const { status } = await this.client.get<NodeObject>(nodes, { name: nodeName });
+    const { assigned, active, lastKnownGood, error } = status?.config ?? {};
+    const names = { assigned, active, lastKnownGood };
+    return {
+      ...Object.fromEntries(Object.entries(names).map(([name, source]) => [name, source?.configMap?.name])),
+      error,
+    } as { assigned?: string; active?: string; lastKnownGood?: string; error?: string };
+  }
+
+  async events(): Promise<string[]> {
+    const { items } = await this.client.list<KubeObject & { reason: string }>(events, { namespace: 'default' });
+    return items.map(({ reason }) => reason);
+  }
+
+  /** The ConfigMap of each start; local without one. */
+  get starts(): string[] {
+    return this.machine.started.map(({ source }) => source?.name ?? 'local');
+  }
+
+  /** Moves the clock in small steps until this is so. */
+  async until(what: string, satisfied: () => boolean | Promise<boolean>, stepMs = 100): Promise<void> {
+    for (let step = 0; step < 2000; step++) {
+      if (await satisfied()) return;
+      await this.clock.advance(stepMs);
+    }
+    throw new Error(`never: ${what}\n${JSON.stringify(await this.status())}\n${this.logLines.join('')}`);
+  }
+
+  /** The status as the API server shows it has these values. */
+  async untilStatus(expected: Awaited<ReturnType<FlowRig['status']>>): Promise<void> {
+    await this.until(JSON.stringify(expected), async () => {
+      const status = await this.status();
+      return Object.entries(expected).every(([name, value]) => status[name as keyof typeof status] === value);
+    });
+  }
+
+  async passTrial(): Promise<void> {
+    await this.clock.advance(defaultTrialLimits.durationMs + 30_000);
+  }
+}
+
+export async function createFlowRig(): Promise<FlowRig> {
+  const clock = new ManualClock();
+  const random = seededRandom('cluster');
+  const plane = await createControlPlane({
+    clock,
+    random,
+    modes: ['AlwaysAllow'],
+    anonymous: true,
+    serviceAccountKey: newSigningKey(),
+    kubeletClient: { cert: '', key: '' },
+    ownPort: () => undefined,
+    address: () => '127.0.0.1:6443',
+  });
+  // A name that no resolver knows: a connection over the network would fail.
+  const server = 'http://cluster.invalid';
+  const connection = { server, cluster: {}, user: {}, userName: '', namespace: 'default', contextName: '' };
+  const source = connectionSource({ connection, clock });
+  const client = createClient({ source, transport: inMemoryTransport(plane.handle), clock, random, userAgent: 'test' });
+  await client.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } });
+  const rig = new FlowRig(clock, client);
+  onTestFinished(async () => {
+    await rig.stop();
+    client.close();
+    await plane.close();
+  });
+  return rig;
+}
