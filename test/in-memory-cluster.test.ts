@@ -8,7 +8,7 @@ import { isNotFound } from '../src/kube/api-error.js';
 import { createClient, type KubeClient } from '../src/kube/client.js';
 import { createInformer } from '../src/kube/informer.js';
 import { runWhileLeader } from '../src/kube/leader.js';
-import { configMaps, nodes, roleBindings } from '../src/kube/resource-type.js';
+import { configMaps, leases, nodes, roleBindings } from '../src/kube/resource-type.js';
 import { ConnectionError, type Transport } from '../src/kube/transport.js';
 import { newSigningKey } from '../src/lab/apiserver/access/json-web-token.js';
 import { createControlPlane } from '../src/lab/apiserver/apiserver.js';
@@ -111,6 +111,40 @@ describe('a cluster in memory', () => {
     expect(await granted()).toEqual([]);
     stop.abort();
     await running;
+  });
+
+  test('a leader gives the lease back also when its last renewal is applied late', async () => {
+    const { client, clientOver, transport, until } = await startCluster();
+    const place = { namespace: 'default', name: 'leader' };
+    const stop = new AbortController();
+    let isApplied = false;
+    const late: Transport = {
+      ...transport,
+      async open(request) {
+        if (stop.signal.aborted && request.method === 'PUT' && !isApplied) {
+          isApplied = true;
+          await client.patch(leases, place, { spec: { renewTime: '2026-01-01T00:00:01.000000Z' } }, { as: 'merge' });
+        }
+        return transport.open(request);
+      },
+    };
+    let isLeading = false;
+    const running = runWhileLeader({
+      client: clientOver(late),
+      ...place,
+      identity: 'a',
+      log: silentLog,
+      signal: stop.signal,
+      async lead(signal) {
+        isLeading = true;
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      },
+    });
+    await until(async () => isLeading);
+    stop.abort();
+    await running;
+    expect(isApplied).toBe(true);
+    expect(await client.get(leases, place)).toMatchObject({ spec: { leaseDurationSeconds: 1 } });
   });
 
   test('a leader that cannot renew stops before another one leads, and one that stops gives the lease back', async () => {

@@ -34,6 +34,8 @@ export interface LeaderOptions {
   retryMs?: number;
 }
 
+const releaseAttempts = 3;
+
 interface Lease extends KubeObject {
   spec?: {
     holderIdentity?: string;
@@ -107,15 +109,22 @@ class Election {
   }
 
   async release(): Promise<void> {
-    const { client, namespace, name, identity } = this.#options;
-    try {
-      const lease = await client.get<Lease>(leases, { namespace, name }, { timeoutMs: 2000 });
-      if (lease.spec?.holderIdentity !== identity) return;
-      const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1 };
-      await client.update(leases, { namespace, name }, { ...lease, spec }, { timeoutMs: 2000 });
-    } catch {
-      // Then it expires.
+    for (let attempt = 1; attempt <= releaseAttempts; attempt++) {
+      try {
+        return await this.#release();
+      } catch (error) {
+        // A renewal that was aborted may still be applied by the server. After any other error the lease expires.
+        if (!isConflict(error)) return;
+      }
     }
+  }
+
+  async #release(): Promise<void> {
+    const { client, namespace, name, identity } = this.#options;
+    const lease = await client.get<Lease>(leases, { namespace, name }, { timeoutMs: 2000 });
+    if (lease.spec?.holderIdentity !== identity) return;
+    const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1 };
+    await client.update(leases, { namespace, name }, { ...lease, spec }, { timeoutMs: 2000 });
   }
 
   async #create(): Promise<boolean> {
