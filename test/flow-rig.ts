@@ -32,7 +32,7 @@ const namespace = 'kube-system';
 
 /** The first line of a config that is not YAML for the kubelet. */
 export const behaviours = {
-  '# crashes': { exits: { afterMs: 10, code: 1 } },
+  '# crashes': { exits: { afterMs: 10, code: 1 }, log: ['panic: crashes'] },
   '# never healthy': { healthyAfterMs: Number.POSITIVE_INFINITY },
   '# port taken': { portsTakenBy: 'pid 9' },
   '# ignores a stop': { ignoresStop: true },
@@ -49,6 +49,7 @@ export class FlowRig {
   readonly machine: FakeMachine;
   readonly logLines: string[] = [];
   state!: NodeState;
+  reporter!: Reporter;
   #agent!: Agent;
   #stop = new AbortController();
   #ended: Promise<number> = Promise.resolve(0);
@@ -76,6 +77,7 @@ export class FlowRig {
     const random = seededRandom('agent');
     const log = createLog({ format: 'text', level: 'debug', write: (line) => this.logLines.push(line) });
     this.state = new NodeState(dir, log, this.files);
+    this.reporter = new Reporter({ state: this.state, clock, log, initConfig: false });
     this.#agent = new Agent({
       options: {
         trial: defaultTrialLimits,
@@ -91,7 +93,7 @@ export class FlowRig {
       driver: new FakeDriver({ machine }),
       hostFiles: { contentOf: (path) => (this.missing.has(path) ? 'ENOENT' : 'there'), hasEntries: () => false },
       probe: async () => machine.isHealthy,
-      reporter: new Reporter({ state: this.state, clock, log, initConfig: false }),
+      reporter: this.reporter,
       counters: newCounters(),
       connect: async () => ({
         client,

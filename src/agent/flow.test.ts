@@ -85,6 +85,7 @@ describe('rollback', () => {
     await rig.assign('bad', '# crashes');
     await rig.untilStatus({ assigned: 'bad', active: 'good', lastKnownGood: 'good', error: crashLoop });
     expect(rig.starts).toEqual(['local', 'good', 'bad', 'bad', 'bad', 'good']);
+    expect(rig.reporter.report).toMatchObject({ driver: 'fake', kubeletLog: ['panic: crashes'] });
     await rig.stop();
     rig.boot();
     await rig.clock.advance(60_000);

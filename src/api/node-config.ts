@@ -66,6 +66,10 @@ export interface NodeConfigObjectStatus {
   /** Configs changed in quick succession: the newest one is used only from this time on. */
   restartDelayedUntil?: string;
   agentVersion?: string;
+  /** How the agent drives the kubelet: `process` when relet is its parent. */
+  driver?: string;
+  /** The last lines of the kubelet that crashed, while the error is about that. */
+  kubeletLog?: string[];
 }
 
 /** Somebody on the host decided that the node follows no new assignment until it is released there. */

@@ -29,6 +29,8 @@ export interface KubeletDriver {
   shutdown(signal: NodeJS.Signals): Promise<void>;
   /** Who listens on each of these ports. Undefined when no kubelet is running, or it exited meanwhile: then nothing can be known. */
   portOwners(ports: readonly Port[]): PortOwner[] | undefined;
+  /** The last lines of the kubelet's log, at most 20; undefined where they cannot be read. Never rejects. */
+  kubeletLog(): Promise<string[] | undefined>;
 }
 
 export type DriverName = 'process' | 'fake';

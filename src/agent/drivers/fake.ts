@@ -13,6 +13,8 @@ export interface Behaviour {
   exits?: { afterMs: number; code?: number; signal?: NodeJS.Signals };
   /** It does not react to a stop and is killed after the grace period. */
   ignoresStop?: true;
+  /** What it logs. */
+  log?: string[];
   /** Another process has its ports. */
   portsTakenBy?: string;
 }
@@ -48,6 +50,8 @@ export class FakeMachine {
   #binary: number | undefined = 1;
   #binaries = 1;
   #kubelet: RunningKubelet | undefined;
+  /** Of the last kubelet that was started. */
+  log: string[] | undefined;
 
   constructor({ clock, behaviour = () => ({}), version = 'v1.32.1' }: FakeMachineOptions) {
     this.clock = clock;
@@ -77,6 +81,7 @@ export class FakeMachine {
   start(config: StartedConfig): Promise<Exit> {
     const behaviour = this.behaviour(config, this.started.length);
     this.started.push(config);
+    this.log = behaviour.log;
     const ended = new AbortController();
     let resolve: (exit: Exit) => void = () => {};
     const kubelet: RunningKubelet = {
@@ -194,6 +199,10 @@ export class FakeDriver implements KubeletDriver {
       () => kubelet.exit({ code: null, signal: 'SIGKILL' }),
       () => {},
     );
+  }
+
+  async kubeletLog(): Promise<string[] | undefined> {
+    return this.#machine.log;
   }
 
   portOwners(ports: readonly Port[]): PortOwner[] | undefined {

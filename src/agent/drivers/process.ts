@@ -12,8 +12,10 @@ import { type Child, childStarter, type Environment, findByToken, type StartChil
 import { childRecord } from './child-record.js';
 import type { RunCommand } from './command.js';
 import type { Exit, KubeletDriver, Port, PortOwner, StartedConfig } from './driver.js';
+import { readKubeletLog } from './kubelet-log.js';
 import { askVersion, kubeletRecord } from './kubelet-version.js';
 import { ownerOf } from './listeners.js';
+import { ownService } from './service-manager.js';
 
 export interface ProcessDriverOptions {
   /** The kubelet's executable and, for the hollow kubelet, the words before its flags. */
@@ -33,6 +35,8 @@ export interface ProcessDriverOptions {
   place?: { dir: string; writable: boolean };
   /** Called before each start. Throws when this relet may not start a kubelet, since another one has taken its place. */
   mayStart?(): void;
+  /** The kubelet's --log-file. */
+  logFile?: string | undefined;
   /** For tests. */
   startChild?: StartChild;
 }
@@ -150,6 +154,11 @@ export class ProcessDriver implements KubeletDriver {
     if (kubelet === undefined) return undefined;
     const owners = ports.map((port) => ownerOf(port, kubelet));
     return identify(kubelet.pid)?.startTime === kubelet.startTime ? owners : undefined;
+  }
+
+  kubeletLog(): Promise<string[] | undefined> {
+    const { logFile, run } = this.#options;
+    return readKubeletLog({ file: logFile, unit: ownService(), run });
   }
 
   /** Passes a signal on that does not end it. */

@@ -15,6 +15,9 @@ export async function restartComplaint(run: RunCommand, cgroup = ownCgroup()): P
   return `--on-change=exit exits with 0, and ${unit} has Restart=${restart}: the kubelet would stay down. Set Restart=always, or use --on-change=restart`;
 }
 
+/** The systemd service that this process runs in. */
+export const ownService = (): string | undefined => serviceIn(ownCgroup());
+
 /** The service whose control group a process lives in. */
 const serviceIn = (cgroup: string) => /\/([^/\n]+\.service)$/m.exec(cgroup)?.[1];
 

@@ -26,6 +26,10 @@ export interface Report {
   pinnedByFlags?: string[];
   /** Configs changed in quick succession, so the kubelet is restarted with the newest one only at this time. */
   restartDelayedUntil?: string;
+  /** How the agent drives the kubelet. */
+  driver?: string;
+  /** The last lines of the kubelet that crashed last. */
+  kubeletLog?: string[];
   /** The node follows no new assignment. */
   held?: HeldState;
   /** The node was given an init config (`--init-config-dir`): local is then called `init`. */

@@ -17,6 +17,7 @@ import type { TrialState } from '../../api/node-config.js';
 import type { Clock } from '../../clock.js';
 import { rfc3339 } from '../../time.js';
 import type { Choice } from '../choose.js';
+import type { KubeletDriver } from '../drivers/driver.js';
 import type { KubeletRun } from '../kubelet-run.js';
 import { holdRecord } from '../requests.js';
 import type { NodeState } from '../state/node-state.js';
@@ -28,12 +29,13 @@ import type { Reporter } from './reporter.js';
 export interface UpdateOptions {
   state: NodeState;
   reporter: Reporter;
+  driver: Pick<KubeletDriver, 'name'>;
   limits: TrialLimits;
   clock: Clock;
 }
 
 export function updateReport(options: UpdateOptions, run: KubeletRun | undefined): void {
-  const { state, reporter } = options;
+  const { state, reporter, driver } = options;
   const assigned = sourceOf(state.assigned());
   const lastKnownGood = sourceOf(state.lastKnownGood());
   reporter.update({
@@ -46,6 +48,7 @@ export function updateReport(options: UpdateOptions, run: KubeletRun | undefined
     }),
     trial: run && trialState(options, run),
     held: state.read(holdRecord),
+    driver: driver.name,
   });
   if (run?.alive) reporter.publish();
 }

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { trialReasons } from '../../api/condition-reasons.js';
 import { ConfigError } from '../../api/config-error.js';
-import { formatRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
+import { formatRef, type NodeConfigSource, type NodeConfigStatus, refOf } from '../../api/config-ref.js';
 import {
   type ConfigChange,
   isUnset,
@@ -37,6 +37,8 @@ export interface NodeConfigReferenceOptions {
 
 export class NodeConfigReference implements Reference {
   readonly #options: NodeConfigReferenceOptions;
+  /** The status as it was last sent, and as the server kept it. */
+  #written: { sent?: NodeConfigObjectStatus; kept?: NodeConfigObjectStatus | undefined } = {};
 
   constructor(options: NodeConfigReferenceOptions) {
     this.#options = options;
@@ -101,8 +103,13 @@ export class NodeConfigReference implements Reference {
     if (object === undefined) return false;
     const status = nextStatus(object.status, report, { now: new Date(clock.now()), version });
     if (isDeepStrictEqual(status, object.status)) return true;
+    // A definition of an earlier relet drops fields that it does not know: what it kept is not written again.
+    const { sent, kept } = this.#written;
+    if (isDeepStrictEqual(status, sent) && isDeepStrictEqual(object.status, kept)) return true;
     // With its resourceVersion: the controller's conditions stand in the same status and must not be lost.
-    await client.update(nodeConfigs, { name, subresource: 'status' }, { ...object, status }, { signal });
+    const place = { name, subresource: 'status' };
+    const written = await client.update<NodeConfig>(nodeConfigs, place, { ...object, status }, { signal });
+    this.#written = { sent: status, kept: written.status };
     return true;
   }
 }
@@ -123,6 +130,7 @@ export function nextStatus(
   const config = statusConfig(report);
   const changes = withChange(present, config, time);
   const cause = statusCause(report);
+  const kubeletLog = logOf(present, report, config);
   // Everything of the node's own is said anew; what else stands there is the controller's.
   const {
     trial: _trial,
@@ -132,6 +140,8 @@ export function nextStatus(
     restartDelayedUntil: _delayed,
     cause: _cause,
     held: _held,
+    driver: _driver,
+    kubeletLog: _log,
     ...others
   } = present;
   return {
@@ -146,8 +156,21 @@ export function nextStatus(
     ...(changes.length > 0 && { changes }),
     ...(cause && { cause }),
     ...(report.held && { held: boundedHeld(report.held) }),
+    ...(report.driver && { driver: report.driver }),
+    ...(kubeletLog && { kubeletLog }),
     ...(report.restartDelayedUntil && { restartDelayedUntil: report.restartDelayedUntil }),
   };
+}
+
+/** Only beside an error that a crash explains. A relet that was restarted since has not read it; then the same error keeps it. */
+function logOf(
+  present: NodeConfigObjectStatus,
+  { fault, syncFault, kubeletLog }: Report,
+  config: NodeConfigStatus,
+): string[] | undefined {
+  const { outcome } = syncFault ?? fault ?? {};
+  if (outcome !== 'rolled back' && outcome !== 'crashing') return undefined;
+  return kubeletLog ?? (present.config?.error === config.error ? present.kubeletLog : undefined);
 }
 
 function conditions(report: Report): Omit<NodeConfigCondition, 'lastTransitionTime'>[] {

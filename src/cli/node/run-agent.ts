@@ -157,6 +157,7 @@ function assemble({ divided, state, lock, writable = true, policy, log, files }:
       random: systemRandom,
       log,
       stopGraceMs,
+      logFile: values.get('log-file')?.at(-1),
       place: { dir: resolve(options.dynamicConfigDir ?? ''), writable },
       ...(lock && { mayStart: lock.check }),
     }),

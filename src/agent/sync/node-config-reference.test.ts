@@ -1,0 +1,62 @@
+/** The status of a NodeConfig: what is shown beside an error, and when it is written. */
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../../test/manual-clock.js';
+import { ConfigError, type ConfigErrorReason } from '../../api/config-error.js';
+import type { NodeConfig, NodeConfigObjectStatus } from '../../api/node-config.js';
+import { silentLog } from '../../log.js';
+import type { Report } from '../report/report.js';
+import { NodeConfigReference, nextStatus } from './node-config-reference.js';
+
+const local = { assigned: undefined, active: undefined, lastKnownGood: undefined, warnings: [], initConfig: false };
+const failed = (reason: ConfigErrorReason, kubeletLog?: string[]): Report => ({
+  ...local,
+  driver: 'process',
+  fault: new ConfigError(reason, ''),
+  ...(kubeletLog && { kubeletLog }),
+});
+const about = { now: new Date(0), version: '1.2.3' };
+
+describe('the log of a kubelet that crashed', () => {
+  test.each<[string, NodeConfigObjectStatus, Report, string[] | undefined]>([
+    ['is shown beside a rollback', {}, failed('CrashLoop', ['panic']), ['panic']],
+    ['is shown while the kubelet crashes', {}, failed('KubeletCrashed', ['panic']), ['panic']],
+    ['is not shown beside a rejection', {}, failed('ValidationFailed', ['panic']), undefined],
+    ['is not shown without an error', {}, { ...local, kubeletLog: ['panic'] }, undefined],
+  ])('%s', (_name, present, report, expected) => {
+    expect(nextStatus(present, report, about).kubeletLog).toEqual(expected);
+  });
+
+  test('is kept over a restart of relet while the error is the same', () => {
+    const present = nextStatus({}, failed('CrashLoop', ['panic']), about);
+    expect(nextStatus(present, failed('CrashLoop'), about).kubeletLog).toEqual(['panic']);
+    expect(nextStatus(present, failed('NotHealthy'), about).kubeletLog).toBeUndefined();
+  });
+});
+
+describe('a definition of an earlier relet, which drops fields that it does not know', () => {
+  test('does not make the node write its status again and again', async () => {
+    let object: NodeConfig = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name: 'n' } };
+    let updates = 0;
+    const client = {
+      get: async () => object,
+      update: async (_type: unknown, _place: unknown, { status, ...rest }: NodeConfig) => {
+        updates++;
+        const { driver: _driver, kubeletLog: _log, ...kept } = status ?? {};
+        object = { ...rest, status: kept };
+        return object;
+      },
+    };
+    const reference = new NodeConfigReference({
+      client: client as never,
+      name: 'n',
+      version: '1.2.3',
+      clock: new ManualClock(),
+      log: silentLog,
+    });
+    const { signal } = new AbortController();
+    for (let writes = 0; writes < 3; writes++) await reference.write(failed('CrashLoop', ['panic']), signal);
+    expect(updates).toBe(1);
+    await reference.write(failed('NotHealthy'), signal);
+    expect(updates).toBe(2);
+  });
+});
