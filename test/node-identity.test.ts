@@ -80,7 +80,7 @@ describe('a certificate that makes no sense', () => {
     const link = install(rig, { cert: halfOfIt, key: whole.key }, 1);
     kubeconfig(rig, { 'client-certificate': link, 'client-key': link });
     rig.node.boot();
-    await rig.node.until('said', () => rig.node.log().includes('cannot speak to the API, will be tried again'));
+    await rig.node.until('said', () => rig.node.log().includes('cannot connect to the API server, will retry'));
     await rig.node.until('local runs all the same', () => rig.node.starts().length === 1);
     install(rig, whole, 2);
     await rig.node.advanceUntil('first status', () => rig.config !== undefined);

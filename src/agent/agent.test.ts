@@ -69,7 +69,7 @@ describe('trial and rollback', () => {
     }
   });
 
-  test('a healthy config graduates after the trial, not before', async () => {
+  test('a healthy config is last known good after the trial, not before', async () => {
     const rig = await createRig();
     const source = rig.remember('assigned', '1', rig.config());
     rig.boot();

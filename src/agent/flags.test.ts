@@ -26,7 +26,7 @@ describe('the command line of relet kubelet', () => {
     ['alone', '--feature-gates=DynamicKubeletConfig=true', []],
     ['among others', '--feature-gates=A=true,DynamicKubeletConfig=true,B=false', ['--feature-gates=A=true,B=false']],
     ['not at all', '--feature-gates=A=true', ['--feature-gates=A=true']],
-  ])('the gate is taken out where it stands %s', (_name, flag, expected) => {
+  ])('the gate is removed where it is %s', (_name, flag, expected) => {
     expect(local(flag)).toEqual(expected);
   });
 

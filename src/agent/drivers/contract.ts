@@ -103,7 +103,7 @@ export function testDriver(name: string, createRig: () => Promise<DriverRig>): v
       expect(rig.running()).toEqual([config.file]);
     });
 
-    test('the exit after a stop says nothing about the next kubelet', async () => {
+    test('the exit of the next kubelet is not reported as requested', async () => {
       const rig = await createRig();
       const first = await start(rig, rig.config('runs'));
       await rig.driver.stop();
@@ -161,7 +161,7 @@ export function testDriver(name: string, createRig: () => Promise<DriverRig>): v
       expect(await (await createRig()).driver.isHostStopping()).toBe(false);
     });
 
-    test('the log of a kubelet that cannot be read is no failure', async () => {
+    test('a log that cannot be read is not a failure', async () => {
       const lines = await (await createRig()).driver.kubeletLog();
       expect(lines ?? []).toBeInstanceOf(Array);
     });

@@ -24,7 +24,7 @@ describe('--on-change=exit under systemd', () => {
     },
   );
 
-  test.each(['always', ''])('Restart=%s is no reason to complain', async (restart) => {
+  test.each(['always', ''])('Restart=%s is accepted', async (restart) => {
     expect(await restartComplaint(asks(restart).run, cgroup)).toBeUndefined();
   });
 
@@ -39,7 +39,7 @@ describe('--on-change=exit under systemd', () => {
     expect(host.asked).toEqual([]);
   });
 
-  test('a systemctl that cannot be run is no complaint', async () => {
+  test('a systemctl that cannot be run gives no complaint', async () => {
     const run = () => Promise.reject(new Error('ENOENT'));
     expect(await restartComplaint(run, cgroup)).toBeUndefined();
   });

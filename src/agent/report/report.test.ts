@@ -20,7 +20,7 @@ describe('the report', () => {
 
   test('all local and well is an empty object', () => expect(statusConfig(local)).toEqual({}));
 
-  test('an error of following stands before one of the config, and both keep the message', () => {
+  test('an error about the reference is shown before one about the config, and both keep the message', () => {
     const report: Report = {
       ...local,
       assigned: source,
@@ -64,23 +64,23 @@ describe('the report', () => {
     expect(later.status.conditions).toEqual([{ ...condition, lastHeartbeatTime: '2026-02-02T00:00:00Z' }]);
   });
 
-  test('a Node tells beside its status who reports, and when a trial ends', () => {
+  test('annotations of a Node show the version of the agent, and when a trial ends', () => {
     const now = new Date('2026-01-02T03:04:05Z');
-    const told = (annotations: Record<string, string>, endsAt?: string) => {
+    const annotated = (annotations: Record<string, string>, endsAt?: string) => {
       const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', annotations } };
       const report = { ...local, ...(endsAt && { trial: { deaths: 0, healthySeconds: 1, endsAt } }) };
       const patch = statusPatch(node, report, { now, version: '2.0.0' }) as { metadata?: { annotations: object } };
       return patch.metadata?.annotations;
     };
     const same = { 'relet.dev/agent-version': '2.0.0' };
-    expect(told({})).toEqual(same);
-    expect(told(same)).toBeUndefined();
+    expect(annotated({})).toEqual(same);
+    expect(annotated(same)).toBeUndefined();
     const ends = '2026-01-02T03:14:05Z';
-    expect(told(same, ends)).toEqual({ 'relet.dev/trial-ends': ends });
+    expect(annotated(same, ends)).toEqual({ 'relet.dev/trial-ends': ends });
     const known = { ...same, 'relet.dev/trial-ends': ends };
-    expect(told(known, '2026-01-02T03:14:08Z')).toBeUndefined();
-    expect(told(known, '2026-01-02T03:15:00Z')).toEqual({ 'relet.dev/trial-ends': '2026-01-02T03:15:00Z' });
-    expect(told(known)).toEqual({ 'relet.dev/trial-ends': null });
+    expect(annotated(known, '2026-01-02T03:14:08Z')).toBeUndefined();
+    expect(annotated(known, '2026-01-02T03:15:00Z')).toEqual({ 'relet.dev/trial-ends': '2026-01-02T03:15:00Z' });
+    expect(annotated(known)).toEqual({ 'relet.dev/trial-ends': null });
   });
 
   test('metrics have upstream’s names and one series each', () => {

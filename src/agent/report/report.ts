@@ -14,7 +14,7 @@ export interface Report {
   lastKnownGood: ExactRef | undefined;
   /** Why the assigned config does not run. */
   fault?: ConfigError;
-  /** Why the reference could not be followed; stands before `fault` while it lasts. */
+  /** Why the reference could not be followed; shown before `fault` while it lasts. */
   syncFault?: ConfigError;
   /** Generation of the NodeConfig that the last finished pass was about: `syncFault` is its result. */
   observedGeneration?: number;

@@ -1,6 +1,6 @@
 /**
- * Keeps the newest report, says each new error once in the log with its cause, and keeps a copy on disk. Whoever writes
- * it to the API takes the newest when the API is there; a report never fails a pass.
+ * Keeps the newest report, logs each new error once with its cause, and keeps a copy on disk. The API side writes the
+ * newest one when the API server answers; a report never fails a sync.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -71,7 +71,7 @@ export class Reporter {
     return this.#known ? this.#report : undefined;
   }
 
-  /** Told whenever the report changes, and once for all when it becomes known. Returns how to stop listening. */
+  /** Called whenever the report changes, and when it becomes known. Returns how to stop listening. */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -100,7 +100,7 @@ export class Reporter {
     this.#publish();
   }
 
-  /** People are told to search the log for the words in the status; the cause stands beside them. */
+  /** The message in the status says to search the log for it: each error is logged once, with its cause. */
   #say(slot: 'fault' | 'syncFault', fault: ConfigError | undefined, report: Report): void {
     const words = fault && `${betaError(fault)}\n${causesOf(fault)}`;
     if (words === this.#said.get(slot)) return;

@@ -77,7 +77,7 @@ test('a pass that failed during an outage runs again as soon as the API server a
 describe('an assignment that is not granted yet', () => {
   const denied = () => new ConfigError('DownloadFailed', new ApiError(403, 'Forbidden', 'configmaps "a" is forbidden'));
 
-  test('is waited for with short retries, and is no error', async () => {
+  test('is waited for with short retries, and is not an error', async () => {
     let passes = 0;
     const { clock, lines, reported } = setUp('http://127.0.0.1:1', async () => {
       if (++passes < 4) throw denied();

@@ -73,7 +73,7 @@ export class ApiSide {
       random: options.client.random,
       waitBeforeRetry: (ms, until) => options.client.waitBeforeRetry(ms, until),
       reconcile: (key) => this.#reconcile(key),
-      // Told when it begins and when it lasts; what comes between says nothing new.
+      // The first failure, and every tenth.
       onRetry: (key, error, failures, waitMs) =>
         log[failures === 1 ? 'info' : failures % 10 === 0 ? 'warn' : 'debug']('will be tried again', {
           what: key,
@@ -131,7 +131,7 @@ export class ApiSide {
     return instruction;
   }
 
-  /** The ConfigMap that is meant, as it is now; followed from here on. */
+  /** The ConfigMap of the reference, as it is now; watched from here on. */
   resolve(target: Target, signal: AbortSignal): Promise<Resolved> {
     const { namespace, name } = target;
     return resolve(target, async () => {
@@ -269,13 +269,13 @@ export async function runApiSide(options: RunApiSideOptions): Promise<void> {
     } catch (error) {
       if (signal.aborted) return;
       // Such as a certificate that is half written, or a plugin that fails once.
-      log.error('cannot speak to the API, will be tried again', { error });
+      log.error('cannot connect to the API server, will retry', { error });
       await clock.sleep(backoffMs(failures, connectBackoff, random), signal).catch(() => {});
     }
   }
 }
 
-/** The API did not answer: that is no fault of the reference, and nobody could be told. */
+/** The API server did not answer: that is not an error of the reference, and could not be reported. */
 function isSilence({ reason, cause }: ConfigError): boolean {
   return (reason === 'DownloadFailed' || reason === 'ReferenceUnreadable') && cause instanceof ConnectionError;
 }

@@ -2,10 +2,10 @@
  * Picks the object that holds the reference: a NodeConfig where the API serves them, else the Node; and changes over while
  * running, either way:
  *
- * asking ──► NodeConfig ── no longer served ──► Node, which then says nothing until it names a config itself
+ * asking ──► NodeConfig ── no longer served ──► Node, which then has no effect until it names a config itself
  *    └─────► Node ── NodeConfigs are served ──► NodeConfig
  *
- * Taking NodeConfigs away is no instruction. So it is remembered, on disk, that one was followed: a Node without a
+ * Deleting NodeConfigs is not an instruction. So it is recorded on disk that one was followed: a Node without a
  * configSource, which all Nodes are on such a cluster, must not be read as "back to local".
  */
 import { ConfigError } from '../../api/config-error.js';
@@ -65,8 +65,8 @@ export class ChosenReference implements Reference {
       const kind = this.#kind ?? (await this.#askPatiently(signal));
       if (kind === undefined) return;
       this.#over = new AbortController();
-      const onDoubt = () => void this.#askOnOccasion(signal);
-      await references[kind].follow({ ...listener, onDoubt }, AbortSignal.any([signal, this.#over.signal]));
+      const onWatchInterrupted = () => void this.#askOnOccasion(signal);
+      await references[kind].follow({ ...listener, onWatchInterrupted }, AbortSignal.any([signal, this.#over.signal]));
       listener.onInstruction();
       listener.onStatus();
     }
@@ -108,7 +108,7 @@ export class ChosenReference implements Reference {
     return kind;
   }
 
-  /** Each failure of a NodeConfig raises the question; a Node raises it whenever it is heard of. */
+  /** After each failure of a NodeConfig's watch, and whenever a Node changes. */
   async #askOnOccasion(signal: AbortSignal): Promise<void> {
     const { clock, log, askAgainMs = 60_000 } = this.#options;
     if (this.#kind === 'Node' && clock.monotonic() - this.#askedMs < askAgainMs) return;
@@ -129,7 +129,7 @@ export class ChosenReference implements Reference {
   }
 }
 
-/** An answer that is no answer to the question, such as 401, is told like one about the object itself. */
+/** An answer such as 401 is reported like one about the object itself. */
 function refused(error: unknown): never {
   throw error instanceof ApiError ? new ConfigError('ReferenceUnreadable', error) : error;
 }

@@ -1,5 +1,5 @@
 /**
- * Follows the one ConfigMap that is referred to, by name. Where the role grants only `get`, as the alpha's pages do, a
+ * Follows the one ConfigMap that is referred to, by name. Where the role grants only `get`, as the pages of DKC alpha do, a
  * watch is forbidden: then it asks to have it read from time to time instead.
  */
 import type { Clock } from '../../clock.js';
@@ -19,7 +19,7 @@ export interface ConfigMapWatchOptions {
 }
 
 const readEveryMs = 60_000;
-/** A server that has just started, or was just told, may not know a permission yet; one that refuses for so long does. */
+/** A server that has just started, or a fresh grant, may not be in effect yet; after this time it is. */
 const patienceMs = 5000;
 /** A watch that was forbidden is tried again this often, in case the role has grown. */
 const watchAgainMs = 600_000;
@@ -52,7 +52,7 @@ export class ConfigMapWatch {
     void this.#run({ namespace, name }, AbortSignal.any([stop.signal, this.#options.signal]));
   }
 
-  /** This version was read: hearing of it again is no news. */
+  /** This version was read: an event about it changes nothing. */
   saw(resourceVersion: string): void {
     this.#seen = resourceVersion;
   }
@@ -93,7 +93,7 @@ export class ConfigMapWatch {
         if (clock.monotonic() - (forbiddenSinceMs ?? Number.POSITIVE_INFINITY) >= patienceMs)
           return forbidden.abort(error);
         log.warn('ConfigMap cannot be followed', { namespace, name, doing, error });
-        // A watch that was broken may have missed something; the list that mends it will tell.
+        // An interrupted watch may have missed a change; the next list shows it.
       },
     });
     return forbidden.signal.reason;

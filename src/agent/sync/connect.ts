@@ -35,7 +35,7 @@ export interface ConnectOptions {
   log: Log;
 }
 
-/** The longest is the list of the node's pods; more is no answer for a process that must stay small. */
+/** The longest answer is the list of the node's pods; a longer one is rejected, because this process must stay small. */
 const maxResponseBytes = 16 * 1024 * 1024;
 
 export class NodeConnection {

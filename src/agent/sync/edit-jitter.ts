@@ -16,7 +16,7 @@ export class EditJitter {
     this.#random = random;
   }
 
-  /** How long to wait before following this version; 0 when it is time, or when it is no edit in place. */
+  /** How long to wait before following this version; 0 when it is time, or when it is not an edit in place. */
   waitMs(assigned: ExactRef | undefined, wanted: ExactRef | undefined): number {
     if (this.#jitterMs === 0 || !isEdit(assigned, wanted)) {
       this.#dueMs = undefined;
@@ -30,7 +30,7 @@ export class EditJitter {
   }
 }
 
-/** The same ConfigMap by name and the same key, but another version; created anew counts as well. */
+/** The same ConfigMap by name and the same key, but another version; a ConfigMap that was created again counts as well. */
 function isEdit(assigned: ExactRef | undefined, wanted: ExactRef | undefined): boolean {
   if (assigned === undefined || wanted === undefined) return false;
   const sameVersion = assigned.uid === wanted.uid && assigned.resourceVersion === wanted.resourceVersion;

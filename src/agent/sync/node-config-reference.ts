@@ -31,7 +31,7 @@ export interface NodeConfigReferenceOptions {
   version: string;
   clock: Clock;
   log: Log;
-  /** Called before each read, for what the Node tells beside. Its failure is none of the reference. */
+  /** Called before each read, for other facts of the Node. Its failure is not one of the reference. */
   lookAtNode?(signal: AbortSignal): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export class NodeConfigReference implements Reference {
       },
       onFailure: (error, doing) => {
         log.warn('NodeConfig cannot be followed', { node: name, doing, error });
-        listener.onDoubt?.();
+        listener.onWatchInterrupted?.();
       },
     });
   }
@@ -96,7 +96,7 @@ export class NodeConfigReference implements Reference {
   async write(report: Report, signal: AbortSignal): Promise<boolean> {
     const { client, name, clock, version } = this.#options;
     const object = await client.get<NodeConfig>(nodeConfigs, { name }, { signal }).catch((error) => {
-      // Not made yet, or gone: when it appears, whoever follows it is told.
+      // Not created yet, or deleted: when it appears, the watch reports it.
       if (isNotFound(error)) return undefined;
       throw error;
     });
@@ -114,7 +114,7 @@ export class NodeConfigReference implements Reference {
   }
 }
 
-/** Whoever writes a kubelet config is root on the node: here it must be marked as one. */
+/** A kubelet config gives root on the node: the ConfigMap must be labelled as one. */
 function targetIn(configSource: NodeConfigSource) {
   return { ...specRef(configSource), labelled: true as const };
 }
@@ -131,7 +131,7 @@ export function nextStatus(
   const changes = withChange(present, config, time);
   const cause = statusCause(report);
   const kubeletLog = logOf(present, report, config);
-  // Everything of the node's own is said anew; what else stands there is the controller's.
+  // The node replaces all fields of its own; the others are the controller's.
   const {
     trial: _trial,
     pinnedByFlags: _pinned,

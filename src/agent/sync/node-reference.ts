@@ -35,9 +35,9 @@ export interface NodeReferenceOptions {
   name: string;
   clock: Clock;
   log: Log;
-  /** relet's own version, told in an annotation. */
+  /** relet's own version, shown in an annotation. */
   version: string;
-  /** Shown each Node that is read, for what else it tells. */
+  /** Called with each Node that is read, for other facts. */
   onNode?(node: KubeObject): void;
 }
 
@@ -65,9 +65,9 @@ export class NodeReference implements Reference {
       onChange: (type, node) => {
         if (type === 'DELETED') log.warn('Node deleted; nothing changes on this host', { node: name });
         else see(node);
-        listener.onDoubt?.();
+        listener.onWatchInterrupted?.();
       },
-      onWatching: () => listener.onDoubt?.(),
+      onWatching: () => listener.onWatchInterrupted?.(),
       onFailure: (error, doing) => log.warn('Node cannot be followed', { node: name, doing, error }),
     });
   }
@@ -89,7 +89,7 @@ export class NodeReference implements Reference {
   async write(report: Report, signal: AbortSignal): Promise<boolean> {
     const { client, name, clock, version } = this.#options;
     const node = await client.get<Node>(nodes, { name }, { signal }).catch((error) => {
-      // Not registered yet, or gone: when it appears, whoever follows it is told.
+      // Not registered yet, or deleted: when it appears, the watch reports it.
       if (isNotFound(error)) return undefined;
       throw error;
     });
@@ -127,7 +127,7 @@ export function statusPatch(
   return annotations === undefined ? { status } : { metadata: { annotations }, status };
 }
 
-/** The end of a trial is an estimate, made anew at every look; it is written again only when it moved. */
+/** The end of a trial is an estimate, made at every check; it is written again only when it moved. */
 const sameEndMs = 5000;
 
 /** Annotations that must change; undefined when all are as they should be. */

@@ -16,8 +16,8 @@ export interface ReferenceListener {
   onInstruction(): void;
   /** The object's status may no longer say what was written. */
   onStatus(): void;
-  /** What follows the object fell silent, or speaks again: which object it should be may be asked anew. */
-  onDoubt?(): void;
+  /** The watch was interrupted, or is open again: which object to follow may be asked again. */
+  onWatchInterrupted?(): void;
 }
 
 export interface Reference {

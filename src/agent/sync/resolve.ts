@@ -59,7 +59,7 @@ export async function resolve(target: Target, getConfigMap: (target: Target) => 
   checkData(configMap);
   checkMark(target, configMap);
   if (target.uid !== undefined && target.uid !== uid)
-    throw new ConfigError('UIDMismatch', new Error(`ConfigMap ${namespace}/${name} was created anew`), {
+    throw new ConfigError('UIDMismatch', new Error(`ConfigMap ${namespace}/${name} was created again`), {
       wanted: target.uid,
       found: uid,
     });

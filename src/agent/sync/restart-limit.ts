@@ -35,7 +35,7 @@ export class RestartLimit {
 
   /** There is a change to follow. How long it must wait. */
   waitMs(): number {
-    // Asked only of the first change after a restart: with changes that never end, the longest distance is no quiet time.
+    // Asked only of the first change after a restart: with changes that never end, the longest distance is not a quiet time.
     if (!this.#pending && this.#clock.monotonic() - this.#lastMs >= quietMs) this.#restarts = 0;
     this.#pending = true;
     return this.remainingMs;

@@ -27,7 +27,7 @@ const seen = (change: Partial<TrialCheck> = {}): TrialCheck => ({
 
 describe('a trial', () => {
   test.each<[string, Partial<TrialCheck>, string]>([
-    ['goes on while time is left', {}, 'continue'],
+    ['continues while time is left', {}, 'continue'],
     ['ends well after its duration', { trial: { ...trial, healthyMs: 600_000 } }, 'passed'],
     [
       'does not end well while the kubelet is not healthy',
@@ -59,7 +59,7 @@ describe('a trial', () => {
       'continue',
     ],
     [
-      'an API that is gone with the switch lets nothing graduate',
+      'an API server that is lost with the switch lets no trial pass',
       { trial: { ...trial, healthyMs: 600_000 }, health: { alive: true, apiAnswers: false, readyAgain: false } },
       'continue',
     ],
@@ -100,7 +100,7 @@ describe('a trial', () => {
     expect(step.kind === 'failed' ? step.reason : step.kind).toBe(expected);
   });
 
-  test('a death sets healthy time to zero, and the third one ends it', () => {
+  test('a crash sets healthy time to zero, and the third one ends the trial', () => {
     let now: Trial = { ...trial, healthyMs: 599_000 };
     for (const expected of ['continue', 'continue', 'failed']) {
       const after = afterCrash(now, 'exit code 1', defaultTrialLimits);
@@ -110,7 +110,7 @@ describe('a trial', () => {
     }
   });
 
-  test('the same bytes, version and flags go on; anything else begins anew', () => {
+  test('the same bytes, version and flags continue a trial; anything else begins another', () => {
     const going = { ...trial, deaths: 2, healthyMs: 5 };
     expect(beginOrResume(going, { key: 'k', before, bootId: 'later' })).toEqual(going);
     expect(beginOrResume(going, { key: 'other', before, bootId: 'b' })).toEqual({ ...trial, key: 'other' });
@@ -123,7 +123,7 @@ describe('a trial', () => {
   });
 });
 
-test('time without health goes on over a restart of relet, and begins anew with the machine', () => {
+test('time without health continues over a restart of relet, and starts again with the machine', () => {
   const before = { nodeReady: true, apiAnswered: true, staticPods: false };
   const trial = { key: 'k', deaths: 0, healthyMs: 0, before, bootId: 'a', unhealthy: { ms: 25_000, bootId: 'b' } };
   expect(unhealthyBefore(trial, 'b')).toBe(25_000);

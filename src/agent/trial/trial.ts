@@ -73,7 +73,7 @@ export function beginOrResume(recorded: Trial | undefined, fresh: Pick<Trial, 'k
   return recorded.isRetry && recorded.healthyMs === 0 ? { ...recorded, before: fresh.before } : recorded;
 }
 
-/** What of the deadline is used up already when the kubelet starts. With the machine it starts anew. */
+/** How much of the deadline is used up when the kubelet starts. It starts again with the machine. */
 export function unhealthyBefore(trial: Trial | undefined, bootId: string): number {
   return trial?.unhealthy?.bootId === bootId ? trial.unhealthy.ms : 0;
 }
@@ -95,7 +95,7 @@ export interface TrialCheck {
   unhealthyMs: number;
   /** Since the API last answered, or since the start. */
   apiSilentMs: number;
-  /** The machine was booted anew: a Node and an API server that take their time are then no fault of the config. */
+  /** The machine was rebooted: a slow Node and API server are then not blamed on the config. */
   rebooted: boolean;
 }
 
