@@ -11,6 +11,7 @@
 import { formatRef } from '../api/config-ref.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
+import { rfc3339 } from '../time.js';
 import { type Choice, needsTrial } from './choose.js';
 import type { Exit, KubeletDriver } from './drivers/driver.js';
 import { resultOf } from './results.js';
@@ -19,6 +20,7 @@ import { explainExit } from './trial/exit-cause.js';
 import { type Baseline, checkHealth } from './trial/health.js';
 import { type Checked, healthLoop, type Next } from './trial/health-loop.js';
 import type { HealthzProbe } from './trial/healthz.js';
+import { lastExitRecord } from './trial/last-exit.js';
 import type { NodeView } from './trial/node-view.js';
 import { PortCheck } from './trial/port-owner.js';
 import { watchRejectedPods } from './trial/rejected-pods.js';
@@ -148,9 +150,11 @@ export class KubeletRun {
 
   /** Counts an exit that was not requested, if it is a crash. `end` when that was one too many. */
   async exited(exit: Exit, { isStopping }: { isStopping: boolean }): Promise<{ crashed: boolean; end?: TrialEnd }> {
-    const { log, limits, certificateExpired } = this.#options;
+    const { clock, log, state, limits, certificateExpired } = this.#options;
     const cause = explainExit(exit, { stopping: isStopping, certificateExpired: await certificateExpired() });
     log.warn('kubelet exited', { why: cause.why, blame: cause.blame });
+    const count = (state.read(lastExitRecord)?.count ?? 0) + 1;
+    state.write(lastExitRecord, { at: rfc3339(clock.now()), ...cause, count });
     const crashed = cause.blame === 'config';
     if (crashed) this.crash = cause.why;
     if (this.trial === undefined || !crashed) return { crashed };

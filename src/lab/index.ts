@@ -116,7 +116,7 @@ function run(options: LabOptions, settings: Settings, directory: SystemDirectory
         },
         onNode: () => {},
         onTrouble,
-        onDeath: (name, { why }) => onTrouble(`${name}: its kubelet crashed (${why}) and is started again`),
+        onCrash: (name, { why }) => onTrouble(`${name}: its kubelet crashed (${why}) and is started again`),
         onStarted: (late) => onStarted(late, { url, control }),
       },
     });

@@ -49,11 +49,11 @@ export function createNarrator(): Narrator {
     onServer: (url) => say(`  API server  ${url}  ready after ${seconds()}`),
     onNode: (name) => say(`  ${name.padEnd(10)}  ${paint.green('Ready')} after ${seconds()}`),
     onTrouble: (text) => say(text),
-    onDeath(name, { count, why, words }) {
+    onCrash(name, { count, why, lines }) {
       if (crashed.has(name)) return say(`  ${name.padEnd(10)}  not Ready yet: its kubelet has crashed ${count} times`);
       crashed.add(name);
       say(`  ${name.padEnd(10)}  ${paint.red('its kubelet crashed')} (${why}) and is started again; its last lines:`);
-      for (const line of words) say(`    ${line}`);
+      for (const line of lines) say(`    ${line}`);
       const { config, log } = where.node(name);
       say(`    correct its config, ${config}, or give it flags after '--'; its log: ${log}`);
     },

@@ -22,7 +22,7 @@ import { serverUrl, writeKubeconfig } from '../apiserver/pki/admin-kubeconfig.js
 import { openPki } from '../apiserver/pki/pki.js';
 import { KeptProcess } from './child.js';
 import { applyDeploy, controllerCommand, prepareController } from './controller.js';
-import { type Deaths, followDeaths, sizeOf } from './deaths.js';
+import { type Crashes, watchCrashes } from './crashes.js';
 import type { SystemDirectory } from './directory.js';
 import { systemVariable } from './leftovers.js';
 import { ApiPortTaken, isFree } from './network.js';
@@ -60,7 +60,7 @@ export interface SystemListener {
   /** Something ended by itself and is started again. */
   onTrouble(text: string): void;
   /** While it is waited for: its kubelet crashed and is started again. Called again when that continues. */
-  onDeath(name: string, deaths: Deaths): void;
+  onCrash(name: string, crashes: Crashes): void;
   /** Those that were not Ready in time; none: all is well. */
   onStarted(late: string[]): void;
 }
@@ -280,7 +280,6 @@ async function startNodes(
   for (const [index, { name, paths }] of plans.entries()) {
     while (underWay.size >= turns) await Promise.race(underWay);
     if (signal.aborted) return [];
-    const from = sizeOf(paths.log);
     kept[index]!.start();
     const isUp = new AbortController();
     const ready = readiness.ready(name).then(() => {
@@ -290,8 +289,8 @@ async function startNodes(
     });
     all.push(ready);
     const waiting = AbortSignal.any([signal, enough.signal, isUp.signal]);
-    const report = (deaths: Deaths) => listener.onDeath(name, deaths);
-    void followDeaths({ log: paths.log, from, clock, signal: waiting, report });
+    const report = (crashes: Crashes) => listener.onCrash(name, crashes);
+    void watchCrashes({ dir: paths.dynamicConfig, log: paths.log, clock, signal: waiting, report });
     const turn: Promise<unknown> = Promise.race([ready, clock.sleep(turnMs, signal).catch(() => {})]).then(() =>
       underWay.delete(turn),
     );
