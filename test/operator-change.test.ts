@@ -59,14 +59,14 @@ describe('relet set', () => {
     ]);
   });
 
-  test('once more is no change', async () => {
+  test('once more is not a change', async () => {
     const before = await cluster.object('alpha');
     const { status, stdout } = await cluster.relet(['set', 'alpha', 'maxPods=150', '--yes']);
     expect({ status, stdout }).toEqual({ status: 0, stdout: 'alpha: has that already, nothing to change\n' });
     expect((await cluster.object('alpha')).spec).toEqual(before.spec);
   });
 
-  test('a dry run tells, and changes nothing', async () => {
+  test('a dry run prints, and changes nothing', async () => {
     const before = [await cluster.configMapNames(), (await cluster.object('alpha')).metadata.resourceVersion];
     for (const how of ['client', 'server']) {
       const { status, stdout } = await cluster.relet(['set', 'alpha', 'maxPods=151', `--dry-run=${how}`]);
@@ -88,7 +88,7 @@ describe('relet set', () => {
     expect(stdout).toMatch(/^Done \(4\): b-1, b-2, b-3, old$/m);
   });
 
-  test('a field that a flag pins is told, before and after', async () => {
+  test('a field that a flag pins is reported, before and after', async () => {
     const first = await cluster.relet(['set', 'pinned', 'podsPerCore=5', '--yes']);
     expect(first.stdout).not.toContain('pins');
     const { stdout, status } = await cluster.relet(['set', 'pinned', 'maxPods=70', '--yes']);
@@ -223,7 +223,7 @@ describe('relet set', () => {
       /there is no namespace 'nowhere'; create it with 'kubectl create namespace nowhere', or choose another with -n/,
     ],
     ['an unknown context', ['set', 'alpha', 'maxPods=1', '--context', 'x'], /context "x" does not exist/],
-  ])('%s ends with 2 and changes nothing', async (_name, args, message) => {
+  ])('%s exits with 2 and changes nothing', async (_name, args, message) => {
     const before = [await cluster.configMapNames(), (await cluster.object('alpha')).metadata.resourceVersion];
     const { status, stderr } = await cluster.relet(args);
     expect(status).toBe(2);
@@ -233,7 +233,7 @@ describe('relet set', () => {
 });
 
 describe('a change that a node does not take', () => {
-  test('is told with its cause, ends with 1, and stops before the next node', async () => {
+  test('is reported with its cause, exits with 1, and stops before the next node', async () => {
     const before = await sourceOf('b-3');
     node['b-2']!.does = 'refuse';
     const { status, stdout, stderr } = await cluster.relet(['set', '-l', 'pool=blue', 'maxPods=98', '--yes']);
@@ -248,13 +248,13 @@ describe('a change that a node does not take', () => {
     expect(await sourceOf('b-3')).toBe(before);
   });
 
-  test('an old refusal is no answer to a new config', async () => {
+  test('an old rejection is not taken for the result of a new config', async () => {
     const { status, stdout } = await cluster.relet(['undo', 'b-2', '--yes']);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^b-2: active: /m);
   });
 
-  test('a rollback is told', async () => {
+  test('a rollback is reported', async () => {
     node['b-3']!.does = 'roll back';
     const { status, stdout } = await cluster.relet(['set', 'b-3', 'maxPods=97', '--yes']);
     expect(status).toBe(1);

@@ -37,7 +37,7 @@ describe('words that cannot be meant', () => {
     ['reset Node/b-1 --yes', "'Node/b-1' cannot be the name of a node"],
     ['assign a/b/c b-1 --yes', "'a/b/c' cannot be the name of a ConfigMap: write NAME or NAMESPACE/NAME"],
     ['get --sort-by nonsense', '--sort-by nonsense: choose one of name, age, state'],
-  ])('relet %s ends with 2', async (words, message) => {
+  ])('relet %s exits with 2', async (words, message) => {
     const { status, stdout, stderr } = await cluster.relet(words.split(' '));
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain(`relet: ${message}`);
@@ -90,7 +90,7 @@ describe('relet view and diff', () => {
     expect((await cluster.relet(['diff', 'b-1', `configmap/${await sourceOf('b-1')}`])).status).toBe(0);
     const { status, stderr } = await cluster.relet(['diff', 'b-1', 'nothing-of-that-name']);
     expect(status).toBe(2);
-    expect(stderr).toContain('is no file here, no node, and no ConfigMap');
+    expect(stderr).toContain('is not a file here, a node, or a ConfigMap');
   });
 });
 
@@ -106,7 +106,7 @@ describe('relet diff of a node whose flags pin a field', () => {
     expect(JSON.parse(json)).toContainEqual(expect.objectContaining({ path: 'maxPods', pinnedByFlag: true }));
   });
 
-  test('ends with 0 where only pinned fields differ from what is assigned', async () => {
+  test('exits with 0 where only pinned fields differ from what is assigned', async () => {
     const { status, stdout } = await cluster.relet(['diff', 'pinned']);
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining('stays 60, not 70') });
   });
@@ -164,7 +164,7 @@ describe('relet wait', () => {
 });
 
 describe('relet describe and doctor', () => {
-  test('describe tells state, cause, history and the next step in 80 columns', async () => {
+  test('describe shows state, cause, history and the next step in 80 columns', async () => {
     const { status, stdout } = await cluster.relet(['describe', 'b-3']);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^State: +rejected$/m);
@@ -185,7 +185,7 @@ describe('relet describe and doctor', () => {
     expect(stdout).not.toMatch(/^Cause:/m);
   });
 
-  test('doctor finds what is wrong, and ends with 1', async () => {
+  test('doctor finds what is wrong, and exits with 1', async () => {
     await cluster.admin.patch(
       nodes,
       { name: 'deaf' },
@@ -203,7 +203,7 @@ describe('relet describe and doctor', () => {
     expect(whats).toContain('ok: the server keeps spec.configSource of Nodes');
     expect(whats).toContain('error: assigned a config, and nothing there ever reported about it: deaf');
     expect(whats).toContain(
-      'error: ConfigMap relet-system/missing is assigned to deaf and does not exist; they go on with what they have',
+      'error: ConfigMap relet-system/missing is assigned to deaf and does not exist; they keep what they have',
     );
     expect(whats).toContain('error: rejected: b-3');
     expect(whats.join('\n')).toMatch(/warning: pinned: flags of the kubelet pin maxPods/);
@@ -262,13 +262,13 @@ describe('relet get', () => {
     ['a path that is none', ['get', '-o', 'jsonpath={.items'], /unmatched/],
     ['names with a selector', ['get', 'b-1', '-l', 'a=b'], /do not go together/],
     ['a node that is not there, beside one that is', ['get', 'b-1', 'nobody'], /there is no node 'nobody'/],
-  ])('%s ends with 2', async (_name, args, message) => {
+  ])('%s exits with 2', async (_name, args, message) => {
     const { status, stderr } = await cluster.relet(args);
     expect(status).toBe(2);
     expect(stderr).toMatch(message);
   });
 
-  test('no node at all is no error', async () => {
+  test('no node at all is not an error', async () => {
     expect(await cluster.relet(['get', '-l', 'pool=green'])).toEqual({
       status: 0,
       stdout: '',
@@ -278,7 +278,7 @@ describe('relet get', () => {
 });
 
 describe('an API that does not answer', () => {
-  test('hangs: ends with 2 after --request-timeout, and says what to do', async () => {
+  test('hangs: exits with 2 after --request-timeout, and says what to do', async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => silent.once('listening', resolve));
     const { port } = silent.address() as AddressInfo;
@@ -294,19 +294,19 @@ describe('an API that does not answer', () => {
     expect(stderr).toMatch(/does not answer .*no answer in 200 ms.*--request-timeout/);
   });
 
-  test('is not there: ends with 2', async () => {
+  test('is not there: exits with 2', async () => {
     const { status, stderr } = await cluster.relet(['get', '-s', 'https://127.0.0.1:1']);
     expect(status).toBe(2);
     expect(stderr).toMatch(/cannot reach the API server: .*connection refused/);
   });
 
-  test('no kubeconfig at all: ends with 2', async () => {
+  test('no kubeconfig at all: exits with 2', async () => {
     const { status, stderr } = await cluster.relet(['get'], { env: { KUBECONFIG: '/nonexistent' } });
     expect(status).toBe(2);
     expect(stderr).toMatch(/kubeconfig \/nonexistent does not exist: point KUBECONFIG/);
   });
 
-  test('-v tells what was asked', async () => {
+  test('-v prints each request', async () => {
     const { stderr } = await cluster.relet(['get', '-v', 'b-1']);
     expect(stderr).toMatch(/^relet: GET https:\S+\/api\/v1\/nodes\/b-1 200 in \d+ ms$/m);
   });

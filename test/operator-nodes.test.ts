@@ -64,8 +64,8 @@ describe('with real nodes', () => {
     expect((await relet(['wait', 'node-1', '--for=lastKnownGood', '--timeout=30s'])).status).toBe(0);
   });
 
-  test('what the node refuses is told with its cause, and undo takes it back', async () => {
-    // Past relet's checks here, as kubectl would; the node judges for itself.
+  test('a config that the node rejects is reported with its cause, and undo takes it back', async () => {
+    // Past relet's checks here, as kubectl would; the node validates it itself.
     writeFileSync(
       join(home, 'broken.yaml'),
       'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: -5\n',

@@ -262,7 +262,7 @@ export class PlayedNode {
       const asked = JSON.stringify(node?.spec?.configSource) ?? 'undefined';
       if (asked === last || this.does === 'deaf') return;
       last = asked;
-      void this.#obey(node?.spec?.configSource).catch((error) => {
+      void this.#apply(node?.spec?.configSource).catch((error) => {
         if (!this.#ended.signal.aborted) throw error;
       });
     };
@@ -276,7 +276,7 @@ export class PlayedNode {
     });
   }
 
-  async #obey(source: NodeConfigSource | undefined): Promise<void> {
+  async #apply(source: NodeConfigSource | undefined): Promise<void> {
     const { active, lastKnownGood } = this.#reported;
     const before = { ...(active && { active }), ...(lastKnownGood && { lastKnownGood }) };
     if (source?.configMap === undefined) {

@@ -116,7 +116,7 @@ describe('relet up --detach', () => {
     expect(await relet(['down'])).toMatchObject({ status: 0, stdout: `nothing is running in ${dir}\n` });
   });
 
-  test('goes on where it was after kill -9, with one process of each kind', async () => {
+  test('resumes after kill -9, with one process of each kind', async () => {
     await relet(['up', '--detach', '--nodes', '2', '--port', '0']);
     const admin = clientFor(join(dir, 'admin.kubeconfig'));
     await admin.patch(nodes, { name: 'node-2' }, { metadata: { labels: { kept: 'yes' } } }, { as: 'merge' });

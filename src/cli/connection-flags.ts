@@ -1,4 +1,4 @@
-/** kubectl's connection flags, under kubectl's names, for every verb that speaks to a cluster. */
+/** kubectl's connection flags, under kubectl's names, for every verb that connects to a cluster. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { configNamespace } from '../api/node-config.js';
 import { tryParseDuration } from '../go/duration.js';
@@ -24,7 +24,7 @@ export interface ConnectionOptions {
   as?: string;
   asUid?: string;
   asGroup?: string[];
-  /** Milliseconds; 0 is no limit. */
+  /** Milliseconds; 0: no limit. */
   requestTimeout?: number;
   verbose?: number;
 }

@@ -12,7 +12,7 @@ import { KubeconfigError } from '../kube/kubeconfig.js';
 import { ConnectionError } from '../kube/transport.js';
 import { oneLine } from '../visible-text.js';
 
-/** What is no such error comes back as it is: a bug of ours, or a verb's own refusal. */
+/** Other errors are returned as they are: a bug of ours, or an error of the verb itself. */
 export function explained(error: unknown, server: string): unknown {
   const words = wordsFor(error, server);
   return words === undefined ? error : new CannotRun(words, { cause: error });
@@ -37,7 +37,7 @@ function wordsFor(error: unknown, server: string): string | undefined {
   if (isForbidden(error))
     return `${message}; ask an administrator for this permission, or act as somebody else with --as ('relet doctor' lists what is needed)`;
   if (isNotFound(error)) return notFound(message);
-  if (error instanceof ApiError) return `the API server refuses: ${message}`;
+  if (error instanceof ApiError) return `the API server rejects it: ${message}`;
   return undefined;
 }
 

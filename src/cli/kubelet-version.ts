@@ -1,4 +1,4 @@
-/** The `--kubelet-version` option: which kubelet a config is meant for. */
+/** The `--kubelet-version` option: the kubelet that a config is checked for. */
 import { Option } from 'commander';
 import { knownMinor, type Minor, newestMinor, oldestMinor, parseMinor } from '../config/model.js';
 import { InvalidArgumentError } from './command-line.js';

@@ -26,7 +26,7 @@ function readSome(fd: number, into: Buffer): number {
       return readSync(fd, into);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-      // Standard input was opened non-blocking by whoever holds the other end, and has nothing yet.
+      // Standard input was opened non-blocking by the process at the other end, and has nothing yet.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }
   }

@@ -78,11 +78,11 @@ export async function withSession<T>(
   }
 }
 
-/** Known by its name to whoever ends the verb. */
+/** Recognised by its name where the verb ends. */
 class Interrupted extends Error {
   override readonly name = 'Interrupted';
   constructor(signal: NodeJS.Signals) {
-    super(signal === 'SIGINT' ? 'interrupted' : 'told to stop');
+    super(signal === 'SIGINT' ? 'interrupted' : 'stopped by SIGTERM');
   }
 }
 
@@ -107,7 +107,7 @@ function connect(options: ConnectionOptions): KubeClient {
     random: systemRandom,
     userAgent: `relet/${pkg.version} (cli)`,
     env,
-    // setTimeout cannot wait longer; 24 days are no limit to speak of.
+    // setTimeout cannot wait longer than 24 days.
     timeoutMs: options.requestTimeout || 2 ** 31 - 1,
     onWarning: warnOnce(),
     ...(isVerbose && {

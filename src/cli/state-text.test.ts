@@ -46,7 +46,7 @@ describe('a node that rolled back', () => {
   });
 
   test('in the words of an older relet does not guess why', () => {
-    expect(of('rolled back a config under which the kubelet kept dying, see Kubelet log for details')).toContain(
+    expect(of('rolled back in the words of another version, see Kubelet log for details')).toContain(
       'new/kubelet failed its trial; the node',
     );
   });

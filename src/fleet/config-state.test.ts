@@ -11,7 +11,7 @@ const wanted = (name: string): NodeConfigSource => ({
 const exact = (name: string, resourceVersion = '1'): NodeConfigSource => ({
   configMap: { ...wanted(name).configMap!, uid: `uid-${name}`, resourceVersion },
 });
-const refusal = 'failed to validate config, see Kubelet log for details';
+const rejection = 'failed to validate config, see Kubelet log for details';
 const download = 'failed to sync: failed to download config, see Kubelet log for details';
 const rollback = 'rolled back: the kubelet kept crashing with this config, see Kubelet log for details';
 
@@ -36,18 +36,18 @@ describe('the state of a node', () => {
       { assigned: exact('a', '2'), active: exact('a', '2'), lastKnownGood: exact('a', '1') },
       'trial',
     ],
-    ['validated and rejected', wanted('a'), { assigned: exact('a'), error: refusal }, 'rejected'],
+    ['validated and rejected', wanted('a'), { assigned: exact('a'), error: rejection }, 'rejected'],
     ['tried and rolled back', wanted('a'), { assigned: exact('a'), error: rollback }, 'rolled back'],
     [
       'rolled back, in the words of an older relet',
       wanted('a'),
       {
         assigned: exact('a'),
-        error: 'rolled back a config under which the kubelet kept dying, see Kubelet log for details',
+        error: 'rolled back in the words of another version, see Kubelet log for details',
       },
       'rolled back',
     ],
-    ['an old refusal, and another asked for', wanted('b'), { assigned: exact('a'), error: refusal }, 'waiting'],
+    ['an old rejection, and another asked for', wanted('b'), { assigned: exact('a'), error: rejection }, 'waiting'],
     ['cannot be downloaded', wanted('a'), { error: download }, 'waiting'],
     [
       'runs, and its ConfigMap cannot be read any more',
@@ -57,7 +57,7 @@ describe('the state of a node', () => {
     ],
     ['reset, the node has not received it', undefined, { assigned: exact('a'), active: exact('a') }, 'waiting'],
     ['reset, the kubelet restarts', undefined, { active: exact('a') }, 'waiting'],
-    ['reset, and the local config is refused', undefined, { active: exact('a'), error: refusal }, 'rejected'],
+    ['reset, and the local config is refused', undefined, { active: exact('a'), error: rejection }, 'rejected'],
   ])('%s', (_name, configSource, status, state) => {
     expect(configState({ configSource, status })).toBe(state);
   });

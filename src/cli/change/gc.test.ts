@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
 import { withEntry } from '../../fleet/config-history.js';
 import { addUses, type ConfigMap, type Uses } from '../../fleet/config-maps.js';
-import { gcLines, verdictsOn } from './gc.js';
+import { decideOn, gcLines } from './gc.js';
 
 const nowMs = Date.parse('2026-03-01T12:00:00Z');
 const configMap = (name: string, creationTimestamp = '2026-02-01T12:00:00Z'): ConfigMap => ({
@@ -19,7 +19,7 @@ addUses(uses, configuredNode('n-1', { configSource: source('used'), history: wit
 
 const hour = 3_600_000;
 const why = (name: string, options: { minAge: number; history?: boolean }, created?: string) =>
-  verdictsOn([configMap(name, created)], uses, options, nowMs)[0];
+  decideOn([configMap(name, created)], uses, options, nowMs)[0];
 
 describe('a ConfigMap', () => {
   test.each([
@@ -42,7 +42,7 @@ describe('a ConfigMap', () => {
 describe('what a person reads', () => {
   test('why each is kept', () => {
     const all = [configMap('used'), configMap('before'), configMap('new', '2026-03-01T11:59:00Z')];
-    expect(gcLines(verdictsOn(all, uses, { minAge: hour }, nowMs), { minAge: hour }, nowMs)).toEqual([
+    expect(gcLines(decideOn(all, uses, { minAge: hour }, nowMs), { minAge: hour }, nowMs)).toEqual([
       'relet-system/used   kept: in use by n-1',
       'relet-system/before   kept: in the history of n-1',
       'relet-system/new   kept: younger than --min-age',
@@ -53,7 +53,7 @@ describe('what a person reads', () => {
 
   test('many are counted', () => {
     const all = Array.from({ length: 500 }, (_, index) => configMap(`c-${index}`));
-    const lines = gcLines(verdictsOn(all, uses, { minAge: hour }, nowMs), { minAge: hour }, nowMs);
+    const lines = gcLines(decideOn(all, uses, { minAge: hour }, nowMs), { minAge: hour }, nowMs);
     expect(lines).toHaveLength(21);
     expect(lines.at(-1)).toBe('… and 480 more, unused');
   });

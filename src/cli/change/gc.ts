@@ -1,4 +1,4 @@
-/** `relet gc`: removes ConfigMaps of relet's that no node uses, falls back to, or could go back to. Asks first. */
+/** `relet gc`: deletes ConfigMaps of relet that no node uses, falls back to, or could return to. Asks first. */
 
 import { type ConfigMap, findUses, keyOf, labelledConfigMaps, type Uses } from '../../fleet/config-maps.js';
 import { shortDuration } from '../../go/short-duration.js';
@@ -21,15 +21,15 @@ export interface GcOptions extends ConnectionOptions {
 }
 
 export const gc = (options: GcOptions): Promise<void> =>
-  withSession(options, (session) => collect(session, options), terminalFor(options));
+  withSession(options, (session) => collectGarbage(session, options), terminalFor(options));
 
-async function collect(session: Session, options: GcOptions): Promise<void> {
+async function collectGarbage(session: Session, options: GcOptions): Promise<void> {
   const { terminal } = session;
-  const verdicts = await look(session, options);
-  const unused = verdicts.filter(({ why }) => why === 'unused');
-  const removed = new Set<Verdict>();
+  const decisions = await decide(session, options);
+  const unused = decisions.filter(({ why }) => why === 'unused');
+  const removed = new Set<Decision>();
   try {
-    for (const line of gcLines(verdicts, options, Date.now())) terminal.print(line);
+    for (const line of gcLines(decisions, options, Date.now())) terminal.print(line);
     if (unused.length === 0) return;
     if (options.dryRun === 'client') return terminal.print(`${count(unused.length)} would be removed (dry run)`);
     const dryRun = options.dryRun === 'server';
@@ -38,7 +38,7 @@ async function collect(session: Session, options: GcOptions): Promise<void> {
       return terminal.print('Nothing was removed.');
     }
     // While a person thought about it, somebody may have assigned one.
-    const still = new Set((await look(session, options)).filter(({ why }) => why === 'unused').map(({ key }) => key));
+    const still = new Set((await decide(session, options)).filter(({ why }) => why === 'unused').map(({ key }) => key));
     for (const one of unused) {
       session.signal.throwIfAborted();
       if (!still.has(one.key)) terminal.print(`${one.key} is in use by now, kept`);
@@ -46,31 +46,31 @@ async function collect(session: Session, options: GcOptions): Promise<void> {
     }
     terminal.print(`${count(removed.size)} removed${dryRun ? ' (server dry run)' : ''}`);
   } finally {
-    if (options.output === 'json') terminal.printDocument(asJson(verdicts, removed, options));
+    if (options.output === 'json') terminal.printDocument(asJson(decisions, removed, options));
   }
 }
 
-async function look(session: Session, options: GcOptions): Promise<Verdict[]> {
+async function decide(session: Session, options: GcOptions): Promise<Decision[]> {
   // ConfigMaps first: one that is made in between is not in the list, one that is assigned in between is seen as used.
   const all = await labelledConfigMaps(session, session.scope);
-  return verdictsOn(all, await findUses(session), options, Date.now());
+  return decideOn(all, await findUses(session), options, Date.now());
 }
 
-export interface Verdict {
+export interface Decision {
   /** `namespace/name`. */
   key: string;
   configMap: ConfigMap;
   why: 'unused' | 'in use' | 'in the history' | 'young';
-  /** Those that use it, or have it in their history. */
+  /** The nodes that use it, or have it in their history. */
   nodes: string[];
 }
 
-export function verdictsOn(
+export function decideOn(
   all: ConfigMap[],
   uses: Uses,
   { minAge, history = false }: Pick<GcOptions, 'minAge' | 'history'>,
   nowMs: number,
-): Verdict[] {
+): Decision[] {
   return all.map((configMap) => {
     const key = keyOf(configMap);
     const [now, before] = [uses.now.get(key), history ? undefined : uses.history.get(key)];
@@ -81,22 +81,22 @@ export function verdictsOn(
   });
 }
 
-export const unusedOf = (...args: Parameters<typeof verdictsOn>): ConfigMap[] =>
-  verdictsOn(...args)
+export const unusedOf = (...args: Parameters<typeof decideOn>): ConfigMap[] =>
+  decideOn(...args)
     .filter(({ why }) => why === 'unused')
     .map(({ configMap }) => configMap);
 
 /** More are only counted. */
 const mostListed = 20;
 
-export function gcLines(verdicts: Verdict[], { minAge }: Pick<GcOptions, 'minAge'>, nowMs: number): string[] {
-  const kept = verdicts.filter(({ why }) => why !== 'unused');
-  const unused = verdicts.filter(({ why }) => why === 'unused');
+export function gcLines(decisions: Decision[], { minAge }: Pick<GcOptions, 'minAge'>, nowMs: number): string[] {
+  const kept = decisions.filter(({ why }) => why !== 'unused');
+  const unused = decisions.filter(({ why }) => why === 'unused');
   const shown = unused.slice(0, mostListed).map(({ key, configMap }) => {
     return `${key}   ${ageOf(configMap.metadata.creationTimestamp, nowMs)} old, unused`;
   });
   if (unused.length > mostListed) shown.push(`… and ${unused.length - mostListed} more, unused`);
-  const counted = (why: Verdict['why'], words: string) => {
+  const counted = (why: Decision['why'], words: string) => {
     const n = kept.filter((one) => one.why === why).length;
     return n === 0 ? [] : [`${n} ${words}`];
   };
@@ -111,14 +111,14 @@ export function gcLines(verdicts: Verdict[], { minAge }: Pick<GcOptions, 'minAge
   return shown;
 }
 
-function reasonOf({ why, nodes }: Verdict): string {
+function reasonOf({ why, nodes }: Decision): string {
   const who = nodes.length <= 3 ? nodes.join(', ') : `${nodes.length} nodes`;
   if (why === 'young') return 'younger than --min-age';
   return why === 'in use' ? `in use by ${who}` : `in the history of ${who}`;
 }
 
-function asJson(verdicts: Verdict[], removed: ReadonlySet<Verdict>, { dryRun = 'none' }: GcOptions): string {
-  const configMaps = verdicts.map((one) => ({
+function asJson(decisions: Decision[], removed: ReadonlySet<Decision>, { dryRun = 'none' }: GcOptions): string {
+  const configMaps = decisions.map((one) => ({
     configMap: one.key,
     reason: { unused: 'Unused', 'in use': 'InUse', 'in the history': 'InHistory', young: 'Young' }[one.why],
     nodes: one.nodes,

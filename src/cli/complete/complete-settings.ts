@@ -5,7 +5,7 @@ import type { Minor } from '../../config/model.js';
 import type { Suggestion } from './complete-words.js';
 
 export function settingsFor(typed: string, minor: Minor): Suggestion[] {
-  // What stands in a list cannot be set by one word.
+  // An item of a list cannot be set by one word.
   const settable = fieldsOf(minor).filter(({ goType, path }) => goType !== '{}' && !path.includes('[]'));
   const equals = typed.indexOf('=');
   if (equals >= 0) {

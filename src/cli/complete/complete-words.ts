@@ -17,7 +17,7 @@ export interface Answer {
 
 export type Names = 'nodes' | 'configmaps' | 'fields' | 'settings' | 'namespaces' | 'contexts' | 'files';
 
-/** `before` stands before each answer: `--for=` of `--for=act`. */
+/** `before` is put before each answer: `--for=` of `--for=act`. */
 type Place = { typed: string; before: string };
 
 export type Want =
@@ -74,7 +74,7 @@ function valueWanted(option: Option, place: Place, options: Record<string, strin
 interface ReadWords {
   options: Record<string, string>;
   positions: number;
-  /** The last word is an option that waits for its value. */
+  /** An option at the end that still needs its value. */
   open: Option | undefined;
 }
 

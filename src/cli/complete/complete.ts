@@ -1,5 +1,5 @@
 /**
- * `relet __complete WORDS…`: what may stand in place of the last word. The command line is read with the very declarations
+ * `relet __complete WORDS…`: suggestions for the word that is being typed. The command line is read with the same declarations
  * that run it; names come from the cluster, quickly or not at all: completion must never hang or complain.
  */
 

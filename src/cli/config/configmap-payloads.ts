@@ -9,7 +9,7 @@ export interface Payload {
   label: string;
 }
 
-/** Undefined when there is no ConfigMap after all, or the text is no YAML: then the kubelet's own reading decides. */
+/** Undefined when there is no ConfigMap after all, or the text is not valid YAML: then it is read as the kubelet reads it. */
 export function payloadsOf(text: string): Payload[] | undefined {
   const lineCounter = new LineCounter();
   const documents = parseAllDocuments(text, { lineCounter, uniqueKeys: false, logLevel: 'silent' });
@@ -38,7 +38,7 @@ const kindOf = (object: YAMLMap): string => String(object.get('kind') ?? '');
 
 type Position = (offset: number) => { line: number; column: number };
 
-/** A KubeletConfiguration that stands between manifests, as a document of its own. */
+/** A KubeletConfiguration between manifests, as a document of its own. */
 function bare(object: YAMLMap, index: number, text: string, position: Position): Payload {
   const [from, , to] = object.range!;
   const start = position(from);

@@ -21,7 +21,7 @@ function answer(wanted: string | undefined, minor: Minor, terminal: Terminal): s
   if (exact !== undefined) return page(exact, minor, terminal);
   const found = search(wanted);
   if (found.length === 0) throw new CannotRun(`there is no field like '${wanted}'${guess(wanted)}`);
-  return `${matches(found, wanted, terminal)}\n\n'relet config explain FIELD' tells all about one of them.`;
+  return `${matches(found, wanted, terminal)}\n\n'relet config explain FIELD' describes one of them.`;
 }
 
 function guess(wanted: string): string {

@@ -58,7 +58,7 @@ async function checkOne({ client, signal }: Session, key: string, assigned: Conf
     return [
       {
         level: 'error',
-        what: `ConfigMap ${key} is assigned to ${someOf(names)} and does not exist; they go on with what they have`,
+        what: `ConfigMap ${key} is assigned to ${someOf(names)} and does not exist; they keep what they have`,
         remedy:
           "'relet undo NODE' or 'relet assign' another; 'relet node view assigned' on a host that had it prints its text",
       },

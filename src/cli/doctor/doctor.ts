@@ -76,7 +76,7 @@ async function* diagnose(session: Session, name: string | undefined): AsyncGener
   if (name === undefined) yield await tried('unused ConfigMaps', () => checkUnused(session));
 }
 
-/** What may not be looked at is told, and the rest goes on. */
+/** A check that is forbidden is reported as unknown, and the others continue. */
 async function tried(what: string, check: () => Promise<Diagnosis[]>): Promise<Diagnosis[]> {
   try {
     return await check();

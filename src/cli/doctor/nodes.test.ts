@@ -1,4 +1,4 @@
-/** What doctor makes of what nodes say, and of nodes that say nothing. */
+/** What doctor reports about nodes, and about nodes that never reported. */
 import { describe, expect, test } from 'vitest';
 import { configuredNode as node } from '../../../test/configured-node.js';
 import type { Diagnosis } from './diagnosis.js';
@@ -27,7 +27,7 @@ describe('relet doctor', () => {
     ]);
   });
 
-  test('tells what nodes warn of: the first of each, and how many more there are', () => {
+  test('prints the warnings of nodes: the first of each, and how many more there are', () => {
     const warned = node('node-1', { warnings: ['clusterDomain is set in the local config and not in this one', 'b'] });
     expect(checkWarnings([node('node-0'), warned])).toEqual([
       {

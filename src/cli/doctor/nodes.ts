@@ -40,9 +40,9 @@ export function checkAgents(nodes: ConfiguredNode[]): Diagnosis[] {
 }
 
 const remedies: Partial<Record<ConfigState, string>> = {
-  rejected: "'relet describe NODE' tells why; correct the config with 'relet edit', or 'relet undo'",
-  'rolled back': "'relet describe NODE' tells why; correct the config with 'relet edit', or 'relet undo'",
-  waiting: "'relet describe NODE' tells what it waits for",
+  rejected: "'relet describe NODE' shows why; correct the config with 'relet edit', or 'relet undo'",
+  'rolled back': "'relet describe NODE' shows why; correct the config with 'relet edit', or 'relet undo'",
+  waiting: "'relet describe NODE' shows what it waits for",
   trial: "'relet wait NODE --for=lastKnownGood' waits for the end of the trial",
 };
 
@@ -165,7 +165,7 @@ export function pinnedWithEffect(pinned: readonly { node: string; fields: Pinned
   }));
 }
 
-/** A Lease renewed in the future can only come from a clock that is ahead; one that is behind cannot be told from a late one. */
+/** A Lease renewed in the future can only come from a clock that is ahead; one that is behind looks the same as a late renewal. */
 export async function checkNodeClocks({ client, signal }: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
   const { headers } = await client.raw({ method: 'GET', path: '/version', signal });
   const serverMs = Date.parse(headers.date ?? '');

@@ -17,15 +17,15 @@ import type { Terminal } from '../terminal/terminal.js';
 export const describe = (name: string, options: ConnectionOptions): Promise<void> =>
   withSession(options, async (session) => {
     const node = await session.references.get(nodeName(name), { signal: session.signal });
-    const told = await configEvents(session, node.name);
+    const events = await configEvents(session, node.name);
     const cause = await causeOfError(session, node);
     const running = await askRunning(session, node);
     const pinned = running === undefined ? [] : await pinnedNow(session, node, running);
-    session.terminal.print(page(session, node, { told, cause, pinned, answers: running !== undefined }));
+    session.terminal.print(page(session, node, { events, cause, pinned, answers: running !== undefined }));
   });
 
 interface Known {
-  told: ConfigEvent[];
+  events: ConfigEvent[];
   cause: string | undefined;
   pinned: PinnedField[];
   /** The kubelet answers on /configz. */
@@ -76,7 +76,7 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
     ),
     section(
       'Last events',
-      known.told.slice(-5).map(({ at, reason, message }) => `${ageOf(at, nowMs)} ago, ${reason}: ${message}`),
+      known.events.slice(-5).map(({ at, reason, message }) => `${ageOf(at, nowMs)} ago, ${reason}: ${message}`),
       terminal,
     ),
   ];

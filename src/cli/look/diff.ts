@@ -110,7 +110,7 @@ async function textFor(session: Session, word: string, { key }: DiffOptions): Pr
   } catch (error) {
     if (!isNotFound(error)) throw error;
     throw new CannotRun(
-      `'${word}' is no file here, no node, and no ConfigMap in namespace ${session.namespace}; write node/NAME or configmap/NAME to say which`,
+      `'${word}' is not a file here, a node, or a ConfigMap in namespace ${session.namespace}; write node/NAME or configmap/NAME to say which`,
     );
   }
 }

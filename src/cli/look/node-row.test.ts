@@ -50,7 +50,7 @@ describe('the fleet', () => {
   });
 
   test('an error that does not fit is cut where nothing is known to say it in one word', () => {
-    const status = { error: 'rolled back a config under which the kubelet kept dying, see Kubelet log for details' };
+    const status = { error: 'rolled back in the words of another version, see Kubelet log for details' };
     const older = nodeRow(node('node-4', { configSource: a!, status: { assigned: a!, ...status } }), now, {
       short: true,
     });
@@ -83,7 +83,7 @@ describe('the fleet', () => {
 });
 
 describe('the state in words', () => {
-  test('says how long a trial still takes, where the node tells', () => {
+  test('shows how long a trial still takes, where the node reports it', () => {
     expect(stateText(fleet[2]!, now)).toBe('trial 4m12s left');
     expect(stateText({ ...fleet[2]!, trialEndsAt: undefined }, now)).toBe('trial');
     expect(stateText({ ...fleet[2]!, trialEndsAt: '2026-03-01T11:59:00Z' }, now)).toBe('trial ending');

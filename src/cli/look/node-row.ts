@@ -8,7 +8,7 @@ import { paintState, stateText } from '../state-text.js';
 import { createPaint } from '../terminal/styled-text.js';
 import { ageOf, type Column } from '../terminal/table.js';
 
-/** The object that templates and sorting see. Its shape is told in docs/cli.md. */
+/** The object that templates and sorting see. docs/cli.md describes it. */
 export interface NodeObject {
   apiVersion: 'cli.relet.dev/v1';
   kind: 'NodeConfigSummary';
@@ -59,7 +59,7 @@ function configuredAt({ history, configSource, condition, createdAt }: Configure
   return now === 'local' && newest === undefined ? createdAt : condition?.since;
 }
 
-/** Only what tells nodes apart; thousands of these are held at once. */
+/** Only what is shown; thousands of these are kept at once. */
 export interface NodeRow {
   name: string;
   state: string;

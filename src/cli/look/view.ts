@@ -45,7 +45,7 @@ export async function textOf(session: Session, node: ConfiguredNode, which: Whic
   if (which === 'effective') return (await readEffective(session, node)).text;
   if (which === 'local')
     throw new CannotRun(
-      `the local config of ${node.name} is a file on that host, the API does not have it; look at the kubelet's --config there ('relet node status' on the host tells what runs)`,
+      `the local config of ${node.name} is a file on that host, the API does not have it; look at the kubelet's --config there ('relet node status' on the host shows what runs)`,
     );
   const source = refOf(node.status[which]) ?? (which === 'assigned' ? refOf(node.configSource) : undefined);
   if (source === undefined)

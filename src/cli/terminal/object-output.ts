@@ -25,11 +25,11 @@ export function parseFormat(output: string | undefined): ObjectFormat | undefine
 
 function parseColumn(word: string): { title: string; path: string } {
   const colon = word.indexOf(':');
-  if (colon < 1) throw new CannotRun(`-o custom-columns: '${word}' is no TITLE:PATH, as in NODE:.metadata.name`);
+  if (colon < 1) throw new CannotRun(`-o custom-columns: '${word}' is not TITLE:PATH, as in NODE:.metadata.name`);
   return { title: word.slice(0, colon), path: word.slice(colon + 1) };
 }
 
-/** A path that cannot be read is told before the server is asked. */
+/** A path that cannot be read is reported before the server is asked. */
 function readable(format: ObjectFormat): ObjectFormat {
   try {
     if (format.kind === 'jsonpath') parseTemplate(format.template);

@@ -1,4 +1,4 @@
-/** relet's own colours and moves, told from those that a value brings along. */
+/** relet's own colours and cursor moves, and those in a value. */
 import { describe, expect, test } from 'vitest';
 import { clearUp, createPaint, render, widthOf, wrap } from './styled-text.js';
 

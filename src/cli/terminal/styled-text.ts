@@ -97,7 +97,7 @@ interface Room {
   columns: number;
 }
 
-/** A line that a program may read, so it is broken only on a terminal; what follows of it stands `indent` spaces further in. */
+/** A line that a program may read, so it is broken only on a terminal; its other lines are indented by `indent` spaces. */
 export function hanging(text: string, room: Room, indent = 4): string {
   return room.width === undefined ? text : wrapWords(text, room, ' '.repeat(indent), '');
 }

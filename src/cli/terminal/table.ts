@@ -6,7 +6,7 @@ import { oneLine } from '../../visible-text.js';
 export interface Column<T> {
   title: string;
   cell(row: T): string;
-  /** May be cut to fit a terminal: at its end, in its middle, or at its start where the end tells them apart (hashes). */
+  /** May be cut to fit a terminal: at its end, in its middle, or at its start where the end is what differs (hashes). */
   gives?: 'end' | 'middle' | 'start';
   /** Says it in fewer letters, where the cell would be cut. */
   brief?(row: T): string | undefined;

@@ -18,7 +18,7 @@ export interface ChildOptions {
   command: string[];
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** Gets what it prints, both streams. A file and no pipe: it must survive the death of this process. */
+  /** Gets its output, both streams. A file, not a pipe: it must survive the end of this process. */
   log: string;
   /** Holds the pid while it runs. */
   pid: string;

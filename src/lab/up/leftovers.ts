@@ -18,7 +18,7 @@ export async function stopLeftovers(dir: string, clock: Clock): Promise<number> 
     const ended = await Promise.all(found.map((target) => stopProcess(target, { graceMs, clock })));
     return ended.filter(Boolean).length;
   };
-  // First those in front of a kubelet, which end it in good order and tell the API server; then whatever is left.
+  // First those in front of a kubelet, which stop it and report to the API server; then all others.
   const inFront = processesOf(dir).filter((pid) => read(pid, 'cmdline')[2] === 'kubelet');
   return (await stop(inFront)) + (await stop(processesOf(dir)));
 }

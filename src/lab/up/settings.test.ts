@@ -1,4 +1,4 @@
-/** What a system is told now, was told before, and what cannot be done together. */
+/** Settings of this start, of the one before, and those that exclude each other. */
 import { describe, expect, test } from 'vitest';
 import { SystemDirectory } from './directory.js';
 import { localConfig, type NodePlan, nodeCommand } from './node.js';

@@ -1,6 +1,6 @@
 /**
- * What a system was told, remembered in DIR/system.json: the next `relet up` goes on with it, and what is said now
- * replaces it.
+ * The settings of a system, kept in DIR/system.json: the next `relet up` uses them again, and new settings
+ * replace them.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -92,5 +92,5 @@ export function writeSystem(path: string, system: System): void {
   replaceFile(path, `${JSON.stringify(system, null, 2)}\n`);
 }
 
-/** A path is remembered, so it must not depend on where one stands. A bare name is looked up in PATH. */
+/** A path is kept for the next start, so it must not depend on the working directory. A bare name is looked up in PATH. */
 export const programPath = (path: string): string => (path.includes('/') ? resolve(path) : path);

@@ -18,7 +18,7 @@ describe('taints', () => {
     ['a Ready Node loses it, and keeps the others', node('True', hollow, notReady, evicting), [hollow, evicting]],
     ['a Ready Node without it is left alone', node('True', hollow), undefined],
     ['a Node that is not Ready gets it', node('False', hollow), [hollow, notReady]],
-    ['a Node that nobody hears of gets it', node('Unknown'), [notReady]],
+    ['a Node whose state is unknown gets it', node('Unknown'), [notReady]],
     ['a Node that never said anything keeps it', node(undefined, notReady), undefined],
   ])('%s', (_name, object, expected) => expect(taintsFor(object)).toEqual(expected));
 });
