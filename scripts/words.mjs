@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** Directories that are being renamed; nothing below them is checked yet. This list only gets shorter. */
-export const notYet = ['src/agent/', 'src/cli/', 'src/lab/index.ts', 'src/lab/up/', 'test/'];
+export const notYet = ['src/agent/', 'src/cli/node/', 'test/'];
 
 /** Files that are checked neither now nor later. */
 const never = [

@@ -1,10 +1,11 @@
 /**
  * The references from nodes to their configs, for the command line: one interface, so that nothing else knows which object holds
- * the reference. Here it is the Node itself, as in Dynamic Kubelet Configuration; node-config-references.ts has NodeConfigs.
+ * the reference. It is the Node itself, as in Dynamic Kubelet Configuration, or the NodeConfig of the node.
  */
-
 import { type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
-import { nodeConfigs } from '../api/node-config.js';
+import { isUnset, type NodeConfig, nodeConfigs, unsetAnnotations } from '../api/node-config.js';
+import type { KubeObject } from '../api/object.js';
+import { isNotFound } from '../kube/api-error.js';
 import type { CallOptions, KubeClient } from '../kube/client.js';
 import { serves } from '../kube/discovery.js';
 import { nodes } from '../kube/resource-type.js';
@@ -12,13 +13,14 @@ import { watchLoop } from '../kube/watch-loop.js';
 import { historyAnnotation } from './config-history.js';
 import {
   type ConfigReferences,
+  type ConfiguredNode,
   fromNode,
   type Node,
   nodeLists,
   ReferenceDropped,
   readable,
+  type WatchNodes,
 } from './configured-node.js';
-import { nodeConfigReferences } from './node-config-references.js';
 
 /** The references of this cluster. The server is asked which kind it has. */
 export async function configReferences(client: KubeClient, options: CallOptions = {}): Promise<ConfigReferences> {
@@ -45,7 +47,7 @@ function nodeReferences(client: KubeClient): ConfigReferences {
       }),
     async assign(node, source, { history, ...options }) {
       const written = configured(
-        await client.patch<Node>(nodes, { name: node.name }, assignPatch(node.version, source, history), {
+        await client.patch<Node>(nodes, { name: node.name }, nodePatch(node.version, source, history), {
           ...options,
           as: 'merge',
           fieldManager: 'relet',
@@ -58,8 +60,146 @@ function nodeReferences(client: KubeClient): ConfigReferences {
   };
 }
 
-function assignPatch(resourceVersion: string, source: NodeConfigSource | undefined, history: string): object {
+function nodePatch(resourceVersion: string, source: NodeConfigSource | undefined, history: string): object {
   // A merge keeps what it does not name, so the other dialect's field is named as null.
   const configSource = source === undefined ? null : { configMap: null, configMapRef: null, ...source };
   return { metadata: { resourceVersion, annotations: { [historyAnnotation]: history } }, spec: { configSource } };
+}
+
+/** A node is its Node and its NodeConfig together. */
+function nodeConfigReferences(client: KubeClient): ConfigReferences {
+  return {
+    kind: 'NodeConfig',
+    async get(name, options) {
+      const [node, object] = await Promise.all([
+        client.get<Node>(nodes, { name }, options),
+        client.get<NodeConfig>(nodeConfigs, { name }, options).catch(absent),
+      ]);
+      return both(node, object);
+    },
+    async *pages(options = {}) {
+      const { labelSelector: _ofNodes, ...rest } = options;
+      const objects = new Map<string, NodeConfig>();
+      for await (const { items } of client.pages<NodeConfig>(nodeConfigs, rest))
+        for (const item of items) objects.set(item.metadata.name, item);
+      for await (const { items } of client.pages<Node>(nodes, { ...nodeLists, ...options }))
+        yield items.map((node) => both(node, objects.get(node.metadata.name)));
+    },
+    watch: (options) => watchBoth(client, options),
+    async assign(node, source, { history, ...options }) {
+      const write = { ...options, fieldManager: 'relet' };
+      const written = await (node.version === ''
+        ? client.create<NodeConfig>(nodeConfigs, {}, newObject(node.name, source, history), write)
+        : client.patch<NodeConfig>(nodeConfigs, { name: node.name }, nodeConfigPatch(node.version, source, history), {
+            ...write,
+            as: 'merge',
+          }));
+      if (!sameConfig(refOf(source), refOf(written.spec?.configSource), 'name'))
+        throw new ReferenceDropped(
+          `the server does not keep spec.configSource of NodeConfig ${JSON.stringify(node.name)}`,
+        );
+      return combine(node, written);
+    },
+  };
+}
+
+function absent(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+  return undefined;
+}
+
+function nodeConfigPatch(resourceVersion: string, source: NodeConfigSource | undefined, history: string): object {
+  // A merge keeps what it does not name: a pin is of one content, and goes with it.
+  const configSource = source === undefined ? null : { configMap: { sha256: null, ...source.configMap } };
+  const annotations = { [historyAnnotation]: history, ...unsetAnnotations(null) };
+  return { metadata: { resourceVersion, annotations }, spec: { configSource } };
+}
+
+/** Where no controller made one yet. */
+function newObject(name: string, source: NodeConfigSource | undefined, history: string): NodeConfig {
+  return {
+    apiVersion: 'relet.dev/v1alpha1',
+    kind: 'NodeConfig',
+    metadata: { name, annotations: { [historyAnnotation]: history } },
+    spec: source === undefined ? {} : { configSource: source },
+  };
+}
+
+const both = (node: Node, object: NodeConfig | undefined): ConfiguredNode => combine(fromNode(node), object);
+
+function combine(node: ConfiguredNode, object: NodeConfig | undefined): ConfiguredNode {
+  const { status } = object ?? {};
+  const ok = status?.conditions?.find(({ type }) => type === 'ConfigOK');
+  return readable({
+    ...node,
+    configSource: object?.spec?.configSource,
+    unset: object === undefined || isUnset(object),
+    status: status?.config ?? {},
+    reports: status?.config !== undefined,
+    condition: ok && { status: ok.status, reason: ok.reason, message: ok.message, since: ok.lastTransitionTime },
+    trialEndsAt: status?.trial?.endsAt,
+    restartDelayedUntil: status?.restartDelayedUntil,
+    cause: status?.config?.error === undefined ? undefined : status.cause,
+    held: status?.held,
+    pinnedByFlags: status?.pinnedByFlags,
+    warnings: status?.warnings ?? [],
+    agentVersion: status?.agentVersion,
+    history: object?.metadata.annotations?.[historyAnnotation],
+    generation: object?.metadata.generation,
+    observedGeneration: status?.observedGeneration,
+    version: object?.metadata.resourceVersion ?? '',
+  });
+}
+
+/** Two watches, reported as one: a change of either is a change of the node. */
+async function watchBoth(
+  client: KubeClient,
+  { onList, onChange, onFailure, signal, name, labelSelector }: WatchNodes,
+): Promise<void> {
+  const present = new Map<string, Node>();
+  const objects = new Map<string, NodeConfig>();
+  const listed = { nodes: false, objects: false };
+  const one = (node: Node) => both(node, objects.get(node.metadata.name));
+  const reportAll = () => {
+    if (listed.nodes && listed.objects) onList([...present.values()].map(one));
+  };
+  const fill = <T extends KubeObject>(map: Map<string, T>, items: T[]) => {
+    map.clear();
+    for (const item of items) map.set(item.metadata.name, item);
+    reportAll();
+  };
+  const scope: CallOptions & { signal: AbortSignal; name?: string } = { signal, ...(name !== undefined && { name }) };
+  await Promise.all([
+    watchLoop<Node>(client, {
+      ...scope,
+      type: nodes,
+      ...(labelSelector !== undefined && { labelSelector }),
+      onFailure,
+      onList(items) {
+        listed.nodes = true;
+        fill(present, items);
+      },
+      onChange(type, node) {
+        if (type === 'DELETED') present.delete(node.metadata.name);
+        else present.set(node.metadata.name, node);
+        if (listed.objects) onChange(one(node), type === 'DELETED');
+      },
+    }),
+    watchLoop<NodeConfig>(client, {
+      ...scope,
+      type: nodeConfigs,
+      onFailure,
+      onList(items) {
+        listed.objects = true;
+        fill(objects, items);
+      },
+      onChange(type, object) {
+        const { name } = object.metadata;
+        if (type === 'DELETED') objects.delete(name);
+        else objects.set(name, object);
+        const node = present.get(name);
+        if (node !== undefined && listed.nodes) onChange(one(node), false);
+      },
+    }),
+  ]);
 }
