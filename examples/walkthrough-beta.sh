@@ -130,7 +130,7 @@ config_map old-version kubelet "$(jq '.apiVersion = "kubeletconfig/v1alpha1"' ku
 assign old-version
 error_is 'internal failure, see Kubelet log for details'
 rm "$dir/converted"
-run 'relet node clear-verdict --dynamic-config-dir "$dir"'
+run 'relet node retry --dynamic-config-dir "$dir"'
 node_is 'once it can be written, it runs' '.status.config.error == null and .status.config.active.configMap.name == "old-version"'
 assign "$GOOD"
 node_is 'active' ".status.config.active.configMap.name == \"$GOOD\" and .status.config.error == null"

@@ -46,7 +46,7 @@ describe('relet', () => {
     '',
     ...verbs,
     ...['validate', 'explain', 'diff', 'defaults', 'schema'].map((name) => `config ${name}`),
-    ...['status', 'view', 'use-local', 'clear-verdict', 'hold', 'release'].map((name) => `node ${name}`),
+    ...['status', 'view', 'use-local', 'retry', 'hold', 'release'].map((name) => `node ${name}`),
     ...['backup', 'restore'].map((name) => `apiserver ${name}`),
   ])('the help of relet %s fits 80 columns', (verb) => {
     // A kubelet that is installed would add its own.

@@ -67,7 +67,7 @@ describe('relet node', () => {
     expect(running.starts().map((start) => /# config (.)/.exec(start.config)?.[1])).toEqual([undefined, 'b']);
   });
 
-  test('clear-verdict gives a config that failed its trial another one', async () => {
+  test('retry gives a config that failed its trial another one, also under its old name', async () => {
     const rig = await createClusterRig({ boot: false });
     const place = await newPlace();
     const running = withDir(place, rig, '--trial-failed-starts=1');
@@ -79,7 +79,7 @@ describe('relet node', () => {
     expect(node(place, 'status').stdout).toMatch(/^failed: .*the kubelet crashed once: exit code 1$/m);
     // The fault was outside of the config, and is mended.
     writeFileSync(disk, '');
-    expect(node(place, 'clear-verdict').stdout).toContain('clear-verdict: done by relet');
+    expect(node(place, 'clear-verdict').stdout).toContain('retry: done by relet');
     await rig.until('tried again', () => status(rig).active?.configMap?.name === 'picky');
     expect(status(rig).error).toBeUndefined();
     expect(running.starts()).toHaveLength(4);
@@ -95,7 +95,7 @@ describe('relet node', () => {
     await rig.until('rolled back', () => status(rig).error !== undefined);
     first.process.kill('SIGTERM');
     await first.exit;
-    for (const verb of ['hold', 'clear-verdict', 'release', 'hold'])
+    for (const verb of ['hold', 'retry', 'release', 'hold'])
       expect(node(place, verb).stdout).toBe(
         `${verb}: done; relet is not running here, so it takes effect at its next start\n`,
       );

@@ -21,11 +21,14 @@ export interface Hold {
 
 export const holdRecord = defineRecord('hold', isHold);
 
+/** As the `relet node` of the first edition writes it. */
+type FormerRetry = 'clear-verdict';
+
 export type Request =
   /** Back to the local config, and stay there. */
   | { verb: 'use-local'; who?: string }
-  /** Forget failed trials: what failed may be tried again. */
-  | { verb: 'clear-verdict' }
+  /** Configs that failed may be tried again. */
+  | { verb: 'retry' | FormerRetry }
   /** Follow no new assignment. */
   | { verb: 'hold'; why: string; who?: string }
   /** Follow again. */
@@ -41,6 +44,7 @@ export function obey(state: NodeState, request: Request, now: Date): void {
       state.write(holdRecord, hold(request, 'use-local was asked for on the host', now));
       assign(state, undefined, sourceOf(state.lastKnownGood()));
       break;
+    case 'retry':
     case 'clear-verdict':
       forgetFailures(state);
       break;
@@ -70,7 +74,9 @@ export function takeRequest({ state, clock, log }: { state: NodeState; clock: Cl
 function isRequest(value: unknown): value is Request {
   if (!isObject(value) || !isText(value.who)) return false;
   if (value.verb === 'hold') return typeof value.why === 'string';
-  return value.verb === 'use-local' || value.verb === 'clear-verdict' || value.verb === 'release';
+  return (
+    value.verb === 'use-local' || value.verb === 'retry' || value.verb === 'clear-verdict' || value.verb === 'release'
+  );
 }
 
 function isHold(value: unknown): value is Hold {

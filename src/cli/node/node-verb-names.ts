@@ -4,7 +4,7 @@ export const nodeVerbs = [
   ['status', 'Show what runs here, and why'],
   ['view', 'Print a config as the kubelet gets it'],
   ['use-local', "Use the local config until 'release'"],
-  ['clear-verdict', 'Forget failed trials, so that the same config is tried again'],
+  ['retry', 'Try configs again that failed their trial here'],
   ['hold', "Ignore new assignments until 'release'; the running config stays"],
   ['release', 'Follow assignments again'],
 ] as const;

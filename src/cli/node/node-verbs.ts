@@ -40,7 +40,7 @@ export async function run(args: string[]): Promise<void> {
   view(add('view'));
   const ask = (name: NodeVerb, request: Request) => add(name).action((options: DirOption) => order(options, request));
   ask('use-local', { verb: 'use-local', ...who() });
-  ask('clear-verdict', { verb: 'clear-verdict' });
+  ask('retry', { verb: 'retry' }).alias('clear-verdict');
   add('hold')
     .option('-m, --why <TEXT>', 'a reason, shown in status', 'asked for on the host')
     .action((options: DirOption & { why: string }) => order(options, { verb: 'hold', why: options.why, ...who() }));
