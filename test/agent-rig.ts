@@ -23,7 +23,7 @@ import type { NodeState } from '../src/agent/state/node-state.js';
 import type { Connected } from '../src/agent/sync/api-side.js';
 import { probeHealthz } from '../src/agent/trial/healthz.js';
 import { defaultTrialLimits, trialRecord } from '../src/agent/trial/trial.js';
-import type { Judge } from '../src/agent/validate/judging.js';
+import type { Validator } from '../src/agent/validate/validate.js';
 import type { ExactRef } from '../src/api/config-ref.js';
 import { check } from '../src/config/check.js';
 import { parseMinor } from '../src/config/model.js';
@@ -41,7 +41,7 @@ export interface RigOptions {
   driver?(driver: KubeletDriver): Partial<KubeletDriver>;
   /** How short commands such as `kubelet --version` are run. */
   run?(run: RunCommand): RunCommand;
-  judge?: Judge;
+  validator?: Validator;
   initConfig?: boolean;
   connect?: AgentOptions['connect'];
   kubeletVersion?: string;
@@ -127,7 +127,8 @@ export class Rig {
         ...options.options,
       },
       state,
-      judge: options.judge ?? simpleJudge(options.noHealthz ? undefined : this.healthzPort, options.staticPodPath),
+      validator:
+        options.validator ?? simpleValidator(options.noHealthz ? undefined : this.healthzPort, options.staticPodPath),
       commandLine: { args, localFiles: () => new Map() },
       driver: Object.assign(driver, options.driver?.(driver)),
       hostFiles: systemHostFiles,
@@ -269,9 +270,9 @@ export const noApi = (signal: AbortSignal): Promise<Connected> =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
 /** Enough judgement for tests of the flow: relet's own knowledge of the kubelet, without asking a real one. */
-export function simpleJudge(healthzPort: number | undefined, staticPodPath?: string): Judge {
+export function simpleValidator(healthzPort: number | undefined, staticPodPath?: string): Validator {
   return {
-    async judge({ checkpoint, kubeletVersion }) {
+    async validate({ checkpoint, kubeletVersion }) {
       const healthz = healthzPort === undefined ? undefined : { host: '127.0.0.1', port: healthzPort };
       const accepted = {
         kind: 'accepted' as const,
@@ -287,7 +288,7 @@ export function simpleJudge(healthzPort: number | undefined, staticPodPath?: str
       });
       if (verdict === 'accepted') return accepted;
       const reason = verdict === 'decode-error' ? 'ParseFailed' : 'ValidationFailed';
-      return { kind: 'refused', reason, cause: new Error(message), warnings: [] };
+      return { kind: 'rejected', reason, cause: new Error(message), warnings: [] };
     },
   };
 }

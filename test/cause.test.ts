@@ -1,6 +1,6 @@
 /** The cause behind an error is in the status that has the error, also when no event of it is left. */
 import { describe, expect, test } from 'vitest';
-import type { Judge } from '../src/agent/validate/judging.js';
+import type { Validator } from '../src/agent/validate/validate.js';
 import { causeAnnotation, readCause } from '../src/api/node-annotations.js';
 import type { NodeConfigObjectStatus } from '../src/api/node-config.js';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';
@@ -39,11 +39,11 @@ test('a config that is refused at the start of relet has its cause in the status
   await rig.point('gated');
   await rig.until('active', () => rig.config?.active !== undefined);
   await rig.node.stop();
-  const refusing: Judge = {
-    async judge({ checkpoint }) {
+  const refusing: Validator = {
+    async validate({ checkpoint }) {
       if (checkpoint !== undefined)
         return {
-          kind: 'refused',
+          kind: 'rejected',
           reason: 'ValidationFailed',
           cause: new Error('unrecognized feature gate: X'),
           warnings: [],
@@ -52,7 +52,7 @@ test('a config that is refused at the start of relet has its cause in the status
       return { kind: 'accepted', warnings: [], configFile: undefined, healthz, staticPodPath: undefined };
     },
   };
-  rig.node.boot({ judge: refusing });
+  rig.node.boot({ validator: refusing });
   await rig.until('refused', () => rig.config?.error !== undefined);
   expect(cause(rig)).toBe('unrecognized feature gate: X');
   const refusals = async () => (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigRejected');

@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Judge } from '../src/agent/validate/judging.js';
-import { simpleJudge } from './agent-rig.js';
+import type { Validator } from '../src/agent/validate/validate.js';
+import { simpleValidator } from './agent-rig.js';
 import { createClusterRig } from './cluster-rig.js';
 
 describe('a config that is being judged', () => {
@@ -12,18 +12,18 @@ describe('a config that is being judged', () => {
     let [onAsked, onAnswer] = [() => {}, () => {}];
     const asked = new Promise<void>((resolve) => (onAsked = resolve));
     const answer = new Promise<void>((resolve) => (onAnswer = resolve));
-    let simple: Judge;
-    const judge: Judge = {
-      async judge(candidate, options) {
+    let simple: Validator;
+    const validator: Validator = {
+      async validate(candidate, options) {
         if (candidate.checkpoint?.source.name === 'second') {
           onAsked();
           await answer;
         }
-        return simple.judge(candidate, options);
+        return simple.validate(candidate, options);
       },
     };
-    const rig = await createClusterRig({ node: { judge }, boot: false });
-    simple = simpleJudge(rig.node.healthzPort);
+    const rig = await createClusterRig({ node: { validator }, boot: false });
+    simple = simpleValidator(rig.node.healthzPort);
     rig.node.boot();
     await rig.until('first status', () => rig.config !== undefined);
     await rig.createConfigMap('first', { kubelet: rig.node.config() });
@@ -38,7 +38,7 @@ describe('a config that is being judged', () => {
     const { rig, asked, answer } = await whileJudging();
     await asked;
     // Looks again at what runs, and tidies.
-    await rig.node.ask({ verb: 'clear-verdict' });
+    await rig.node.ask({ verb: 'retry' });
     answer();
     await rig.until('second', () => rig.config?.active?.configMap?.name === 'second');
     expect(rig.node.log()).not.toContain('config cannot run');
@@ -50,12 +50,12 @@ describe('a config that is being judged', () => {
     const copy = join(rig.node.state.convertedDir, 'copy.json');
     mkdirSync(rig.node.state.convertedDir, { recursive: true });
     writeFileSync(copy, '{}');
-    await rig.node.ask({ verb: 'clear-verdict' });
+    await rig.node.ask({ verb: 'retry' });
     expect(existsSync(copy)).toBe(true);
     answer();
     await rig.until('second', () => rig.config?.active?.configMap?.name === 'second');
     // Nobody uses it.
-    await rig.node.ask({ verb: 'clear-verdict' });
+    await rig.node.ask({ verb: 'retry' });
     expect(existsSync(copy)).toBe(false);
   });
 
@@ -87,7 +87,7 @@ describe('a config that is being judged', () => {
     await rig.point('second');
     await asked;
     replaced = false;
-    await rig.node.ask({ verb: 'clear-verdict' });
+    await rig.node.ask({ verb: 'retry' });
     onAnswer();
     await rig.until('second', () => rig.config?.active?.configMap?.name === 'second');
     expect(rig.node.log()).not.toContain('config cannot run');

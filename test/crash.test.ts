@@ -16,7 +16,7 @@ import { encodeSource } from '../src/agent/state/source-record.js';
 import * as transitions from '../src/agent/transitions.js';
 import { sourceOf } from '../src/agent/transitions.js';
 import { trialRecord } from '../src/agent/trial/trial.js';
-import type { Judge } from '../src/agent/validate/judging.js';
+import type { Validator } from '../src/agent/validate/validate.js';
 import { type ExactRef, sameConfig } from '../src/api/config-ref.js';
 import { systemClock } from '../src/clock.js';
 import { silentLog } from '../src/log.js';
@@ -46,10 +46,10 @@ const payload = (source: ExactRef) => ({
 });
 
 /** Accepts all but c, so that refusals are walked too. */
-const judge: Judge = {
-  async judge({ checkpoint }) {
+const validator: Validator = {
+  async validate({ checkpoint }) {
     if (checkpoint && checkpoint.source.resourceVersion === c.resourceVersion)
-      return { kind: 'refused', reason: 'ValidationFailed', cause: new Error('c is bad'), warnings: [] };
+      return { kind: 'rejected', reason: 'ValidationFailed', cause: new Error('c is bad'), warnings: [] };
     return {
       kind: 'accepted',
       warnings: [],
@@ -64,7 +64,7 @@ const bootWith = (state: NodeState): Promise<Choice> =>
   choose(
     {
       state,
-      judge,
+      validator,
       commandLine: { args: () => [], localFiles: () => new Map() },
       driver: { version: async () => 'v1.32.1', fingerprint: () => '' },
       hostFiles: { contentOf: () => '' },
@@ -297,10 +297,10 @@ async function walk({ given, when, mayRun, always }: Transition): Promise<number
     ).toBe(true);
     if (choice.source)
       expect(state.checkpoints.load(choice.source).config.toString(), context).toBe(bytes(choice.source));
-    // Reported truly: when something else runs than what is assigned, there is a fault, and not otherwise.
+    // Reported truly: when something else runs than what is assigned, there is an error, and not otherwise.
     const assigned = state.assigned();
     expect('broken' in assigned, context).toBe(false);
-    expect(choice.fault === undefined, context).toBe(sameConfig(sourceOf(assigned), choice.source, 'version'));
+    expect(choice.error === undefined, context).toBe(sameConfig(sourceOf(assigned), choice.source, 'version'));
     expect(halves(dir), context).toEqual([]);
     await always?.(state);
     // What was done stays done: nothing that was written is lost, and nothing that was removed comes back.

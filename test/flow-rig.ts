@@ -20,7 +20,7 @@ import { newSigningKey } from '../src/lab/apiserver/access/json-web-token.js';
 import { createControlPlane } from '../src/lab/apiserver/apiserver.js';
 import { inMemoryTransport } from '../src/lab/apiserver/http/in-memory-transport.js';
 import { createLog, silentLog } from '../src/log.js';
-import { simpleJudge } from './agent-rig.js';
+import { simpleValidator } from './agent-rig.js';
 import { connectionSource } from './connection-source.js';
 import { ManualClock } from './manual-clock.js';
 import { MemoryFiles } from './memory-files.js';
@@ -88,7 +88,7 @@ export class FlowRig {
         ...options,
       },
       state: this.state,
-      judge: simpleJudge(10248),
+      validator: simpleValidator(10248),
       commandLine: { args: () => [], localFiles: () => new Map() },
       driver: new FakeDriver({ machine }),
       hostFiles: { contentOf: (path) => (this.missing.has(path) ? 'ENOENT' : 'there'), hasEntries: () => false },

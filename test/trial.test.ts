@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { trialRecord } from '../src/agent/trial/trial.js';
-import type { Judge } from '../src/agent/validate/judging.js';
+import type { Validator } from '../src/agent/validate/validate.js';
 import { leases, nodes, pods } from '../src/kube/resource-type.js';
 import { startApiServer } from '../src/lab/apiserver/apiserver.js';
-import { simpleJudge } from './agent-rig.js';
+import { simpleValidator } from './agent-rig.js';
 import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
 import { freePort } from './free-port.js';
 
@@ -196,14 +196,14 @@ describe('a port of the kubelet that another process has', () => {
     await once(impostor, 'listening');
     const { port } = impostor.address() as { port: number };
     const healthzPort = await freePort();
-    const plain = simpleJudge(healthzPort);
-    const judge: Judge = {
-      async judge(candidate, options) {
-        const judgement = await plain.judge(candidate, options);
+    const plain = simpleValidator(healthzPort);
+    const validator: Validator = {
+      async validate(candidate, options) {
+        const judgement = await plain.validate(candidate, options);
         return candidate.checkpoint ? { ...judgement, [which]: { host: '127.0.0.1', port } } : judgement;
       },
     };
-    const rig = await createClusterRig({ node: { judge, healthzPort } });
+    const rig = await createClusterRig({ node: { validator, healthzPort } });
     await rig.until('first status', () => rig.config !== undefined);
     await rig.createConfigMap('taken', { kubelet: rig.node.config() });
     await rig.point('taken');

@@ -12,7 +12,7 @@ import type { NodeState } from './state/node-state.js';
 import type { Connected } from './sync/api-side.js';
 import type { HealthzProbe } from './trial/healthz.js';
 import type { TrialLimits } from './trial/trial.js';
-import type { Judge } from './validate/judging.js';
+import type { Validator } from './validate/validate.js';
 
 export interface FlowOptions {
   trial: TrialLimits;
@@ -29,7 +29,7 @@ export interface FlowOptions {
 export interface AgentOptions {
   options: FlowOptions;
   state: NodeState;
-  judge: Judge;
+  validator: Validator;
   commandLine: KubeletCommandLine;
   driver: KubeletDriver;
   hostFiles: HostFiles;

@@ -42,13 +42,13 @@ import {
 import { type Baseline, takeBaseline } from './trial/health.js';
 import { environmentOf, pathsNamedBy } from './trial/retry.js';
 import { type TrialEnd, type TrialFailure, trialRecord } from './trial/trial.js';
-import { RememberedJudge } from './validate/remembered-judge.js';
+import { ValidationCache } from './validate/cache.js';
 
 const crashBackoff = { initialMs: 1000, maxMs: 60_000, jitter: 0.1 };
 
 export class Agent {
   readonly #options: AgentOptions;
-  readonly #judge: RememberedJudge;
+  readonly #validator: ValidationCache;
   readonly #pace: ChangePace;
   readonly #retry: FailureRetry;
   #api: ApiSide | undefined;
@@ -62,11 +62,11 @@ export class Agent {
   #baseline: Baseline = { nodeReady: false, apiAnswered: false, staticPods: false };
 
   constructor(options: AgentOptions) {
-    this.#judge = new RememberedJudge(options.judge);
-    this.#options = { ...options, judge: this.#judge };
+    this.#validator = new ValidationCache(options.validator);
+    this.#options = { ...options, validator: this.#validator };
     this.#pace = new ChangePace(options);
     this.#retry = new FailureRetry(options, async () => {
-      this.#judge.forget();
+      this.#validator.forget();
       await this.#applyChoice();
     });
   }
@@ -185,7 +185,7 @@ export class Agent {
   /** Something may have changed. Idempotent. Throws a ConfigError when the reference cannot be followed. */
   async #sync(api: ApiSide, signal: AbortSignal): Promise<ReconcileResult> {
     const { state, log } = this.#options;
-    const isReplacement = this.#run?.choice.fault?.outcome === 'rolled back';
+    const isReplacement = this.#run?.choice.error?.outcome === 'rolled back';
     // Read again only when its time has come: each edit of a flood would otherwise cost three requests.
     const delayMs = isReplacement ? 0 : this.#pace.remainingMs;
     if (delayMs > 0) return { kind: 'requeue', afterMs: delayMs };
@@ -213,7 +213,7 @@ export class Agent {
     const { state, log, counters, reporter } = this.#options;
     reporter.update({ kubeletLog: undefined });
     if (isAnotherAssignment(state, source)) forgetFailures(state);
-    this.#judge.forget();
+    this.#validator.forget();
     await consider(this.#options, 'assigned', { source }, signal).catch((error) => {
       if (!(error instanceof ConfigError)) throw error;
       counters.rejections++;
@@ -264,8 +264,8 @@ export class Agent {
   #keepRecords(run: KubeletRun): void {
     const { state, log } = this.#options;
     if (run.isLastKnownGood()) keepAsLastKnownGood(state, run.choice.source, log);
-    if (!this.#judge.isJudging)
-      garbageCollect(state, log, { source: this.#arriving, converted: this.#judge.configFiles });
+    if (!this.#validator.isValidating)
+      garbageCollect(state, log, { source: this.#arriving, converted: this.#validator.configFiles });
     this.#updateReport();
   }
 
@@ -276,7 +276,7 @@ export class Agent {
   /** An operator on the host asked for something. */
   async handleHostRequest(): Promise<void> {
     takeRequest(this.#options);
-    this.#judge.forget();
+    this.#validator.forget();
     this.#pace.reset();
     await this.#applyChoice();
     this.#api?.syncSoon();

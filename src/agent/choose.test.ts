@@ -13,7 +13,7 @@ import type { NodeState } from './state/node-state.js';
 import { failTrial } from './transitions.js';
 import { retriesOnce } from './trial/retry.js';
 import { trialRecord } from './trial/trial.js';
-import type { Judge } from './validate/judging.js';
+import type { Validator } from './validate/validate.js';
 
 const version = (resourceVersion: string): ExactRef => ({
   namespace: 'ns',
@@ -48,8 +48,8 @@ function choiceOf(state: NodeState, source: ExactRef | undefined, rank: Rank): C
   return { rank, source, digest, key: digest, accepted: { ...accepted, staticPodPath: undefined } };
 }
 
-const accepts: Judge = {
-  judge: async ({ checkpoint }) => ({
+const accepts: Validator = {
+  validate: async ({ checkpoint }) => ({
     kind: 'accepted',
     warnings: [],
     configFile: checkpoint?.configFile,
@@ -59,7 +59,7 @@ const accepts: Judge = {
 };
 
 interface Question {
-  judge?: Judge;
+  validator?: Validator;
   flags?: string[];
   version?: string;
   binary?: string;
@@ -69,12 +69,12 @@ interface Question {
 
 const chosen = (
   state: NodeState,
-  { judge = accepts, flags = ['--v=2'], version = 'v1.32.1', binary = 'b', files = {}, now = 60_000 }: Question,
+  { validator = accepts, flags = ['--v=2'], version = 'v1.32.1', binary = 'b', files = {}, now = 60_000 }: Question,
 ) =>
   choose(
     {
       state,
-      judge,
+      validator,
       commandLine: { args: () => flags, localFiles: () => new Map() },
       driver: { version: async () => version, fingerprint: () => binary },
       hostFiles: { contentOf: (path) => files[path] ?? 'ENOENT' },
@@ -87,11 +87,11 @@ const chosen = (
 test('local runs when everything is refused, local itself among it: the kubelet says what it dislikes', async () => {
   const state = newMemory();
   state.assign(a);
-  const judge: Judge = {
-    judge: async () => ({ kind: 'refused', reason: 'ValidationFailed', cause: new Error('no'), warnings: [] }),
+  const validator: Validator = {
+    validate: async () => ({ kind: 'rejected', reason: 'ValidationFailed', cause: new Error('no'), warnings: [] }),
   };
-  const choice = await chosen(state, { judge });
-  expect(choice).toMatchObject({ rank: 'local', source: undefined, fault: { reason: 'ValidationFailed' } });
+  const choice = await chosen(state, { validator });
+  expect(choice).toMatchObject({ rank: 'local', source: undefined, error: { reason: 'ValidationFailed' } });
   expect(choice.accepted).toMatchObject({ configFile: undefined, healthz: undefined });
 });
 
@@ -111,11 +111,11 @@ describe('what failed its trial', () => {
     failAt(state, await chosen(state, {}), 0);
     failAt(state, await chosen(state, { ...appeared, now: 60_000 }), 60_000);
     expect((await chosen(state, { ...appeared, now: 179_999 })).source).toBeUndefined();
-    const refuses: Judge = {
-      judge: async () => ({ kind: 'refused', reason: 'ValidationFailed', cause: new Error('no'), warnings: [] }),
+    const refuses: Validator = {
+      validate: async () => ({ kind: 'rejected', reason: 'ValidationFailed', cause: new Error('no'), warnings: [] }),
     };
-    const refused = await chosen(state, { ...appeared, judge: refuses, now: 180_000 });
-    expect(refused.fault?.reason).toBe('ValidationFailed');
+    const refused = await chosen(state, { ...appeared, validator: refuses, now: 180_000 });
+    expect(refused.error?.reason).toBe('ValidationFailed');
     expect((await chosen(state, { ...appeared, now: 10_000_000 })).source).toBeUndefined();
     expect((await chosen(state, { files: { '/crt': 'd' }, now: 419_999 })).source).toBeUndefined();
     expect((await chosen(state, { files: { '/crt': 'd' }, now: 420_000 })).source).toEqual(a);
@@ -129,7 +129,7 @@ describe('what failed its trial', () => {
     state.setLastKnownGood(a);
     const choice = await chosen(state, {});
     expect(choice).toMatchObject({ source: b, passedOver: [{ source: a }] });
-    expect(choice.fault).toBeUndefined();
+    expect(choice.error).toBeUndefined();
   });
 
   test.each([
@@ -167,9 +167,9 @@ describe('what failed its trial', () => {
     const state = newMemory();
     state.assign(a);
     failAt(state, await chosen(state, {}), 0);
-    const { source, fault } = await chosen(state, question);
+    const { source, error } = await chosen(state, question);
     expect(source).toEqual(expected);
-    expect(fault?.reason).toBe(expected ? undefined : 'CrashLoop');
+    expect(error?.reason).toBe(expected ? undefined : 'CrashLoop');
   });
 });
 

@@ -1,7 +1,7 @@
 /**
  * Boot's question: which config runs? Candidates in order of trust; the first that loads and is accepted. The first
- * failure is what we report, and local is the last resort. Needs nothing but disk, and changes nothing but the state
- * of having judged.
+ * failure is what we report, and local is the last resort. Needs nothing but disk, and writes only
+ * the results of validation.
  */
 import { ConfigError } from '../api/config-error.js';
 import { type ExactRef, formatRef, isExactRef, sameConfig } from '../api/config-ref.js';
@@ -9,12 +9,12 @@ import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
-import { type Environment, type Failure, reasonOf, resultKey, resultOf, setResult } from './results.js';
+import { type Environment, type Failure, type Result, reasonOf, resultKey, resultOf, setResult } from './results.js';
 import { type Checkpoint, sha256 } from './state/checkpoints.js';
 import { defineRecord } from './state/json-record.js';
 import type { NodeState, Recorded } from './state/node-state.js';
 import { environmentOf, mayRetry } from './trial/retry.js';
-import type { Accepted, Candidate, Judge, Judgement } from './validate/judging.js';
+import type { Accepted, Candidate, ValidateOptions, ValidationResult, Validator } from './validate/validate.js';
 
 export type Rank = 'assigned' | 'previous-config' | 'last-known-good' | 'local';
 
@@ -31,14 +31,14 @@ export interface Choice {
   /** Of its result. */
   key: string;
   /** Why a candidate before it could not run; the first one. */
-  fault?: ConfigError;
+  error?: ConfigError;
   /** The candidates that cannot run, and a last known good that could not. */
   passedOver?: PassedOver[];
 }
 
 export interface PassedOver {
   source: ExactRef | undefined;
-  fault: ConfigError;
+  error: ConfigError;
 }
 
 /** It ran and failed. */
@@ -66,7 +66,7 @@ export interface KubeletCommandLine {
 
 export interface ChooseParts {
   state: NodeState;
-  judge: Judge;
+  validator: Validator;
   commandLine: KubeletCommandLine;
   driver: Pick<KubeletDriver, 'version' | 'fingerprint'>;
   hostFiles: Pick<HostFiles, 'contentOf'>;
@@ -93,13 +93,13 @@ export async function choose(parts: ChooseParts, signal: AbortSignal): Promise<C
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       parts.log.warn('config cannot run', { rank, config: nameOf(recorded), error: error.message, cause: error.cause });
-      passedOver.push({ source: 'source' in recorded ? recorded.source : undefined, fault: error });
+      passedOver.push({ source: 'source' in recorded ? recorded.source : undefined, error });
     }
   }
   return instead(await lastResort(parts, signal), passedOver);
 }
 
-/** Less trusted candidates are not judged; that they failed is known. */
+/** Less trusted candidates are not validated; known failures are reported. */
 async function failedBefore(parts: ChooseParts, list: Ranked[]): Promise<PassedOver[]> {
   const { state, commandLine } = parts;
   const kubeletVersion = await parts.driver.version();
@@ -108,13 +108,13 @@ async function failedBefore(parts: ChooseParts, list: Ranked[]): Promise<PassedO
     const digest = source && digestOf(state, source);
     const key = resultKey(digest ?? '', kubeletVersion, commandLine.args(undefined));
     const result = resultOf(state, key);
-    return result?.kind === 'failed' ? [{ source, fault: new FailedBefore(key, result) }] : [];
+    return result?.kind === 'failed' ? [{ source, error: new FailedBefore(key, result) }] : [];
   });
 }
 
 function instead(choice: Choice, passedOver: PassedOver[]): Choice {
   const [first] = passedOver;
-  return first === undefined ? choice : { ...choice, fault: first.fault, passedOver };
+  return first === undefined ? choice : { ...choice, error: first.error, passedOver };
 }
 
 const waitMs = 5000;
@@ -165,7 +165,7 @@ export function candidates(state: NodeState): Ranked[] {
   return unique;
 }
 
-/** Judges a source that may not be recorded yet. Throws a ConfigError when it cannot run. */
+/** Validates a source that may not be recorded yet, and records the result. Throws a ConfigError when it cannot run. */
 export async function consider(
   parts: ChooseParts,
   rank: Rank,
@@ -173,7 +173,7 @@ export async function consider(
   signal: AbortSignal,
 ): Promise<Choice> {
   if ('broken' in recorded) throw new ConfigError('LoadFailed', recorded.broken);
-  const { state, judge, commandLine } = parts;
+  const { state, validator, commandLine } = parts;
   const checkpoint = recorded.source && load(state, recorded.source);
   const digest = checkpoint?.digest ?? localDigest(commandLine);
   const kubeletVersion = await parts.driver.version();
@@ -182,21 +182,20 @@ export async function consider(
   const failed = result?.kind === 'failed' ? result : undefined;
   if (failed && !isOutdated(parts, failed)) throw new FailedBefore(key, failed);
   const candidate: Candidate = { checkpoint, kubeletVersion };
-  const history = result === undefined || result.kind === 'failed' ? 'none' : result.kind;
-  const judgement = await judge.judge(candidate, { history, signal });
+  const steps = stepsAfter(result);
+  const validation = await validator.validate(candidate, { steps, signal });
   // What changed did not help: it is looked at again after the next change.
-  if (failed && judgement.kind === 'refused') setResult(state, key, failedAgain(parts, failed));
-  const accepted = orFault(judgement);
+  if (failed && validation.kind === 'rejected') setResult(state, key, failedAgain(parts, failed));
+  const accepted = orThrow(validation);
   if (failed) parts.log.info('config is tried again: the kubelet, or a file that it names, has changed', { rank });
-  if (history === 'none')
-    setResult(state, key, { kind: 'validated', ...(failed && { failures: failed.failures ?? 1 }) });
+  if (steps === 'all') setResult(state, key, { kind: 'validated', ...(failed && { failures: failed.failures ?? 1 }) });
   return { rank, source: recorded.source, accepted, digest, key };
 }
 
 /** The failures that keep a choice from being another one. */
-export function failuresOf({ fault, passedOver = [] }: Choice): FailedBefore[] {
-  if (fault === undefined) return [];
-  return passedOver.flatMap(({ fault }) => (fault instanceof FailedBefore ? [fault] : []));
+export function failuresOf({ error, passedOver = [] }: Choice): FailedBefore[] {
+  if (error === undefined) return [];
+  return passedOver.flatMap(({ error }) => (error instanceof FailedBefore ? [error] : []));
 }
 
 /** What it depended on has changed since: it may be tried again. */
@@ -215,13 +214,16 @@ function presentFor(parts: Pick<ChooseParts, 'driver' | 'hostFiles'>, failure: F
 
 /** All else failed: local, whatever is thought of it. The kubelet itself says what it dislikes. */
 async function lastResort(parts: ChooseParts, signal: AbortSignal): Promise<Choice> {
-  const { judge, commandLine } = parts;
+  const { validator, commandLine } = parts;
   const kubeletVersion = await parts.driver.version();
   const digest = localDigest(commandLine);
-  const judgement = await judge.judge({ checkpoint: undefined, kubeletVersion }, { history: 'passed', signal });
+  const validation = await validator.validate(
+    { checkpoint: undefined, kubeletVersion },
+    { steps: 'no-probe-no-forecast', signal },
+  );
   const accepted: Accepted =
-    judgement.kind === 'accepted'
-      ? judgement
+    validation.kind === 'accepted'
+      ? validation
       : { kind: 'accepted', warnings: [], configFile: undefined, healthz: undefined, staticPodPath: undefined };
   const key = resultKey(digest, kubeletVersion, commandLine.args(undefined));
   const assigned = parts.state.assigned();
@@ -237,9 +239,15 @@ function load(state: NodeState, source: ExactRef): Checkpoint {
   }
 }
 
-function orFault(judgement: Judgement): Accepted {
-  if (judgement.kind === 'refused') throw new ConfigError(judgement.reason, judgement.cause);
-  return judgement;
+/** A result belongs to the same bytes, kubelet version and flags, so the kubelet would answer as before. */
+function stepsAfter(result: Result | undefined): ValidateOptions['steps'] {
+  if (result?.kind === 'passed') return 'no-probe-no-forecast';
+  return result?.kind === 'validated' ? 'no-probe' : 'all';
+}
+
+function orThrow(validation: ValidationResult): Accepted {
+  if (validation.kind === 'rejected') throw new ConfigError(validation.reason, validation.cause);
+  return validation;
 }
 
 function localDigest(commandLine: KubeletCommandLine): string {

@@ -35,12 +35,12 @@ function setUp() {
 }
 
 const choiceWith = (...failed: FailedBefore[]) =>
-  ({ fault: failed[0], passedOver: failed.map((fault) => ({ source: undefined, fault })) }) as never;
+  ({ error: failed[0], passedOver: failed.map((error) => ({ source: undefined, error })) }) as never;
 
 describe('a config that failed', () => {
   test('may be tried again after its fallback crashed as often, none of the crashes after it was healthy', () => {
     const { retry, results } = setUp();
-    const choice = { fault: new ConfigError('CrashLoop', '') } as never;
+    const choice = { error: new ConfigError('CrashLoop', '') } as never;
     const lifts = [false, false, true, false, false, false].map((healthy) =>
       retry.onCrash({ choice, healthy, onTrial: false }),
     );

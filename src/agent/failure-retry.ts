@@ -77,7 +77,7 @@ export class FailureRetry {
    */
   onCrash({ choice, healthy, onTrial }: Failed): boolean {
     const { state, options, log } = this.#options;
-    const isFallback = choice.fault !== undefined && !onTrial;
+    const isFallback = choice.error !== undefined && !onTrial;
     this.#fallbackCrashes = isFallback && !healthy ? this.#fallbackCrashes + 1 : 0;
     if (this.#fallbackCrashes < options.trial.failedStarts) return false;
     this.#fallbackCrashes = 0;

@@ -122,9 +122,9 @@ export class KubeletRun {
   }
 
   /** Other records name the bytes that run; the kubelet is not restarted. */
-  moveTo({ rank, source, fault, passedOver }: Choice): void {
-    const { fault: _fault, passedOver: _passedOver, ...rest } = this.choice;
-    this.choice = { ...rest, rank, source, ...(fault && { fault }), ...(passedOver && { passedOver }) };
+  moveTo({ rank, source, error, passedOver }: Choice): void {
+    const { error: _error, passedOver: _passedOver, ...rest } = this.choice;
+    this.choice = { ...rest, rank, source, ...(error && { error }), ...(passedOver && { passedOver }) };
     this.next = undefined;
   }
 

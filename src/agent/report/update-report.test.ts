@@ -15,7 +15,7 @@ const accepted = {
   staticPodPath: undefined,
 };
 const choice = { rank: 'assigned' as const, source: it, accepted, digest: '', key: '' };
-const fallback = { ...choice, fault: rolledBack };
+const fallback = { ...choice, error: rolledBack };
 const started: RunState = {
   choice,
   next: undefined,

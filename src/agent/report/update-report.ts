@@ -63,8 +63,8 @@ export function whatRuns(
 ): { active: ExactRef | undefined; fault: ConfigError | undefined } {
   const { active } = last;
   const next = run?.next ?? run?.choice;
-  if (run?.alive) return { active: run.choice.source, fault: next?.fault };
-  if (run?.crash !== undefined && next?.fault !== undefined) return { active, fault: next.fault };
+  if (run?.alive) return { active: run.choice.source, fault: next?.error };
+  if (run?.crash !== undefined && next?.error !== undefined) return { active, fault: next.error };
   if (run?.crash !== undefined && !run.onTrial)
     return { active, fault: new ConfigError('KubeletCrashed', new Error(run.crash)) };
   return { active, fault: sameConfig(assigned, last.assigned, 'version') ? last.fault : undefined };

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
 import { deadline } from '../../kube/deadline.js';
 import type { HostFiles } from '../host-files.js';
-import type { Accepted } from '../validate/judging.js';
+import type { Accepted } from '../validate/validate.js';
 import type { HealthzProbe } from './healthz.js';
 import { isReady, type NodeView, readyCondition } from './node-view.js';
 import { rejectedUids } from './rejected-pods.js';

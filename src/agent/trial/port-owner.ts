@@ -5,7 +5,7 @@
 import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
 import type { KubeletDriver } from '../drivers/driver.js';
-import type { Accepted } from '../validate/judging.js';
+import type { Accepted } from '../validate/validate.js';
 import type { Health } from './trial.js';
 
 /** A kubelet opens its ports within milliseconds of each other. After that, a port that nobody has proves nothing. */

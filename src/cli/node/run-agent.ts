@@ -20,7 +20,7 @@ import { followedRecord } from '../../agent/sync/chosen-reference.js';
 import { NodeConnection } from '../../agent/sync/connect.js';
 import { probeHealthz } from '../../agent/trial/healthz.js';
 import { trialRecord } from '../../agent/trial/trial.js';
-import { localFiles } from '../../agent/validate/local-config.js';
+import { localFiles } from '../../agent/validate/host-facts.js';
 import { formatRef } from '../../api/config-ref.js';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
@@ -33,8 +33,8 @@ import { oneLine } from '../../visible-text.js';
 import { writeOut } from '../terminal/terminal.js';
 import type { EarlySignals } from './early-signals.js';
 import { kubeletCommand } from './kubelet-command.js';
-import { nodeJudge, type PolicyFile, readPolicyFile } from './node-judge.js';
 import { createSpareMemory } from './spare-memory.js';
+import { nodeValidator, type PolicyFile, readPolicyFile } from './validator.js';
 
 /** For `--check`: looks and changes nothing, even beside a relet that runs. */
 const lookingFiles: Files = { ...realFiles, makeDir() {}, create() {}, sync() {}, rename() {}, link() {}, remove() {} };
@@ -141,7 +141,7 @@ function assemble({ divided, state, lock, writable = true, policy, log, files }:
       settleMs,
     },
     state,
-    judge: nodeJudge(
+    validator: nodeValidator(
       { divided, command, run, hostFiles: systemHostFiles, state, files, providerID: () => connection.providerID },
       policy,
     ),
@@ -181,14 +181,14 @@ async function tell(parts: ProcessParts): Promise<number> {
   const lines = [
     `kubelet:  ${command.join(' ')} (${await driver.version()})`,
     `config:   ${formatRef(choice.source, 'log')}`,
-    ...(choice.fault
-      ? [`error:    ${choice.fault.message}`, `cause:    ${(choice.fault.cause as Error | undefined)?.message ?? ''}`]
+    ...(choice.error
+      ? [`error:    ${choice.error.message}`, `cause:    ${(choice.error.cause as Error | undefined)?.message ?? ''}`]
       : []),
     ...choice.accepted.warnings.map((warning) => `warning:  ${warning}`),
     `would run: ${words.join(' ')}`,
   ];
   writeOut(`${lines.map(oneLine).join('\n')}\n`);
-  return choice.fault ? 1 : 0;
+  return choice.error ? 1 : 0;
 }
 
 function never(signal: AbortSignal): Promise<never> {

@@ -1,10 +1,13 @@
 /**
+ * Facts about this host on which validation depends. Light: every node loads it at every start.
+ *
  * The local config as one document: the --config file with the drop-ins of --config-dir merged over it, or the alpha's
  * init config. Read anew each time, because an administrator may have edited it.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
-import type { CommandLine } from '../../config/model.js';
+import type { CommandLine, Host } from '../../config/model.js';
 
 /** Name → bytes of each file, in the order in which they apply. Missing files are left out: the kubelet says so itself. */
 export function localFiles(flags: CommandLine, initConfigDir: string | undefined): Map<string, Buffer> {
@@ -26,4 +29,13 @@ function dropInFiles(dir: string): string[] {
     .filter((name) => name.endsWith('.conf'))
     .sort()
     .map((name) => join(dir, name));
+}
+
+/** Only facts that are certain; an absent fact decides nothing. */
+export function describeMachine(): Host {
+  return {
+    cgroupVersion: existsSync('/sys/fs/cgroup/cgroup.controllers') ? 2 : 1,
+    cpus: availableParallelism(),
+    memoryBytes: totalmem(),
+  };
 }

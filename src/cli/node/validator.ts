@@ -1,18 +1,17 @@
-/** The judge of a node: what is known is answered from disk, and only what is new loads the rest. */
+/** The validator of a node: known results come from disk, and only a new question loads the full validator. */
 import pkg from '../../../package.json' with { type: 'json' };
 import type { RunCommand } from '../../agent/drivers/command.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
 import type { HostFiles } from '../../agent/host-files.js';
 import { sha256 } from '../../agent/state/checkpoints.js';
 import type { NodeState } from '../../agent/state/node-state.js';
-import type { Judge } from '../../agent/validate/judging.js';
-import { lastingJudge, validatedRecord } from '../../agent/validate/lasting-judge.js';
-import { localFiles } from '../../agent/validate/local-config.js';
-import { describeMachine } from '../../agent/validate/machine.js';
+import { cachedOnDisk, validatedRecord } from '../../agent/validate/cache.js';
+import { describeMachine, localFiles } from '../../agent/validate/host-facts.js';
+import type { Validator } from '../../agent/validate/validate.js';
 import type { Files } from '../../atomic-file.js';
 import { readNamedBy } from '../read-file.js';
 
-export interface NodeJudgeParts {
+export interface NodeValidatorParts {
   divided: DividedCommandLine;
   /** The kubelet's executable and what leads to it. */
   command: string[];
@@ -26,21 +25,21 @@ export interface NodeJudgeParts {
 
 export type PolicyFile = { text: string; file: string } | undefined;
 
-/** A policy that cannot be read is said at the start, and not when it is needed. */
+/** A policy that cannot be read is reported at the start, not when it is needed. */
 export async function readPolicyFile(file: string | undefined): Promise<PolicyFile> {
   if (file === undefined) return undefined;
   const text = readNamedBy('field-policy', file);
-  const { readFieldPolicy } = await import('./host-judge.js');
+  const { readFieldPolicy } = await import('./full-validator.js');
   readFieldPolicy(text, file);
   return { text, file };
 }
 
-export function nodeJudge(
-  { divided, command, run, hostFiles, state, files, providerID }: NodeJudgeParts,
+export function nodeValidator(
+  { divided, command, run, hostFiles, state, files, providerID }: NodeValidatorParts,
   policy: PolicyFile,
-): Judge {
+): Validator {
   const { options, values } = divided;
-  return lastingJudge({
+  return cachedOnDisk({
     record: state.record(validatedRecord),
     circumstances: () => [
       pkg.version,
@@ -54,9 +53,18 @@ export function nodeJudge(
     hasEntries: hostFiles.hasEntries,
     exists: (file) => files.stat(file) !== undefined,
     async load() {
-      const { judgeOnHost } = await import('./host-judge.js');
+      const { validatorOnHost } = await import('./full-validator.js');
       const { convertedDir } = state;
-      return judgeOnHost({ commandLine: divided, command, run, hostFiles, files, convertedDir, policy, providerID });
+      return validatorOnHost({
+        commandLine: divided,
+        command,
+        run,
+        hostFiles,
+        files,
+        convertedDir,
+        policy,
+        providerID,
+      });
     },
   });
 }

@@ -1,4 +1,4 @@
-/** Changes that would cut this node off. Pure: the facts about the host are handed in. */
+/** Isolation checks: changes that would cut this node off. Pure; the facts about the host are given. */
 import { getField, type KubeletConfig } from '../../config/model.js';
 import type { Objection } from './field-policy.js';
 

@@ -1,4 +1,4 @@
-/** What a node remembers of its judge, and when it asks again. */
+/** When a cached validation result is used, and when a config is validated again. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,8 +8,8 @@ import { realFiles } from '../../atomic-file.js';
 import { createLog } from '../../log.js';
 import type { Checkpoint } from '../state/checkpoints.js';
 import { JsonRecord } from '../state/json-record.js';
-import type { Accepted, Judgement } from './judging.js';
-import { type LastingJudgeOptions, lastingJudge, validatedRecord } from './lasting-judge.js';
+import { cachedOnDisk, type DiskCacheOptions, validatedRecord } from './cache.js';
+import type { Accepted, ValidationResult } from './validate.js';
 
 const log = createLog({ format: 'text', write() {} });
 const signal = new AbortController().signal;
@@ -26,14 +26,14 @@ const accepted: Accepted = {
 const checkpoint = (digest = 'd', annotations: Record<string, string> = {}) =>
   ({ configFile: accepted.configFile, digest, annotations }) as Checkpoint;
 
-/** A node that has judged once; then a new process on the same disk with whatever changed meanwhile. */
-async function judgedOnce(answer: Judgement = accepted) {
-  const meta = mkdtempSync(join(tmpdir(), 'relet-judged-'));
+/** A node that validated once; then a new process on the same disk, with changes. */
+async function validatedOnce(answer: ValidationResult = accepted) {
+  const meta = mkdtempSync(join(tmpdir(), 'relet-validated-'));
   onTestFinished(() => rmSync(meta, { recursive: true, force: true }));
-  const process = (changed: Partial<LastingJudgeOptions> = {}) => {
+  const process = (changed: Partial<DiskCacheOptions> = {}) => {
     let loads = 0;
     const record = new JsonRecord(validatedRecord, { meta, files: realFiles, log });
-    const judge = lastingJudge({
+    const validator = cachedOnDisk({
       record,
       circumstances: () => ['flags'],
       providerID: () => undefined,
@@ -41,36 +41,36 @@ async function judgedOnce(answer: Judgement = accepted) {
       exists: () => true,
       load: async () => {
         loads++;
-        return { judge: async () => answer };
+        return { validate: async () => answer };
       },
       ...changed,
     });
-    return { judge, loads: () => loads };
+    return { validator, loads: () => loads };
   };
   const first = process();
   const candidate = { checkpoint: checkpoint(), kubeletVersion: 'v1.32.1' };
-  expect(await first.judge.judge(candidate, { history: 'none', signal })).toBe(answer);
+  expect(await first.validator.validate(candidate, { steps: 'all', signal })).toBe(answer);
   return { candidate, again: process };
 }
 
-describe('a judgement', () => {
-  test('that accepted is answered from disk by the next process, which loads no judge', async () => {
-    const { candidate, again } = await judgedOnce();
-    const { judge, loads } = again();
-    expect(await judge.judge(candidate, { history: 'validated', signal })).toEqual(accepted);
-    expect(await judge.judge(candidate, { history: 'passed', signal })).toEqual(accepted);
+describe('a cached result', () => {
+  test('that accepted is answered from disk by the next process, which loads no validator', async () => {
+    const { candidate, again } = await validatedOnce();
+    const { validator, loads } = again();
+    expect(await validator.validate(candidate, { steps: 'no-probe', signal })).toEqual(accepted);
+    expect(await validator.validate(candidate, { steps: 'no-probe-no-forecast', signal })).toEqual(accepted);
     expect(loads()).toBe(0);
   });
 
-  test.each<[string, Partial<LastingJudgeOptions>]>([
+  test.each<[string, Partial<DiskCacheOptions>]>([
     ['flags, local files or the machine', { circumstances: () => ['other flags'] }],
     ['whether there are static pods', { hasEntries: (dir) => dir === '/manifests' }],
     ['the identity of the machine', { providerID: () => 'cloud://2' }],
     ['the file to start with, which is gone', { exists: () => false }],
   ])('is asked for again after a change of %s', async (_what, changed) => {
-    const { candidate, again } = await judgedOnce();
-    const { judge, loads } = again(changed);
-    await judge.judge(candidate, { history: 'validated', signal });
+    const { candidate, again } = await validatedOnce();
+    const { validator, loads } = again(changed);
+    await validator.validate(candidate, { steps: 'no-probe', signal });
     expect(loads()).toBe(1);
   });
 
@@ -83,45 +83,53 @@ describe('a judgement', () => {
     ['another kubelet', { checkpoint: checkpoint(), kubeletVersion: 'v1.33.0' }],
     ['the local config', { checkpoint: undefined, kubeletVersion: 'v1.32.1' }],
   ])('does not answer for %s', async (_what, candidate) => {
-    const { again } = await judgedOnce();
-    const { judge, loads } = again();
-    await judge.judge(candidate, { history: 'validated', signal });
+    const { again } = await validatedOnce();
+    const { validator, loads } = again();
+    await validator.validate(candidate, { steps: 'no-probe', signal });
     expect(loads()).toBe(1);
   });
 
   test('holds while the identity of the machine is not known yet, and once it is known to be the same', async () => {
-    const { candidate, again } = await judgedOnce();
+    const { candidate, again } = await validatedOnce();
     for (const providerID of [undefined, 'cloud://1']) {
-      const { judge, loads } = again({ providerID: () => providerID });
-      await judge.judge(candidate, { history: 'validated', signal });
+      const { validator, loads } = again({ providerID: () => providerID });
+      await validator.validate(candidate, { steps: 'no-probe', signal });
       expect(loads()).toBe(0);
     }
   });
 
   test('is asked for whole when nothing was accepted before, whatever the disk says', async () => {
-    const { candidate, again } = await judgedOnce();
-    const { judge, loads } = again();
-    await judge.judge(candidate, { history: 'none', signal });
+    const { candidate, again } = await validatedOnce();
+    const { validator, loads } = again();
+    await validator.validate(candidate, { steps: 'all', signal });
     expect(loads()).toBe(1);
   });
 
   test('that refused is not remembered', async () => {
-    const refusal: Judgement = { kind: 'refused', reason: 'ValidationFailed', cause: new Error('no'), warnings: [] };
-    const { candidate, again } = await judgedOnce(refusal);
-    const { judge, loads } = again();
-    expect(await judge.judge(candidate, { history: 'validated', signal })).toBe(refusal);
+    const refusal: ValidationResult = {
+      kind: 'rejected',
+      reason: 'ValidationFailed',
+      cause: new Error('no'),
+      warnings: [],
+    };
+    const { candidate, again } = await validatedOnce(refusal);
+    const { validator, loads } = again();
+    expect(await validator.validate(candidate, { steps: 'no-probe', signal })).toBe(refusal);
     expect(loads()).toBe(1);
   });
 
   test('is one of a few that are kept', async () => {
-    const { candidate, again } = await judgedOnce();
-    const { judge } = again();
+    const { candidate, again } = await validatedOnce();
+    const { validator } = again();
     for (let i = 0; i < 20; i++)
-      await judge.judge({ ...candidate, checkpoint: checkpoint(`digest-${i}`) }, { history: 'none', signal });
+      await validator.validate({ ...candidate, checkpoint: checkpoint(`digest-${i}`) }, { steps: 'all', signal });
     const later = again();
-    await later.judge.judge({ ...candidate, checkpoint: checkpoint('digest-19') }, { history: 'validated', signal });
+    await later.validator.validate(
+      { ...candidate, checkpoint: checkpoint('digest-19') },
+      { steps: 'no-probe', signal },
+    );
     expect(later.loads()).toBe(0);
-    await later.judge.judge(candidate, { history: 'validated', signal });
+    await later.validator.validate(candidate, { steps: 'no-probe', signal });
     expect(later.loads()).toBe(1);
   });
 });

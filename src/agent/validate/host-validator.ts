@@ -1,4 +1,4 @@
-/** The judge with its parts from this machine: the kubelet binary, the local files, static pods, cgroups. */
+/** The validator with its parts from this machine: the kubelet binary, the local files, static pods, cgroups. */
 import { join } from 'node:path';
 import { applyMergePatch } from '../../api/merge-patch.js';
 import { type Files, replaceFile } from '../../atomic-file.js';
@@ -9,12 +9,10 @@ import type { DividedCommandLine } from '../flags.js';
 import type { HostFiles } from '../host-files.js';
 import { sha256 } from '../state/checkpoints.js';
 import { defaultFieldPolicy, type FieldPolicy } from './field-policy.js';
-import { createJudge } from './judge.js';
-import type { Judge } from './judging.js';
-import { localFiles } from './local-config.js';
-import { describeMachine } from './machine.js';
+import { describeMachine, localFiles } from './host-facts.js';
+import { createValidator, type Validator } from './validate.js';
 
-export interface HostJudgeParts {
+export interface HostValidatorParts {
   commandLine: DividedCommandLine;
   /** The kubelet's executable and what leads to it. */
   command: string[];
@@ -30,10 +28,10 @@ export interface HostJudgeParts {
   providerID(): string | undefined;
 }
 
-export function judgeOnHost(parts: HostJudgeParts): Judge {
+export function validatorOnHost(parts: HostValidatorParts): Validator {
   const { commandLine, command, run, hostFiles, files, policy } = parts;
   const { initConfigDir, forecast } = commandLine.options;
-  return createJudge({
+  return createValidator({
     commandLine,
     probe: {
       async run(args, timeoutMs) {

@@ -1,0 +1,308 @@
+/**
+ * Decides whether a config may be started, before the running kubelet is touched. Each step returns warnings or a rejection;
+ * the first rejection is the result.
+ *
+ *     kubelet probe   the kubelet binary validates it; its answer overrides ours    runs concurrently with decode
+ *     own rules       decode and validation as this kubelet version does them       reject only where the kubelet gave no answer
+ *     isolation       the node would be cut off
+ *     field policy    fields that may not be changed on this host
+ *     forecast        passes validation, but the kubelet would exit at start
+ */
+import type { ConfigErrorReason } from '../../api/config-error.js';
+import { type CheckResult, check } from '../../config/check.js';
+import { decode } from '../../config/decode.js';
+import { fieldsOf } from '../../config/fields.js';
+import { flagAt } from '../../config/flags.js';
+import { resolvePaths } from '../../config/host-paths.js';
+import { getField, type Host, type KubeletConfig, type Minor, newestMinor, parseMinor } from '../../config/model.js';
+import { withCauses } from '../../error-causes.js';
+import { type DividedCommandLine, kubeletArgs } from '../flags.js';
+import type { Checkpoint } from '../state/checkpoints.js';
+import { type FieldPolicy, type Objection, objections } from './field-policy.js';
+import { cutOffs, type NodeFacts } from './isolation.js';
+import { type KubeletProbe, type ProbeResult, probeKubelet } from './probe.js';
+import { bounded, warningsFor } from './warnings.js';
+
+/** A config that could run: a checkpoint, or undefined for the local one. */
+export interface Candidate {
+  checkpoint: Checkpoint | undefined;
+  /** Such as v1.32.1. */
+  kubeletVersion: string;
+}
+
+export interface ValidateOptions {
+  /**
+   * `no-probe`: the kubelet accepted these bytes before, with the same version and flags; our own rules only warn then.
+   * `no-probe-no-forecast`: the config has also passed a trial, or it is the local config as the last resort, which is started
+   * whatever anybody finds.
+   */
+  steps: 'all' | 'no-probe' | 'no-probe-no-forecast';
+  signal: AbortSignal;
+}
+
+export interface Validator {
+  /** Changes nothing. Never throws for a mistake in a config. */
+  validate(candidate: Candidate, options: ValidateOptions): Promise<ValidationResult>;
+}
+
+export type ValidationResult = Accepted | Rejected;
+
+export interface Accepted {
+  kind: 'accepted';
+  /** For people: forgotten local values, fields pinned by flags … */
+  warnings: string[];
+  /** Fields that flags set, whatever this config says about them. */
+  pinnedByFlags?: string[];
+  /** The file to start the kubelet with: the checkpoint's own, or a converted copy; undefined for local. */
+  configFile: string | undefined;
+  /** Where the kubelet will answer /healthz; undefined when the config turns it off. */
+  healthz: { host: string; port: number } | undefined;
+  /** Where the kubelet will serve; undefined when the config turns it off. */
+  serves?: { host: string; port: number } | undefined;
+  /** The kubelet will run static pods from here. */
+  staticPodPath: string | undefined;
+  /** The facts about the node on which a config other than the local one was accepted. */
+  grounds?: Grounds;
+}
+
+export interface Grounds {
+  /** The local config's; empty when it has none. */
+  staticPodPath: string;
+  hasStaticPods: boolean;
+  providerID?: string;
+}
+
+export interface Rejected {
+  kind: 'rejected';
+  reason: Extract<
+    ConfigErrorReason,
+    'ParseFailed' | 'ValidationFailed' | 'StartWouldFail' | 'NodeWouldBeCutOff' | 'FieldPolicyDenied' | 'InternalError'
+  >;
+  /** For the log: every finding. */
+  cause: Error;
+  warnings: string[];
+}
+
+export interface ValidatorParts {
+  commandLine: DividedCommandLine;
+  probe: KubeletProbe;
+  /** Facts about this machine, on which some rules depend. */
+  host: Host;
+  policy: FieldPolicy;
+  /** A policy file was given: annotations of a ConfigMap do not override it. */
+  policyIsOurs: boolean;
+  forecast: boolean;
+  nodeFacts(local: KubeletConfig): NodeFacts;
+  /** The local config as one document, drop-ins merged; '' when there is none. */
+  localText(minor: Minor): string;
+  /** The local file to start with when it is not the kubelet's own --config; undefined otherwise. */
+  localFile: string | undefined;
+  /** Writes a document that this kubelet can read in place of one it cannot, and returns its path. */
+  writeConverted(document: KubeletConfig): string;
+}
+
+/** On the ConfigMap: starts it although relet expects the kubelet to exit at start. */
+export const skipForecastAnnotation = 'relet.dev/skip-forecast';
+/** On the ConfigMap: fields, separated by commas, that it may set against the isolation checks or the built-in policy. */
+export const allowFieldsAnnotation = 'relet.dev/allow-fields';
+
+const emptyDocument = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+export function createValidator(parts: ValidatorParts): Validator {
+  return { validate: (candidate, options) => validate(parts, candidate, options) };
+}
+
+/** What the steps look at. */
+interface Subject {
+  parts: ValidatorParts;
+  checkpoint: Checkpoint | undefined;
+  steps: ValidateOptions['steps'];
+  minor: Minor;
+  probe: ProbeResult;
+  own: CheckResult;
+  /** As written, before defaults and flags. */
+  document: KubeletConfig;
+  /** After defaults and flags. */
+  effective: KubeletConfig;
+  local: { document: KubeletConfig; effective: KubeletConfig };
+  facts: NodeFacts;
+}
+
+type Step = (subject: Subject) => { warnings?: string[] } | Rejection;
+interface Rejection {
+  reason: Rejected['reason'];
+  messages: string[];
+}
+
+const steps: Step[] = [kubeletProbe, ownRules, isolation, fieldPolicy, comparison, forecast];
+
+async function validate(parts: ValidatorParts, candidate: Candidate, options: ValidateOptions) {
+  const { checkpoint } = candidate;
+  const minor = parseMinor(candidate.kubeletVersion) ?? newestMinor;
+  const text = checkpoint?.config.toString('utf8') ?? (parts.localText(minor) || emptyDocument);
+  const ownFile = checkpoint?.configFile ?? parts.localFile;
+  const file = ownFile ?? parts.commandLine.values.get('config')?.at(-1) ?? 'kubelet.yaml';
+  const probe = async (configFile: string | undefined, isCopy: boolean): Promise<ProbeResult> =>
+    options.steps === 'all' || isCopy
+      ? probeKubelet(parts.probe, kubeletArgs(parts.commandLine, configFile))
+      : { kind: 'unknown', reason: 'asked before' };
+  // Started here and awaited last: the kubelet is a process of its own. A payload of DKC alpha has to be converted first.
+  const early = mayBeAlpha(text) ? undefined : probe(ownFile, false);
+  const own = checkText(parts, text, minor, file);
+  const decoded = own.effective && decode(text, { minor, file, strict: false });
+  let configFile = ownFile;
+  try {
+    if (decoded?.isAlpha) configFile = parts.writeConverted(asBeta(decoded.config, file, minor));
+  } catch (error) {
+    // The local config cannot run in another form; a dynamic one has fallbacks.
+    if (checkpoint === undefined) throw error;
+    return reject({ reason: 'InternalError', messages: [withCauses(error)] }, []);
+  }
+  // The local config is compared with nothing.
+  const local = checkpoint ? localConfig(parts, minor) : { document: {}, effective: {} };
+  const subject: Subject = {
+    parts,
+    checkpoint,
+    steps: options.steps,
+    minor,
+    own,
+    probe: await (early ?? probe(configFile, decoded?.isAlpha ?? false)),
+    document: decoded?.config ?? {},
+    // The kubelet accepts it and we cannot read it: the trial decides, with what we know of the defaults.
+    effective: own.effective ?? checkText(parts, emptyDocument, minor, file).effective ?? {},
+    local,
+    facts: checkpoint ? parts.nodeFacts(local.effective) : { hasStaticPods: false },
+  };
+  const warnings = own.findings
+    .filter(({ severity }) => severity === 'warning')
+    .map(({ path, message }) => `${path}: ${message}`);
+  for (const step of steps) {
+    const result = step(subject);
+    if ('reason' in result) return reject(result, warnings);
+    warnings.push(...(result.warnings ?? []));
+  }
+  return accept(subject, configFile, warnings);
+}
+
+function kubeletProbe({ probe }: Subject): ReturnType<Step> {
+  if (probe.kind !== 'rejected') return {};
+  // Where the kubelet stopped: reading the file, or validating it.
+  const isUnreadable = /failed to load kubelet config file|failed to decode|was empty|failed to read/i;
+  return { reason: isUnreadable.test(probe.message) ? 'ParseFailed' : 'ValidationFailed', messages: [probe.message] };
+}
+
+function ownRules({ own, probe, steps }: Subject): ReturnType<Step> {
+  if (own.verdict === 'accepted') return {};
+  if (probe.kind === 'unknown' && steps === 'all')
+    return { reason: own.verdict === 'decode-error' ? 'ParseFailed' : 'ValidationFailed', messages: [own.message] };
+  const kubelets = probe.kind === 'accepted' ? ', the kubelet does not' : '';
+  return { warnings: [`relet would reject this${kubelets}: ${own.message}`] };
+}
+
+function isolation({ checkpoint, effective, local, facts }: Subject): ReturnType<Step> {
+  if (checkpoint === undefined) return {};
+  const found = cutOffs(effective, local.effective, facts).filter(({ field }) => !isAllowed(checkpoint, field));
+  return found.length === 0 ? {} : { reason: 'NodeWouldBeCutOff', messages: found.map(({ message }) => message) };
+}
+
+function fieldPolicy({ parts, checkpoint, effective, local, minor }: Subject): ReturnType<Step> {
+  if (checkpoint === undefined) return {};
+  const mayOverride = ({ field }: Objection) => !parts.policyIsOurs && isAllowed(checkpoint, field);
+  const found = objections(parts.policy, effective, local.effective, minor).filter((one) => !mayOverride(one));
+  return found.length === 0 ? {} : { reason: 'FieldPolicyDenied', messages: found.map(({ message }) => message) };
+}
+
+/** Warns of local values that this config drops. */
+function comparison({ checkpoint, document, effective, local, minor }: Subject): ReturnType<Step> {
+  if (checkpoint === undefined) return {};
+  const [candidate, candidateEffective] = [document, effective];
+  return {
+    warnings: warningsFor({
+      minor,
+      candidate,
+      candidateEffective,
+      local: local.document,
+      localEffective: local.effective,
+    }),
+  };
+}
+
+function forecast({ parts, checkpoint, own, steps }: Subject): ReturnType<Step> {
+  const messages = own.findings
+    .filter(({ severity, source }) => severity === 'error' && source === 'relet')
+    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  const isSkipped = steps === 'no-probe-no-forecast' || checkpoint?.annotations[skipForecastAnnotation] === 'true';
+  if (messages.length === 0 || !parts.forecast || isSkipped) return { warnings: messages };
+  return { reason: 'StartWouldFail', messages };
+}
+
+function reject({ reason, messages }: Rejection, warnings: string[]): Rejected {
+  return { kind: 'rejected', reason, cause: new Error(bounded(messages).join('; ')), warnings: bounded(warnings) };
+}
+
+function accept(subject: Subject, configFile: string | undefined, warnings: string[]): Accepted {
+  const { effective, local, facts, parts, minor, checkpoint } = subject;
+  const port = Number(getField(effective, 'healthzPort') ?? 0);
+  const host = String(getField(effective, 'healthzBindAddress') || '127.0.0.1');
+  const staticPodPath = String(getField(local.effective, 'staticPodPath') ?? '');
+  return {
+    kind: 'accepted',
+    warnings: bounded(warnings),
+    pinnedByFlags: pinnedByFlags(parts.commandLine, minor),
+    configFile,
+    healthz: port === 0 ? undefined : { host: reachable(host), port },
+    serves: servingPort(effective),
+    staticPodPath: (getField(effective, 'staticPodPath') as string) || undefined,
+    ...(checkpoint && { grounds: { staticPodPath, ...facts } }),
+  };
+}
+
+function isAllowed({ annotations }: Checkpoint, field: string): boolean {
+  const allowed = (annotations[allowFieldsAnnotation] ?? '').split(',').map((name) => name.trim());
+  return allowed.includes(field);
+}
+
+function checkText({ commandLine, host }: ValidatorParts, text: string, minor: Minor, file?: string): CheckResult {
+  // The hollow kubelet has a few flags of its own; it validates them itself.
+  const flags = commandLine.kubelet.filter(({ name }) => !name.startsWith('hollow-')).flatMap(({ words }) => words);
+  return check(text, { minor, flags, host, lenient: true, ...(file !== undefined && { file }) });
+}
+
+function localConfig(parts: ValidatorParts, minor: Minor): Subject['local'] {
+  const text = parts.localText(minor) || emptyDocument;
+  const { effective } = checkText(parts, text, minor);
+  if (effective === undefined)
+    return { document: {}, effective: checkText(parts, emptyDocument, minor).effective ?? {} };
+  return { document: decode(text, { minor, strict: false }).config, effective };
+}
+
+/** As v1beta1, with relative paths made absolute: the copy is in another directory. */
+function asBeta(document: KubeletConfig, file: string, minor: Minor): KubeletConfig {
+  const copy = structuredClone(document);
+  resolvePaths(copy, file, minor);
+  return { ...copy, apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
+}
+
+/** False is certain, true is not: YAML has many ways to write a word, all of them with these letters or an escape. */
+function mayBeAlpha(text: string): boolean {
+  return text.includes('v1alpha1') || text.includes('\\');
+}
+
+function pinnedByFlags({ values }: DividedCommandLine, minor: Minor): string[] {
+  const fields = [...values.keys()].map((name) => flagAt(name, minor)?.field ?? '');
+  // Some flags are older than their fields.
+  const isField = (path: string) => fieldsOf(minor).some((field) => field.path === path);
+  return [...new Set(fields)].filter(isField).sort();
+}
+
+function servingPort(effective: KubeletConfig): { host: string; port: number } | undefined {
+  const port = Number(getField(effective, 'port') ?? 0);
+  if (port === 0 || getField(effective, 'enableServer') === false) return undefined;
+  return { host: String(getField(effective, 'address') || '0.0.0.0'), port };
+}
+
+/** A server bound to every address is asked on loopback. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
+}

@@ -1,0 +1,15 @@
+/** The validator with the knowledge of every kubelet version: a bundle of its own, loaded when a node validates something new. */
+
+import { validatorOnHost as createOnHost, type HostValidatorParts } from '../../agent/validate/host-validator.js';
+import { readFieldPolicy } from '../../agent/validate/read-field-policy.js';
+import type { Validator } from '../../agent/validate/validate.js';
+
+export { readFieldPolicy };
+
+/** `policy` is the text and name of a --field-policy file. */
+export function validatorOnHost({
+  policy,
+  ...parts
+}: Omit<HostValidatorParts, 'policy'> & { policy: { text: string; file: string } | undefined }): Validator {
+  return createOnHost({ ...parts, policy: policy && readFieldPolicy(policy.text, policy.file) });
+}
