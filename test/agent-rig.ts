@@ -269,7 +269,7 @@ export async function createRig(options: RigOptions = {}): Promise<Rig> {
 export const noApi = (signal: AbortSignal): Promise<Connected> =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
-/** Enough judgement for tests of the flow: relet's own knowledge of the kubelet, without asking a real one. */
+/** Enough validation for tests of the flow: relet's own knowledge of the kubelet, without asking a real one. */
 export function simpleValidator(healthzPort: number | undefined, staticPodPath?: string): Validator {
   return {
     async validate({ checkpoint, kubeletVersion }) {

@@ -7,7 +7,7 @@ import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
 const refer = (rig: ClusterRig, { metadata }: KubeObject) =>
   rig.assign({ configMapRef: { namespace: 'kube-system', name: metadata.name, uid: metadata.uid } });
 
-/** The Role and RoleBinding that the alpha's page has people make by hand. */
+/** The Role and RoleBinding that the page of DKC alpha lets people create by hand. */
 async function grant(rig: ClusterRig, name: string, verbs = ['get']): Promise<void> {
   const rbac = (resource: string) => ({ group: 'rbac.authorization.k8s.io', version: 'v1', resource });
   const metadata = { name: `${name}-reader`, namespace: 'kube-system' };
@@ -42,7 +42,7 @@ const condition = (rig: ClusterRig, expected: object) =>
   );
 
 describe('A1 the condition ConfigOK', () => {
-  test('walks through every state of the alpha', async () => {
+  test('walks through every state of DKC alpha', async () => {
     const rig = await createClusterRig({ server: { nodeConfigAccess: 'automatic' } });
     const good = await rig.createConfigMap('good', { kubelet: rig.node.config('eventRecordQPS: 1') });
     const bad = await rig.createConfigMap('bad', { kubelet: '{0xdeadbeef}' });
@@ -132,12 +132,12 @@ describe('A1 the condition ConfigOK', () => {
 });
 
 describe('permission by hand', () => {
-  test('a node that may not read its ConfigMap waits, says so after a while, and goes on when it may', async () => {
+  test('a node that may not read its ConfigMap waits, reports it after a while, and continues when it may', async () => {
     const rig = await createClusterRig(manual);
     const good = await rig.createConfigMap('good', { kubelet: rig.node.config() });
     await refer(rig, good);
     await rig.node.until(
-      'refused',
+      'rejected',
       () => rig.node.log().includes('no relationship found') || rig.node.log().includes('is forbidden'),
     );
     expect(rig.config).toEqual({});
@@ -181,7 +181,7 @@ describe('permission by hand', () => {
     );
     await rig.admin.raw({ method: 'DELETE', path });
     rig.node.clock.advance(75_000);
-    await rig.node.until('refused', () => rig.node.log().includes('waiting for permission'));
+    await rig.node.until('rejected', () => rig.node.log().includes('waiting for permission'));
     rig.node.clock.advance(60_000);
     await condition(rig, { status: 'False', message: `using current (UID: "${good.metadata.uid}")` });
     expect(rig.node.starts()).toHaveLength(starts);

@@ -12,11 +12,11 @@ const cause = ({ seen, config }: ClusterRig): string | undefined =>
     : readCause(seen?.metadata.annotations?.[causeAnnotation], config ?? {});
 
 describe.each(['Node', 'NodeConfig'] as const)('through a %s', (through) => {
-  test('a refused config has its cause in the status, and a corrected one none', async () => {
+  test('a rejected config has its cause in the status, and a corrected one has none', async () => {
     const rig = await createClusterRig({ through });
     await rig.createConfigMap('bad', { kubelet: rig.node.config('kubeAPIQPS: -1') });
     await rig.point('bad');
-    await rig.until('refused', () => rig.config?.error !== undefined);
+    await rig.until('rejected', () => rig.config?.error !== undefined);
     expect(cause(rig)).toContain('kubeAPIQPS');
     await rig.patchConfigMap('bad', { data: { kubelet: rig.node.config('# good') } });
     await rig.until('active', () => rig.config?.active !== undefined && rig.config.error === undefined);
@@ -53,7 +53,7 @@ test('a config that is refused at the start of relet has its cause in the status
     },
   };
   rig.node.boot({ validator: refusing });
-  await rig.until('refused', () => rig.config?.error !== undefined);
+  await rig.until('rejected', () => rig.config?.error !== undefined);
   expect(cause(rig)).toBe('unrecognized feature gate: X');
   const refusals = async () => (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigRejected');
   await eventually('one event', async () =>
@@ -69,6 +69,6 @@ test('a cause of any length fits into the status', async () => {
     kubelet: `${rig.node.config()}cpuManagerPolicy: ${'x'.repeat(40_000)}\nkubeAPIQPS: -1\n`,
   });
   await rig.point('long');
-  await rig.until('refused', () => rig.config?.error !== undefined);
+  await rig.until('rejected', () => rig.config?.error !== undefined);
   expect(cause(rig)!.length).toBeLessThanOrEqual(2000);
 });

@@ -6,9 +6,9 @@ import type { Validator } from '../src/agent/validate/validate.js';
 import { simpleValidator } from './agent-rig.js';
 import { createClusterRig } from './cluster-rig.js';
 
-describe('a config that is being judged', () => {
-  /** A node that runs one config, and judges a second until it is told the answer. */
-  const whileJudging = async () => {
+describe('a config that is being validated', () => {
+  /** A node that runs one config, and validates a second until the test gives the answer. */
+  const whileValidating = async () => {
     let [onAsked, onAnswer] = [() => {}, () => {}];
     const asked = new Promise<void>((resolve) => (onAsked = resolve));
     const answer = new Promise<void>((resolve) => (onAnswer = resolve));
@@ -34,10 +34,10 @@ describe('a config that is being judged', () => {
     return { rig, asked, answer: onAnswer };
   };
 
-  test('is not tidied away while the one that runs settles', async () => {
-    const { rig, asked, answer } = await whileJudging();
+  test('is not garbage-collected while the running one settles', async () => {
+    const { rig, asked, answer } = await whileValidating();
     await asked;
-    // Looks again at what runs, and tidies.
+    // Chooses again, and garbage-collects.
     await rig.node.ask({ verb: 'retry' });
     answer();
     await rig.until('second', () => rig.config?.active?.configMap?.name === 'second');
@@ -45,7 +45,7 @@ describe('a config that is being judged', () => {
   });
 
   test('keeps the copy that is made for it meanwhile', async () => {
-    const { rig, asked, answer } = await whileJudging();
+    const { rig, asked, answer } = await whileValidating();
     await asked;
     const copy = join(rig.node.state.convertedDir, 'copy.json');
     mkdirSync(rig.node.state.convertedDir, { recursive: true });
@@ -59,7 +59,7 @@ describe('a config that is being judged', () => {
     expect(existsSync(copy)).toBe(false);
   });
 
-  test('keeps its checkpoint also before it is judged, while the version of the kubelet is asked', async () => {
+  test('keeps its checkpoint also before it is validated, while the version of the kubelet is read', async () => {
     let [onAsked, onAnswer] = [() => {}, () => {}];
     const asked = new Promise<void>((resolve) => (onAsked = resolve));
     const answer = new Promise<void>((resolve) => (onAnswer = resolve));

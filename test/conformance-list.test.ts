@@ -31,7 +31,7 @@ const idPattern = /(?<![\w.])(?:[EU]\d\.\d+|[EA]\d|N[1-5]|X\d{1,2})(?![\w]|\.\d)
 /** At the head of a name, or after another one: `'X5 an edit …'`, `'U4.1 and U5.30: …'`, `'U5.7'` in a table. */
 const inName = /(?<=['"`]|\band )(?:[EU]\d\.\d+(?=[ :'"`])|(?:[EA]\d|N[1-5]|X\d{1,2})(?=[ :]))/g;
 
-/** Ids in the names of a file's tests; what stands in a comment proves nothing. */
+/** Ids in the names of a file's tests; a comment proves nothing. */
 function namedIn(text: string): Set<string> {
   const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
   return new Set(code.match(inName) ?? []);

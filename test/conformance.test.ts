@@ -125,7 +125,7 @@ async function walkBothWays(states: State[]): Promise<void> {
   }
 }
 
-/** Refused by the API server: nothing changes, whatever was before. */
+/** Rejected by the API server: nothing changes, whatever was before. */
 function refusedByServer(rig: ClusterRig, id: string, configSource: object, message: string): State {
   return {
     id,
@@ -274,8 +274,8 @@ describe.each(['Node', 'NodeConfig'] as const)('last known good, through a %s', 
       lastKnownGood = source;
       await expectState(rig, { assigned: source, active: source, lastKnownGood });
     }
-    const graduations = (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigTrialPassed');
-    expect(graduations).toHaveLength(3);
+    const passed = (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigTrialPassed');
+    expect(passed).toHaveLength(3);
   });
 });
 
@@ -313,10 +313,10 @@ describe.each(['Node', 'NodeConfig'] as const)('edits in place, through a %s', (
     const bad = exact(await rig.patchConfigMap('shared', { data: { kubelet: unparsable } }));
     await expectState(rig, { assigned: bad, active: good, lastKnownGood: good, error: load });
     expect(rig.node.starts()).toHaveLength(starts);
-    const mended = exact(
+    const repaired = exact(
       await rig.patchConfigMap('shared', { data: { kubelet: rig.node.config('eventRecordQPS: 1') } }),
     );
-    await expectState(rig, { assigned: mended, active: mended, lastKnownGood: mended });
+    await expectState(rig, { assigned: repaired, active: repaired, lastKnownGood: repaired });
     expect(rig.node.starts()).toHaveLength(starts);
   });
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Choice, candidates, choose, previousConfigRecord } from '../src/agent/choose.js';
 import { childRecord } from '../src/agent/drivers/child-record.js';
-import { holdRecord, obey, requestRecord, takeRequest } from '../src/agent/requests.js';
+import { handleRequest, holdRecord, requestRecord, takeRequest } from '../src/agent/requests.js';
 import { forgetFailures, resultsRecord } from '../src/agent/results.js';
 import { openDirectory } from '../src/agent/state/directory.js';
 import { NodeState } from '../src/agent/state/node-state.js';
@@ -145,7 +145,7 @@ const all: Record<string, Transition> = {
     },
     mayRun: [a],
   },
-  'a graduation': {
+  'a passed trial': {
     async given(state) {
       await proven(a)(state);
       running(b)(state);
@@ -177,7 +177,7 @@ const all: Record<string, Transition> = {
         before: { nodeReady: true, apiAnswered: true, staticPods: false },
       });
     },
-    // Decided, or one death away from it; never a trial that begins anew.
+    // Decided, or one crash away from it; never a trial that starts again.
     async always(state) {
       const isDecided = sameConfig((await choiceOf(state)).source, a, 'version');
       expect(isDecided || state.read(trialRecord)?.deaths === 3).toBe(true);
@@ -213,12 +213,12 @@ const all: Record<string, Transition> = {
   'a release': {
     async given(state) {
       await proven(a)(state);
-      obey(state, { verb: 'hold', why: 'test' }, new Date(0));
+      handleRequest(state, { verb: 'hold', why: 'test' }, new Date(0));
     },
-    when: (state) => obey(state, { verb: 'release' }, new Date(0)),
+    when: (state) => handleRequest(state, { verb: 'release' }, new Date(0)),
     mayRun: [a],
   },
-  'a request from the host, obeyed': {
+  'a request from the host, handled': {
     async given(state) {
       await proven(a)(state);
       state.write(requestRecord, { verb: 'hold', why: 'test' });
@@ -238,7 +238,7 @@ const all: Record<string, Transition> = {
   },
   'a person’s use-local': {
     given: proven(a),
-    when: (state) => obey(state, { verb: 'use-local' }, new Date(0)),
+    when: (state) => handleRequest(state, { verb: 'use-local' }, new Date(0)),
     mayRun: [a, undefined],
     // Held before it is local: otherwise the next look at the API would assign it again.
     always: (state) =>
@@ -349,7 +349,7 @@ async function fill({ given, when, mayRun }: Transition): Promise<number> {
 }
 
 const records = (state: NodeState) => ({ assigned: state.assigned(), lastKnownGood: state.lastKnownGood() });
-/** All that must outlive a power cut. That a config was accepted is found out again by judging it. */
+/** All that must outlive a power cut. That a config was accepted is found out again by validating it. */
 const durable = (state: NodeState) => ({
   ...records(state),
   trial: state.read(trialRecord),

@@ -71,7 +71,7 @@ describe('docs/errors.md', () => {
       expect(page.indexOf(`\n| ${name} |`) > half, name).toBe(outcome === 'not followed');
   });
 
-  test('every reason for a death is there, with its blame', () => {
+  test('every reason for an exit is there, with its blame', () => {
     const calm = { stopping: false, certificateExpired: false };
     const exits = [
       explainExit({ code: 1, signal: null }, calm),
@@ -86,8 +86,8 @@ describe('docs/errors.md', () => {
       why: why.replace(/\d+$/, 'N').replace(/SIG[A-Z]+/, 'SIGNAL'),
       blame,
     }));
-    const deaths = page.slice(page.indexOf('## When a kubelet exits'), page.indexOf('## Events'));
-    const fromPage = [...deaths.matchAll(/^\| `([^`]+)`.* \| (config|none) \|$/gm)].map(([, why, blame]) => ({
+    const listed = page.slice(page.indexOf('## When a kubelet exits'), page.indexOf('## Events'));
+    const fromPage = [...listed.matchAll(/^\| `([^`]+)`.* \| (config|none) \|$/gm)].map(([, why, blame]) => ({
       why,
       blame,
     }));

@@ -359,7 +359,7 @@ describe('a hollow kubelet that cannot or must not live', () => {
     expect(await healthz(hollow.healthzPort)).toBe(200);
   });
 
-  test('exits at start only under the config that is the killer', async () => {
+  test('exits at start only with the config that is set to crash it', async () => {
     const flags = ['--hollow-fail-if=maxPods=66:exit-at-start'];
     const killed = await startHollow('killed', { maxPods: 66 }, flags);
     expect((await killed.ended).code).toBe(1);

@@ -1,4 +1,4 @@
-/** The kubelet's binary is replaced under a dynamic config: it is judged anew for the new one, before anything is started. */
+/** The kubelet's binary is replaced while a dynamic config runs: the config is validated for the new one before anything is started. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ const check = (version: string) =>
     ...[`--hollow-version=${version}`, `--config=${join(root, 'kubelet.yaml')}`],
   ]);
 
-test('what the new kubelet takes as well goes on', () => {
+test('a config that the new kubelet accepts as well keeps running', () => {
   remember(`${header}maxPods: 60\n`);
   for (const version of ['1.23.17', '1.32.1'])
     expect(check(version)).toMatchObject({

@@ -145,7 +145,7 @@ describe('a node that follows a NodeConfig', () => {
     expect((await at('one')).config?.error).toBeUndefined();
   });
 
-  test('refuses a ConfigMap without the label, and takes it as soon as it has one', async () => {
+  test('rejects a ConfigMap without the label, and uses it as soon as it has one', async () => {
     const rig = await rigWithNodeConfig();
     await rig.createConfigMap('plain', { kubelet: rig.node.config() });
     await point(rig.admin, 'plain');
@@ -165,7 +165,7 @@ describe('a node that follows a NodeConfig', () => {
     await rig.createConfigMap('pinned', { kubelet: text }, { metadata });
     await point(rig.admin, 'pinned', { sha256: createHash('sha256').update('other').digest('hex') });
     const error = 'failed to sync: the content of the ConfigMap does not have the pinned sha256';
-    await untilStatus(rig, 'refused', (status) => status?.config?.error === error);
+    await untilStatus(rig, 'rejected', (status) => status?.config?.error === error);
     await point(rig.admin, 'pinned', { sha256: createHash('sha256').update(text).digest('hex') });
     const active = await untilStatus(rig, 'active', (status) => status?.config?.active !== undefined);
     await rig.patchConfigMap('pinned', { data: { kubelet: rig.node.config('# evil') } });
@@ -198,7 +198,7 @@ describe('changing from one reference to the other', () => {
   test('the definition deleted leaves the node running what it runs, also after a restart', async () => {
     const rig = await rigRunningOne();
     await rig.admin.delete(definitions, { name: 'nodeconfigs.relet.dev' });
-    await rig.until('the Node tells instead', () => rig.config?.active?.configMap?.name === 'one');
+    await rig.until('the Node reports instead', () => rig.config?.active?.configMap?.name === 'one');
     expect(rig.node.log()).toContain('the API serves NodeConfigs no longer, and one was followed here');
     expect(rig.node.starts()).toHaveLength(2);
 
@@ -238,11 +238,11 @@ describe('changing from one reference to the other', () => {
     await rig.node.until('none yet', () => rig.node.log().includes('does not exist'));
     expect(rig.node.status()?.active?.configMap?.name).toBe('one');
     await makeNodeConfig(rig.admin, source('one'));
-    await untilStatus(rig, 'told there', (status) => status?.config?.active?.configMap?.name === 'one');
+    await untilStatus(rig, 'reported there', (status) => status?.config?.active?.configMap?.name === 'one');
     expect(rig.node.starts()).toHaveLength(2);
   });
 
-  test('a refused permission is no instruction', async () => {
+  test('a denied permission is not an instruction', async () => {
     const rig = await rigRunningOne();
     await rig.admin.delete(bindings, { name: 'test' });
     await rig.node.stop();

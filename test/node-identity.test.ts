@@ -132,11 +132,11 @@ describe('expiry', () => {
     install(rig, await certificate(rig, -hourMs), 2);
     rmSync(usable);
     process.kill(rig.node.starts().at(-1)!.pid, 'SIGKILL');
-    const deaths = () => rig.node.log().split('the client certificate of the node has expired" blame=none').length - 1;
+    const exits = () => rig.node.log().split('the client certificate of the node has expired" blame=none').length - 1;
     // One more than a trial allows, and the kill from outside.
-    for (let death = 1; death <= 5; death++) {
-      if (death > 1) rig.node.clock.advance(60_000);
-      await rig.node.until('died of it', () => deaths() === death);
+    for (let exit = 1; exit <= 5; exit++) {
+      if (exit > 1) rig.node.clock.advance(60_000);
+      await rig.node.until('exited', () => exits() === exit);
     }
     expect(rig.node.starts().every(({ configFile }, start) => start === 0 || configFile?.includes(uid))).toBe(true);
     expect(rig.node.state.read(trialRecord)?.deaths).toBe(0);
@@ -148,7 +148,7 @@ describe('expiry', () => {
     await rig.node.advanceUntil('last known good', () => rig.node.status()?.lastKnownGood?.configMap?.uid === uid);
   });
 
-  test('nor does one that waits for a new certificate and says nothing', async () => {
+  test('nor does one that waits silently for a new certificate', async () => {
     const rig = await createClusterRig({ boot: false });
     const link = install(rig, await certificate(rig, -hourMs), 1);
     kubeconfig(rig, { 'client-certificate': link, 'client-key': link });
@@ -185,7 +185,7 @@ describe('no instruction', () => {
     await rig.node.stop();
     rig.node.boot();
     await rig.node.until('runs again', () => rig.node.status()?.active !== undefined);
-    await rig.node.until('refused', () => answer.test(rig.node.log()));
+    await rig.node.until('rejected', () => answer.test(rig.node.log()));
     rig.node.clock.advance(60_000);
     await rig.node.until('reported', () => rig.node.status()?.error !== undefined);
     expect(rig.node.status()).toMatchObject({

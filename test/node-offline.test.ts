@@ -43,7 +43,7 @@ describe('the API is gone for a whole run', () => {
     const again = withDir(place, rig);
     const starts = trial.starts().length;
     await until('started', () => again.starts().length === starts + 1, again.output);
-    // The verdict is remembered: it is not tried a fourth time.
+    // The failure is recorded: it is not tried a fourth time.
     expect(again.starts().at(-1)?.config).not.toContain('# exit 1');
     const shown = JSON.parse(relet(['node', 'status', '-o', 'json', `--dynamic-config-dir=${place.dir}`]).stdout);
     expect(shown).toMatchObject({ error: rolledBack, cause: expect.stringContaining('exit code 1') });
@@ -87,26 +87,26 @@ describe('the API is gone for a whole run', () => {
 describe('under a service manager', () => {
   const env = { NOTIFY_SOCKET: '/run/nowhere/notify', WATCHDOG_USEC: '30000000', WATCHDOG_PID: '4242' };
 
-  test('the kubelet is told how to notify and to feed the watchdog; who is only asked is not', async () => {
+  test('the kubelet gets the variables for notification and watchdog; one that only validates does not', async () => {
     const place = { ...(await newPlace()), env };
     const node = start(place, `--dynamic-config-dir=${place.dir}`);
     await until('started', () => node.starts().length === 1, node.output);
-    const { RELET_CHILD: token, ...told } = node.starts()[0]!.env;
+    const { RELET_CHILD: token, ...passed } = node.starts()[0]!.env;
     const { WATCHDOG_PID: _relet, ...expected } = env;
-    expect(told).toEqual(expected);
+    expect(passed).toEqual(expected);
     expect(JSON.parse(readFileSync(join(place.dir, 'meta', 'child'), 'utf8')).token).toBe(token);
     expect(node.questions().length).toBeGreaterThan(0);
     for (const question of node.questions()) expect(question.env).toEqual({});
     expect(readFileSync(`/proc/${node.process.pid}/environ`, 'utf8')).not.toContain('RELET_CHILD');
   });
 
-  test('without --dynamic-config-dir nothing but the kubelet is there to be told', async () => {
+  test('without --dynamic-config-dir the kubelet gets the whole environment', async () => {
     const place = { ...(await newPlace()), env };
     const plain = start(place);
     await until('started', () => plain.starts().length === 1, plain.output);
-    const { WATCHDOG_PID, ...told } = plain.starts()[0]!.env;
+    const { WATCHDOG_PID, ...passed } = plain.starts()[0]!.env;
     const { WATCHDOG_PID: _relet, ...expected } = env;
-    expect(told).toEqual(expected);
+    expect(passed).toEqual(expected);
     // Where Node can, relet becomes the kubelet, and the pid is right as it is.
     const isSameProcess = plain.starts()[0]!.pid === plain.process.pid;
     expect(WATCHDOG_PID).toBe(isSameProcess ? env.WATCHDOG_PID : undefined);

@@ -7,7 +7,7 @@ import { config, fakeKubelet as fake, isAlive, newPlace, start, status, until, w
 import { relet } from './run-relet.js';
 
 describe('relet kubelet', () => {
-  test('follows the Node, graduates after the trial, and ends with its kubelet on SIGTERM', async () => {
+  test('follows the Node, makes its config last known good after the trial, and exits with its kubelet on SIGTERM', async () => {
     const rig = await createClusterRig({ boot: false });
     const place = await newPlace();
     const node = withDir(place, rig);
@@ -61,7 +61,7 @@ describe('relet kubelet', () => {
     await rig.point('silent');
     await rig.until('active', () => status(rig).active !== undefined);
     let node = first;
-    for (let deaths = 1; deaths <= 3; deaths++) {
+    for (let crashes = 1; crashes <= 3; crashes++) {
       const { pid } = node.starts().at(-1)!;
       // What systemd sends when nobody fed it, to the main process alone.
       node.process.kill('SIGABRT');

@@ -77,7 +77,7 @@ describe('relet node', () => {
     await rig.point('picky');
     await rig.until('rolled back', () => status(rig).error?.includes('kept crashing') === true);
     expect(node(place, 'status').stdout).toMatch(/^failed: .*the kubelet crashed once: exit code 1$/m);
-    // The fault was outside of the config, and is mended.
+    // The cause was outside of the config, and is gone.
     writeFileSync(disk, '');
     expect(node(place, 'clear-verdict').stdout).toContain('retry: done by relet');
     await rig.until('tried again', () => status(rig).active?.configMap?.name === 'picky');

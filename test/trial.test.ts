@@ -64,7 +64,7 @@ describe('a Node that was Ready before the switch', () => {
     expect(rig.node.log()).toMatch(/(the Node was not Ready again within|the kubelet was not healthy for) 60 s/);
   });
 
-  test('and when it is, time counts and the config graduates', async () => {
+  test('and when it is, time counts and the trial passes', async () => {
     const rig = await createClusterRig();
     await heartbeat(rig);
     await rig.createConfigMap('good', { kubelet: rig.node.config('# good') });
@@ -96,7 +96,7 @@ describe('a kubelet without a healthz port', () => {
     return rig;
   };
 
-  test('is alive when it renews its Lease, and graduates', async () => {
+  test('is alive when it renews its Lease, and passes its trial', async () => {
     const rig = await assign();
     expect(rig.config?.active).toBeUndefined();
     await rig.admin.patch(leases, place, renewed(rig, 10_000), { as: 'merge' });
@@ -121,7 +121,7 @@ describe('an API that is gone after the switch', () => {
     await rig.server.close();
   };
 
-  test('is not blamed on the config, but nothing graduates until it is back', async () => {
+  test('is not blamed on the config, but no trial passes until it is back', async () => {
     const dataDir = join(tempRoot(), 'api');
     const rig = await createClusterRig({ server: { dataDir } });
     await assignAndLose(rig);
@@ -199,8 +199,8 @@ describe('a port of the kubelet that another process has', () => {
     const plain = simpleValidator(healthzPort);
     const validator: Validator = {
       async validate(candidate, options) {
-        const judgement = await plain.validate(candidate, options);
-        return candidate.checkpoint ? { ...judgement, [which]: { host: '127.0.0.1', port } } : judgement;
+        const result = await plain.validate(candidate, options);
+        return candidate.checkpoint ? { ...result, [which]: { host: '127.0.0.1', port } } : result;
       },
     };
     const rig = await createClusterRig({ node: { validator, healthzPort } });

@@ -20,12 +20,12 @@ describe('status', () => {
     expect(rig.condition?.status).toBe('True');
   });
 
-  test('an error goes with the assignment it belongs to, and never stands beside the next one', async () => {
+  test('an error goes with the assignment it belongs to, and is never shown with the next one', async () => {
     const rig = await createClusterRig();
     await rig.createConfigMap('bad', { kubelet: `${rig.node.config()}eventRecordQPS: -1\n` });
     await rig.createConfigMap('good', { kubelet: rig.node.config() });
     await rig.point('bad');
-    await rig.until('refused', () => rig.config?.error !== undefined);
+    await rig.until('rejected', () => rig.config?.error !== undefined);
     await rig.point('good');
     expect(await errorsUntilActive(rig, 'good')).toEqual([]);
   });
@@ -42,10 +42,10 @@ describe('status', () => {
       { status: { config: null } },
       { as: 'merge' },
     );
-    await rig.until('mended', () => rig.config?.active?.configMap?.uid === metadata.uid);
+    await rig.until('repaired', () => rig.config?.active?.configMap?.uid === metadata.uid);
   });
 
-  test('a Node that is deleted and registers anew gets its status again, and nothing restarts', async () => {
+  test('a Node that is deleted and registers again gets its status again, and nothing restarts', async () => {
     const rig = await createClusterRig();
     await rig.admin.delete(nodes, { name: nodeName });
     await rig.until('gone', () => rig.seen === undefined);
@@ -169,20 +169,20 @@ describe('the reference', () => {
   });
 });
 
-test('a node whose kubelet keeps dying follows a new assignment', async () => {
+test('a node whose kubelet keeps crashing follows a new assignment', async () => {
   const trial = { ...defaultTrialLimits, failedStarts: 1000 };
   const rig = await createClusterRig({ node: { options: { trial } } });
   await rig.createConfigMap('killer', { kubelet: rig.node.config('# exit 1') });
   await rig.createConfigMap('good', { kubelet: rig.node.config() });
   await rig.point('killer');
-  await rig.node.until('dying', () => (rig.node.state.read(trialRecord)?.deaths ?? 0) >= 2);
+  await rig.node.until('crashing', () => (rig.node.state.read(trialRecord)?.deaths ?? 0) >= 2);
   await rig.point('good');
   await rig.until('active', () => rig.config?.active?.configMap?.name === 'good');
   expect(rig.config?.error).toBeUndefined();
 });
 
 describe('a config that was rolled back', () => {
-  test('is not tried again for an edit of metadata, and gets a new chance when it is assigned anew', async () => {
+  test('is not tried again for an edit of metadata, and gets a new chance when it is assigned again', async () => {
     const rig = await createClusterRig();
     const deadly = await rig.createConfigMap('deadly', { kubelet: rig.node.config('# exit 1') });
     await rig.createConfigMap('good', { kubelet: rig.node.config() });
@@ -201,7 +201,7 @@ describe('a config that was rolled back', () => {
     expect(tries()).toBe(3);
     expect(rig.node.log()).not.toMatch(/ERROR rolled back .*configmaps\/good/);
     await rig.point('deadly');
-    // Nor does it wait for the deaths it died before: those are counted anew.
+    // Nor does it wait for its earlier crashes: the count starts again.
     await rig.until('rolled back again', rolledBack);
     expect(tries()).toBe(6);
   });
@@ -236,7 +236,7 @@ describe('no instruction', () => {
 });
 
 describe('reset', () => {
-  test('local is tried with a way back, and both records are empty once it was healthy', async () => {
+  test('local is tried while the previous config is kept, and both records are empty once it was healthy', async () => {
     const rig = await createClusterRig();
     await rig.createConfigMap('good', { kubelet: rig.node.config() });
     await rig.point('good');
@@ -291,7 +291,7 @@ describe('without the API', () => {
   });
 });
 
-/** Every error that stood beside this assignment on its way to being active. */
+/** Every error that was shown with this assignment on its way to being active. */
 async function errorsUntilActive(rig: ClusterRig, name: string): Promise<string[]> {
   const errors: string[] = [];
   await rig.until(`${name} is active`, () => {

@@ -226,9 +226,9 @@ describe('a last known good that no longer works', () => {
 
   test('falls back to local when relet is restarted after each crash', async () => {
     const { rig } = await withoutItsFile('needs');
-    for (const deaths of [1, 2]) {
+    for (const crashes of [1, 2]) {
       rig.boot();
-      await rig.until('counted', () => rig.state.read(trialRecord)?.deaths === deaths);
+      await rig.until('counted', () => rig.state.read(trialRecord)?.deaths === crashes);
       await rig.stop();
     }
     const before = rig.starts().length;
@@ -293,8 +293,8 @@ describe('a machine that goes down', () => {
     const rig = await createRig({ driver: goingDown });
     rig.remember('assigned', '1', rig.config('# die 100 1'));
     rig.boot();
-    for (let deaths = 1; deaths <= 4; deaths++) {
-      await rig.until('died', () => rig.log().split('the machine is going down').length === deaths + 1);
+    for (let crashes = 1; crashes <= 4; crashes++) {
+      await rig.until('exited', () => rig.log().split('the machine is going down').length === crashes + 1);
       rig.clock.advance(60_000);
     }
     expect(rig.state.read(trialRecord)?.deaths).toBe(0);

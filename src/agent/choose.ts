@@ -136,7 +136,7 @@ export async function chooseOrWait(
   return undefined;
 }
 
-/** Who is told to stop does not wait for a kubelet that is only being asked. */
+/** A stop does not wait for a kubelet that was only started to validate. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   let stop = () => {};
   const aborted = new Promise<undefined>((resolve) => {

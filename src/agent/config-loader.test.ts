@@ -62,7 +62,7 @@ describe.each(minors)('a kubelet of 1.%i', (minor) => {
     const { verdict, effective } = load({ kubelet: text }, minor);
     expect(verdict).toBe('accepted');
     const defaults = setDefaults({}, minor);
-    // Where the kubelet puts a certificate of its own making is no default.
+    // Where the kubelet stores a certificate that it created itself is not a default.
     const { tlsCertFile: _cert, tlsPrivateKeyFile: _key, ...rest } = effective!;
     expect(defaults).toMatchObject({ address: '0.0.0.0', maxPods: 110 });
     expect(defaults).toMatchObject(rest);
@@ -81,7 +81,7 @@ describe.each(minors)('a kubelet of 1.%i', (minor) => {
     expect([verdict, getField(effective!, 'maxPods')]).toEqual(['accepted', 20]);
   });
 
-  test('U6.14 an unknown field is ignored, and told', () => {
+  test('U6.14 an unknown field is ignored, and reported', () => {
     const { verdict, findings } = load({ kubelet: yaml('notAField: 1') }, minor);
     expect(verdict).toBe('accepted');
     expect(findings).toContainEqual(expect.objectContaining({ severity: 'warning', path: 'notAField' }));

@@ -20,7 +20,7 @@ export interface HostStatus {
   assigned: string;
   active: string;
   lastKnownGood: string;
-  /** Healthy time so far and deaths of the config on trial. */
+  /** Healthy time so far and crashes of the config on trial. */
   trial: { healthySeconds: number; deaths: number } | undefined;
   /** What a reset left, until local was healthy once. */
   previousConfig: string | undefined;

@@ -53,7 +53,7 @@ export const ownFlags = {
   'trial-health-deadline': {
     value: 'DURATION',
     default: '60s',
-    help: 'How long a kubelet under a new config may take to become healthy before relet goes back.',
+    help: 'How long a kubelet may take to become healthy with a new config before relet rolls back.',
   },
   'trial-failed-starts': {
     value: 'N',

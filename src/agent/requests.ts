@@ -37,7 +37,7 @@ export type Request =
 export const requestRecord = defineRecord('request', isRequest);
 
 /** Changes what is remembered. Whether another config should run now is for the caller to find out. */
-export function obey(state: NodeState, request: Request, now: Date): void {
+export function handleRequest(state: NodeState, request: Request, now: Date): void {
   switch (request.verb) {
     case 'use-local':
       // Held first: otherwise the next look at the API would assign it again.
@@ -66,7 +66,7 @@ function hold({ who }: { who?: string }, why: string, now: Date): Hold {
 /** Does what waits in the file, and takes the file away: that is the answer. */
 export function takeRequest({ state, clock, log }: { state: NodeState; clock: Clock; log: Log }): void {
   const request = state.read(requestRecord);
-  if (request) obey(state, request, new Date(clock.now()));
+  if (request) handleRequest(state, request, new Date(clock.now()));
   state.remove(requestRecord);
   log.info('asked on the host', { request: request?.verb ?? 'to look again' });
 }

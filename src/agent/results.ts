@@ -86,13 +86,13 @@ function isResults(value: unknown): value is Results {
 }
 
 /** There, a result that is validated was called accepted, and one that passed its trial proven. */
-function fromFirstEdition(verdicts: unknown): unknown {
+function fromFirstEdition(recorded: unknown): unknown {
   const kinds: Record<string, string> = { accepted: 'validated', proven: 'passed' };
-  if (!isObject(verdicts)) return verdicts;
+  if (!isObject(recorded)) return recorded;
   return Object.fromEntries(
-    Object.entries(verdicts).map(([key, verdict]) => [
+    Object.entries(recorded).map(([key, result]) => [
       key,
-      isObject(verdict) ? { ...verdict, kind: kinds[String(verdict.kind)] ?? verdict.kind } : verdict,
+      isObject(result) ? { ...result, kind: kinds[String(result.kind)] ?? result.kind } : result,
     ]),
   );
 }

@@ -40,7 +40,7 @@ export function assign(state: NodeState, source: ExactRef | undefined, replaces:
   }
 }
 
-/** An edit in place, or the same again, is no new assignment. */
+/** An edit in place, or the same again, is not a new assignment. */
 export function isAnotherAssignment(state: NodeState, source: ExactRef | undefined): boolean {
   const present = sourceOf(state.assigned());
   return source?.uid !== present?.uid || source?.kubeletConfigKey !== present?.kubeletConfigKey;

@@ -10,7 +10,7 @@ import { isObject } from '../../json.js';
 import { defineRecord, type JsonRecord } from './json-record.js';
 import { checkFileKey } from './source-record.js';
 
-/** What was downloaded: the files, and what the ConfigMap says beside its data that judging needs at every boot. */
+/** What was downloaded: the files, and the annotations of the ConfigMap that validation needs at every boot. */
 export interface Payload {
   files: Map<string, Uint8Array>;
   /** Only those of relet.dev; they let a false alarm through. */
@@ -61,7 +61,7 @@ export class Checkpoints {
   }
 
   /**
-   * Saving again is harmless: equal content stays, content that rotted is put aside and written anew. True when
+   * Saving again is harmless: equal content stays, damaged content is put aside and written again. True when
    * something was written.
    */
   save(source: ExactRef, payload: Payload): boolean {

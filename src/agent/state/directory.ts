@@ -83,7 +83,7 @@ function checkTrust(path: string, files: Files): void {
 }
 
 /**
- * Whoever may write a directory above can put another one in the place of this. As sshd does: up to the root, each must belong to
+ * A user who may write a directory above can put another one in the place of this. As sshd does: up to the root, each must belong to
  * root or to this user, and nobody else may write it, except where the sticky bit lets nobody move what is not theirs. The
  * way through symbolic links is checked, and the way they lead to.
  */

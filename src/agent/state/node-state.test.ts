@@ -235,7 +235,7 @@ describe('checkpoints', () => {
     ['U5.10', '.', "may not be '.' or '..'"],
     ['U5.11', '..', "may not be '.' or '..'"],
     ['U5.12', 'n'.repeat(256), 'must be less than 255 characters'],
-  ])('%s a key that is no file name is refused before anything is written', (_id, key, message) => {
+  ])('%s a key that is not a file name is rejected before anything is written', (_id, key, message) => {
     const { dir, state } = open();
     expect(() => state.checkpoints.save(source, payload({ [key]: '' }))).toThrow(message);
     expect(readdirSync(join(dir, 'checkpoints'))).toEqual([]);
@@ -278,7 +278,7 @@ describe('checkpoints', () => {
     ['changed', (path: string) => writeFileSync(join(path, 'kubelet'), 'a: 2\n'), 'is not what was downloaded'],
     ['cut short', (path: string) => writeFileSync(join(path, 'kubelet'), ''), 'is not what was downloaded'],
     ['joined by a stranger', (path: string) => writeFileSync(join(path, 'stranger'), ''), 'was not downloaded'],
-  ])('a checkpoint that was %s is not loaded, and saving mends it', (_name, harm, message) => {
+  ])('a checkpoint that was %s is not loaded, and saving repairs it', (_name, harm, message) => {
     const { dir, state } = open();
     state.checkpoints.save(source, payload({ kubelet: 'a: 1\n' }));
     harm(join(dir, 'checkpoints', 'uid', '1'));

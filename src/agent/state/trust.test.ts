@@ -1,4 +1,4 @@
-/** Who could have put there what relet reads as root: the directories above, the owner of each file, and things that are no files. */
+/** What relet reads as root is trusted only by the directories above, the owner of each file, and its type. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, type Stats, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

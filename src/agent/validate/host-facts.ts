@@ -1,8 +1,8 @@
 /**
  * Facts about this host on which validation depends. Light: every node loads it at every start.
  *
- * The local config as one document: the --config file with the drop-ins of --config-dir merged over it, or the alpha's
- * init config. Read anew each time, because an administrator may have edited it.
+ * The local config as one document: the --config file with the drop-ins of --config-dir merged over it, or the init
+ * config of DKC alpha. Read again each time, because an administrator may have edited it.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';

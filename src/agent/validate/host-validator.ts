@@ -20,7 +20,7 @@ export interface HostValidatorParts {
   run: RunCommand;
   hostFiles: Pick<HostFiles, 'hasEntries'>;
   files: Files;
-  /** Converted copies of the alpha's payloads are kept here. */
+  /** Converted copies of DKC alpha payloads are kept here. */
   convertedDir: string;
   /** From --field-policy; undefined for the built-in policy. */
   policy: FieldPolicy | undefined;

@@ -14,8 +14,8 @@ test.each([
   ['an error line rejects it', line('E', '"command failed" err="bad value"'), 'rejected'],
   ['an error of the command line rejects it', 'Error: unknown flag: --x\n', 'rejected'],
   ['a plain last line rejects it', 'unknown flag: --x\n', 'rejected'],
-  ['an information as last line is no answer: the output was cut off, or it was killed', '', 'unknown'],
-  ['a warning as last line is no answer either', line('W', '"unknown field" path="x"'), 'unknown'],
+  ['an information as last line is not an answer: the output was cut off, or it was killed', '', 'unknown'],
+  ['a warning as last line is not an answer either', line('W', '"unknown field" path="x"'), 'unknown'],
 ])('%s', (_name, end, kind) => {
   expect(readProbe(start + end, 1).kind).toBe(kind);
 });

@@ -45,7 +45,7 @@ export function readProbe(output: string, code: number | null): ProbeResult {
   return { kind: 'rejected', message, output };
 }
 
-/** An information or a warning says nothing about why a kubelet exited. */
+/** An information or a warning does not show why a kubelet exited. */
 const notice = /^[IW]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] /;
 const klog = /^[EF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] (.*)$/;
 

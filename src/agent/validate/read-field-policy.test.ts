@@ -21,9 +21,13 @@ describe('a field policy file', () => {
     ['no YAML', '{', 'not YAML'],
     ['another kind', 'apiVersion: relet.dev/v1alpha1\nkind: Policy\n', 'kind: must be FieldPolicy'],
     ['an unknown key', `${header}allows: []\n`, 'allows: is not known'],
-    ['an unknown field', `${header}allow: [maxPodz]\n`, 'allow[0]: "maxPodz" is no field'],
+    ['an unknown field', `${header}allow: [maxPodz]\n`, 'allow[0]: "maxPodz" is not a field'],
     ['a list that is none', `${header}deny: maxPods\n`, 'deny: must be a list'],
-    ['a bound that is no number', `${header}bounds: {maxPods: {max: many}}\n`, 'bounds.maxPods.max: must be a number'],
+    [
+      'a bound that is not a number',
+      `${header}bounds: {maxPods: {max: many}}\n`,
+      'bounds.maxPods.max: must be a number',
+    ],
     ['a bound of another name', `${header}bounds: {maxPods: {maximum: 5}}\n`, 'bounds.maxPods: must be {min, max}'],
     ['a word for openingAccess', `${header}openingAccess: no\n`, 'openingAccess: must be refuse or allow'],
   ])('%s is refused with its place', (_name, text, message) => {

@@ -57,7 +57,7 @@ function fieldList(place: string, value: unknown, fail: Fail): string[] {
     if (typeof field !== 'string' || !isField(field))
       fail(
         `${place}[${index}]`,
-        `${JSON.stringify(field)} is no field of KubeletConfiguration; 'relet config explain' lists them`,
+        `${JSON.stringify(field)} is not a field of KubeletConfiguration; 'relet config explain' lists them`,
       );
     return field as string;
   });
@@ -67,7 +67,7 @@ function boundsOf(value: unknown, fail: Fail): NonNullable<FieldPolicy['bounds']
   if (!isObject(value)) return fail('bounds', 'must map field names to {min, max}');
   for (const [field, bound] of Object.entries(value)) {
     const place = `bounds.${field}`;
-    if (!isField(field)) fail(place, 'is no field of KubeletConfiguration');
+    if (!isField(field)) fail(place, 'is not a field of KubeletConfiguration');
     if (!isObject(bound) || Object.keys(bound).some((key) => key !== 'min' && key !== 'max'))
       fail(place, 'must be {min, max}');
     for (const [key, limit] of Object.entries(bound as object))

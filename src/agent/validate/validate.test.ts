@@ -93,7 +93,7 @@ async function validate({
   return validator.validate(candidate, { steps, signal: new AbortController().signal });
 }
 
-test('what is wrong with a config a thousand times over is told in a few lines', async () => {
+test('a thousand errors in one config are reported in a few lines', async () => {
   const unknown = Array.from({ length: 1000 }, (_, i) => `f${i}: 1\n`).join('');
   const { kind, warnings } = await validate({ config: `${header}${unknown}` });
   expect(kind).toBe('accepted');
@@ -122,7 +122,7 @@ describe('validating a config', () => {
     });
   });
 
-  test("the kubelet's approval beats our refusal, and is told", async () => {
+  test("the kubelet's acceptance wins over our rejection, and is reported", async () => {
     const result = await validate({ config: `${header}eventRecordQPS: -1\n` });
     expect(result).toMatchObject({
       kind: 'accepted',
@@ -133,7 +133,7 @@ describe('validating a config', () => {
   test.each([
     ['{0xdeadbeef}', 'ParseFailed'],
     [`${header}kubeAPIQPS: -1\n`, 'ValidationFailed'],
-  ])('when the kubelet gives no verdict ours counts: %j', async (config, reason) => {
+  ])('when the kubelet does not answer, our result counts: %j', async (config, reason) => {
     expect(await validate({ config, parts: { probe: silent } })).toMatchObject({ kind: 'rejected', reason });
   });
 
@@ -150,7 +150,7 @@ describe('validating a config', () => {
     });
   });
 
-  test('a payload of the alpha is started from a converted copy with its paths written out', async () => {
+  test('a DKC alpha payload is started from a converted copy with absolute paths', async () => {
     const config = 'apiVersion: kubeletconfig/v1alpha1\nkind: KubeletConfiguration\npodManifestPath: manifests\n';
     const result = await validate({ config });
     expect(result).toMatchObject({
@@ -247,7 +247,7 @@ describe('the field policy', () => {
 });
 
 describe('warnings', () => {
-  test('local values that the candidate forgets, pinned fields and gates left behind are told', async () => {
+  test('local values that the candidate drops, pinned fields and dropped gates are reported', async () => {
     const result = await validate({
       config: `${header}maxPods: 50\n`,
       local: 'cgroupDriver: systemd\nmaxPods: 60\nfeatureGates: {NodeSwap: true}\n',

@@ -3,12 +3,12 @@
  * default it would end relet on the spot, and a kubelet that an earlier relet left running would stay.
  */
 
-const heeded: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGABRT', 'SIGUSR1', 'SIGUSR2'];
+const handled: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGABRT', 'SIGUSR1', 'SIGUSR2'];
 const kept: NodeJS.Signals[] = [];
 let act = (signal: NodeJS.Signals): void => void kept.push(signal);
 
 // `relet node` comes from the same file, and ends like any other program.
-if (process.argv[2] === 'kubelet') for (const signal of heeded) process.on(signal, () => act(signal));
+if (process.argv[2] === 'kubelet') for (const signal of handled) process.on(signal, () => act(signal));
 
 /** Handed on from here, since a bundle that is loaded later would have kept nothing. */
 export const earlySignals = {
@@ -19,7 +19,7 @@ export const earlySignals = {
   },
   /** From now on they do what they do to any program. */
   leave(): void {
-    for (const signal of heeded) process.removeAllListeners(signal);
+    for (const signal of handled) process.removeAllListeners(signal);
     for (const signal of kept.splice(0)) process.kill(process.pid, signal);
   },
 };

@@ -11,7 +11,7 @@ import { systemRandom } from '../../random.js';
 const defaultVersion = '1.32.1';
 
 async function main(): Promise<number> {
-  // Whoever read our log may be gone; a kubelet must outlive its reader.
+  // The reader of our log may be gone; a kubelet must outlive its reader.
   process.stderr.on('error', () => {});
   const print = (text: string) => void process.stderr.write(text);
   let options: HollowOptions;

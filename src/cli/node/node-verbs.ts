@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { childRecord } from '../../agent/drivers/child-record.js';
 import { type HostStatus, readHostStatus } from '../../agent/host-status.js';
-import { obey, type Request, requestRecord } from '../../agent/requests.js';
+import { handleRequest, type Request, requestRecord } from '../../agent/requests.js';
 import { NodeState } from '../../agent/state/node-state.js';
 import { sourceOf } from '../../agent/transitions.js';
 import { realFiles } from '../../atomic-file.js';
@@ -128,7 +128,7 @@ async function order(options: DirOption, request: Request): Promise<void> {
   const holder = lockHolder({ path, host, files: realFiles });
   if (holder === undefined) {
     const lock = takeLock({ path, host, files: realFiles });
-    obey(state, request, new Date());
+    handleRequest(state, request, new Date());
     lock.release();
     writeOut(`${request.verb}: done; relet is not running here, so it takes effect at its next start\n`);
     return;

@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { printError } from '../terminal/terminal.js';
 import { earlySignals } from './early-signals.js';
 
-/** Becomes the kubelet where Node can (22.15 and later), else stands in front of it. The exit code is the kubelet's. */
+/** Becomes the kubelet where Node can (22.15 and later), else is its parent. The exit code is the kubelet's. */
 export function runPlainKubelet([program, ...args]: string[]): Promise<number> {
   const execve = (process as { execve?(file: string, args: string[], env: NodeJS.ProcessEnv): never }).execve;
   if (execve !== undefined) {
