@@ -32,6 +32,8 @@ describe('a Node that was Ready before the switch', () => {
     await rig.createConfigMap('cut-off', { kubelet: rig.node.config('# cut off') });
     await rig.point('cut-off');
     await rig.until('active', () => rig.config?.active !== undefined);
+    // It is active before the API is asked, and the jump would end that request.
+    await rig.node.until('checked', () => (rig.node.state.read(trialRecord)?.unhealthy?.ms ?? 0) > 0);
     rig.node.clock.advance(61_000);
     await rig.until('rolled back', () => rig.config?.error !== undefined && rig.config.active === undefined);
     expect(rig.config?.error).toBe(
