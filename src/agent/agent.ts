@@ -12,7 +12,6 @@
  * Every start is a boot: it chooses from disk. So sync, a rollback and a request on the host all do the same: they change the
  * records, and then the kubelet is restarted if another config should run.
  */
-
 import { ConfigError } from '../api/config-error.js';
 import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
 import { betaError } from '../api/upstream-words.js';
@@ -128,9 +127,11 @@ export class Agent {
       // A kubelet that was too young to handle it was killed by the signal, and that is not a failure.
       if (signal.aborted) return exit.signal === signal.reason ? 0 : exitCode(exit);
       if (exit.requested && options.onChange === 'exit') return 0;
-      // The next config is another one: it does not wait for the crashes of the one before.
-      if (exit.requested) crashes = 0;
-      if (exit.requested) continue;
+      if (exit.requested) {
+        // The next config is another one: it does not wait for the crashes of the one before.
+        crashes = 0;
+        continue;
+      }
       counters.kubeletExits++;
       // A machine that shuts down ends everything at once; a moment later that can be seen.
       await clock.sleep(options.settleMs, signal).catch(() => {});

@@ -1,7 +1,6 @@
 /**
  * Boot's question: which config runs? Candidates in order of trust; the first that loads and is accepted. The first
- * failure is what we report, and local is the last resort. Needs nothing but disk, and writes only
- * the results of validation.
+ * failure is what we report, and local is the last resort. Needs nothing but disk, and writes only the results of validation.
  */
 import { ConfigError } from '../api/config-error.js';
 import { type ExactRef, formatRef, isExactRef, sameConfig } from '../api/config-ref.js';
@@ -152,11 +151,10 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 
 /** A record that names what an earlier one named adds nothing, unless it is local, where the list ends. */
 export function candidates(state: NodeState): Ranked[] {
+  const previous = state.read(previousConfigRecord);
   const ranked: Ranked[] = [
     { rank: 'assigned', recorded: state.assigned() },
-    ...(state.read(previousConfigRecord)
-      ? [{ rank: 'previous-config' as const, recorded: { source: state.read(previousConfigRecord) } }]
-      : []),
+    ...(previous ? [{ rank: 'previous-config' as const, recorded: { source: previous } }] : []),
     { rank: 'last-known-good', recorded: state.lastKnownGood() },
   ];
   const unique: Ranked[] = [];
@@ -263,7 +261,7 @@ function nameOf(recorded: Recorded): string {
   return 'source' in recorded ? formatRef(recorded.source, 'log') : 'unreadable record';
 }
 
-/** Must this choice prove itself? Not what already did, and not where nothing better could be run instead. */
+/** Not a config that has passed its trial, and not where no better config could run instead. */
 export function needsTrial(choice: Choice, state: NodeState): boolean {
   if (choice.source === undefined)
     return (

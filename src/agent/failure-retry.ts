@@ -2,6 +2,7 @@
  * Starts a config again that failed, although nobody assigned it again: when a file that it names has changed, once when its
  * fallback is healthy, and when its fallback crashes too. trial/retry.ts decides.
  */
+import { aborted } from '../aborted.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import { failuresOf, isOutdated } from './choose.js';
@@ -89,11 +90,4 @@ export class FailureRetry {
   async #again(): Promise<void> {
     await this.#applyChoice().catch((error) => this.#options.log.error('retry failed', { error }));
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -1,9 +1,10 @@
 /** Writes a config as a document that any kubelet from 1.11 on reads: JSON, which is YAML too. */
+import { header } from './header.js';
 import type { KubeletConfig } from './model.js';
 
 /** Nil values are left out: the kubelet takes null for some types only. */
 export function encode(config: KubeletConfig): string {
-  const document = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', ...config };
+  const document = { ...header, ...config };
   return `${write(document, '')}\n`;
 }
 

@@ -2,6 +2,7 @@
 import { entryOf } from './catalogue.js';
 import { choicesOf, gateNamesOf } from './choices.js';
 import { defaultOf, fieldAt } from './fields.js';
+import { header } from './header.js';
 import { childPath, knownMinor, type Minor } from './model.js';
 import { type ScalarType, type Shape, type StructShape, shapeOf } from './shape.js';
 
@@ -17,7 +18,7 @@ export function jsonSchema(minor: Minor): JsonSchema {
     additionalProperties: false,
     required: ['apiVersion', 'kind'],
     properties: {
-      apiVersion: { const: 'kubelet.config.k8s.io/v1beta1' },
+      apiVersion: { const: header.apiVersion },
       kind: { const: 'KubeletConfiguration' },
       ...(root.properties as object),
     },

@@ -8,6 +8,7 @@
  * It grants only what it may read itself, holds neither `escalate` nor `bind`, and deletes only its own binding.
  */
 import { setMaxListeners } from 'node:events';
+import { aborted } from '../aborted.js';
 import { nodeConfigs } from '../api/node-config.js';
 import type { KubeClient } from '../kube/client.js';
 import { serves } from '../kube/discovery.js';
@@ -118,8 +119,7 @@ class Controller {
   }
 
   async run(): Promise<void> {
-    const aborted = new Promise((resolve) => this.#signal.addEventListener('abort', resolve, { once: true }));
-    await Promise.race([this.#view.synced, aborted]);
+    await Promise.race([this.#view.synced, aborted(this.#signal)]);
     this.#isSynced = true;
     this.#add({ kind: 'guards' });
     for (const { metadata } of this.#view.nodes.values()) this.#nodeChanged(metadata.name);

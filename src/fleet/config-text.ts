@@ -6,13 +6,12 @@
 import { decode } from '../config/decode.js';
 import { setDefaults } from '../config/defaults.js';
 import { readDocument } from '../config/document.js';
+import { header } from '../config/header.js';
 import type { KubeletConfig, Minor } from '../config/model.js';
 import { sameValue } from '../config/same-value.js';
 import { type StructShape, shapeOf } from '../config/shape.js';
 import type { Value } from '../go/yaml/value.js';
 import { isObject } from '../json.js';
-
-const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
 
 export interface RunningConfig {
   /** As it would be written by hand, with what configz hides. */

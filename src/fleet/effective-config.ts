@@ -1,5 +1,4 @@
 /** What a node runs with now: its kubelet's `/configz` through the API server; where that is shut, its active ConfigMap. */
-
 import { dirname } from 'node:path';
 import { refOf, sameConfig } from '../api/config-ref.js';
 import { CannotRun } from '../cannot-run.js';
@@ -77,7 +76,7 @@ export interface PinnedField {
   runs: unknown;
 }
 
-/** The kubelet fills these in by itself when it starts, where nothing is said. */
+/** The kubelet sets these when it starts, where its config does not. */
 export const filledIn: ReadonlySet<string> = new Set(['tlsCertFile', 'tlsPrivateKeyFile', 'providerID']);
 
 export function pinnedFields(text: string, running: KubeletConfig, minor: Minor): PinnedField[] {

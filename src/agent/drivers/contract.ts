@@ -50,7 +50,7 @@ export function testDriver(name: string, createRig: () => Promise<DriverRig>): v
       expect(rig.running()).toEqual([undefined]);
     });
 
-    test('an exit by itself is reported with its code, and as not requested', async () => {
+    test('an exit that was not requested is reported with its code', async () => {
       const rig = await createRig();
       expect(await rig.driver.start(rig.config('exits with 3'))).toEqual({ code: 3, signal: null, requested: false });
       expect(rig.running()).toEqual([]);

@@ -53,7 +53,7 @@ export class RestartLimit {
     this.#pending = false;
   }
 
-  /** A person on the host asked for something: that is never delayed, nor is what follows from it. */
+  /** After a request of an operator on the host, which is never delayed, nor are its consequences. */
   reset(): void {
     this.#restarts = 0;
     this.#pending = false;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { applyMergePatch } from '../../api/merge-patch.js';
 import { type Files, replaceFile } from '../../atomic-file.js';
 import { decode } from '../../config/decode.js';
+import { header } from '../../config/header.js';
 import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
 import type { RunCommand } from '../drivers/command.js';
 import type { DividedCommandLine } from '../flags.js';
@@ -68,5 +69,5 @@ function localText(files: Map<string, Buffer>, minor: Minor): string {
   const merged = texts
     .map((text): unknown => decode(text, { minor, strict: false }).config)
     .reduce(applyMergePatch, {}) as KubeletConfig;
-  return JSON.stringify({ ...merged, apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' });
+  return JSON.stringify({ ...merged, ...header });
 }

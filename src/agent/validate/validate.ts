@@ -13,6 +13,7 @@ import { type CheckResult, check } from '../../config/check.js';
 import { decode } from '../../config/decode.js';
 import { fieldsOf } from '../../config/fields.js';
 import { flagAt } from '../../config/flags.js';
+import { emptyDocument, header } from '../../config/header.js';
 import { resolvePaths } from '../../config/host-paths.js';
 import { getField, type Host, type KubeletConfig, type Minor, newestMinor, parseMinor } from '../../config/model.js';
 import { withCauses } from '../../error-causes.js';
@@ -105,8 +106,6 @@ export interface ValidatorParts {
 export const skipForecastAnnotation = 'relet.dev/skip-forecast';
 /** On the ConfigMap: fields, separated by commas, that it may set against the isolation checks or the built-in policy. */
 export const allowFieldsAnnotation = 'relet.dev/allow-fields';
-
-const emptyDocument = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
 export function createValidator(parts: ValidatorParts): Validator {
   return { validate: (candidate, options) => validate(parts, candidate, options) };
@@ -280,7 +279,7 @@ function localConfig(parts: ValidatorParts, minor: Minor): Subject['local'] {
 function asBeta(document: KubeletConfig, file: string, minor: Minor): KubeletConfig {
   const copy = structuredClone(document);
   resolvePaths(copy, file, minor);
-  return { ...copy, apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
+  return { ...copy, ...header };
 }
 
 /** False is certain, true is not: YAML has many ways to write a word, all of them with these letters or an escape. */

@@ -1,10 +1,9 @@
 /** `relet config defaults`: the config of a kubelet that is given none. */
 import { stringify } from 'yaml';
 import { setDefaults } from '../../config/defaults.js';
+import { header } from '../../config/header.js';
 import type { KubeletVersion } from '../kubelet-version.js';
 import { openTerminal, printError } from '../terminal/terminal.js';
-
-const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
 
 export function printDefaults(options: { kubeletVersion: KubeletVersion; output: 'yaml' | 'json' }): void {
   const config = { ...header, ...(said(setDefaults({}, options.kubeletVersion.minor)) as object) };

@@ -3,6 +3,7 @@
  * columns of a payload are led back to the file, so that findings point to where a person has to change something.
  */
 import { CannotRun } from '../../cannot-run.js';
+import { emptyDocument } from '../../config/header.js';
 import { readAtMost, whyUnreadable } from '../read-file.js';
 import type { Payload } from './configmap-payloads.js';
 
@@ -33,14 +34,12 @@ export async function readConfigDocuments(file: string): Promise<ConfigDocument[
   return payloads.map(({ label, ...rest }) => ({ ...rest, file, name: sole ? file : `${file}#${label}` }));
 }
 
-const defaultsOnly = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
-
 /** The one config in a file, to compare it; several are an error. An empty file stands for the kubelet's defaults. */
 export async function readConfigDocument(file: string): Promise<ConfigDocument> {
   const [document, ...others] = await readConfigDocuments(file);
   if (document === undefined || others.length > 0)
     throw new CannotRun(`${file}: holds ${others.length + 1} configs; split the file, one config is compared with one`);
-  return document.text.trim() === '' ? { ...document, text: defaultsOnly } : document;
+  return document.text.trim() === '' ? { ...document, text: emptyDocument } : document;
 }
 
 const readText = (file: string): string => readBytes(file).toString('utf8');

@@ -1,6 +1,7 @@
 /** Loads and validates the config as the kubelet of that version does, with its messages. */
 import { readFileSync } from 'node:fs';
 import type { CheckOptions, CheckResult } from '../../config/check.js';
+import { emptyDocument } from '../../config/header.js';
 import { type KubeletConfig, parseMinor } from '../../config/model.js';
 import type { Log } from '../../log.js';
 import { Exit, type GiveUp, goReason, isBefore124 } from './exit.js';
@@ -20,8 +21,6 @@ export interface LoadOptions {
   print(text: string): void;
   giveUp: GiveUp;
 }
-
-const emptyDocument = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
 /** Throws Exit when the kubelet would exit. */
 export function loadConfig(options: HollowOptions, parts: LoadOptions): LoadedConfig {

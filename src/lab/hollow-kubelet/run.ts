@@ -2,7 +2,7 @@
  * The run of a hollow kubelet after its config was accepted: serve, register, update status, until it is stopped or
  * fails on demand.
  */
-
+import { aborted } from '../../aborted.js';
 import type { Clock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
 import { systemFileReader } from '../../kube/cached-file.js';
@@ -126,13 +126,6 @@ async function serveApi(
     return giveUp('Failed to run kubelet', (error as Error).message).code;
   }
   return aborted(end).then(() => 0);
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function metrics(version: string, node: string, startedMs: number): string {

@@ -5,9 +5,9 @@
  *
  * Each is a process of its own; this one starts them, keeps them running and ends them.
  */
-
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { aborted } from '../../aborted.js';
 import { CannotRun } from '../../cannot-run.js';
 import { type Clock, systemClock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
@@ -300,11 +300,4 @@ async function startNodes(
   await Promise.race([Promise.all(all), waited, aborted(signal)]);
   enough.abort();
   return [...late];
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -1,0 +1,9 @@
+/** Waits for an AbortSignal. */
+
+/** Resolves when the signal fires, at once when it has fired. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
