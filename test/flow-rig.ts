@@ -14,15 +14,12 @@ import { NodeReference } from '../src/agent/sync/node-reference.js';
 import { defaultTrialLimits } from '../src/agent/trial/trial.js';
 import type { NodeConfigStatus } from '../src/api/config-ref.js';
 import type { KubeObject } from '../src/api/object.js';
-import { createClient, type KubeClient } from '../src/kube/client.js';
+import type { KubeClient } from '../src/kube/client.js';
 import { configMaps, events, nodes } from '../src/kube/resource-type.js';
-import { newSigningKey } from '../src/lab/apiserver/access/json-web-token.js';
-import { createControlPlane } from '../src/lab/apiserver/apiserver.js';
-import { inMemoryTransport } from '../src/lab/apiserver/http/in-memory-transport.js';
 import { createLog, silentLog } from '../src/log.js';
 import { simpleValidator } from './agent-rig.js';
-import { connectionSource } from './connection-source.js';
-import { ManualClock } from './manual-clock.js';
+import { startInMemoryServer } from './in-memory-server.js';
+import type { ManualClock } from './manual-clock.js';
 import { MemoryFiles } from './memory-files.js';
 import { seededRandom } from './seeded-random.js';
 
@@ -188,23 +185,8 @@ export class FlowRig {
 }
 
 export async function createFlowRig(): Promise<FlowRig> {
-  const clock = new ManualClock();
-  const random = seededRandom('cluster');
-  const plane = await createControlPlane({
-    clock,
-    random,
-    modes: ['AlwaysAllow'],
-    anonymous: true,
-    serviceAccountKey: newSigningKey(),
-    kubeletClient: { cert: '', key: '' },
-    ownPort: () => undefined,
-    address: () => '127.0.0.1:6443',
-  });
-  // A name that no resolver knows: a connection over the network would fail.
-  const server = 'http://cluster.invalid';
-  const connection = { server, cluster: {}, user: {}, userName: '', namespace: 'default', contextName: '' };
-  const source = connectionSource({ connection, clock });
-  const client = createClient({ source, transport: inMemoryTransport(plane.handle), clock, random, userAgent: 'test' });
+  const { clock, plane, transport, clientOver } = await startInMemoryServer('cluster');
+  const client = clientOver(transport);
   await client.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } });
   const rig = new FlowRig(clock, client);
   onTestFinished(async () => {

@@ -5,44 +5,22 @@ import { runController } from '../src/controller/controller.js';
 import { boundNodes, grantName, type RoleBinding } from '../src/controller/grant-objects.js';
 import { newControllerCounters } from '../src/controller/metrics.js';
 import { isNotFound } from '../src/kube/api-error.js';
-import { createClient, type KubeClient } from '../src/kube/client.js';
+import type { KubeClient } from '../src/kube/client.js';
 import { createInformer } from '../src/kube/informer.js';
 import { runWhileLeader } from '../src/kube/leader.js';
 import { configMaps, leases, nodes, roleBindings } from '../src/kube/resource-type.js';
 import { ConnectionError, type Transport } from '../src/kube/transport.js';
-import { newSigningKey } from '../src/lab/apiserver/access/json-web-token.js';
-import { createControlPlane } from '../src/lab/apiserver/apiserver.js';
-import { inMemoryTransport } from '../src/lab/apiserver/http/in-memory-transport.js';
 import { silentLog } from '../src/log.js';
-import { connectionSource } from './connection-source.js';
-import { ManualClock } from './manual-clock.js';
+import { startInMemoryServer } from './in-memory-server.js';
 import { applyDeploy } from './node-config-cluster.js';
-import { seededRandom } from './seeded-random.js';
 
 async function startCluster() {
-  const clock = new ManualClock();
-  const random = seededRandom('cluster');
+  const { clock, plane, transport, clientOver } = await startInMemoryServer('cluster');
   const stop = new AbortController();
-  const plane = await createControlPlane({
-    clock,
-    random,
-    modes: ['AlwaysAllow'],
-    anonymous: true,
-    serviceAccountKey: newSigningKey(),
-    kubeletClient: { cert: '', key: '' },
-    ownPort: () => undefined,
-    address: () => '127.0.0.1:6443',
-  });
   onTestFinished(async () => {
     stop.abort();
     await plane.close();
   });
-  // A name that no resolver knows: a connection over the network would fail.
-  const server = 'http://cluster.invalid';
-  const connection = { server, cluster: {}, user: {}, userName: '', namespace: 'default', contextName: '' };
-  const source = connectionSource({ connection, clock });
-  const clientOver = (transport: Transport) => createClient({ source, transport, clock, random, userAgent: 'test' });
-  const transport = inMemoryTransport(plane.handle);
   const client = clientOver(transport);
   /** Advances the clock by steps of 100 ms until the condition holds. */
   const until = async (condition: () => boolean | Promise<boolean>) => {

@@ -1,26 +1,11 @@
 /** The server in memory, on a manual clock and with seeded randomness: equal requests give equal bytes. */
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../../test/manual-clock.js';
-import { seededRandom } from '../../../test/seeded-random.js';
-import { newSigningKey } from './access/json-web-token.js';
-import { createControlPlane } from './apiserver.js';
+import { startInMemoryServer } from '../../../test/in-memory-server.js';
 import { callInMemory } from './http/in-memory.js';
-
-const serviceAccountKey = newSigningKey();
 
 /** Everything that one run answers, and all that is stored in the end. */
 async function run(seed: string): Promise<string[]> {
-  const clock = new ManualClock();
-  const plane = await createControlPlane({
-    clock,
-    random: seededRandom(seed),
-    modes: ['AlwaysAllow'],
-    anonymous: true,
-    serviceAccountKey,
-    kubeletClient: { cert: '', key: '' },
-    ownPort: () => undefined,
-    address: () => '127.0.0.1:6443',
-  });
+  const { clock, plane } = await startInMemoryServer(seed);
   const answers: string[] = [];
   const ask = async (method: string, path: string, body?: object) => {
     const response = await callInMemory(plane.handle, {
