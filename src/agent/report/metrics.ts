@@ -43,7 +43,7 @@ export function render({ report, counters, trialSeconds, held }: MetricsState): 
     config('assigned', 'The node is assigned the config that the labels name.', assigned);
     config('active', 'The kubelet runs with the config that the labels name.', active);
     config('last_known_good', 'The node falls back to the config that the labels name.', lastKnownGood);
-    const failed = report.syncFault ?? report.fault;
+    const failed = report.syncError ?? report.configError;
     gauge('kubelet_node_config_error', '1 while the node reports an error about its config.', failed ? 1 : 0);
     gauge('relet_config_warnings', 'Warnings about the active config.', report.warnings.length);
   }

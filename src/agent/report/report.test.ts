@@ -24,8 +24,8 @@ describe('the report', () => {
     const report: Report = {
       ...local,
       assigned: source,
-      fault: new ConfigError('ValidationFailed', ''),
-      syncFault: new ConfigError('DownloadFailed', '', { name: 'n', namespace: 'ns' }),
+      configError: new ConfigError('ValidationFailed', ''),
+      syncError: new ConfigError('DownloadFailed', '', { name: 'n', namespace: 'ns' }),
     };
     expect(statusConfig(report).error).toBe('failed to sync: failed to download config, see Kubelet log for details');
     expect(configOk(report)).toEqual({
@@ -36,7 +36,12 @@ describe('the report', () => {
   });
 
   test('a config that was just rolled back is not called the last known good while its kubelet still ends', () => {
-    const report: Report = { ...local, assigned: source, active: source, fault: new ConfigError('NotHealthy', '') };
+    const report: Report = {
+      ...local,
+      assigned: source,
+      active: source,
+      configError: new ConfigError('NotHealthy', ''),
+    };
     expect(configOk(report)).toMatchObject({ status: 'False', message: `using current (UID: "${source.uid}")` });
     expect(configOk({ ...report, active: undefined }).message).toBe('using last-known-good (default)');
   });
@@ -85,7 +90,7 @@ describe('the report', () => {
 
   test('metrics have upstream’s names and one series each', () => {
     const text = render({
-      report: { ...local, assigned: source, syncFault: new ConfigError('DownloadFailed', '') },
+      report: { ...local, assigned: source, syncError: new ConfigError('DownloadFailed', '') },
       counters: newCounters(),
       trialSeconds: 5,
       held: false,

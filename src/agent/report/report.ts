@@ -13,10 +13,10 @@ export interface Report {
   active: ExactRef | undefined;
   lastKnownGood: ExactRef | undefined;
   /** Why the assigned config does not run. */
-  fault?: ConfigError;
-  /** Why the reference could not be followed; shown before `fault` while it lasts. */
-  syncFault?: ConfigError;
-  /** Generation of the NodeConfig that the last finished pass was about: `syncFault` is its result. */
+  configError?: ConfigError;
+  /** Why the reference could not be followed; shown before `configError` while it lasts. */
+  syncError?: ConfigError;
+  /** Generation of the NodeConfig that the last finished pass was about: `syncError` is its result. */
   observedGeneration?: number;
   /** What a person should know about a config that runs nevertheless. */
   warnings: string[];
@@ -43,7 +43,7 @@ export interface ConditionText {
 }
 
 export function statusConfig(report: Report): NodeConfigStatus {
-  const error = report.syncFault ?? report.fault;
+  const error = report.syncError ?? report.configError;
   return {
     ...(report.assigned && { assigned: nodeConfigSource(report.assigned) }),
     ...(report.active && { active: nodeConfigSource(report.active) }),
@@ -56,30 +56,30 @@ export function statusConfig(report: Report): NodeConfigStatus {
 const longestCause = 2000;
 
 /** Why, in detail, for the error of statusConfig. */
-export function statusCause({ syncFault, fault }: Report): string | undefined {
-  const error = syncFault ?? fault;
+export function statusCause({ syncError, configError }: Report): string | undefined {
+  const error = syncError ?? configError;
   return error && (shorten(causesOf(error), longestCause) || undefined);
 }
 
 export function configOk(report: Report): ConditionText {
-  const { assigned, active, fault, syncFault } = report;
+  const { assigned, active, configError, syncError } = report;
   const name = (source: ExactRef | undefined) => alphaName(source, report.initConfig);
   // A config that was just rolled back runs until its kubelet has ended.
-  const isLocalInstead = active === undefined && fault !== undefined && fault.reason !== 'KubeletCrashed';
+  const isLocalInstead = active === undefined && configError !== undefined && configError.reason !== 'KubeletCrashed';
   const isCurrent = sameConfig(assigned, active, 'version') && !isLocalInstead;
   const isGood = sameConfig(report.lastKnownGood, active, 'version');
   // Neither: what was on trial runs until its kubelet has ended.
   const message = `using ${isCurrent ? 'current ' : isGood ? 'last-known-good ' : ''}${name(active)}`;
-  if (syncFault !== undefined) return { status: 'False', reason: alphaReason(syncFault, name(assigned)), message };
-  if (fault !== undefined) return { status: 'False', reason: alphaReason(fault, name(assigned)), message };
+  if (syncError !== undefined) return { status: 'False', reason: alphaReason(syncError, name(assigned)), message };
+  if (configError !== undefined) return { status: 'False', reason: alphaReason(configError, name(assigned)), message };
   if (active !== undefined) return { status: 'True', reason: 'passing all checks', message };
   const init = report.initConfig ? 'an init config was provided' : 'no init config was provided';
   return { status: 'True', reason: `current is set to the local default, and ${init}`, message };
 }
 
 /** ConfigOK of a NodeConfig: the same answer, as the conventions of Kubernetes want it. */
-export function configCondition({ assigned, active, fault, syncFault }: Report): ConditionText {
-  const error = syncFault ?? fault;
+export function configCondition({ assigned, active, configError, syncError }: Report): ConditionText {
+  const error = syncError ?? configError;
   if (error !== undefined) return { status: 'False', reason: error.reason, message: error.message };
   const state = !sameConfig(assigned, active, 'version') ? 'pending' : active === undefined ? 'local' : 'active';
   return { status: 'True', ...okReasons[state] };

@@ -4,7 +4,6 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { ConfigError } from '../../api/config-error.js';
 import { formatRef, isExactRef, type NodeConfigStatus } from '../../api/config-ref.js';
 import { betaError } from '../../api/upstream-words.js';
 import type { Clock } from '../../clock.js';
@@ -38,8 +37,8 @@ export interface ReporterOptions {
 export class Reporter {
   readonly #options: ReporterOptions;
   #report: Report;
-  #said = new Map<'fault' | 'syncFault', string>();
-  #saidCondition = '';
+  #logged = new Map<'configError' | 'syncError', string>();
+  #loggedCondition = '';
   readonly #listeners = new Set<() => void>();
   /** When the report last changed. */
   #at = '';
@@ -83,9 +82,9 @@ export class Reporter {
       Object.entries({ ...this.#report, ...change }).filter(([, value]) => value !== undefined),
     );
     const report = { assigned: undefined, active: undefined, lastKnownGood: undefined, ...next } as Report;
-    this.#say('fault', report.fault, report);
-    this.#say('syncFault', report.syncFault, report);
-    this.#sayCondition(report);
+    this.#logError('configError', report);
+    this.#logError('syncError', report);
+    this.#logCondition(report);
     for (const warning of report.warnings)
       if (!this.#report.warnings.includes(warning)) this.#options.log.warn('warning about the config', { warning });
     if (isDeepStrictEqual(report, this.#report)) return;
@@ -101,25 +100,26 @@ export class Reporter {
   }
 
   /** The message in the status says to search the log for it: each error is logged once, with its cause. */
-  #say(slot: 'fault' | 'syncFault', fault: ConfigError | undefined, report: Report): void {
-    const words = fault && `${betaError(fault)}\n${causesOf(fault)}`;
-    if (words === this.#said.get(slot)) return;
-    if (fault === undefined) {
-      this.#said.delete(slot);
+  #logError(field: 'configError' | 'syncError', report: Report): void {
+    const error = report[field];
+    const text = error && `${betaError(error)}\n${causesOf(error)}`;
+    if (text === this.#logged.get(field)) return;
+    if (error === undefined || text === undefined) {
+      this.#logged.delete(field);
       return;
     }
-    this.#said.set(slot, words!);
-    this.#options.log.error(betaError(fault), { config: formatRef(report.assigned, 'log'), cause: causesOf(fault) });
+    this.#logged.set(field, text);
+    this.#options.log.error(betaError(error), { config: formatRef(report.assigned, 'log'), cause: causesOf(error) });
   }
 
   /** The same for the condition. Not as fields: their quotes would be escaped, and the words not found. */
-  #sayCondition(report: Report): void {
+  #logCondition(report: Report): void {
     const { status, message, reason } = configOk(report);
-    const error = report.syncFault ?? report.fault;
+    const error = report.syncError ?? report.configError;
     const words = status === 'False' ? `${message}, ${reason}` : '';
-    if (words !== '' && words !== this.#saidCondition)
+    if (words !== '' && words !== this.#loggedCondition)
       this.#options.log.error(`ConfigOK is False: ${words}`, { cause: error && causesOf(error) });
-    this.#saidCondition = words;
+    this.#loggedCondition = words;
   }
 
   /** The API has this report. */
@@ -135,7 +135,7 @@ export class Reporter {
 
   #save({ reportedAt = this.#options.state.read(reportRecord)?.reportedAt }: { reportedAt?: string }): void {
     const { state, log } = this.#options;
-    const error = this.#report.syncFault ?? this.#report.fault;
+    const error = this.#report.syncError ?? this.#report.configError;
     try {
       state.write(reportRecord, {
         ...statusConfig(this.#report),

@@ -26,26 +26,31 @@ const started: RunState = {
 
 describe('what is reported', () => {
   test.each<[string, Partial<RunState> | undefined, ConfigError | undefined, object]>([
-    ['before any kubelet: what was reported last', undefined, earlier, { active: before, fault: 'ValidationFailed' }],
+    [
+      'before any kubelet: what was reported last',
+      undefined,
+      earlier,
+      { active: before, configError: 'ValidationFailed' },
+    ],
     ['alive: what runs', { alive: true }, undefined, { active: it }],
     ['alive after an error: no error', { alive: true }, earlier, { active: it }],
     [
       'alive as a fallback: the error too',
       { alive: true, choice: fallback },
       undefined,
-      { active: it, fault: 'CrashLoop' },
+      { active: it, configError: 'CrashLoop' },
     ],
     [
       'rolled back and still alive: both',
       { alive: true, next: fallback },
       undefined,
-      { active: it, fault: 'CrashLoop' },
+      { active: it, configError: 'CrashLoop' },
     ],
     [
       'started after an error: the error stays until it runs',
       { onTrial: true },
       earlier,
-      { active: before, fault: 'ValidationFailed' },
+      { active: before, configError: 'ValidationFailed' },
     ],
     [
       'started as a fallback: no error that names what does not run yet',
@@ -57,24 +62,27 @@ describe('what is reported', () => {
       'crashed as a fallback: why it was started',
       { choice: fallback, crash: 'x' },
       undefined,
-      { active: before, fault: 'CrashLoop' },
+      { active: before, configError: 'CrashLoop' },
     ],
-    ['crashed: an error', { crash: 'x' }, undefined, { active: before, fault: 'KubeletCrashed' }],
+    ['crashed: an error', { crash: 'x' }, undefined, { active: before, configError: 'KubeletCrashed' }],
     [
       'crashed on trial: the trial counts, and nothing is decided',
       { crash: 'x', onTrial: true },
       undefined,
       { active: before },
     ],
-  ])('%s', (_name, change, fault, expected) => {
-    const last = { assigned: it, active: before, ...(fault && { fault }) };
+  ])('%s', (_name, change, configError, expected) => {
+    const last = { assigned: it, active: before, ...(configError && { configError }) };
     const reported = whatRuns(change && { ...started, ...change }, it, last);
-    expect({ active: reported.active, ...(reported.fault && { fault: reported.fault.reason }) }).toEqual(expected);
+    expect({
+      active: reported.active,
+      ...(reported.configError && { configError: reported.configError.reason }),
+    }).toEqual(expected);
   });
 
   test('an error about an earlier assignment goes with it', () => {
-    const last = { assigned: before, active: before, fault: earlier };
-    expect(whatRuns(started, it, last)).toEqual({ active: before, fault: undefined });
-    expect(whatRuns(undefined, it, last)).toEqual({ active: before, fault: undefined });
+    const last = { assigned: before, active: before, configError: earlier };
+    expect(whatRuns(started, it, last)).toEqual({ active: before, configError: undefined });
+    expect(whatRuns(undefined, it, last)).toEqual({ active: before, configError: undefined });
   });
 });

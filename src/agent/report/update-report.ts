@@ -59,15 +59,15 @@ export type RunState = Pick<KubeletRun, 'choice' | 'next' | 'alive' | 'crash' | 
 export function whatRuns(
   run: RunState | undefined,
   assigned: ExactRef | undefined,
-  last: Pick<Report, 'assigned' | 'active' | 'fault'>,
-): { active: ExactRef | undefined; fault: ConfigError | undefined } {
+  last: Pick<Report, 'assigned' | 'active' | 'configError'>,
+): { active: ExactRef | undefined; configError: ConfigError | undefined } {
   const { active } = last;
   const next = run?.next ?? run?.choice;
-  if (run?.alive) return { active: run.choice.source, fault: next?.error };
-  if (run?.crash !== undefined && next?.error !== undefined) return { active, fault: next.error };
+  if (run?.alive) return { active: run.choice.source, configError: next?.error };
+  if (run?.crash !== undefined && next?.error !== undefined) return { active, configError: next.error };
   if (run?.crash !== undefined && !run.onTrial)
-    return { active, fault: new ConfigError('KubeletCrashed', new Error(run.crash)) };
-  return { active, fault: sameConfig(assigned, last.assigned, 'version') ? last.fault : undefined };
+    return { active, configError: new ConfigError('KubeletCrashed', new Error(run.crash)) };
+  return { active, configError: sameConfig(assigned, last.assigned, 'version') ? last.configError : undefined };
 }
 
 /** A last known good that cannot run, or is started once more after it failed, is none at present. */

@@ -86,7 +86,7 @@ describe('an assignment that is not granted yet', () => {
     await clock.advance(120);
     expect(passes).toBe(4);
     expect(lines.join('')).toMatch(/^\S+ INFO {2}waiting for permission .*\n$/);
-    expect(reported).toEqual([{ syncFault: undefined, observedGeneration: undefined }]);
+    expect(reported).toEqual([{ syncError: undefined, observedGeneration: undefined }]);
   });
 
   test('is an error after some seconds, and is still retried', async () => {
@@ -98,7 +98,7 @@ describe('an assignment that is not granted yet', () => {
     await clock.advance(4900);
     expect(reported).toEqual([]);
     await clock.advance(2000);
-    expect(reported[0]).toMatchObject({ syncFault: { reason: 'DownloadFailed' } });
+    expect(reported[0]).toMatchObject({ syncError: { reason: 'DownloadFailed' } });
     const before = passes;
     await clock.advance(60_000);
     expect(passes).toBeGreaterThan(before);

@@ -117,8 +117,11 @@ export class ApiSide {
 
   /** Each refusal once, whether sync or a start of the kubelet found it. A rollback has an event of its own. */
   #reportRejection(): void {
-    const { assigned, fault } = this.#options.reporter.report ?? {};
-    const rejection = fault?.outcome === 'rejected' ? rejected(assigned, betaError(fault), causesOf(fault)) : undefined;
+    const { assigned, configError } = this.#options.reporter.report ?? {};
+    const rejection =
+      configError?.outcome === 'rejected'
+        ? rejected(assigned, betaError(configError), causesOf(configError))
+        : undefined;
     if (rejection && rejection.message !== this.#reportedRejection) this.sendEvent(rejection);
     this.#reportedRejection = rejection?.message;
   }
@@ -211,7 +214,7 @@ export class ApiSide {
       this.#forbiddenSinceMs = undefined;
       // A change that waits for its time is not followed yet.
       reporter.update({
-        syncFault: undefined,
+        syncError: undefined,
         ...(ending.kind === 'done' && { observedGeneration: this.#generation }),
       });
       return ending;
@@ -223,7 +226,7 @@ export class ApiSide {
       if (waitedMs < permissionPatienceMs)
         return { kind: 'requeue', afterMs: permissionRetryMs(waitedMs, client.random) };
       if (error instanceof ConfigError && !isSilence(error))
-        reporter.update({ syncFault: error, observedGeneration: this.#generation });
+        reporter.update({ syncError: error, observedGeneration: this.#generation });
       return { kind: 'retry', error };
     }
   }

@@ -11,7 +11,7 @@ const local = { assigned: undefined, active: undefined, lastKnownGood: undefined
 const failed = (reason: ConfigErrorReason, kubeletLog?: string[]): Report => ({
   ...local,
   driver: 'process',
-  fault: new ConfigError(reason, ''),
+  configError: new ConfigError(reason, ''),
   ...(kubeletLog && { kubeletLog }),
 });
 const about = { now: new Date(0), version: '1.2.3' };

@@ -165,10 +165,10 @@ export function nextStatus(
 /** Only beside an error that a crash explains. A relet that was restarted since has not read it; then the same error keeps it. */
 function logOf(
   present: NodeConfigObjectStatus,
-  { fault, syncFault, kubeletLog }: Report,
+  { configError, syncError, kubeletLog }: Report,
   config: NodeConfigStatus,
 ): string[] | undefined {
-  const { outcome } = syncFault ?? fault ?? {};
+  const { outcome } = syncError ?? configError ?? {};
   if (outcome !== 'rolled back' && outcome !== 'crashing') return undefined;
   return kubeletLog ?? (present.config?.error === config.error ? present.kubeletLog : undefined);
 }
