@@ -37,9 +37,8 @@ const changes: Record<string, Record<string, Patch>> = {
       ),
     ],
     'src/cli/look/hello.ts': `/** \`relet hello NODE\`: greets a node. */
-import type { ConnectionOptions } from '../connection-flags.js';
-import { nodeName } from '../select-nodes.js';
-import { withSession } from '../session.js';
+import type { ConnectionOptions } from '../command-line.js';
+import { nodeName, withSession } from '../session.js';
 
 export const hello = (name: string, options: ConnectionOptions): Promise<void> =>
   withSession(options, async ({ references, terminal, signal }) => {

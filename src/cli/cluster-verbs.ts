@@ -3,9 +3,18 @@
  * declarations; the work of a verb is imported when it runs, so that help is quick.
  */
 import { type Command, Option } from 'commander';
-import { fillIn, oneOf, parseCount, runVerb, verb, withExamples } from './command-line.js';
-import { addConnectionFlags, parseTime, presets } from './connection-flags.js';
-import { kubeletVersionOption } from './kubelet-version.js';
+import {
+  addConnectionFlags,
+  fillIn,
+  kubeletVersionOption,
+  oneOf,
+  parseCount,
+  parseTime,
+  presets,
+  runVerb,
+  verb,
+  withExamples,
+} from './command-line.js';
 
 const declarations: Record<string, () => Command> = {
   get: () =>

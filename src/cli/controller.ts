@@ -17,8 +17,7 @@ import { runWhileLeader } from '../kube/leader.js';
 import { createLog } from '../log.js';
 import { type BindAddress, parseBindAddress, serveMetrics } from '../metrics.js';
 import { systemRandom } from '../random.js';
-import { InvalidArgumentError, oneOf, runVerb, verb } from './command-line.js';
-import { parseTime } from './connection-flags.js';
+import { InvalidArgumentError, oneOf, parseTime, runVerb, verb } from './command-line.js';
 import { explained } from './explain-failure.js';
 
 interface Flags {

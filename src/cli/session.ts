@@ -1,13 +1,17 @@
 /**
- * One run of a verb against a cluster: the connection, the terminal, and Ctrl-C. A verb that is interrupted finishes the
+ * One run of a verb against a cluster: the connection, the nodes that are meant, the terminal, and Ctrl-C. A verb that is interrupted finishes the
  * request under way, says how far it came and ends with 130; a second Ctrl-C ends it on the spot.
  */
+
 import pkg from '../../package.json' with { type: 'json' };
+import { parseLabelSelector, SelectorError } from '../api/label-selector.js';
+import { checkDnsSubdomain } from '../api/names.js';
 import { configNamespace } from '../api/node-config.js';
+import { CannotRun } from '../cannot-run.js';
 import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
 import { configReferences } from '../fleet/config-references.js';
-import type { ConfigReferences } from '../fleet/configured-node.js';
+import type { ConfigReferences, ConfiguredNode } from '../fleet/configured-node.js';
 import { systemFileReader } from '../kube/cached-file.js';
 import { createClient, type KubeClient } from '../kube/client.js';
 import type { ConnectionFlags } from '../kube/connection.js';
@@ -15,7 +19,7 @@ import { kubeconfigSource } from '../kube/identity-source.js';
 import { kubeconfigPaths } from '../kube/kubeconfig.js';
 import { silentLog } from '../log.js';
 import { systemRandom } from '../random.js';
-import type { ConnectionOptions } from './connection-flags.js';
+import type { ConnectionOptions } from './command-line.js';
 import { explained } from './explain-failure.js';
 import { openTerminal, printError, type Terminal } from './terminal/terminal.js';
 
@@ -147,4 +151,55 @@ function connectionFlags(options: ConnectionOptions): ConnectionFlags {
     'as-groups': options.asGroup,
   };
   return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined)) as ConnectionFlags;
+}
+
+export interface NodeSelection {
+  names: string[];
+  selector?: string | undefined;
+  all?: boolean | undefined;
+}
+
+/** At least one node, each once, in the order asked for. Throws when nothing was meant, or nothing is there. */
+export async function selectNodes(
+  session: Session,
+  { names, selector, all }: NodeSelection,
+): Promise<ConfiguredNode[]> {
+  const ways = [names.length > 0, selector !== undefined, all === true].filter(Boolean).length;
+  if (ways === 0) throw new CannotRun('name the nodes that are meant, or choose them with --selector or --all');
+  if (ways > 1) throw new CannotRun('names of nodes, --selector and --all do not go together; keep one of them');
+  if (names.length > 0) return byName(session, names);
+  if (selector !== undefined) checkSelector(selector);
+  const found: ConfiguredNode[] = [];
+  const scope = selector === undefined ? {} : { labelSelector: selector };
+  for await (const page of session.references.pages({ ...scope, signal: session.signal })) found.push(...page);
+  if (found.length > 0) return found;
+  throw new CannotRun(
+    selector === undefined
+      ? 'the cluster has no nodes; nothing was changed'
+      : `no node matches '${selector}'; nothing was changed. 'relet get --show-labels' shows their labels`,
+  );
+}
+
+/** From a word of the command line, `node-1` or `node/node-1`. No other word could name a node, so the server is not asked. */
+export function nodeName(word: string): string {
+  const name = word.replace(/^(node|nodes|no)\//, '');
+  if (checkDnsSubdomain(name).length === 0) return name;
+  throw new CannotRun(`'${word}' cannot be the name of a node; 'relet get' lists them`);
+}
+
+export function checkSelector(selector: string): void {
+  try {
+    parseLabelSelector(selector);
+  } catch (error) {
+    if (error instanceof SelectorError)
+      throw new CannotRun(`--selector '${selector}': ${error.message}; write it as key=value,other!=value`);
+    throw error;
+  }
+}
+
+async function byName({ references, signal }: Session, names: string[]): Promise<ConfiguredNode[]> {
+  const wanted = [...new Set(names.map(nodeName))];
+  const nodes: ConfiguredNode[] = [];
+  for (const name of wanted) nodes.push(await references.get(name, { signal }));
+  return nodes;
 }

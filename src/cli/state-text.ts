@@ -3,8 +3,7 @@
 import type { ConfigErrorReason } from '../api/config-error.js';
 import { formatRef, refOf, sameConfig } from '../api/config-ref.js';
 import type { HeldState } from '../api/node-config.js';
-import { configState, errorOutcome, errorReason, errorText } from '../fleet/config-state.js';
-import type { ConfiguredNode } from '../fleet/configured-node.js';
+import { type ConfiguredNode, configState, errorOutcome, errorReason, errorText } from '../fleet/configured-node.js';
 import { shortDuration } from '../go/short-duration.js';
 import type { Paint } from './terminal/terminal.js';
 

@@ -10,8 +10,7 @@
 import { type ConfigRef, type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
 import type { HeldState } from '../api/node-config.js';
 import type { Clock } from '../clock.js';
-import { configState, errorOutcome } from './config-state.js';
-import type { ConfigReferences, ConfiguredNode } from './configured-node.js';
+import { type ConfigReferences, type ConfiguredNode, configState, errorOutcome } from './configured-node.js';
 
 export type ChangeProgress =
   | { kind: 'assigned'; error?: string }

@@ -1,9 +1,15 @@
 /**
- * One node with its config, as relet sees it in the API. A node writes its own status, so nothing in it is trusted to be one line of
+ * One node with its config, as relet sees it in the API, and the state that follows from it. A node writes its own status, so nothing in it is trusted to be one line of
  * plain text: escaped where it is read, a value cannot forge lines in a sentence that it becomes part of, nor in the output of
  * `-o json`.
  */
-import type { NodeConfigSource, NodeConfigStatus } from '../api/config-ref.js';
+import {
+  type ConfigErrorOutcome,
+  type ConfigErrorReason,
+  configErrors,
+  isConfigErrorReason,
+} from '../api/config-error.js';
+import { type NodeConfigSource, type NodeConfigStatus, refOf, sameConfig } from '../api/config-ref.js';
 import {
   agentVersionAnnotation,
   causeAnnotation,
@@ -17,6 +23,7 @@ import {
 import type { NodeCondition } from '../api/node-condition.js';
 import type { HeldState } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
+import { outcomeOfBeta, reasonOfBeta } from '../api/upstream-words.js';
 import type { CallOptions, ListOptions } from '../kube/client.js';
 import { oneLine } from '../visible-text.js';
 import { historyAnnotation } from './config-history.js';
@@ -145,4 +152,57 @@ function texts<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(texts) as T;
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [oneLine(key), texts(part)])) as T;
+}
+
+/**
+ * The state of a node's config, from its assignment and its report. The words are those that `relet get` prints:
+ *
+ *   local ── assigned ──► waiting ── started, healthy ──► trial ── trial over ──► active
+ *                            ├── validation failed ──► rejected         (runs its last known good)
+ *                            └── crashed, or never healthy ─► rolled back  (runs its last known good)
+ */
+export const configStates = ['local', 'active', 'trial', 'waiting', 'rejected', 'rolled back'] as const;
+export type ConfigState = (typeof configStates)[number];
+
+/** The reason for an error in a node's status: that of ConfigOK beside it, or, on a Node, the one its words stand for. */
+export function errorReason(error: string, condition?: { reason: string }): ConfigErrorReason | undefined {
+  return isConfigErrorReason(condition?.reason) ? condition.reason : reasonOfBeta(error);
+}
+
+/** One clause for people about an error in a node's status: what its reason means or, where it has none, its own words. */
+export function errorText(error: string, condition?: { reason: string }): string {
+  const reason = errorReason(error, condition);
+  if (reason === undefined) return error;
+  const { message } = configErrors[reason];
+  return `${message.charAt(0).toLowerCase()}${message.slice(1, -1)}`;
+}
+
+/** What became of the assigned config, where the node's status has an error. */
+export function errorOutcome(error: string, condition?: { reason: string }): ConfigErrorOutcome {
+  return isConfigErrorReason(condition?.reason) ? configErrors[condition.reason].outcome : outcomeOfBeta(error);
+}
+
+export interface AskedAndReported {
+  configSource?: NodeConfigSource | undefined;
+  status?: NodeConfigStatus | undefined;
+  /** Nothing is assigned to it: it keeps what it has. */
+  unset?: boolean;
+  /** ConfigOK, from the same status. */
+  condition?: { reason: string } | undefined;
+}
+
+export function configState({ configSource, status = {}, unset = false, condition }: AskedAndReported): ConfigState {
+  const [wanted, assigned, active, good] = [
+    refOf(unset ? status.assigned : configSource),
+    refOf(status.assigned),
+    refOf(status.active),
+    refOf(status.lastKnownGood),
+  ];
+  if (!sameConfig(wanted, assigned, 'name')) return 'waiting';
+  const outcome = status.error ? errorOutcome(status.error, condition) : undefined;
+  // A node that cannot follow its reference keeps its current config, and reports the error.
+  if (outcome === 'rejected' || outcome === 'rolled back') return outcome;
+  if (outcome === 'crashing' || !sameConfig(assigned, active, 'version')) return 'waiting';
+  if (active === undefined) return 'local';
+  return sameConfig(active, good, 'version') ? 'active' : 'trial';
 }

@@ -9,7 +9,7 @@ import { defaultKey, defaultName, newConfigMap, sourceOf } from '../../fleet/con
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { askRunning, isPinned, minorOf, pinnedFields } from '../../fleet/effective-config.js';
 import { oneLine } from '../../visible-text.js';
-import type { ConnectionOptions } from '../connection-flags.js';
+import type { ConnectionOptions } from '../command-line.js';
 import type { Session } from '../session.js';
 import { differencesAsText, shown } from '../terminal/change-text.js';
 import { wrap } from '../terminal/styled-text.js';

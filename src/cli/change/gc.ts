@@ -4,7 +4,7 @@ import { type ConfigMap, findUses, keyOf, labelledConfigMaps, type Uses } from '
 import { shortDuration } from '../../go/short-duration.js';
 import { isConflict, isNotFound } from '../../kube/api-error.js';
 import { configMaps } from '../../kube/resource-type.js';
-import type { ConnectionOptions } from '../connection-flags.js';
+import type { ConnectionOptions } from '../command-line.js';
 import { type Session, withSession } from '../session.js';
 import { ageOf } from '../terminal/table.js';
 import { terminalFor } from '../terminal/terminal.js';

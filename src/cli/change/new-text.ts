@@ -14,9 +14,8 @@ import { DecodeError, decode } from '../../config/decode.js';
 import { type Finding, getField, type KubeletConfig } from '../../config/model.js';
 import { withSetting } from '../../config/set-field.js';
 import { readPayload } from '../../fleet/config-maps.js';
-import { configState } from '../../fleet/config-state.js';
 import { asConfigText, asYaml, type RunningConfig, readWritten } from '../../fleet/config-text.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
 import {
   askConfigz,
   minorOf,

@@ -5,8 +5,7 @@
 import { formatRef, type NodeConfigSource, refOf, sameConfig } from '../../api/config-ref.js';
 import type { ChangeEnd } from '../../fleet/change-progress.js';
 import type { ConfigMap } from '../../fleet/config-maps.js';
-import { configState } from '../../fleet/config-state.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
 import { failureText, heldText, releaseHint } from '../state-text.js';
 import { wrap } from '../terminal/styled-text.js';
 import type { Terminal } from '../terminal/terminal.js';

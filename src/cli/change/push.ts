@@ -3,9 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import { CannotRun } from '../../cannot-run.js';
 import { check } from '../../config/check.js';
 import { type ConfigMap, defaultKey, defaultName, ensureConfigMap, newConfigMap } from '../../fleet/config-maps.js';
+import type { ConnectionOptions, KubeletVersion } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
-import type { ConnectionOptions } from '../connection-flags.js';
-import type { KubeletVersion } from '../kubelet-version.js';
 import { type Session, withSession } from '../session.js';
 import { errorLines } from './new-text.js';
 

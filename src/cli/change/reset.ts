@@ -1,8 +1,7 @@
 /** `relet reset NODE...`: back to the config that is local to the node. */
 
 import { formatRef, refOf } from '../../api/config-ref.js';
-import { selectNodes } from '../select-nodes.js';
-import { withSession } from '../session.js';
+import { selectNodes, withSession } from '../session.js';
 import { hanging } from '../terminal/styled-text.js';
 import { terminalFor } from '../terminal/terminal.js';
 import type { AssignVerbOptions } from './assign.js';

@@ -1,16 +1,16 @@
 /** Names for completion, from the cluster and the kubeconfig. Whatever goes wrong, there are simply none. */
 
+import { readdirSync } from 'node:fs';
 import { configLabel } from '../../api/node-config.js';
-import { fieldsOf } from '../../config/fields.js';
-import { newestMinor } from '../../config/model.js';
+import { choicesOf, mapKeysOf } from '../../config/choices.js';
+import { type Field, fieldsOf } from '../../config/fields.js';
+import { type Minor, newestMinor } from '../../config/model.js';
 import { readPlain } from '../../config/plain-document.js';
 import { systemFileReader } from '../../kube/cached-file.js';
 import { kubeconfigPaths, loadKubeconfig } from '../../kube/kubeconfig.js';
 import { configMaps, namespaces, nodes, type ResourceType } from '../../kube/resource-type.js';
-import type { ConnectionOptions } from '../connection-flags.js';
+import type { ConnectionOptions } from '../command-line.js';
 import { withSession } from '../session.js';
-import { configFiles } from './complete-files.js';
-import { settingsFor } from './complete-settings.js';
 import type { Names, Suggestion } from './complete-words.js';
 
 /** A person waits with a finger on the key. */
@@ -73,4 +73,41 @@ function listNames(type: ResourceType, options: Record<string, string>, labelSel
     const { items } = JSON.parse(text) as { items?: Metadata[] | null };
     return (items ?? []).map(({ metadata }) => ({ word: metadata.name }));
   });
+}
+
+/** Directories end in a slash. Hidden ones are offered once their dot is typed. */
+export function configFiles(typed: string): Suggestion[] {
+  const parent = typed.slice(0, typed.lastIndexOf('/') + 1);
+  const showsHidden = typed.slice(parent.length).startsWith('.');
+  return readdirSync(parent || '.', { withFileTypes: true })
+    .filter(({ name }) => showsHidden || !name.startsWith('.'))
+    .filter((entry) => entry.isDirectory() || /\.(ya?ml|json)$/.test(entry.name))
+    .map((entry) => ({ word: `${parent}${entry.name}${entry.isDirectory() ? '/' : ''}` }));
+}
+
+export function settingsFor(typed: string, minor: Minor): Suggestion[] {
+  // An item of a list cannot be set by one word.
+  const settable = fieldsOf(minor).filter(({ goType, path }) => goType !== '{}' && !path.includes('[]'));
+  const equals = typed.indexOf('=');
+  if (equals >= 0) {
+    const name = typed.slice(0, equals);
+    return settable.flatMap((field) => valuesOf(field, name, minor)).map((value) => ({ word: `${name}=${value}` }));
+  }
+  return settable.flatMap((field) => names(field, typed, minor));
+}
+
+/** A map is offered whole and by key; its keys only once they are asked for, there may be a hundred. */
+function names({ path, goType }: Field, typed: string, minor: Minor): Suggestion[] {
+  const keys = mapKeysOf(path, minor);
+  if (typed.startsWith(`${path}.`))
+    return keys.map((key) => ({ word: `${path}.${key}=`, what: goType.replace(/^map\[\w+\]/, '') }));
+  const whole = { word: `${path}=`, what: goType };
+  return keys.length === 0 ? [whole] : [{ word: `${path}.`, what: 'one key of it' }, whole];
+}
+
+function valuesOf({ path, goType }: Field, name: string, minor: Minor): readonly string[] {
+  const isKey = goType.startsWith('map[') && name.startsWith(`${path}.`);
+  if (!isKey && name !== path) return [];
+  if (goType === 'bool' || (isKey && goType.endsWith(']bool'))) return ['true', 'false'];
+  return choicesOf(goType.startsWith('[]') ? `${path}[]` : path, minor) ?? [];
 }

@@ -1,7 +1,6 @@
 /** `relet config`: what relet knows about KubeletConfiguration, for CI and for people. Needs no cluster. */
 import type { Command } from 'commander';
-import { collect, oneOf, runVerb, verb } from '../command-line.js';
-import { kubeletVersionOption } from '../kubelet-version.js';
+import { collect, kubeletVersionOption, oneOf, runVerb, verb } from '../command-line.js';
 
 export const run = (args: string[]): Promise<void> => runVerb(configVerb(), args);
 

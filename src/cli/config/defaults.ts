@@ -2,7 +2,7 @@
 import { stringify } from 'yaml';
 import { setDefaults } from '../../config/defaults.js';
 import { header } from '../../config/header.js';
-import type { KubeletVersion } from '../kubelet-version.js';
+import type { KubeletVersion } from '../command-line.js';
 import { openTerminal, printError } from '../terminal/terminal.js';
 
 export function printDefaults(options: { kubeletVersion: KubeletVersion; output: 'yaml' | 'json' }): void {

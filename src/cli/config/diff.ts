@@ -3,7 +3,7 @@ import { CannotRun } from '../../cannot-run.js';
 import { DecodeError, decode } from '../../config/decode.js';
 import { diff } from '../../config/diff.js';
 import type { KubeletConfig, Minor } from '../../config/model.js';
-import type { KubeletVersion } from '../kubelet-version.js';
+import type { KubeletVersion } from '../command-line.js';
 import { differencesAsJson, differencesAsText, withImpact } from '../terminal/change-text.js';
 import { openTerminal, printError } from '../terminal/terminal.js';
 import { readConfigDocument } from './documents.js';

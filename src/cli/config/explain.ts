@@ -5,7 +5,7 @@ import { entryOf, impactOf, needsMeaning, themes } from '../../config/catalogue.
 import { defaultOf, existsIn, type Field, fieldAt, fields } from '../../config/fields.js';
 import { type Minor, newestMinor } from '../../config/model.js';
 import { nearest } from '../../config/suggest.js';
-import type { KubeletVersion } from '../kubelet-version.js';
+import type { KubeletVersion } from '../command-line.js';
 import { paintNeeds } from '../terminal/change-text.js';
 import { wrap } from '../terminal/styled-text.js';
 import { openTerminal, type Terminal } from '../terminal/terminal.js';

@@ -1,6 +1,6 @@
 /** `relet config schema`: a JSON Schema of one kubelet minor, for editors. */
 import { jsonSchema } from '../../config/schema.js';
-import type { KubeletVersion } from '../kubelet-version.js';
+import type { KubeletVersion } from '../command-line.js';
 import { openTerminal, printError } from '../terminal/terminal.js';
 
 export function printSchema({ kubeletVersion }: { kubeletVersion: KubeletVersion }): void {

@@ -4,7 +4,7 @@ import { CannotRun } from '../../cannot-run.js';
 import { check } from '../../config/check.js';
 import type { Finding, Host } from '../../config/model.js';
 import { isObject } from '../../json.js';
-import type { KubeletVersion } from '../kubelet-version.js';
+import type { KubeletVersion } from '../command-line.js';
 import { openTerminal, printError } from '../terminal/terminal.js';
 import { type ConfigDocument, readConfigDocuments } from './documents.js';
 import { asGithub, asJson, asText, type Report } from './finding-output.js';

@@ -3,9 +3,8 @@
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { isForbidden } from '../../kube/api-error.js';
 import { oneLine } from '../../visible-text.js';
-import type { ConnectionOptions } from '../connection-flags.js';
-import { selectNodes } from '../select-nodes.js';
-import { type Session, withSession } from '../session.js';
+import type { ConnectionOptions } from '../command-line.js';
+import { type Session, selectNodes, withSession } from '../session.js';
 import { wrap } from '../terminal/styled-text.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { checkCaller, checkClock, checkServer } from './cluster.js';

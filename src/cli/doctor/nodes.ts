@@ -2,8 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { refOf } from '../../api/config-ref.js';
 import type { KubeObject } from '../../api/object.js';
-import { type ConfigState, configState, errorOutcome } from '../../fleet/config-state.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { type ConfigState, type ConfiguredNode, configState, errorOutcome } from '../../fleet/configured-node.js';
 import { askRunning, type PinnedField, pinnedNow } from '../../fleet/effective-config.js';
 import { leases } from '../../kube/resource-type.js';
 import type { Session } from '../session.js';

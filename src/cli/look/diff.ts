@@ -8,10 +8,9 @@ import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { filledIn, isPinned, minorOf, pinnedNow, readEffective } from '../../fleet/effective-config.js';
 import { isNotFound } from '../../kube/api-error.js';
 import { oneLine } from '../../visible-text.js';
+import type { ConnectionOptions } from '../command-line.js';
 import { readConfigDocument } from '../config/documents.js';
-import type { ConnectionOptions } from '../connection-flags.js';
-import { nodeName } from '../select-nodes.js';
-import { type Session, withSession } from '../session.js';
+import { nodeName, type Session, withSession } from '../session.js';
 import {
   type Difference,
   differencesAsJson,

@@ -2,9 +2,8 @@
 import { CannotRun } from '../../cannot-run.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { isNotFound } from '../../kube/api-error.js';
-import type { ConnectionOptions } from '../connection-flags.js';
-import { checkSelector, nodeName } from '../select-nodes.js';
-import { type Session, withSession } from '../session.js';
+import type { ConnectionOptions } from '../command-line.js';
+import { checkSelector, nodeName, type Session, withSession } from '../session.js';
 import { type ObjectFormat, parseFormat, sortByPath, writeObjects } from '../terminal/object-output.js';
 import { tableLines } from '../terminal/table.js';
 import { printError, type Terminal, writeOut } from '../terminal/terminal.js';

@@ -2,9 +2,8 @@
 
 import { formatRef, parseRef, refOf } from '../../api/config-ref.js';
 import { type HistoryEntry, readHistory } from '../../fleet/config-history.js';
-import type { ConnectionOptions } from '../connection-flags.js';
-import { nodeName } from '../select-nodes.js';
-import { withSession } from '../session.js';
+import type { ConnectionOptions } from '../command-line.js';
+import { nodeName, withSession } from '../session.js';
 import { ageOf, type Column, tableLines } from '../terminal/table.js';
 
 export interface HistoryOptions extends ConnectionOptions {

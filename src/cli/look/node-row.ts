@@ -2,8 +2,7 @@
 
 import { type ConfigRef, formatRef, refOf } from '../../api/config-ref.js';
 import { readHistory } from '../../fleet/config-history.js';
-import { configState, errorReason, errorText } from '../../fleet/config-state.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { type ConfiguredNode, configState, errorReason, errorText } from '../../fleet/configured-node.js';
 import { paintState, stateText } from '../state-text.js';
 import { createPaint } from '../terminal/styled-text.js';
 import { ageOf, type Column } from '../terminal/table.js';

@@ -8,9 +8,8 @@ import { readWritten } from '../../fleet/config-text.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { minorOf, readEffective } from '../../fleet/effective-config.js';
 import { isNotFound } from '../../kube/api-error.js';
-import type { ConnectionOptions } from '../connection-flags.js';
-import { nodeName } from '../select-nodes.js';
-import { type Session, withSession } from '../session.js';
+import type { ConnectionOptions } from '../command-line.js';
+import { nodeName, type Session, withSession } from '../session.js';
 
 export type Which = 'assigned' | 'active' | 'lastKnownGood' | 'local' | 'effective';
 

@@ -1,11 +1,9 @@
 /** `relet wait NODE... --for=…`: for scripts. Exit code 0: all reached the goal; 1: a node will not reach it; 3: timed out. */
 import { CannotRun } from '../../cannot-run.js';
 import { type Goal, reaches } from '../../fleet/change-progress.js';
-import { configState } from '../../fleet/config-state.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import type { ConnectionOptions } from '../connection-flags.js';
-import { checkSelector, nodeName } from '../select-nodes.js';
-import { type Session, withSession } from '../session.js';
+import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
+import type { ConnectionOptions } from '../command-line.js';
+import { checkSelector, nodeName, type Session, withSession } from '../session.js';
 import { failureText, heldText, releaseHint, stateText } from '../state-text.js';
 import { type Progress, showProgress } from '../terminal/progress.js';
 import { printError, terminalFor } from '../terminal/terminal.js';

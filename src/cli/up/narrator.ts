@@ -1,12 +1,14 @@
 /** What `relet up` prints while it works: to the terminal, and to the process that started it in the background. */
+import { existsSync } from 'node:fs';
+import { delimiter, join, relative } from 'node:path';
 import pkg from '../../../package.json' with { type: 'json' };
 import { systemClock } from '../../clock.js';
 import { dataDirFlag, type SystemDirectory } from '../../lab/up/directory.js';
 import type { System } from '../../lab/up/settings.js';
 import type { SystemListener } from '../../lab/up/system.js';
+import { reletExecutable } from '../node/kubelet-command.js';
 import { wrapLines } from '../terminal/styled-text.js';
 import { openTerminal } from '../terminal/terminal.js';
-import { ownName } from './own-name.js';
 
 /** To the process that waits for a system in the background. */
 export type Message =
@@ -91,4 +93,12 @@ Try next${elsewhere}; kubectl works too:
 
 ${inBackground ? `'${relet} down${which}'` : 'Ctrl-C'} stops it.
 '${relet} up${which}' resumes it; with --fresh it starts over.`;
+}
+
+/** How a person starts relet again: by its name where that is on the PATH, otherwise the way it was started now. */
+export function ownName(): string {
+  const directories = (process.env.PATH ?? '').split(delimiter).filter((dir) => dir !== '');
+  if (directories.some((dir) => existsSync(join(dir, 'relet')))) return 'relet';
+  const near = relative(process.cwd(), reletExecutable());
+  return `node ${near.startsWith('..') ? reletExecutable() : near}`;
 }

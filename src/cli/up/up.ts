@@ -1,11 +1,19 @@
 /** `relet up`: the whole system on this machine, with one command. */
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Option } from 'commander';
 import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
 import { tryParseDuration } from '../../go/duration.js';
-import { dataDirFlag, defaultDataDir, openSystemDirectory, type SystemDirectory } from '../../lab/up/directory.js';
+import {
+  dataDirFlag,
+  defaultDataDir,
+  openSystemDirectory,
+  type SystemDirectory,
+  turnLog,
+} from '../../lab/up/directory.js';
 import { stopLeftovers } from '../../lab/up/leftovers.js';
 import { unmountBelow } from '../../lab/up/mounts.js';
 import { mostNodes, runOnFreePort } from '../../lab/up/network.js';
@@ -23,8 +31,8 @@ import { systemProcesses } from '../../proc.js';
 import { Locked, takeLock } from '../../process-lock.js';
 import { InvalidArgumentError, oneOf, runVerb, verb } from '../command-line.js';
 import { kubeletCommand, reletExecutable } from '../node/kubelet-command.js';
-import { startInBackground } from './detach.js';
-import { createNarrator, type Narrator } from './narrator.js';
+import { openTerminal } from '../terminal/terminal.js';
+import { createNarrator, forScreen, type Message, type Narrator } from './narrator.js';
 
 export interface UpFlags extends Partial<Omit<Settings, 'kubeletArgs'>> {
   dynamicKubeletConfig?: boolean;
@@ -181,4 +189,37 @@ function wholeNumber(least: number, most: number) {
 function duration(text: string): string {
   if ((tryParseDuration(text) ?? -1n) >= 0n) return text;
   throw new InvalidArgumentError('Must be a duration such as 90s, 10m or 1h30m.');
+}
+
+/** Exits with 1 when a node is not Ready in time; the cluster keeps running. */
+/** `relet up --detach`: starts the cluster in the background, shows its progress, and leaves it running. */
+async function startInBackground(args: string[], dataDir: string): Promise<void> {
+  const { print, width } = openTerminal();
+  const { log } = openSystemDirectory(dataDir);
+  turnLog(log);
+  const out = openSync(log, 'a', 0o600);
+  const command = [reletExecutable(), 'up', ...withoutDetach(args)];
+  // The channel is the fourth stream; when we are gone, the child has no one to report to and continues.
+  const child = spawn(process.execPath, command, { stdio: ['ignore', out, out, 'ipc'], detached: true });
+  closeSync(out);
+  // Ctrl-C while it starts: it is not in our process group, so the signal is passed on.
+  const giveUp = () => child.kill('SIGTERM');
+  process.once('SIGINT', giveUp).once('SIGTERM', giveUp);
+  const late = await new Promise<number>((resolve, reject) => {
+    child.on('message', (message: Message) => {
+      if (message.kind === 'line') print(forScreen(message.text, width));
+      else if (message.kind === 'failed') reject(new CannotRun(message.why));
+      else resolve(message.late);
+    });
+    child.once('error', reject);
+    child.once('exit', (code, signal) => reject(new CannotRun(`it exited (${signal ?? code}); its log: ${log}`)));
+  });
+  child.disconnect();
+  child.unref();
+  if (late > 0) process.exitCode = 1;
+}
+
+function withoutDetach(args: string[]): string[] {
+  const end = args.indexOf('--');
+  return args.filter((word, index) => word !== '--detach' || (end >= 0 && index > end));
 }

@@ -1,6 +1,6 @@
 /** What TAB offers in a word of `relet set`. */
 import { describe, expect, test } from 'vitest';
-import { settingsFor } from './complete-settings.js';
+import { settingsFor } from './complete-names.js';
 
 const offered = (typed: string) =>
   settingsFor(typed, 32)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type ConfigErrorReason, configErrors } from '../api/config-error.js';
 import { type NodeConfigSource, type NodeConfigStatus, refOf, sameConfig } from '../api/config-ref.js';
 import { betaError } from '../api/upstream-words.js';
-import { configState, errorOutcome, errorReason } from './config-state.js';
+import { configState, errorOutcome, errorReason } from './configured-node.js';
 
 const wanted = (name: string): NodeConfigSource => ({
   configMap: { namespace: 'kube-system', name, kubeletConfigKey: 'kubelet' },
