@@ -7,7 +7,8 @@ import { setDefaults } from '../config/defaults.js';
 import { diff } from '../config/diff.js';
 import { encode } from '../config/encode.js';
 import type { KubeletConfig, Minor } from '../config/model.js';
-import { asYaml, readConfigz } from './config-text.js';
+import { asYaml } from '../go/yaml/write.js';
+import { readConfigz } from './config-text.js';
 
 /** As a kubelet answers: nil and empty lists and maps are left out. */
 function configzOf(effective: KubeletConfig): string {

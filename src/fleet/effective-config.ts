@@ -7,10 +7,11 @@ import { diff } from '../config/diff.js';
 import { getField, type KubeletConfig, type Minor, newestMinor, parseMinor } from '../config/model.js';
 import { withSetting } from '../config/set-field.js';
 import { withoutDefaults } from '../config/without-defaults.js';
+import { asYaml } from '../go/yaml/write.js';
 import { ApiError } from '../kube/api-error.js';
 import { nodes, resourcePath } from '../kube/resource-type.js';
 import { type Cluster, type Payload, readPayload } from './config-maps.js';
-import { asYaml, type RunningConfig, readConfigz } from './config-text.js';
+import { type RunningConfig, readConfigz } from './config-text.js';
 import type { ConfiguredNode } from './configured-node.js';
 
 /** The newest known where the node does not say. */

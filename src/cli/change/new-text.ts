@@ -14,7 +14,7 @@ import { DecodeError, decode } from '../../config/decode.js';
 import { type Finding, getField, type KubeletConfig } from '../../config/model.js';
 import { withSetting } from '../../config/set-field.js';
 import { readPayload } from '../../fleet/config-maps.js';
-import { asConfigText, asYaml, type RunningConfig, readWritten } from '../../fleet/config-text.js';
+import { asConfigText, type RunningConfig, readWritten } from '../../fleet/config-text.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
 import {
   askConfigz,
@@ -25,6 +25,7 @@ import {
   unreadable,
   writtenLocally,
 } from '../../fleet/effective-config.js';
+import { asYaml } from '../../go/yaml/write.js';
 import { ApiError } from '../../kube/api-error.js';
 import type { Session } from '../session.js';
 import { type Difference, differencesOf } from '../terminal/change-text.js';

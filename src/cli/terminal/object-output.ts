@@ -1,7 +1,7 @@
 /** `-o json|yaml|name|jsonpath=…|custom-columns=…`: objects written as kubectl writes them. */
 import { CannotRun } from '../../cannot-run.js';
-import { asYaml } from '../../fleet/config-text.js';
 import { findAll, JsonPathError, parsePath, parseTemplate, printTemplate, valueText } from '../../go/json-path.js';
+import { asYaml } from '../../go/yaml/write.js';
 import { oneLine } from '../../visible-text.js';
 import { tableLines } from './table.js';
 

@@ -1,0 +1,51 @@
+/** Writes plain data as YAML that every reader takes for the same: block style, text quoted unless it is plainly text. */
+
+/** Objects, lists, text, numbers (also bigint), booleans and null. */
+export function asYaml(value: object): string {
+  const lines = block(value);
+  return `${lines.join('\n')}\n`;
+}
+
+/** Lines without the indent of what they stand in. */
+function block(value: unknown): string[] {
+  if (isEmpty(value) || typeof value !== 'object' || value === null) return [scalar(value)];
+  if (Array.isArray(value))
+    return value.flatMap((item) => {
+      const [first = '', ...rest] = block(item);
+      return [`- ${first}`, ...rest.map((line) => `  ${line}`)];
+    });
+  return Object.entries(value).flatMap(([key, child]) => {
+    const name = `${text(key)}:`;
+    const lines = block(child);
+    return isBlock(child) ? [name, ...lines.map((line) => `  ${line}`)] : [`${name} ${lines[0]}`];
+  });
+}
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+const isBlock = (value: unknown): boolean => typeof value === 'object' && value !== null && !isEmpty(value);
+
+function scalar(value: unknown): string {
+  if (typeof value === 'string') return text(value);
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? '[]' : '{}';
+  return String(value ?? null);
+}
+
+const text = (value: string): string => (isPlain(value) ? value : quoted(value));
+
+/** Paths, quantities, durations, names: nothing a reader could take for a number, a date or a mark. */
+function isPlain(value: string): boolean {
+  if (/^[A-Za-z/][\w./-]*$/.test(value)) return !/^(y|n|yes|no|on|off|true|false|null|nan|inf)$/i.test(value);
+  return /^\d+(\.\d+)?([KMGTPE]i|[mkMGTP]|%|(h|m|s|ms|us)(\d+(m|s))*)$/.test(value);
+}
+
+/**
+ * JSON's quoting is YAML's as well; what JSON leaves bare and a reader could stumble over is escaped, and so is what a terminal
+ * would act on or reorder.
+ */
+function quoted(value: string): string {
+  return JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\ufffe\uffff]/gu, (char) => {
+    const code = char.codePointAt(0)!;
+    return code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+  });
+}
