@@ -105,7 +105,7 @@ function strictError(fields: FieldsResult, duplicates: readonly Duplicate[]): st
   return parts.length === 0 ? '' : `strict decoding error: ${parts.join(', ')}`;
 }
 
-function strictFindings(
+export function strictFindings(
   fields: FieldsResult,
   duplicates: readonly Duplicate[],
   minor: Minor,

@@ -4,6 +4,7 @@
  */
 export { entryOf, type Impact, impactOf, type Needs } from './catalogue.js';
 export { type CheckOptions, type CheckResult, check } from './check.js';
+export { checkOverlay } from './check-overlay.js';
 export { type Decoded, DecodeError, type DecodeOptions, decode } from './decode.js';
 export { setDefaults } from './defaults.js';
 export { apply, type Change, diff } from './diff.js';
@@ -12,6 +13,15 @@ export { existsIn, type Field, fieldAt, fields, fieldsOf } from './fields.js';
 export { applyFlags, FlagError, flagAt, parseCommandLine } from './flags.js';
 export { forecast } from './forecast.js';
 export { type Gate, gateAt, gatesOf, isGateOn } from './gates.js';
+export {
+  type LocalConfig,
+  type LocalFile,
+  type Merged,
+  type MergeOptions,
+  mergeLocal,
+  mergeOverlay,
+  type Origin,
+} from './merge.js';
 export {
   type CommandLine,
   type Finding,
@@ -26,5 +36,15 @@ export {
   parseMinor,
   type ValidationContext,
 } from './model.js';
+export {
+  type DecodedOverlay,
+  type DecodeOverlayOptions,
+  decodeOverlay,
+  encodeOverlay,
+  isOverlay,
+  type Overlay,
+  overlayFrom,
+  overlayHeader,
+} from './overlay.js';
 export { type JsonSchema, jsonSchema } from './schema.js';
 export { type Stage, type Validation, validate, validateCommandLine } from './validate.js';

@@ -39,9 +39,19 @@ export interface Finding {
   source: 'kubelet' | 'relet';
   /** Dotted path; `` for the document as a whole, `--name` for a flag. */
   path: string;
+  /** The file that line and column are in, where it is not the document that was checked: a local file under an overlay. */
+  file?: string;
   line?: number;
   column?: number;
   message: string;
+}
+
+/** What a KubeletConfigurationOverlay says. */
+export interface Overlay {
+  /** Fields to set, without a header. */
+  config: KubeletConfig;
+  /** Paths to remove: `clusterDomain`, `evictionHard[memory.available]`. */
+  unset: string[];
 }
 
 /** What is known of the host that a config is for. Every part may be unknown; an unknown part settles nothing. */

@@ -56,7 +56,7 @@ export function withSetting(document: KubeletConfig, { path, value }: FieldSetti
 }
 
 /** Follows the dots as far as there are fields; behind a map everything that is left is its key, dots and all. */
-function findField(name: string, minor: Minor): { path: string[]; shape: Shape } {
+export function findField(name: string, minor: Minor): { path: string[]; shape: Shape } {
   let shape: Shape = shapeOf(minor);
   const path: string[] = [];
   const words = name.replace(/\[([^\]]*)\]$/, '.$1').split('.');

@@ -1,0 +1,220 @@
+/**
+ * KubeletConfigurationOverlay: a payload that has only the fields it changes. The agent merges it into the node's local
+ * config (merge.ts).
+ *
+ *   apiVersion: relet.dev/v1alpha1
+ *   kind: KubeletConfigurationOverlay
+ *   config: {maxPods: 150}
+ *   unset: [clusterDomain]
+ */
+import type { Entry, Position, Value } from '../go/yaml/value.js';
+import { asYaml } from '../go/yaml/write.js';
+import { canonical } from './canonical.js';
+import { DecodeError, strictFindings } from './decode.js';
+import { decodeFields } from './decode-fields.js';
+import { type Document, DocumentError, identify, readDocument } from './document.js';
+import { formatPath, leavesOf } from './field-path.js';
+import { fields } from './fields.js';
+import { type Finding, getField, knownMinor, type Minor, type Overlay, type Positions } from './model.js';
+import { FieldWordError, findField } from './set-field.js';
+import { shapeOf } from './shape.js';
+
+export type { Overlay } from './model.js';
+export { overlayFrom } from './overlay-from.js';
+
+export const overlayHeader = { apiVersion: 'relet.dev/v1alpha1', kind: 'KubeletConfigurationOverlay' } as const;
+
+export interface DecodedOverlay {
+  overlay: Overlay;
+  /** Warnings; errors are thrown. */
+  findings: Finding[];
+  /** Of each field that is set or unset, by its path in a KubeletConfiguration. */
+  positions: Positions;
+}
+
+export interface DecodeOverlayOptions {
+  minor: Minor;
+  /** Name of the overlay in messages. */
+  file?: string;
+  /** Unknown and duplicate fields are errors, not warnings. Default true. */
+  strict?: boolean;
+}
+
+/** Parses only a text that can hold the kind: as it is, in an escape, or behind a tag such as !!binary. */
+export function isOverlay(text: string): boolean {
+  if (!text.includes(overlayHeader.kind) && !/[\\!]/.test(text)) return false;
+  try {
+    const { group, kind } = identify(readDocument(text).value, '');
+    return group === 'relet.dev' && kind === overlayHeader.kind;
+  } catch {
+    // Decoding reports what is wrong with the text.
+    return false;
+  }
+}
+
+/** Throws DecodeError, with all errors in the order of the text. */
+export function decodeOverlay(text: string, options: DecodeOverlayOptions): DecodedOverlay {
+  const decoder = new OverlayDecoder(knownMinor(options.minor), options.strict !== false);
+  decoder.document(read(text, options.file));
+  const findings = decoder.findings.sort((a, b) => a.line! - b.line! || a.column! - b.column!);
+  const errors = findings.filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) throw new DecodeError(inOneLine(errors, options.file), findings);
+  return { overlay: decoder.overlay, findings, positions: decoder.positions };
+}
+
+/** Equal overlays give equal text. */
+export function encodeOverlay({ config, unset }: Overlay): string {
+  const sorted = canonical(config);
+  const paths = [...new Set(unset)].sort();
+  return asYaml({
+    ...overlayHeader,
+    ...((Object.keys(sorted).length > 0 || paths.length === 0) && { config: sorted }),
+    ...(paths.length > 0 && { unset: paths }),
+  });
+}
+
+function read(text: string, file: string | undefined): Document {
+  try {
+    return readDocument(text);
+  } catch (error) {
+    if (!(error instanceof DocumentError)) throw error;
+    const message = error.message.replace(/^couldn't get version\/kind; json parse error: /, '');
+    const finding: Finding = { severity: 'error', source: 'relet', path: '', ...error.at, message };
+    throw new DecodeError(inOneLine([finding], file), [finding]);
+  }
+}
+
+function inOneLine(errors: readonly Finding[], file = 'overlay'): string {
+  const [{ message, line, column }, ...others] = errors as [Finding, ...Finding[]];
+  const more = others.length === 0 ? '' : `, and ${others.length} more`;
+  return `cannot decode overlay: ${file}:${line}:${column}: ${message}${more}`;
+}
+
+class OverlayDecoder {
+  readonly findings: Finding[] = [];
+  readonly overlay: Overlay = { config: {}, unset: [] };
+  positions = new Map<string, Position>();
+  private readonly minor: Minor;
+  private readonly strict: boolean;
+  /** What config sets: fields, and keys of maps. */
+  private set: string[][] = [];
+
+  constructor(minor: Minor, strict: boolean) {
+    this.minor = minor;
+    this.strict = strict;
+  }
+
+  document({ value, duplicates, ignoredAt }: Document): void {
+    if (value.kind !== 'object') {
+      this.error('', value.at, 'an overlay is a mapping with apiVersion, kind, config and unset');
+      return;
+    }
+    this.header(value.entries, value.at);
+    const parts = new Map(value.entries.map((entry) => [entry.key, entry.value]));
+    this.topLevel(value.entries);
+    const inConfig = duplicates.map((twice) => ({
+      ...twice,
+      path: twice.path[0] === 'config' && twice.path.length > 1 ? twice.path.slice(1) : twice.path,
+    }));
+    this.config(parts.get('config') ?? { kind: 'null', at: value.at }, inConfig);
+    this.unset(parts.get('unset') ?? { kind: 'null', at: value.at });
+    if (ignoredAt) this.forgivable('', ignoredAt, 'only the first document is read; what begins here has no effect');
+  }
+
+  private header(entries: readonly Entry[], at: Position): void {
+    for (const [name, wanted] of Object.entries(overlayHeader)) {
+      const entry = entries.find(({ key }) => key === name);
+      if (entry === undefined) this.error(name, at, `${name} is missing: write ${name}: ${wanted}`);
+      else if (entry.value.kind !== 'string' || entry.value.value !== wanted)
+        this.error(name, entry.value.at, `${name} of an overlay must be ${wanted}`);
+    }
+  }
+
+  private topLevel(entries: readonly Entry[]): void {
+    const seen = new Set<string>();
+    for (const { key, keyAt } of entries) {
+      if (seen.has(key)) this.forgivable(key, keyAt, `duplicate field "${key}": the last one counts`);
+      seen.add(key);
+      if (Object.hasOwn(overlayHeader, key) || key === 'config' || key === 'unset') continue;
+      const isField = shapeOf(this.minor).fields.has(key);
+      const hint = isField ? `: write it under config` : ': an overlay has apiVersion, kind, config and unset';
+      this.forgivable(key, keyAt, `unknown field "${key}"${hint}`);
+    }
+  }
+
+  private config(value: Value, duplicates: Document['duplicates']): void {
+    if (value.kind !== 'object' && value.kind !== 'null') {
+      this.error('', value.at, `config must be a mapping of KubeletConfiguration fields, not ${value.kind}`);
+      return;
+    }
+    const decoded = decodeFields(value, shapeOf(this.minor), this.minor);
+    this.findings.push(...decoded.errors);
+    for (const finding of strictFindings(decoded, duplicates, this.minor, this.strict))
+      this.findings.push({ ...finding, source: 'relet' });
+    this.overlay.config = decoded.config;
+    this.positions = decoded.positions;
+    this.set = leavesOf(decoded.config, shapeOf(this.minor));
+    for (const { key, keyAt } of value.kind === 'object' ? value.entries : [])
+      if (Object.hasOwn(overlayHeader, key))
+        this.error(key, keyAt, `config has no ${key} of its own: remove it, the overlay's header is at the top`);
+    if (value.kind === 'object') this.rejectNulls(value, []);
+    this.rejectRelativePaths();
+  }
+
+  private rejectNulls(value: Value, parts: readonly string[]): void {
+    if (value.kind === 'null') {
+      const path = formatPath(parts, this.minor);
+      this.error(path, value.at, `${path}: null is rejected (apply prunes it): use unset`);
+    } else if (value.kind === 'array') for (const item of value.items) this.rejectNulls(item, parts);
+    else if (value.kind === 'object')
+      for (const { key, value: child } of value.entries) this.rejectNulls(child, [...parts, key]);
+  }
+
+  private rejectRelativePaths(): void {
+    for (const { path, isHostPath } of fields) {
+      const value = isHostPath ? getField(this.overlay.config, path) : undefined;
+      if (typeof value !== 'string' || value === '' || value.startsWith('/')) continue;
+      const message = `${path}: '${value}' is a relative path; nodes may keep their files in different directories, write it absolute`;
+      this.error(path, this.positions.get(path)!, message);
+    }
+  }
+
+  private unset(value: Value): void {
+    if (value.kind !== 'array' && value.kind !== 'null') {
+      this.error('unset', value.at, `unset must be a list of field paths, not ${value.kind}`);
+      return;
+    }
+    for (const item of value.kind === 'array' ? value.items : []) {
+      if (item.kind !== 'string')
+        this.error('unset', item.at, `unset must be a list of field paths, not of ${item.kind}`);
+      else this.unsetPath(item.value, item.at);
+    }
+  }
+
+  private unsetPath(name: string, at: Position): void {
+    let parts: string[];
+    try {
+      parts = findField(name, this.minor).path;
+    } catch (error) {
+      if (!(error instanceof FieldWordError)) throw error;
+      this.forgivable(name, at, error.message);
+      return;
+    }
+    const path = formatPath(parts, this.minor);
+    if (this.set.some((leaf) => parts.every((part, index) => index >= leaf.length || leaf[index] === part))) {
+      this.error(path, at, `${path} is both set and unset: keep one of them`);
+      return;
+    }
+    if (this.overlay.unset.includes(path)) return;
+    this.overlay.unset.push(path);
+    this.positions.set(path, at);
+  }
+
+  private error(path: string, at: Position, message: string): void {
+    this.findings.push({ severity: 'error', source: 'relet', path, ...at, message });
+  }
+
+  private forgivable(path: string, at: Position, message: string): void {
+    this.findings.push({ severity: this.strict ? 'error' : 'warning', source: 'relet', path, ...at, message });
+  }
+}
