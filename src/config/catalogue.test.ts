@@ -1,6 +1,6 @@
 /** The catalogue covers every field, and answers for paths inside maps and lists. */
 import { describe, expect, test } from 'vitest';
-import { entryOf, impactOf, mostDemanding, themes } from './catalogue.js';
+import { entryOf, fieldImpact, mostDemanding, themes } from './catalogue.js';
 import { fields } from './fields.js';
 
 const entries = themes.flatMap(([, theme]) => Object.entries(theme));
@@ -15,12 +15,12 @@ describe('catalogue', () => {
   });
 
   test('a class that changes with the kubelet changes at the stated minor', () => {
-    expect(impactOf('hairpinMode', 23)?.needs).toBe('reboot');
-    expect(impactOf('hairpinMode', 24)?.needs).toBe('none');
+    expect(fieldImpact('hairpinMode', 23)?.needs).toBe('reboot');
+    expect(fieldImpact('hairpinMode', 24)?.needs).toBe('none');
     for (const [path, { needs, later }] of entries) {
       if (later === undefined) continue;
-      expect(impactOf(path, later.from - 1)?.needs).toBe(needs);
-      expect(impactOf(path, later.from)?.needs).toBe(later.needs);
+      expect(fieldImpact(path, later.from - 1)?.needs).toBe(needs);
+      expect(fieldImpact(path, later.from)?.needs).toBe(later.needs);
     }
   });
 
@@ -31,14 +31,14 @@ describe('catalogue', () => {
     ['registerWithTaints[3].key', 'registerWithTaints[].key'],
     ['logging.options.json.splitStream', 'logging.options.json.splitStream'],
   ])('a change at %s is treated as %s', (path, field) => {
-    expect(impactOf(path, 32)?.why).toBe(entryOf(field)?.why);
+    expect(fieldImpact(path, 32)?.why).toBe(entryOf(field)?.why);
     expect(entryOf(field)).toBeDefined();
   });
 
   test('a path that is not a field has no impact', () => {
-    expect(impactOf('maxPod', 32)).toBeUndefined();
-    expect(impactOf('constructor', 32)).toBeUndefined();
-    expect(impactOf('', 32)).toBeUndefined();
+    expect(fieldImpact('maxPod', 32)).toBeUndefined();
+    expect(fieldImpact('constructor', 32)).toBeUndefined();
+    expect(fieldImpact('', 32)).toBeUndefined();
   });
 
   test('a change of several fields needs what the most demanding of them needs', () => {

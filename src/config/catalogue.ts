@@ -4,7 +4,17 @@
  */
 import { apiTraffic } from './catalogue/api-traffic.js';
 import { cgroups } from './catalogue/cgroups.js';
-import { type Entries, type Entry, type Needs, needsInOrder } from './catalogue/entry.js';
+import {
+  type Case,
+  type Entries,
+  type Entry,
+  type Impact,
+  type ImpactContext,
+  type Needs,
+  needsInOrder,
+  type PodsEffect,
+  type Situation,
+} from './catalogue/entry.js';
 import { eviction } from './catalogue/eviction.js';
 import { imagesAndLogs } from './catalogue/images-and-logs.js';
 import { loggingAndGates } from './catalogue/logging-and-gates.js';
@@ -13,9 +23,18 @@ import { pods } from './catalogue/pods.js';
 import { resourceManagers } from './catalogue/resource-managers.js';
 import { server } from './catalogue/server.js';
 import { staticPods } from './catalogue/static-pods.js';
+import { setDefaults } from './defaults.js';
+import type { Change } from './diff.js';
 import type { Minor } from './model.js';
 
-export { type Entry, type Needs, needsMeaning } from './catalogue/entry.js';
+export {
+  type Entry,
+  type Impact,
+  type ImpactContext,
+  type Needs,
+  needsMeaning,
+  type PodsEffect,
+} from './catalogue/entry.js';
 
 /** The themes, in the order a person meets them. */
 export const themes: readonly (readonly [title: string, entries: Entries])[] = [
@@ -38,23 +57,41 @@ export function entryOf(path: string): Entry | undefined {
   return byPath.get(path);
 }
 
-export interface Impact {
-  needs: Needs;
-  why: string;
-  risk: string;
-}
-
-/**
- * What changing the value at a path needs on a kubelet of that minor. Paths into maps and lists
- * (`evictionHard[memory.available]`, `clusterDNS[0]`) are answered by their field.
- */
-export function impactOf(path: string, minor: Minor): Impact | undefined {
+/** What the entry of a field says in general, for a kubelet of that minor; a single change may differ by its direction. */
+export function fieldImpact(path: string, minor: Minor): Pick<Entry, 'needs' | 'why' | 'risk'> | undefined {
   const entry = nearestEntry(path);
   if (entry === undefined) return undefined;
   const { needs, why, risk, later } = entry;
   return later !== undefined && minor >= later.from
     ? { needs: later.needs, why: later.why, risk }
     : { needs, why, risk };
+}
+
+/**
+ * What a change needs and risks on a kubelet of that minor, by its direction and by what is known of the node. Paths into maps and
+ * lists (`evictionHard[memory.available]`, `clusterDNS[0]`) are answered by their field. Undefined where there is no such field.
+ */
+export function impactOf(change: Change, { before, after, minor, facts = {} }: ImpactContext): Impact | undefined {
+  const entry = nearestEntry(change.path);
+  const general = fieldImpact(change.path, minor);
+  if (entry === undefined || general === undefined) return undefined;
+  const situation = { minor, before: setDefaults(before, minor), after: setDefaults(after, minor), facts };
+  const one: Partial<Case> = entry.cases?.find((each) => each.applies(change, situation)) ?? {};
+  const needs = one.needs ?? general.needs;
+  const risk = one.risk ?? general.risk;
+  return {
+    needs,
+    why: one.why ?? general.why,
+    ...(risk !== '' && { risk }),
+    pods: effectOf(one.pods ?? entry.pods ?? usualEffect(needs), change, situation),
+  };
+}
+
+const usualEffect = (needs: Needs): PodsEffect['kind'] => (needs === 'none' ? 'unaffected' : 'unknown');
+
+function effectOf(pods: NonNullable<Case['pods']>, change: Change, situation: Situation): PodsEffect {
+  if (typeof pods === 'function') return pods(change, situation);
+  return pods === 'fail admission' ? { kind: pods, pods: [] } : { kind: pods };
 }
 
 /** The most demanding of several; `none` when there are none. */

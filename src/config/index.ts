@@ -2,7 +2,15 @@
  * `relet/config`: what a KubeletConfiguration is, for every kubelet from 1.11 to 1.36. Pure; reads no file and no
  * environment. Start with check().
  */
-export { entryOf, type Impact, impactOf, type Needs } from './catalogue.js';
+export {
+  entryOf,
+  fieldImpact,
+  type Impact,
+  type ImpactContext,
+  impactOf,
+  type Needs,
+  type PodsEffect,
+} from './catalogue.js';
 export { type CheckOptions, type CheckResult, check } from './check.js';
 export { checkOverlay } from './check-overlay.js';
 export { type Decoded, DecodeError, type DecodeOptions, decode } from './decode.js';
@@ -36,6 +44,7 @@ export {
   parseMinor,
   type ValidationContext,
 } from './model.js';
+export type { NodeFacts, PodFacts } from './node-facts.js';
 export {
   type DecodedOverlay,
   type DecodeOverlayOptions,

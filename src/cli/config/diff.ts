@@ -1,10 +1,9 @@
 /** `relet config diff`: what differs between two configs by meaning, and what the change needs on a live node. */
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError, decode } from '../../config/decode.js';
-import { diff } from '../../config/diff.js';
 import type { KubeletConfig, Minor } from '../../config/model.js';
 import type { KubeletVersion } from '../command-line.js';
-import { differencesAsJson, differencesAsText, withImpact } from '../terminal/change-text.js';
+import { differencesAsJson, differencesAsText, differencesOf } from '../terminal/change-text.js';
 import { openTerminal, printError } from '../terminal/terminal.js';
 import { readConfigDocument } from './documents.js';
 
@@ -18,7 +17,7 @@ export async function diffFiles(a: string, b: string, { kubeletVersion, output }
     throw new CannotRun('standard input can be only one of the two; name a file for the other');
   const { minor, note } = kubeletVersion;
   const [before, after] = [await read(a, minor), await read(b, minor)];
-  const differences = diff(before, after, minor).map((change) => withImpact(change, minor));
+  const differences = differencesOf(before, after, minor);
   const terminal = openTerminal();
   terminal.print(output === 'json' ? differencesAsJson(differences) : differencesAsText(differences, terminal));
   if (output === 'text' && note !== undefined) printError(`relet: compared for ${note}`);

@@ -1,7 +1,7 @@
 /** `relet config explain`: what a field is, and what changing it on a live node needs. */
 
 import { CannotRun } from '../../cannot-run.js';
-import { entryOf, impactOf, needsMeaning, themes } from '../../config/catalogue.js';
+import { entryOf, fieldImpact, needsMeaning, themes } from '../../config/catalogue.js';
 import { defaultOf, existsIn, type Field, fieldAt, fields } from '../../config/fields.js';
 import { type Minor, newestMinor } from '../../config/model.js';
 import { nearest } from '../../config/suggest.js';
@@ -73,7 +73,7 @@ function overview(minor: Minor, { paint }: Terminal): string {
   const blocks = themes.map(([title, entries]) => {
     const lines = Object.keys(entries)
       .filter((path) => existsIn(fieldAt(path)!, minor))
-      .map((path) => `  ${path.padEnd(62)} ${paintNeeds(impactOf(path, minor)!.needs, paint)}`);
+      .map((path) => `  ${path.padEnd(62)} ${paintNeeds(fieldImpact(path, minor)!.needs, paint)}`);
     return `${paint.bold(title)}\n${lines.join('\n')}`;
   });
   return `Fields of kubelet 1.${minor}, and what changing them on a live node needs.\n\n${blocks.join('\n\n')}`;
@@ -81,7 +81,7 @@ function overview(minor: Minor, { paint }: Terminal): string {
 
 function page(field: Field, minor: Minor, { columns, paint }: Terminal): string {
   const entry = entryOf(field.path)!;
-  const { needs, why, risk } = impactOf(field.path, minor)!;
+  const { needs, why, risk } = fieldImpact(field.path, minor)!;
   const facts: [string, string][] = [
     ['FIELD', `${paint.bold(field.path)} <${typeName(field)}>`],
     ['DEFAULT', existsIn(field, minor) ? defaultText(field, minor) : `not in 1.${minor}`],

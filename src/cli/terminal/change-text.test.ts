@@ -1,15 +1,17 @@
 /** What a person reads about a change before saying yes. */
 import { expect, test } from 'vitest';
-import { needsMeaning, themes } from '../../config/catalogue.js';
-import { differencesAsText, withImpact } from './change-text.js';
-import type { Terminal } from './terminal.js';
+import { impactOf, needsMeaning, themes } from '../../config/catalogue.js';
+import { summarize } from '../../fleet/preview.js';
+import { previewText } from './change-text.js';
 
-const terminal = { columns: 80, paint: new Proxy({}, { get: () => String }) } as unknown as Terminal;
-const text = (path: string, before: unknown, after: unknown) =>
-  differencesAsText([withImpact({ path, before, after }, 32)], terminal);
+const text = (path: string, before: unknown, after: unknown) => {
+  const change = { path, before, after };
+  const impact = impactOf(change, { minor: 32, before: {}, after: {} })!;
+  return previewText(summarize([{ ...change, ...impact }]), 80).join('\n');
+};
 
 test.each<[string, unknown, unknown, RegExp]>([
-  ['maxPods', 110, 5, /the youngest pods fail with OutOfpods/],
+  ['maxPods', 110, 5, /The youngest pods .* fail with OutOfpods/],
   ['evictionHard[memory.available]', '100Mi', '90%', /pods die within seconds/],
   ['enableServer', true, false, /kubectl logs, exec, .* lose the node/],
   ['clusterDNS', ['10.0.0.1'], ['10.0.0.2'], /Pods that stay keep asking.*leaves every new pod without names/s],

@@ -1,46 +1,90 @@
-/** Changes of a config as people read them: what was, what will be, and what each needs on a live node. */
-import { type Impact, impactOf, mostDemanding, type Needs, needsMeaning } from '../../config/catalogue.js';
-import { type Change, diff } from '../../config/diff.js';
+/** Changes of a config as people read them: what was, what will be, what each needs on a live node and what it does to pods. */
+import { type Needs, needsMeaning, type PodsEffect } from '../../config/catalogue.js';
 import type { KubeletConfig, Minor } from '../../config/model.js';
+import { type FieldChange, type Preview, previewChanges, summarize } from '../../fleet/preview.js';
 import { oneLine } from '../../visible-text.js';
-import { wrap } from './styled-text.js';
+import { createPaint, wrap } from './styled-text.js';
 import type { Paint, Terminal } from './terminal.js';
 
 /** One change as `-o json` prints it. `from` or `to` is absent where a map has no such key. */
-export interface Difference extends Impact {
-  path: string;
+export interface Difference extends Omit<FieldChange, 'before' | 'after'> {
   from: unknown;
   to: unknown;
   /** A flag of the node's kubelet wins over the config, so this will not change. */
   pinnedByFlag?: true;
 }
 
-export function withImpact({ path, before, after }: Change, minor: Minor): Difference {
-  const { needs, why, risk } = impactOf(path, minor)!;
-  return { path, from: before, to: after, needs, why, risk };
-}
-
 /** By meaning; both are decoded. */
 export const differencesOf = (before: KubeletConfig, after: KubeletConfig, minor: Minor): Difference[] =>
-  diff(before, after, minor).map((change) => withImpact(change, minor));
+  previewChanges({ before, after, minor }).changes.map(({ path, before: from, after: to, ...rest }) => ({
+    path,
+    from,
+    to,
+    ...rest,
+  }));
 
 export const differencesAsJson = (differences: Difference[]): string =>
   JSON.stringify(differences, (_key, value) => (typeof value === 'bigint' ? Number(value) : value), 2);
 
 export function differencesAsText(differences: Difference[], { columns, paint }: Terminal): string {
-  if (differences.length === 0) return 'No difference in meaning.';
-  const blocks = differences.map(({ path, from, to, needs, why, risk }) =>
-    [
-      `${paint.bold(oneLine(path))}  ${paintNeeds(needs, paint)}`,
-      `    ${paint.red(`- ${shown(from)}`)}`,
-      `    ${paint.green(`+ ${shown(to)}`)}`,
-      ...(needs === 'restart' ? [] : [wrap(why, columns, '    ')]),
-      wrap(`Risk: ${risk}`, columns, '    '),
-    ].join('\n'),
-  );
-  const needs: Needs = mostDemanding(differences.map((difference) => difference.needs));
-  const total = needs === 'restart' ? 'Impact: kubelet restart.' : `Impact: ${needs}. ${needsMeaning[needs]}`;
-  return `${blocks.join('\n')}\n\n${wrap(total, columns)}`;
+  const changes = differences.map(({ from, to, ...rest }): FieldChange => ({ ...rest, before: from, after: to }));
+  return previewText(summarize(changes), columns, paint).join('\n');
+}
+
+/** The lines that a person reads before saying yes, none wider than `columns` but for values and names that are. */
+export function previewText(preview: Preview, columns: number, paint: Paint = createPaint(false)): string[] {
+  if (preview.changes.length === 0) return ['No difference in meaning.'];
+  const lines = preview.changes.flatMap((change) => changeText(change, columns, paint));
+  return [...lines, '', ...wrap(impactText(preview), columns).split('\n')];
+}
+
+function changeText(
+  { path, before, after, needs, why, risk, pods, dropped }: FieldChange,
+  columns: number,
+  paint: Paint,
+) {
+  const isDefault = dropped === true && after !== undefined;
+  return [
+    `${paint.bold(oneLine(path))}  ${paintNeeds(needs, paint)}`,
+    `    ${paint.red(`- ${shown(before)}`)}`,
+    `    ${paint.green(`+ ${shown(after)}${isDefault ? ' (the default: the new config does not set it)' : ''}`)}`,
+    ...(needs === 'restart' ? [] : wrap(why, columns, '    ').split('\n')),
+    ...(pods.kind === 'new containers only' ? wrap(podsText(pods)!, columns, '    ').split('\n') : []),
+    ...(risk === undefined ? [] : wrap(`Risk: ${risk}`, columns, '    ').split('\n')),
+  ];
+}
+
+function impactText({ needs, pods }: Preview): string {
+  const impact = needs === 'restart' ? 'Impact: kubelet restart.' : `Impact: ${needs}. ${needsMeaning[needs]}`;
+  const about = podsText(pods);
+  return about === undefined ? impact : `${impact} ${about}`;
+}
+
+/** Undefined where nothing was established: then nothing is said. */
+function podsText(effect: PodsEffect): string | undefined {
+  switch (effect.kind) {
+    case 'unaffected':
+      return 'Running pods are not affected.';
+    case 'new containers only':
+      return 'Running pods keep the old value until they are created again.';
+    case 'may be evicted':
+      return 'Running pods may be evicted.';
+    case 'fail admission':
+      return failuresText(effect.pods.map(({ pod, reason }) => `${pod} (${reason})`));
+    case 'unknown':
+      return undefined;
+  }
+}
+
+const mostNames = 5;
+
+function failuresText(names: string[]): string | undefined {
+  if (names.length === 0) return undefined;
+  const rest = names.length - mostNames;
+  const shownNames = names.slice(0, mostNames).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+  return names.length === 1
+    ? `One running pod will fail, because the kubelet rejects it at the restart: ${shownNames}.`
+    : `${names.length} running pods will fail, because the kubelet rejects them at the restart: ${shownNames}.`;
 }
 
 export function shown(value: unknown): string {

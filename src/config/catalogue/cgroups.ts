@@ -1,8 +1,19 @@
 /** Cgroups and reservations: how the machine is divided between pods, Kubernetes and the system. */
-import type { Entries } from './entry.js';
+import { isLowered, isRaised, rejects } from './directions.js';
+import type { Case, Entries } from './entry.js';
 
 const treeMoves =
   'Pods live in the cgroup tree the old value made. The kubelet would start a second tree beside it and lose sight of them.';
+
+const reserved: readonly Case[] = [
+  {
+    when: 'lowered',
+    applies: isLowered,
+    risk: 'The system has less left for itself when pods use all they may.',
+    pods: 'unaffected',
+  },
+  { when: 'raised', applies: isRaised, pods: rejects('OutOf') },
+];
 
 export const cgroups: Entries = {
   cgroupDriver: {
@@ -46,12 +57,14 @@ export const cgroups: Entries = {
     needs: 'restart',
     why: 'Allocatable is computed at start, and the limit over all pods is written again. No pod has to move while it fits.',
     risk: 'Grown beyond what is free, pods fail with OutOfcpu or OutOfmemory at the restart, or are evicted. With static CPU or memory manager the kubelet may refuse its state file.',
+    cases: reserved,
   },
   kubeReserved: {
     what: 'CPU, memory, storage and PIDs set aside for the kubelet and the runtime; taken from what pods may use.',
     needs: 'restart',
     why: 'Allocatable is computed at start, and the limit over all pods is written again. No pod has to move while it fits.',
     risk: 'Grown beyond what is free, pods fail with OutOfcpu or OutOfmemory at the restart, or are evicted. With static CPU or memory manager the kubelet may refuse its state file.',
+    cases: reserved,
   },
   systemReservedCgroup: {
     what: 'Cgroup of the system daemons, on which systemReserved is enforced.',

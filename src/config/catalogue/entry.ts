@@ -1,11 +1,61 @@
 /** The shape of one catalogue entry, and what each class of change asks of the person who makes it. */
-import type { Minor } from '../model.js';
+import type { PodFailure } from '../admission.js';
+import type { Change } from '../diff.js';
+import type { KubeletConfig, Minor } from '../model.js';
+import type { NodeFacts } from '../node-facts.js';
 
 /**
  * What changing a field on a live node needs, mildest first. relet restarts the kubelet for every change, so `restart` is
- * the normal class: nothing else is needed. What the new value may do to running pods is the field's `risk`.
+ * the normal class: nothing else is needed. What the new value does to running pods is a PodsEffect.
+ *
+ * One criterion for values that are written when a pod or container is created: `restart`. Those that run keep the old value until
+ * they are created again, and both values can live side by side. It is `drain` only where a pod that stays would break or be
+ * rejected, at the restart or when one of its containers restarts.
  */
 export type Needs = 'none' | 'restart' | 'drain' | 'state-file' | 'reboot' | 'never';
+
+/** What was established about the pods that run. `unknown` is never shown as "not affected". */
+export type PodsEffect =
+  | { kind: 'unaffected' }
+  | { kind: 'new containers only' }
+  | { kind: 'fail admission'; pods: readonly PodFailure[] }
+  | { kind: 'may be evicted' }
+  | { kind: 'unknown' };
+
+export interface ImpactContext {
+  minor: Minor;
+  /** Both with or without defaults. */
+  before: KubeletConfig;
+  after: KubeletConfig;
+  facts?: NodeFacts;
+}
+
+/** The context with all defaults set. */
+export interface Situation extends ImpactContext {
+  facts: NodeFacts;
+}
+
+export interface Impact {
+  needs: Needs;
+  /** Why that much and not less. */
+  why: string;
+  /** What can go wrong. Absent where a change in this direction has no risk of its own. */
+  risk?: string;
+  pods: PodsEffect;
+}
+
+/** A direction, or a state of the node, in which a change of the field differs from what the entry says in general. */
+export interface Case {
+  /** As people read it: `lowered`, `with CPU manager policy none`. */
+  when: string;
+  applies(change: Change, situation: Situation): boolean;
+  /** That of the entry unless given. */
+  needs?: Needs;
+  why?: string;
+  /** '': none in this direction. */
+  risk?: string;
+  pods?: PodsEffect['kind'] | ((change: Change, situation: Situation) => PodsEffect);
+}
 
 export interface Entry {
   /** What the field is for. */
@@ -15,8 +65,12 @@ export interface Entry {
   why: string;
   /** What can go wrong. */
   risk: string;
+  /** Unless given: `unaffected` for class none, else `unknown`. */
+  pods?: PodsEffect['kind'];
   /** Where a newer kubelet treats the field differently: the class and the reason from that minor on. */
   later?: { from: Minor; needs: Needs; why: string };
+  /** The first that applies wins. They come after `later`. */
+  cases?: readonly Case[];
 }
 
 export type Entries = Readonly<Record<string, Entry>>;

@@ -1,4 +1,5 @@
 /** Pods: how many, what is given to them, what is checked when they come, how they end. */
+import { isLowered, isRaised, rejects } from './directions.js';
 import type { Entries } from './entry.js';
 
 const readmitted = 'The kubelet admits every pod again after a restart, oldest first, against the new value.';
@@ -10,12 +11,27 @@ export const pods: Entries = {
     needs: 'restart',
     why: readmitted,
     risk: 'Lowered below what runs, the youngest pods fail with OutOfpods. Raised beyond the pod CIDR, new pods get no address.',
+    cases: [
+      {
+        when: 'raised',
+        applies: isRaised,
+        risk: 'Raised beyond the addresses of the pod CIDR, new pods get none and do not start.',
+        pods: 'unaffected',
+      },
+      {
+        when: 'lowered',
+        applies: isLowered,
+        risk: 'The youngest pods beyond the new limit fail with OutOfpods and are not started again here, not even after a rollback.',
+        pods: rejects('OutOfpods'),
+      },
+    ],
   },
   podsPerCore: {
     what: 'Most pods per CPU core; the smaller of this and maxPods holds. 0 for no such limit.',
     needs: 'restart',
     why: readmitted,
     risk: 'Lowered below what runs, the youngest pods fail with OutOfpods.',
+    cases: [{ when: 'always', applies: () => true, pods: rejects('OutOfpods') }],
   },
   podPidsLimit: {
     what: 'Most processes in one pod; -1 for no limit of its own.',
@@ -70,6 +86,7 @@ export const pods: Entries = {
     needs: 'restart',
     why: 'Checked when a pod is admitted, and pods are admitted again after the restart.',
     risk: 'Removing an entry fails running pods that use it, with SysctlForbidden. A malformed pattern stops the kubelet at start.',
+    cases: [{ when: 'always', applies: () => true, pods: rejects('SysctlForbidden') }],
   },
   enableControllerAttachDetach: {
     what: 'Whether the attach/detach controller, not the kubelet, attaches volumes.',

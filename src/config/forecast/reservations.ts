@@ -82,11 +82,18 @@ function countCPUs(ranges: readonly (readonly [from: number, to: number])[]): nu
   return count;
 }
 
-/** In billionths; undefined when a part cannot be read or depends on a capacity that is unknown. */
-export function reservation(view: ConfigView, name: 'cpu' | 'memory'): bigint | undefined {
+/**
+ * In billionths; undefined when a part cannot be read or depends on a capacity that is unknown. `capacity` is of the resource, in
+ * bytes; that of memory is known from the host.
+ */
+export function reservation(
+  view: ConfigView,
+  name: 'cpu' | 'memory' | 'ephemeral-storage',
+  capacity: number | undefined = view.host.memoryBytes,
+): bigint | undefined {
   const ranges = reservedCPUs(view);
   if (name === 'cpu' && ranges.length > 0) return BigInt(countCPUs(ranges)) * giga;
-  let total = name === 'memory' ? evictionReserve(view) : 0n;
+  let total = name === 'cpu' ? 0n : evictionReserve(view, signalOf[name], capacity);
   for (const map of ['kubeReserved', 'systemReserved']) {
     const quantity = readQuantity(String(view.map(map)[name] ?? '0'));
     if (total === undefined || typeof quantity === 'string') return undefined;
@@ -95,17 +102,18 @@ export function reservation(view: ConfigView, name: 'cpu' | 'memory'): bigint | 
   return total;
 }
 
-/** The hard threshold of memory.available is held back as well. */
-function evictionReserve(view: ConfigView): bigint | undefined {
-  const threshold = view.map('evictionHard')['memory.available'];
+const signalOf = { memory: 'memory.available', 'ephemeral-storage': 'nodefs.available' };
+
+/** The hard threshold is held back as well. */
+function evictionReserve(view: ConfigView, signal: string, capacity: number | undefined): bigint | undefined {
+  const threshold = view.map('evictionHard')[signal];
   const ignores = view.context.flags.get('experimental-allocatable-ignore-eviction')?.at(-1);
   if (threshold === undefined || threshold === '0%' || threshold === '100%' || /^[1tT]/.test(ignores ?? '')) return 0n;
   const text = String(threshold);
   if (text.endsWith('%')) {
     const percent = parseFloat32(text.replace(/%+$/, ''));
-    const memory = view.host.memoryBytes;
-    if (percent === undefined || memory === undefined) return undefined;
-    return BigInt(Math.trunc(memory * Math.fround(percent / 100))) * giga;
+    if (percent === undefined || capacity === undefined) return undefined;
+    return BigInt(Math.trunc(capacity * Math.fround(percent / 100))) * giga;
   }
   const quantity = readQuantity(text);
   return typeof quantity === 'string' ? undefined : quantity.nano;

@@ -1,0 +1,32 @@
+/**
+ * What is known of a node and of the pods on it, for the question what a change of its config does to them. Every part may be
+ * unknown; an unknown part settles nothing. `src/fleet/node-facts.ts` reads them from the API.
+ */
+
+/** Amounts in billionths, as `src/go/quantity.ts` has them: cpu in cores, memory and ephemeral-storage in bytes, pods. */
+export type Amounts = Readonly<Record<string, bigint>>;
+
+export interface PodFacts {
+  /** `namespace/name`. */
+  name: string;
+  /** RFC 3339. */
+  createdAt: string;
+  /** Of the whole pod: containers, init containers, sidecars and overhead. */
+  requests: Amounts;
+  qosClass: 'Guaranteed' | 'Burstable' | 'BestEffort';
+  priority?: number;
+  /** A static pod, by its mirror pod in the API. */
+  isStatic: boolean;
+  sysctls: readonly string[];
+  /** It has a user namespace of its own (`hostUsers: false`). */
+  hasUserNamespace: boolean;
+}
+
+export interface NodeFacts {
+  /** Without those that have succeeded or failed. */
+  pods?: readonly PodFacts[];
+  capacity?: Amounts;
+  allocatable?: Amounts;
+  /** `spec.providerID` of the Node; '' where it has none. */
+  providerID?: string;
+}

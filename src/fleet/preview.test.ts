@@ -1,0 +1,97 @@
+/** What a change will do, and whether it may be made. */
+import { describe, expect, test } from 'vitest';
+import type { KubeletConfig } from '../config/model.js';
+import type { NodeFacts, PodFacts } from '../config/node-facts.js';
+import { acceptError, owedBy, previewChanges } from './preview.js';
+
+const giga = 1_000_000_000n;
+const pod = (index: number): PodFacts => ({
+  name: `default/web-${index}`,
+  createdAt: `2026-01-01T00:00:0${index}Z`,
+  requests: {},
+  qosClass: 'BestEffort',
+  isStatic: false,
+  sysctls: [],
+  hasUserNamespace: false,
+});
+const node: NodeFacts = {
+  pods: [3, 1, 2, 0].map(pod),
+  capacity: { cpu: 4n * giga, pods: 110n * giga },
+  allocatable: { cpu: 4n * giga, pods: 110n * giga },
+};
+const preview = (before: KubeletConfig, after: KubeletConfig, facts?: NodeFacts) =>
+  previewChanges({ before, after, minor: 36, ...(facts && { facts }) });
+
+describe('preview: pods', () => {
+  test('the youngest pods beyond a lowered maxPods are named', () => {
+    expect(preview({}, { maxPods: 2 }, node).pods).toEqual({
+      kind: 'fail admission',
+      pods: [
+        { pod: 'default/web-2', reason: 'OutOfpods' },
+        { pod: 'default/web-3', reason: 'OutOfpods' },
+      ],
+    });
+  });
+
+  test('a lowered maxPods that all pods still fit is known to leave them alone', () => {
+    expect(preview({}, { maxPods: 4 }, node).pods).toEqual({ kind: 'unaffected' });
+  });
+
+  test('a lowered maxPods is not called harmless where pods could not be read', () => {
+    expect(preview({}, { maxPods: 100 }).pods).toEqual({ kind: 'unknown' });
+  });
+
+  test('pods that no longer fit fail at the restart whatever is changed', () => {
+    const tooMany = { ...node, allocatable: { cpu: 4n * giga, pods: 3n * giga } };
+    expect(preview({}, { syncFrequency: '30s' }, tooMany).pods).toMatchObject({ pods: [{ pod: 'default/web-3' }] });
+  });
+});
+
+test('a value that the new config does not set is marked as dropped, with the default that takes its place', () => {
+  expect(preview({ maxPods: 250, registryPullQPS: 7 }, { registryPullQPS: 8 }).changes).toMatchObject([
+    { path: 'registryPullQPS', before: 7, after: 8 },
+    { path: 'maxPods', before: 250, after: 110, dropped: true },
+  ]);
+});
+
+describe('preview: what must be accepted', () => {
+  const restart = preview({}, { maxPods: 120 });
+  const stateFile = preview({}, { cpuManagerPolicy: 'static' });
+  const reboot = preview({}, { cgroupDriver: 'systemd' });
+  const both = preview({}, { cgroupDriver: 'systemd', cpuManagerPolicy: 'static' });
+  const never = preview({ staticPodPath: '/a' }, { staticPodPath: '/b' });
+
+  test.each([
+    ['a restart needs no flag', restart, [], undefined],
+    ['a reboot is refused without its flag', reboot, [], /cgroupDriver .*reboot.*--accept=reboot$/s],
+    ['another class does not cover it', reboot, ['state-file'], /--accept=reboot$/],
+    ['a state file is refused without its flag', stateFile, ['drain'], /cpuManagerPolicy.*--accept=state-file$/s],
+    ['the matching class lets it through', reboot, ['reboot'], undefined],
+    ['two classes need both', both, ['reboot'], /cpuManagerPolicy.*--accept=state-file,reboot$/s],
+    ['two classes with both', both, ['state-file', 'reboot'], undefined],
+    [
+      'class never has no flag',
+      never,
+      ['drain', 'state-file', 'reboot'],
+      /staticPodPath cannot .* no flag allows this$/s,
+    ],
+  ] as const)('%s', (_name, shown, accepted, error) => {
+    if (error === undefined) expect(acceptError(shown, accepted)).toBeUndefined();
+    else expect(acceptError(shown, accepted)).toMatch(error);
+  });
+
+  test('going back to an earlier config is possible also where the way there was of class never', () => {
+    expect(acceptError(never, [], { isReturn: true })).toBeUndefined();
+  });
+
+  test('a drain is part of a reboot', () => {
+    const drain = preview({}, { topologyManagerPolicy: 'restricted' });
+    expect(acceptError(drain, [])).toMatch(/--accept=drain$/);
+    expect(acceptError(drain, ['reboot'])).toBeUndefined();
+  });
+
+  test('what is left to do afterwards is each class above restart', () => {
+    expect(owedBy(restart)).toEqual([]);
+    expect(owedBy(both)).toEqual(['state-file', 'reboot']);
+  });
+});

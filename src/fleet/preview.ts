@@ -1,0 +1,113 @@
+/**
+ * What a change of a node's config will do, before it is made: the difference by meaning, the class of each changed field, which
+ * pods fail, what can go wrong; and whether the person has accepted that much. Pure.
+ *
+ *   facts = await readNodeFacts(cluster, node)                 the pods of the node, its capacity
+ *   preview = previewChanges({ before, after, minor, facts })
+ *   previewText(preview, columns)                              in src/cli/terminal/change-text.ts
+ *   acceptError(preview, accepted)                             undefined: go ahead
+ *   owedBy(preview)                                            what is left to do afterwards
+ */
+import { admissionFailures, type PodFailure } from '../config/admission.js';
+import {
+  type Impact,
+  type ImpactContext,
+  impactOf,
+  mostDemanding,
+  type Needs,
+  type PodsEffect,
+} from '../config/catalogue.js';
+import { type Change, diff } from '../config/diff.js';
+import { getField } from '../config/model.js';
+
+export interface FieldChange extends Change, Impact {
+  /** The new config does not set the field, so it gets the default of the kubelet. */
+  dropped?: true;
+}
+
+export interface Preview {
+  changes: FieldChange[];
+  /** The most demanding class of all changes. */
+  needs: Needs;
+  /** The most serious effect on the pods that run; `fail admission` names all that fail. */
+  pods: PodsEffect;
+}
+
+/**
+ * `before` is what runs, or what is assigned where that cannot be read; `after` the new config. Both as written, with or without
+ * defaults.
+ */
+export function previewChanges(context: ImpactContext): Preview {
+  const { before, after, minor, facts = {} } = context;
+  const changes = diff(before, after, minor).map((change): FieldChange => {
+    const isDropped = getField(after, change.path.replace(/\[.*$/s, '')) === undefined;
+    return { ...change, ...impactOf(change, context)!, ...(isDropped && { dropped: true }) };
+  });
+  // Any change restarts the kubelet, so pods that fit no longer fail also where it changes something else.
+  return summarize(changes, changes.length === 0 ? [] : (admissionFailures({ before, after, minor, facts }) ?? []));
+}
+
+/** Some of the changes of a preview as a preview of their own. */
+export const summarize = (changes: FieldChange[], failures: readonly PodFailure[] = []): Preview => ({
+  changes,
+  needs: mostDemanding(changes.map(({ needs }) => needs)),
+  pods: mostSerious(
+    changes.map(({ pods }) => pods),
+    failures,
+  ),
+});
+
+const effectsInOrder: readonly PodsEffect['kind'][] = [
+  'unaffected',
+  'new containers only',
+  'unknown',
+  'may be evicted',
+  'fail admission',
+];
+
+function mostSerious(effects: readonly PodsEffect[], failures: readonly PodFailure[]): PodsEffect {
+  const all = new Map(failures.map((failure) => [failure.pod, failure]));
+  for (const effect of effects)
+    if (effect.kind === 'fail admission') for (const failure of effect.pods) all.set(failure.pod, failure);
+  if (all.size > 0) return { kind: 'fail admission', pods: [...all.values()] };
+  const rank = Math.max(0, ...effects.map(({ kind }) => effectsInOrder.indexOf(kind)));
+  return { kind: effectsInOrder[rank] as 'unknown' };
+}
+
+/** Classes that a person can accept with `--accept`. */
+export const acceptable = ['drain', 'state-file', 'reboot'] as const;
+export type Acceptable = (typeof acceptable)[number];
+
+/**
+ * Why the change is refused: a class above restart that was not accepted, or one that no flag lets through. A state file or a reboot
+ * includes the drain. `isReturn`: the node goes back to a config that it had (undo, reset), which is the way out of a change of
+ * class never, so that alone does not stop it.
+ */
+export function acceptError(
+  { changes }: Pick<Preview, 'changes'>,
+  accepted: readonly string[] = [],
+  { isReturn = false } = {},
+): string | undefined {
+  const forbidden = changes.find(({ needs }) => needs === 'never');
+  if (forbidden !== undefined && !isReturn)
+    return `${forbidden.path} cannot be changed on a live node: ${forbidden.why} Set it in the local config when the node is built, or replace the node; no flag allows this`;
+  const open = changes.filter(({ needs }) => acceptable.includes(needs as Acceptable) && !isAccepted(needs, accepted));
+  if (open.length === 0) return undefined;
+  const worst = mostDemanding(open.map(({ needs }) => needs));
+  const first = open.find(({ needs }) => needs === worst)!;
+  const others = open.filter((one) => one !== first).map(({ path, needs }) => `${path} (${needs})`);
+  const also = others.length === 0 ? '' : ` The same goes for ${others.join(', ')}.`;
+  return `changing ${first.path} needs more than a kubelet restart (${first.needs}): ${first.why}${also} To go ahead, use --accept=${flagValue(changes)}`;
+}
+
+const isAccepted = (needs: Needs, accepted: readonly string[]): boolean =>
+  accepted.includes(needs) || (needs === 'drain' && accepted.some((one) => one === 'state-file' || one === 'reboot'));
+
+/** Classes above restart of which something is left to do after the change, the most demanding last. */
+export const owedBy = ({ changes }: Pick<Preview, 'changes'>): Acceptable[] =>
+  acceptable.filter((one) => changes.some(({ needs }) => needs === one));
+
+function flagValue(changes: FieldChange[]): string {
+  const owed = owedBy({ changes });
+  return (owed.length > 1 ? owed.filter((one) => one !== 'drain') : owed).join(',');
+}
