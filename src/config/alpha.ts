@@ -68,10 +68,6 @@ const mapTexts: Record<string, string> = {
   staticPodURLHeader: ':',
 };
 
-export function isAlpha(group: string, version: string): boolean {
-  return group === 'kubeletconfig' && version === 'v1alpha1';
-}
-
 export function convertAlpha(document: Value, shape: StructShape, minor: Minor): { value: Value; findings: Finding[] } {
   const findings: Finding[] = [];
   if (document.kind !== 'object') return { value: document, findings };

@@ -13,7 +13,11 @@ describe('check', () => {
 
   test('a bad flag comes before a bad document', () => {
     const result = check('{{{', { minor: 32, flags: ['--max-pods=x'] });
-    expect(result).toMatchObject({ verdict: 'validate-error', startup: 'fails', findings: [{ path: '--max-pods' }] });
+    expect(result).toMatchObject({ verdict: 'validate-error', startup: 'fails' });
+    expect(result.findings.map(({ path, line }) => [path, line])).toEqual([
+      ['--max-pods', undefined],
+      ['', 1],
+    ]);
     expect(result.message).toMatch(/^failed to parse kubelet flag: invalid argument/);
     expect(check('{{{', { minor: 23, flags: ['--max-pods=x'] }).message).toMatch(/^invalid argument/);
   });
@@ -70,5 +74,90 @@ describe('check', () => {
   test('versions beyond the tables are checked by the nearest', () => {
     expect(check(header, { minor: 99 }).effective).toEqual(check(header, { minor: 36 }).effective);
     expect(check(header, { minor: 1 }).effective).toEqual(check(header, { minor: 11 }).effective);
+  });
+});
+
+/** Lines with the comment `#!` have one mistake each. */
+const nineteenMistakes = `${header}maxPods: "110" #!
+kubeReserved:
+  cpu: 5OOm #!
+  memory: 100 #!
+syncFrequency: 1d #!
+failSwapOn: "no" #!
+featureGates:
+  NodeSwapp: true #!
+memorySwap: {swapBehavior: LimitedSwap}
+imageGCHighThresholdPercent: 101 #!
+nodeLeaseDurationSeconds: -1 #!
+port: 70000 #!
+tlsMinVersion: VersionTLS14 #!
+evictionHard:
+  memory.available: 5OOMi #!
+  nodefs.avail: 10% #!
+containerLogMaxSize: 10MB #!
+address: 10.0.0 #!
+authorization: {mode: Webhok} #!
+cpuManagerPolicy: Static #!
+cgroupDriver: sytemd #!
+clusterDNS: ["10.96.0"] #!
+resolvConf: etc/resolv.conf #!
+`;
+
+describe('one check has everything', () => {
+  test('19 mistakes of all kinds are found in one run, each once, by line', () => {
+    const wrong = nineteenMistakes.split('\n').flatMap((line, index) => (line.endsWith('#!') ? [index + 1] : []));
+    expect(wrong).toHaveLength(19);
+    const { verdict, message, findings } = check(nineteenMistakes, { minor: 32 });
+    expect(findings.map(({ line }) => line)).toEqual(wrong);
+    for (const { column } of findings) expect(column).toBeGreaterThan(0);
+    // The kubelet's answer is still about the one thing that stops it.
+    expect(verdict).toBe('decode-error');
+    expect(message).toMatch(/error failed to decode: time: unknown unit "d" in duration "1d"$/);
+  });
+
+  test.each<[name: string, body: string, paths: string[]]>([
+    [
+      'a threshold that is compared with one that could not be read',
+      'imageGCHighThresholdPercent: x\nimageGCLowThresholdPercent: 90\n',
+      ['imageGCHighThresholdPercent'],
+    ],
+    [
+      'a policy that needs a reservation that could not be read',
+      'cpuManagerPolicy: static\nkubeReserved: {cpu: 1}\n',
+      ['kubeReserved[cpu]'],
+    ],
+    [
+      'what is behind a gate that is misspelt',
+      'featureGates: {NodeLogQuerry: true}\nenableSystemLogQuery: true\n',
+      ['featureGates[NodeLogQuerry]'],
+    ],
+    [
+      'what is behind a gate whose value could not be read',
+      'featureGates: {NodeLogQuery: "yes"}\nenableSystemLogQuery: true\n',
+      ['featureGates[NodeLogQuery]'],
+    ],
+    [
+      'a value that validation has rejected',
+      'reservedSystemCPUs: x\ncpuManagerPolicy: static\n',
+      ['reservedSystemCPUs'],
+    ],
+    ['a port that is the same as a wrong one', 'port: 70000\nreadOnlyPort: 70000\n', ['port', 'readOnlyPort']],
+    [
+      'the rest of a map with a wrong entry',
+      'kubeReserved: {cpu: 1, memory: 1GB}\n',
+      ['kubeReserved[cpu]', 'kubeReserved[memory]'],
+    ],
+    [
+      'a gate that is locked, which is not announced as well',
+      'featureGates: {AppArmor: false}\n',
+      ['featureGates[AppArmor]'],
+    ],
+  ])('left out: %s', (_name, body, paths) => {
+    expect(check(header + body, { minor: 32 }).findings.map(({ path }) => path)).toEqual(paths);
+  });
+
+  test('what follows from a default is placed at the gate that turned it on', () => {
+    const text = `${header}featureGates:\n  GracefulNodeShutdown: false\n`;
+    expect(check(text, { minor: 35 }).findings).toMatchObject([{ line: 4 }, { line: 4 }]);
   });
 });

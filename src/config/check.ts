@@ -1,13 +1,16 @@
 /**
  * The whole check of one document, in the kubelet's order:
  *
- *   flags ─► their gates ─► decode ─► defaults ─► flags over it ─► validate ─► (accepted) ─► forecast
+ *   flags ─► their gates ─► decode ─► defaults ─► flags over it ─► validate ─► forecast ─► advice
  *
- * The first step that refuses ends it, with the kubelet's message.
+ * `verdict` and `message` are those of the first step that refuses, where the kubelet ends. The later steps run all the same, on what
+ * could be decoded, so that one check has all findings.
  */
-import { type Decoded, DecodeError, decode } from './decode.js';
+import { advise } from './advice.js';
+import { type Decoded, DecodeError, type DecodeOptions, decode } from './decode.js';
 import { setDefaults } from './defaults.js';
-import { applyFlags, FlagError, flagAt, parseCommandLine } from './flags.js';
+import { applyFlags, type FlagError, flagAt, readCommandLine } from './flags.js';
+import { Doubts } from './follow-ups.js';
 import { forecast } from './forecast.js';
 import { placeCertificate, resolvePaths } from './host-paths.js';
 import { internalZero } from './internal-version.js';
@@ -21,6 +24,8 @@ import {
   type Minor,
   type Position,
   type Positions,
+  parentPath,
+  type ValidationContext,
 } from './model.js';
 import { sameValue } from './same-value.js';
 import { validate, validateCommandLine } from './validate.js';
@@ -43,71 +48,122 @@ export interface CheckResult {
   message: string;
   /** relet's forecast for an accepted document; `fails` for any other. */
   startup: 'ok' | 'fails';
+  /** Of all steps, by line. */
   findings: Finding[];
   /** Decoded, defaulted, overridden by flags, as on /configz; absent when it could not be decoded. */
   effective?: KubeletConfig;
 }
 
+/** What one step says. An empty message: it refuses nothing. */
+interface Step {
+  verdict: CheckResult['verdict'];
+  message: string;
+  findings: Finding[];
+  /** Paths without a value to rely on: later findings about them are left out. */
+  doubtful: string[];
+  /** Nothing is refused, and the kubelet would not start. */
+  stops?: boolean;
+}
+
 export function check(text: string, options: CheckOptions): CheckResult {
   const minor = knownMinor(options.minor);
   const file = options.file ?? 'kubelet.yaml';
-  let flags: CommandLine;
+  const { flags, errors } = readCommandLine(options.flags ?? [], minor);
+  const commandLine = checkCommandLine(flags, errors, minor);
+  const { decoded, step } = tryDecode(text, { minor, file, strict: options.lenient !== true });
+  // What a flag pins cannot make the document unreadable, so both are in doubt only from here on.
+  step.doubtful.push(...commandLine.doubtful);
+  const steps = [{ ...commandLine, doubtful: [] }, step];
+  const isRead = steps.every(({ message }) => message === '');
+  if (decoded === undefined) return conclude(steps, new Map());
+  const { config, steps: more } = checkDecoded(
+    decoded,
+    { minor, flags, ...(options.host && { host: options.host }) },
+    file,
+  );
+  const result = conclude([...steps, ...more], decoded.positions);
+  if (result.verdict === 'accepted') placeCertificate(config, flags.get('cert-dir')?.at(-1) ?? '/var/lib/kubelet/pki');
+  return isRead ? { ...result, effective: config } : result;
+}
+
+function checkCommandLine(flags: CommandLine, errors: readonly FlagError[], minor: Minor): Step {
+  const { message, findings, doubtful } = validateCommandLine(flags, { minor });
+  const [first] = errors;
+  const refused = first && (minor < 24 ? first.message : `failed to parse kubelet flag: ${first.message}`);
+  return {
+    verdict: 'validate-error',
+    message: refused ?? message,
+    findings: [
+      ...errors.map(({ message, flag }): Finding => {
+        return { severity: 'error', source: 'kubelet', path: flag === '' ? '' : `--${flag}`, message };
+      }),
+      ...findings,
+    ],
+    doubtful: [...errors.flatMap(({ flag }) => flagAt(flag, minor)?.field ?? []), ...doubtful],
+  };
+}
+
+function tryDecode(text: string, options: Required<DecodeOptions>): { decoded: Decoded | undefined; step: Step } {
+  const step: Step = { verdict: 'decode-error', message: '', findings: [], doubtful: [] };
   try {
-    flags = parseCommandLine(options.flags ?? [], minor);
+    const decoded = decode(text, options);
+    return { decoded, step: { ...step, findings: decoded.findings } };
   } catch (error) {
-    if (error instanceof FlagError) return refusedFlag(error, minor);
-    throw error;
-  }
-  const commandLine = validateCommandLine(flags, { minor });
-  if (commandLine.stage !== 'accepted') return rejected('validate-error', commandLine.message, commandLine.findings);
-  try {
-    const decoded = decode(text, { minor, file, strict: options.lenient !== true });
-    return checkDecoded(decoded, flags, minor, file, options.host);
-  } catch (error) {
-    if (error instanceof DecodeError)
-      return rejected('decode-error', loadMessage(error.message, file, minor), error.findings);
-    throw error;
+    if (!(error instanceof DecodeError)) throw error;
+    const { partial: decoded, findings } = error;
+    return {
+      decoded,
+      step: {
+        ...step,
+        message: loadMessage(error.message, options.file, options.minor),
+        findings: [...findings, ...(decoded?.findings ?? [])],
+        doubtful: findings.map(({ path }) => path),
+      },
+    };
   }
 }
 
-function checkDecoded(
-  decoded: Decoded,
-  flags: CommandLine,
-  minor: Minor,
-  file: string,
-  host: Host | undefined,
-): CheckResult {
+function checkDecoded(decoded: Decoded, { minor, flags, host }: ValidationContext, file: string) {
   const document = decoded.config;
   const defaulted = decoded.isInternal ? internalZero(minor) : setDefaults(document, minor);
   resolvePaths(defaulted, file, minor);
   const config = applyFlags(defaulted, flags, minor);
   const context = { minor, flags, document, ...(host && { host }) };
-  const view = validate(config, context);
-  const findings = [...decoded.findings, ...pinned(document, config, flags, minor), ...view.findings];
-  if (view.stage !== 'accepted') {
-    const result = rejected('validate-error', view.message, place(findings, decoded.positions));
-    return { ...result, effective: config };
-  }
+  const { message, findings, doubtful } = validate(config, context);
   const foreseen = forecast(config, context);
-  const fails = foreseen.some(({ severity }) => severity === 'error');
-  placeCertificate(config, flags.get('cert-dir')?.at(-1) ?? '/var/lib/kubelet/pki');
+  const stops = foreseen.filter(({ severity }) => severity === 'error');
+  const overruled = pinned(document, config, flags, minor);
+  const isPinned = (path: string) => overruled.some((finding) => path.replace(/\[.*/, '') === finding.path);
+  const nothing: Step = { verdict: 'accepted', message: '', findings: [], doubtful: [] };
+  const steps: Step[] = [
+    { ...nothing, findings: overruled },
+    { verdict: 'validate-error', message, findings, doubtful },
+    { ...nothing, findings: foreseen, doubtful: stops.map(({ path }) => path), stops: stops.length > 0 },
+    { ...nothing, findings: advise(document, minor).filter(({ path }) => !isPinned(path)) },
+  ];
+  return { config, steps };
+}
+
+/** The kubelet's answer is the first refusal; the findings are those of all steps, by line. */
+function conclude(steps: readonly Step[], positions: Positions): CheckResult {
+  const refusal = steps.find(({ message }) => message !== '');
+  const doubts = new Doubts();
+  const findings: Finding[] = [];
+  for (const step of steps) {
+    findings.push(...step.findings.filter((finding) => !doubts.cover(finding)));
+    for (const path of step.doubtful) doubts.add(path);
+  }
+  const fails = refusal !== undefined || steps.some(({ stops }) => stops);
   return {
-    verdict: 'accepted',
-    message: '',
+    verdict: refusal?.verdict ?? 'accepted',
+    message: refusal?.message ?? '',
     startup: fails ? 'fails' : 'ok',
-    findings: place([...findings, ...foreseen], decoded.positions),
-    effective: config,
+    findings: place(findings, positions).sort(byPlace),
   };
 }
 
-function rejected(verdict: 'decode-error' | 'validate-error', message: string, findings: Finding[]): CheckResult {
-  return { verdict, message, startup: 'fails', findings };
-}
-
-function refusedFlag({ message, flag }: FlagError, minor: Minor): CheckResult {
-  const finding: Finding = { severity: 'error', source: 'kubelet', path: flag === '' ? '' : `--${flag}`, message };
-  return rejected('validate-error', minor < 24 ? message : `failed to parse kubelet flag: ${message}`, [finding]);
-}
+/** What has no place, such as a flag, comes first. */
+const byPlace = (a: Finding, b: Finding): number => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 
 function loadMessage(message: string, file: string, minor: Minor): string {
   const load = `failed to load Kubelet config file ${file}, error ${message}`;
@@ -140,17 +196,21 @@ function place(findings: Finding[], positions: Positions): Finding[] {
 }
 
 function nearestPosition(from: string, positions: Positions): Position | undefined {
-  for (let path = from; path !== ''; path = path.replace(/(^|\.)[^.[\]]+$|\[[^\]]*\]$/, '')) {
+  for (let path = from; path !== ''; path = parentPath(path)) {
     const at = positions.get(path);
-    if (at !== undefined) return at;
+    // All gates together are not where one of them is.
+    if (at !== undefined && !(path === 'featureGates' && from !== path)) return at;
   }
   return undefined;
 }
 
-/** A default may be what is wrong with a field the document does set: the low threshold, 80, above a high one of 70. */
+/**
+ * A default may be what is wrong with a field the document does set: the low threshold, 80, above a high one of 70. So may a gate that
+ * the document does not set.
+ */
 function mentionedPosition(message: string, positions: Positions): Position | undefined {
-  for (const [word] of message.matchAll(/\b[a-z]+[A-Z][A-Za-z.]*\b/g)) {
-    const at = positions.get(word);
+  for (const [word] of message.matchAll(/\b[A-Za-z]+[A-Z][A-Za-z.]*\b/g)) {
+    const at = positions.get(word) ?? positions.get(`featureGates[${word}]`);
     if (at !== undefined) return at;
   }
   return undefined;

@@ -40,6 +40,8 @@ const choices: Record<string, (minor: Minor) => string[]> = {
 export const choicesOf = (path: string, minor: Minor): string[] | undefined =>
   Object.hasOwn(choices, path) ? choices[path]!(minor) : undefined;
 
+export const fieldsWithChoices: readonly string[] = Object.keys(choices);
+
 export function gateNamesOf(minor: Minor): string[] {
   const groups = ['AllAlpha', 'AllBeta'].filter((group) => gateAt(group, minor) !== undefined);
   return [...groups, ...gatesOf(minor)];

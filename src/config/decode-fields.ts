@@ -1,6 +1,7 @@
 /**
  * Fills a config from a document as Go's JSON decoder fills a struct. A wrong type is noted and decoding continues; a
- * value that reads itself (duration, quantity, time) ends it. The kubelet reports that end, else the first note; we keep all.
+ * value that reads itself (duration, quantity, time) ends it. The kubelet reports that end, else the first note; we keep all,
+ * and what could be decoded.
  */
 
 import { DurationError, formatDuration, parseDuration } from '../go/duration.js';
@@ -10,10 +11,12 @@ import type { Entry, Value } from '../go/yaml/value.js';
 import { isObject } from '../json.js';
 import { rfc3339 } from '../time.js';
 import { setOwn } from './copy.js';
+import { remedyFor } from './decode-remedies.js';
 import { childPath, type Finding, type KubeletConfig, type Minor, type Position } from './model.js';
-import type { ScalarShape, Shape, StructShape } from './shape.js';
+import { integerRanges, type ScalarShape, type Shape, type StructShape } from './shape.js';
 
 export interface FieldsResult {
+  /** What could be decoded; a map lacks the entries that could not. */
   config: KubeletConfig;
   positions: Map<string, Position>;
   /** Everything the kubelet refuses, in the order of the document. */
@@ -118,7 +121,10 @@ class FieldDecoder {
       this.positions.set(child, keyAt.line === value.at.line && !isContainer(value) ? value.at : keyAt);
       if (seen.has(key)) this.noteStrict('duplicate', key, keyAt, path);
       seen.add(key);
-      setOwn(into, key, this.value(value, shape, child, undefined) ?? zeroValue(shape));
+      const errorsBefore = this.errors.length;
+      const decoded = this.value(value, shape, child, undefined);
+      const failed = decoded === undefined && this.errors.length > errorsBefore;
+      if (!failed) setOwn(into, key, decoded ?? zeroValue(shape));
     }
     return into;
   }
@@ -137,7 +143,7 @@ class FieldDecoder {
       case 'duration-or-int':
         return this.durationOrInt(value, shape, path);
       case 'quantity':
-        return this.quantity(value, path);
+        return this.quantity(value, shape, path);
       case 'time':
         return this.time(value, shape, path);
     }
@@ -147,18 +153,18 @@ class FieldDecoder {
     if (value.kind === 'number' && shape.type !== 'string' && shape.type !== 'bool') {
       const number = readNumber(value.text, shape.type);
       if (number !== undefined) return number;
-      return this.note(`cannot unmarshal number ${value.text} into ${this.target(shape)}`, path, value.at);
+      return this.note(`cannot unmarshal number ${value.text} into ${this.target(shape)}`, path, value, shape);
     }
     return this.wrongType(value, shape, path);
   }
 
   private duration(value: Value, shape: ScalarShape, path: string): unknown {
     if (value.kind !== 'string' && value.kind !== 'null')
-      return this.end(`json: cannot unmarshal ${jsonKind(value)} into ${this.target(shape)}`, path, value.at);
+      return this.end(`json: cannot unmarshal ${value.kind} into ${this.target(shape)}`, path, value, shape);
     try {
       return formatDuration(parseDuration(value.kind === 'null' ? '' : value.value));
     } catch (error) {
-      if (error instanceof DurationError) return this.end(error.message, path, value.at);
+      if (error instanceof DurationError) return this.end(error.message, path, value, shape);
       throw error;
     }
   }
@@ -168,48 +174,53 @@ class FieldDecoder {
     if (value.kind === 'null') return 0;
     const number = value.kind === 'number' ? readNumber(value.text, 'int64') : undefined;
     if (number !== undefined) return number;
-    const shown = value.kind === 'number' ? value.text : value.kind === 'bool' ? String(value.value) : jsonKind(value);
-    const kind = value.kind === 'number' ? `number ${value.text}` : jsonKind(value);
+    const shown = value.kind === 'number' ? value.text : value.kind === 'bool' ? String(value.value) : value.kind;
+    const kind = value.kind === 'number' ? `number ${value.text}` : value.kind;
     const message = `invalid duration "${shown}": json: cannot unmarshal ${kind} into Go value of type time.Duration`;
-    return this.end(message, path, value.at);
+    return this.end(message, path, value, shape);
   }
 
-  private quantity(value: Value, path: string): unknown {
+  private quantity(value: Value, shape: ScalarShape, path: string): unknown {
     if (value.kind === 'null') return '0';
-    const text = value.kind === 'string' ? value.value : value.kind === 'number' ? value.text : jsonKind(value);
+    const text = value.kind === 'string' ? value.value : value.kind === 'number' ? value.text : value.kind;
     const isRaw = value.kind === 'string' && value.escaped === true;
     const problem = isRaw ? quantityRule : quantityProblem(text.trim());
-    if (problem !== undefined) return this.end(problem, path, value.at);
+    if (problem !== undefined) return this.end(problem, path, value, shape);
     return canonicalQuantity(text.trim());
   }
 
   private time(value: Value, shape: ScalarShape, path: string): unknown {
     if (value.kind === 'null') return null;
     if (value.kind !== 'string')
-      return this.end(`json: cannot unmarshal ${jsonKind(value)} into ${this.target(shape)}`, path, value.at);
+      return this.end(`json: cannot unmarshal ${value.kind} into ${this.target(shape)}`, path, value, shape);
     const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[-+]\d\d:\d\d)$/.test(value.value);
     const ms = isTime ? Date.parse(value.value) : Number.NaN;
     if (!Number.isNaN(ms)) return rfc3339(ms);
     const layout = '2006-01-02T15:04:05Z07:00';
-    return this.end(`parsing time "${value.value}" as "${layout}": cannot parse it`, path, value.at);
+    return this.end(`parsing time "${value.value}" as "${layout}": cannot parse it`, path, value, shape);
   }
 
   private wrongType(value: Value, shape: Shape, path: string): undefined {
-    return this.note(`cannot unmarshal ${jsonKind(value)} into ${this.target(shape)}`, path, value.at);
+    return this.note(`cannot unmarshal ${value.kind} into ${this.target(shape)}`, path, value, shape);
   }
 
   private target(shape: Shape): string {
     return `Go struct field ${this.structName}.${this.fieldStack.join('.')} of type ${shape.goName}`;
   }
 
-  private note(problem: string, path: string, at: Position): undefined {
+  private note(problem: string, path: string, value: Value, shape: Shape): undefined {
     this.firstNote ??= `json: ${problem}`;
-    this.errors.push({ severity: 'error', source: 'kubelet', path, ...at, message: `json: ${problem}` });
+    this.report(`json: ${problem}`, path, value, shape);
   }
 
-  private end(message: string, path: string, at: Position): undefined {
+  private end(message: string, path: string, value: Value, shape: Shape): undefined {
     this.ending ??= message;
-    this.errors.push({ severity: 'error', source: 'kubelet', path, ...at, message });
+    this.report(message, path, value, shape);
+  }
+
+  private report(message: string, path: string, value: Value, shape: Shape): void {
+    const remedy = remedyFor(value, shape, path);
+    this.errors.push({ severity: 'error', source: 'kubelet', path, ...value.at, message, remedy });
   }
 
   private noteStrict(kind: 'unknown' | 'duplicate', name: string, at: Position, path: string, within?: StructShape) {
@@ -234,19 +245,9 @@ function readNumber(text: string, type: ScalarShape['type']): number | bigint | 
   }
   if (!/^-?\d+$/.test(text)) return undefined;
   const value = BigInt(text);
-  const [min, max] = ranges[type as keyof typeof ranges];
+  const [min, max] = integerRanges[type as keyof typeof integerRanges];
   if (value < min || value > max) return undefined;
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;
-}
-
-const ranges = {
-  int32: [-(2n ** 31n), 2n ** 31n - 1n],
-  int64: [-(2n ** 63n), 2n ** 63n - 1n],
-  uint32: [0n, 2n ** 32n - 1n],
-} as const;
-
-function jsonKind(value: Value): string {
-  return value.kind;
 }
 
 export function zeroValue(shape: Shape): unknown {

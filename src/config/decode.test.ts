@@ -90,7 +90,8 @@ describe('every finding carries its place', () => {
     ['broken YAML', 'a: b: c\n', '', 3, 5, 'yaml: line 3: mapping values are not allowed in this context'],
   ])('%s', (_name, body, path, line, column, message) => {
     const source = 'kubelet';
-    expect(findingsOf(header + body)).toEqual([{ severity: 'error', source, path, line, column, message }]);
+    const found = findingsOf(header + body).map(({ remedy: _, ...finding }) => finding);
+    expect(found).toEqual([{ severity: 'error', source, path, line, column, message }]);
   });
 
   test('in JSON too', () => {
@@ -119,6 +120,41 @@ describe('every finding carries its place', () => {
       evictionHard: { line: 3, column: 1 },
       'evictionHard[memory.available]': { line: 4, column: 21 },
     });
+  });
+});
+
+describe('what could not be decoded has a remedy', () => {
+  test.each([
+    ['kubeReserved: {memory: 100}', 'write "100" in quotes: kubeReserved takes quantities as text'],
+    [
+      'evictionSoftGracePeriod: {memory.available: 90}',
+      'write "90" in quotes: evictionSoftGracePeriod takes durations as text',
+    ],
+    ['clusterDomain: true', 'write "true" in quotes: clusterDomain takes text'],
+    ['clusterDomain: [a]', 'write one value, not a list: clusterDomain takes text'],
+    ['clusterDNS: 10.96.0.10', 'write a list, also for one value: ["10.96.0.10"]'],
+    ['clusterDNS: {a: b}', 'write a list: each item of clusterDNS on a line that begins with "- "'],
+    ['tlsCurvePreferences: 23', 'write a list, also for one value: [23]'],
+    ['maxPods: "110"', 'write 110 without quotes'],
+    ['maxPods: many', 'write a whole number'],
+    ['maxPods: 1.5', 'write a whole number'],
+    ['maxPods: 99999999999', 'write a number from -2147483648 to 2147483647'],
+    ['maxPods: "99999999999"', 'write a whole number'],
+    ['memoryThrottlingFactor: "0.9"', 'write 0.9 without quotes'],
+    ['memoryThrottlingFactor: high', 'write a number'],
+    ['failSwapOn: "no"', 'write false, without quotes'],
+    ['failSwapOn: 1', 'write true, without quotes'],
+    ['failSwapOn: maybe', 'write true or false'],
+    ['syncFrequency: 60', 'write 60s for seconds: a duration has a unit'],
+    ['syncFrequency: 1d', 'write a number and a unit, such as 90s, 1m30s or 2h; there is no unit for days'],
+    ['syncFrequency: {a: b}', 'write one value, not a map: syncFrequency takes a duration'],
+    ['reservedMemory: [{limits: {memory: lots}}]', 'write a quantity such as 500m, 1Gi or 10G'],
+    ['registerWithTaints: [{key: a, timeAdded: now}]', 'write a time such as "2026-01-31T12:00:00Z", in quotes'],
+    ['evictionHard: 100Mi', 'write names and values below evictionHard, such as memory.available: 200Mi'],
+    ['featureGates: [NodeSwap]', 'write names and values below featureGates, such as NAME: true'],
+    ['authentication: webhook', 'write its fields below authentication: x509, webhook, anonymous'],
+  ])('%s', (body, remedy) => {
+    expect(findingsOf(`${header}${body}\n`, 36).map((finding) => finding.remedy)).toEqual([remedy]);
   });
 });
 
@@ -186,6 +222,23 @@ describe('kinds', () => {
     ],
   ])('%j is refused', (text, message) => {
     expect(() => decode(text, { minor: 32 })).toThrow(message);
+  });
+
+  test.each([
+    ['kind: KubeletConfiguration\nmaxPods: 5\n', ['write apiVersion: kubelet.config.k8s.io/v1beta1']],
+    ['maxPods: 5\n', ['write kind: KubeletConfiguration', 'write apiVersion: kubelet.config.k8s.io/v1beta1']],
+    ['apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfig\nmaxPods: 5\n', [undefined]],
+    [
+      'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfigurations\nmaxPods: 5\n',
+      ['write kind: KubeletConfiguration'],
+    ],
+    [
+      'apiVersion: kubelet.config.k8s.io/v1\nkind: KubeletConfiguration\nmaxPods: 5\n',
+      ['write apiVersion: kubelet.config.k8s.io/v1beta1'],
+    ],
+    ['kind: Pod\nspec: {}\n', ['write apiVersion: kubelet.config.k8s.io/v1beta1']],
+  ])('%j: what to write', (text, remedies) => {
+    expect(findingsOf(text).map(({ remedy }) => remedy)).toEqual(remedies);
   });
 
   test('an empty file has its own words', () => {

@@ -1,10 +1,12 @@
 /** Reads a KubeletConfiguration as the kubelet of a minor does: strict first, then lenient. */
 import { goQuote } from '../go/quote.js';
 import type { Duplicate } from '../go/yaml/compose.js';
-import { convertAlpha, isAlpha } from './alpha.js';
+import type { Value } from '../go/yaml/value.js';
+import { convertAlpha } from './alpha.js';
 import { decodeFields, type FieldsResult, type StrictNote } from './decode-fields.js';
-import { DocumentError, type Identity, identify, notRegistered, readDocument } from './document.js';
+import { DocumentError, readDocument } from './document.js';
 import { fieldAt, fieldsOf } from './fields.js';
+import { type Identity, type IdentityError, identify, isAlpha, isInternal, isMeant } from './identity.js';
 import { type Finding, type KubeletConfig, knownMinor, type Minor, type Position, type Positions } from './model.js';
 import { shapeOf } from './shape.js';
 import { deeper, nearest } from './suggest.js';
@@ -34,9 +36,12 @@ export interface Decoded {
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
   readonly findings: Finding[];
-  constructor(message: string, findings: Finding[]) {
+  /** What could be decoded all the same, with findings of its own; absent where nothing could. */
+  readonly partial: Decoded | undefined;
+  constructor(message: string, findings: Finding[], partial?: Decoded) {
     super(message);
     this.findings = findings;
+    this.partial = partial;
   }
 }
 
@@ -44,56 +49,54 @@ export class DecodeError extends Error {
 export function decode(text: string, { minor, file = 'kubelet.yaml', strict = true }: DecodeOptions): Decoded {
   if (text === '') {
     const message = `kubelet config file ${goQuote(file)} was empty`;
-    throw new DecodeError(message, [problem('', { line: 1, column: 1 }, message)]);
+    throw new DecodeError(message, [problem({ message, at: { line: 1, column: 1 } })]);
   }
   const prefix = minor < 17 ? 'failed to decode, error: ' : 'failed to decode: ';
   try {
     return decodeText(text, knownMinor(minor), strict, prefix);
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error;
-    // The kubelet quotes the whole document; a finding need not.
-    const shown = error.message.replace(/^(Object '\w+' is missing) in '.*$/s, '$1');
-    throw new DecodeError(prefix + error.message, [problem('', error.at, shown)]);
+    throw new DecodeError(prefix + error.message, [problem(error)]);
   }
 }
 
 function decodeText(text: string, minor: Minor, strict: boolean, prefix: string): Decoded {
   const { value: document, duplicates, ignoredAt } = readDocument(text, minor);
-  const identity = identify(document, text);
-  const alpha = isAlpha(identity.group, identity.version) && identity.kind === 'KubeletConfiguration';
-  const internal = identity.group === kubeletGroup && identity.version === '__internal';
-  if (!alpha && !internal) refuseOthers(identity, minor, document.at);
+  const { identity, errors } = identify(document, text, minor);
+  const [first] = errors;
+  if (first !== undefined && !isReadable(document, identity, minor)) throw refusal(prefix, [first]);
+  const internal = isInternal(identity);
+  const alpha = isAlpha(identity);
   // The internal type has no JSON names, so nothing in the document fits it.
   const shape = internal ? { ...shapeOf(minor), fields: new Map() } : shapeOf(minor);
   const converted = alpha ? convertAlpha(document, shape, minor) : { value: document, findings: [] };
   const fields = decodeFields(converted.value, shape, minor);
-  if (fields.message !== undefined) throw new DecodeError(prefix + fields.message, fields.errors);
-  const findings = [...converted.findings, ...strictFindings(fields, duplicates, minor, strict)];
-  if (ignoredAt !== undefined) findings.push(ignored(ignoredAt));
-  const { config, positions } = fields;
-  const lenientReason = minor < 17 ? '' : strictError(fields, duplicates);
-  return { config, findings, positions, lenientReason, isInternal: internal, isAlpha: alpha };
+  const decoded: Decoded = {
+    config: fields.config,
+    findings: [
+      ...converted.findings,
+      ...strictFindings(fields, duplicates, minor, strict),
+      ...(ignoredAt === undefined ? [] : [ignored(ignoredAt)]),
+    ],
+    positions: fields.positions,
+    lenientReason: minor < 17 ? '' : strictError(fields, duplicates),
+    isInternal: internal,
+    isAlpha: alpha,
+  };
+  if (first !== undefined) throw refusal(prefix, errors, fields.errors, decoded);
+  if (fields.message !== undefined) throw new DecodeError(prefix + fields.message, fields.errors, decoded);
+  return decoded;
 }
 
-const kubeletGroup = 'kubelet.config.k8s.io';
+/** Whether fields can be read although kind or apiVersion is wrong: only where they look like those of a KubeletConfiguration. */
+function isReadable(document: Value, identity: Identity, minor: Minor): boolean {
+  const known = shapeOf(minor).fields;
+  return isMeant(identity) && document.kind === 'object' && document.entries.some(({ key }) => known.has(key));
+}
 
-/** Kinds of the kubelet's scheme that decode, and are then the wrong ones: group version, kind, first minor. */
-const otherKinds: readonly (readonly [version: string, kind: string, first: Minor])[] = [
-  ['v1beta1', 'SerializedNodeConfigSource', 11],
-  ['v1alpha1', 'CredentialProviderConfig', 20],
-  ['v1beta1', 'CredentialProviderConfig', 24],
-  ['v1', 'CredentialProviderConfig', 26],
-  ['v1alpha1', 'ImagePullIntent', 33],
-  ['v1alpha1', 'ImagePulledRecord', 33],
-];
-
-function refuseOthers(identity: Identity, minor: Minor, at: { line: number; column: number }): void {
-  const { group, version, kind } = identity;
-  if (group === kubeletGroup && version === 'v1beta1' && kind === 'KubeletConfiguration') return;
-  const isKnown = otherKinds.some(([v, k, first]) => v === version && k === kind && first <= minor);
-  if (group !== kubeletGroup || !isKnown) throw new DocumentError(notRegistered(identity, minor), at);
-  const message = `failed to cast object to KubeletConfiguration, unexpected type: ${group}/${version}, Kind=${kind}`;
-  throw new DecodeError(message, [problem('', at, message)]);
+function refusal(prefix: string, errors: IdentityError[], others: Finding[] = [], partial?: Decoded): DecodeError {
+  const { message, isOther } = errors[0]!;
+  return new DecodeError(isOther ? message : prefix + message, [...errors.map(problem), ...others], partial);
 }
 
 function strictError(fields: FieldsResult, duplicates: readonly Duplicate[]): string {
@@ -152,6 +155,8 @@ function ignored(at: Position): Finding {
   return { severity: 'warning', source: 'relet', path: '', ...at, message };
 }
 
-function problem(path: string, at: { line: number; column: number }, message: string): Finding {
-  return { severity: 'error', source: 'kubelet', path, ...at, message };
+/** The kubelet quotes the whole document; a finding need not. */
+function problem({ message, at, remedy }: Pick<IdentityError, 'message' | 'at' | 'remedy'>): Finding {
+  const shown = message.replace(/^(Object '\w+' is missing) in '.*$/s, '$1');
+  return { severity: 'error', source: 'kubelet', path: '', ...at, message: shown, ...(remedy && { remedy }) };
 }

@@ -54,30 +54,39 @@ export function flagAt(name: string, minor: Minor): { type: FlagType | 'float'; 
   return other !== undefined && other.first <= known && known <= other.last ? { type: other.type } : undefined;
 }
 
-/** Reads kubelet arguments as the kubelet of that minor does, to the first it would not take (FlagError). */
+/** Reads kubelet arguments as the kubelet of that minor does. Throws the first that it would not take. */
 export function parseCommandLine(args: readonly string[], minor: Minor): CommandLine {
+  const { flags, errors } = readCommandLine(args, minor);
+  if (errors[0] !== undefined) throw errors[0];
+  return flags;
+}
+
+/** All that the kubelet would not take, and the flags without it. */
+export function readCommandLine(args: readonly string[], minor: Minor): { flags: CommandLine; errors: FlagError[] } {
   const { flags, rest, incomplete } = splitCommandLine(args);
-  for (const flag of flags) checkFlag(flag, minor);
+  const checked = flags.map((flag) => ({ flag, error: checkFlag(flag, minor) }));
+  const errors = checked.flatMap(({ error }) => error ?? []);
   if (incomplete !== undefined) {
     const isShort = !incomplete.startsWith('--');
     const name = incomplete.replace(/^-+/, '').replaceAll('_', '-');
-    if (flagAt(name, minor) === undefined) throw unknownFlag(incomplete);
-    throw new FlagError(`flag needs an argument: ${isShort ? `'${name}' in -${name}` : incomplete}`, name);
+    const message = `flag needs an argument: ${isShort ? `'${name}' in -${name}` : incomplete}`;
+    errors.push(flagAt(name, minor) === undefined ? unknownFlag(incomplete) : new FlagError(message, name));
   }
-  if (rest.length > 0) throw new FlagError(`unknown command ${rest[0]}`, '');
-  return asCommandLine(flags);
+  if (rest.length > 0) errors.push(new FlagError(`unknown command ${rest[0]}`, ''));
+  return { flags: asCommandLine(checked.flatMap(({ flag, error }) => (error ? [] : [flag]))), errors };
 }
 
-function checkFlag({ name, value, words }: Flag, minor: Minor): void {
+function checkFlag({ name, value, words }: Flag, minor: Minor): FlagError | undefined {
   const word = words[0]!;
   const known = flagAt(name, minor);
-  if (known === undefined || (!word.startsWith('--') && name !== 'v' && name !== 'help')) throw unknownFlag(word);
+  if (known === undefined || (!word.startsWith('--') && name !== 'v' && name !== 'help')) return unknownFlag(word);
   try {
     readFlag(known.type, [value], null, minor);
+    return undefined;
   } catch (error) {
     if (!(error instanceof FlagValueError)) throw error;
     const shown = name === 'v' ? '-v, --v' : `--${name}`;
-    throw new FlagError(`invalid argument ${goQuote(value)} for ${goQuote(shown)} flag: ${error.message}`, name);
+    return new FlagError(`invalid argument ${goQuote(value)} for ${goQuote(shown)} flag: ${error.message}`, name);
   }
 }
 

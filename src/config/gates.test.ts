@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { gateAt, gateErrors, gatesOf, gateWarnings, isGateOn, isOn, settle } from './gates.js';
 
 const messages = (layers: Record<string, boolean>[], minor: number) =>
-  gateErrors(layers, minor).map((error) => error.message);
+  gateErrors(layers, minor)
+    .filter(({ isLater }) => !isLater)
+    .map((error) => error.message);
 
 describe('what a minor knows', () => {
   test.each([
@@ -75,6 +77,26 @@ describe('what is refused', () => {
     expect(messages([{ ...locked, Aardvark: true }], 32)).toHaveLength(
       1 + Object.keys(locked).filter((n) => n < 'Aardvark').length,
     );
+  });
+
+  test('those that the kubelet would report after a correction are marked', () => {
+    const gates = { Aardvark: true, NodeSwapp: true, GracefulNodeShutdown: false };
+    expect(gateErrors([gates], 35).map(({ name, isLater = false }) => [name, isLater])).toEqual([
+      ['Aardvark', false],
+      ['NodeSwapp', true],
+      ['GracefulNodeShutdownBasedOnPodPriority', true],
+      ['WindowsGracefulNodeShutdown', true],
+    ]);
+  });
+
+  test.each([
+    ['NodeSwapp', true, 32, 'did you mean NodeSwap?'],
+    ['DynamicKubeletConfig', true, 32, 'remove it: 1.25 was the last version that knew it'],
+    ['ReloadKubeletClientCAFile', true, 32, 'remove it: it came with 1.36'],
+    ['NodeSwap', false, 34, 'remove it: this kubelet has it always on'],
+    ['Xyzzy', true, 32, undefined],
+  ])('%s=%s has a remedy in 1.%i', (name, value, minor, remedy) => {
+    expect(gateErrors([{ [name]: value }], minor).map((error) => error.remedy)).toEqual([remedy]);
   });
 
   test('since 1.35 a gate whose companion is off is refused', () => {

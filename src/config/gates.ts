@@ -2,6 +2,7 @@
 import { gateDependencies } from './facts/gate-dependencies.js';
 import { gateRows } from './facts/gate-rows.js';
 import { type KubeletConfig, knownMinor, type Minor } from './model.js';
+import { nearest } from './suggest.js';
 
 export interface Gate {
   stage: 'Alpha' | 'Beta' | 'GA' | 'Deprecated';
@@ -94,6 +95,11 @@ export function isOn(name: string, settled: ReadonlyMap<string, boolean>, minor:
 export interface GateError {
   name: string;
   message: string;
+  remedy?: string;
+  /** The gate that the author may have had in mind. */
+  meant?: string;
+  /** The kubelet reports it only when those before it are corrected. */
+  isLater?: boolean;
 }
 
 /**
@@ -103,21 +109,37 @@ export interface GateError {
 export function gateErrors(layers: readonly Gates[], minor: Minor): GateError[] {
   const chosen: Record<string, boolean> = Object.assign(Object.create(null), ...layers);
   const errors: GateError[] = [];
+  let hasEnded = false;
   for (const name of Object.keys(chosen).sort()) {
-    const message = refusal(name, chosen[name]!, minor);
-    if (message === undefined) continue;
-    errors.push({ name, message });
-    if (minor <= 30 || gateAt(name, minor) === undefined) return errors;
+    const error = gateError(name, chosen[name]!, minor);
+    if (error === undefined) continue;
+    errors.push(hasEnded ? { ...error, isLater: true } : error);
+    hasEnded ||= minor <= 30 || gateAt(name, minor) === undefined;
   }
-  return errors.length > 0 || minor < 35 ? errors : dependencyErrors(settle(layers, minor), minor);
+  if (minor < 35) return errors;
+  const bad = new Set(errors.map(({ name }) => name));
+  const good = layers.map((layer) => Object.fromEntries(Object.entries(layer).filter(([name]) => !bad.has(name))));
+  const others = dependencyErrors(settle(good, minor), minor);
+  return [...errors, ...others.map((error) => (errors.length === 0 ? error : { ...error, isLater: true }))];
 }
 
-function refusal(name: string, value: boolean, minor: Minor): string | undefined {
+function gateError(name: string, value: boolean, minor: Minor): GateError | undefined {
   const gate = gateAt(name, minor);
-  if (gate === undefined) return `unrecognized ${minor === 11 ? 'key' : 'feature gate'}: ${name}`;
-  if (gate.locked && value !== gate.default)
-    return `cannot set feature gate ${name} to ${value}, feature is locked to ${gate.default}`;
-  return undefined;
+  if (gate === undefined)
+    return { name, message: `unrecognized ${minor === 11 ? 'key' : 'feature gate'}: ${name}`, ...guess(name, minor) };
+  if (!gate.locked || value === gate.default) return undefined;
+  const message = `cannot set feature gate ${name} to ${value}, feature is locked to ${gate.default}`;
+  return { name, message, remedy: `remove it: this kubelet has it always ${gate.default ? 'on' : 'off'}` };
+}
+
+/** What to do about a gate that a minor does not know. */
+function guess(name: string, minor: Minor): Pick<GateError, 'remedy' | 'meant'> {
+  const minors = gateNames().has(name) ? [...historyOf(name).keys()] : [];
+  const last = Math.max(...minors);
+  if (last < minor && minors.length > 0) return { remedy: `remove it: 1.${last} was the last version that knew it` };
+  if (minors.length > 0) return { remedy: `remove it: it came with 1.${Math.min(...minors)}` };
+  const meant = nearest(name, gatesOf(minor));
+  return meant === undefined ? {} : { meant, remedy: `did you mean ${meant}?` };
 }
 
 function dependencyErrors(settled: ReadonlyMap<string, boolean>, minor: Minor): GateError[] {

@@ -34,7 +34,8 @@ export type { Position };
 export type Positions = ReadonlyMap<string, Position>;
 
 export interface Finding {
-  severity: 'error' | 'warning';
+  /** `note`: worth knowing, and often meant. */
+  severity: 'error' | 'warning' | 'note';
   /** `kubelet`: the kubelet says this itself. `relet`: the kubelet would not say it before it is too late. */
   source: 'kubelet' | 'relet';
   /** Dotted path; `` for the document as a whole, `--name` for a flag. */
@@ -44,6 +45,8 @@ export interface Finding {
   line?: number;
   column?: number;
   message: string;
+  /** What to write instead, where the message is the kubelet's and does not show it. */
+  remedy?: string;
 }
 
 /** What a KubeletConfigurationOverlay says. */
@@ -84,6 +87,11 @@ export interface ValidationContext {
 export function childPath(parent: string, child: string | number, kind: 'field' | 'key' | 'index'): string {
   if (kind === 'field') return parent === '' ? String(child) : `${parent}.${child}`;
   return `${parent}[${child}]`;
+}
+
+/** `logging` for `logging.format`, `evictionHard` for `evictionHard[memory.available]`, '' at the top. */
+export function parentPath(path: string): string {
+  return path.replace(/(^|\.)[^.[\]]+$|\[[^\]]*\]$/, '');
 }
 
 /** The value at a field path such as `logging.options.json.infoBufferSize`; undefined where there is none. */

@@ -12,10 +12,11 @@ import { asYaml } from '../go/yaml/write.js';
 import { canonical } from './canonical.js';
 import { DecodeError, strictFindings } from './decode.js';
 import { decodeFields } from './decode-fields.js';
-import { type Document, DocumentError, identify, readDocument } from './document.js';
+import { type Document, DocumentError, readDocument } from './document.js';
 import { formatPath, leavesOf } from './field-path.js';
 import { fields } from './fields.js';
-import { type Finding, getField, knownMinor, type Minor, type Overlay, type Positions } from './model.js';
+import { identify } from './identity.js';
+import { type Finding, getField, knownMinor, type Minor, newestMinor, type Overlay, type Positions } from './model.js';
 import { FieldWordError, findField } from './set-field.js';
 import { shapeOf } from './shape.js';
 
@@ -44,7 +45,7 @@ export interface DecodeOverlayOptions {
 export function isOverlay(text: string): boolean {
   if (!text.includes(overlayHeader.kind) && !/[\\!]/.test(text)) return false;
   try {
-    const { group, kind } = identify(readDocument(text).value, '');
+    const { group, kind } = identify(readDocument(text).value, '', newestMinor).identity;
     return group === 'relet.dev' && kind === overlayHeader.kind;
   } catch {
     // Decoding reports what is wrong with the text.

@@ -41,6 +41,12 @@ export type ScalarType =
   /** logging.flushFrequency: text or nanoseconds since 1.28. */
   | 'duration-or-int';
 
+export const integerRanges = {
+  int32: [-(2n ** 31n), 2n ** 31n - 1n],
+  int64: [-(2n ** 63n), 2n ** 63n - 1n],
+  uint32: [0n, 2n ** 32n - 1n],
+} as const;
+
 const goNames: Record<string, string> = {
   '': 'v1beta1.KubeletConfiguration',
   authentication: 'v1beta1.KubeletAuthentication',

@@ -1,6 +1,6 @@
 /** The kubelet's validation, by minor: every rule with the kubelet's own message, all errors at once. */
-
 import { aggregate } from '../go/text.js';
+import { Doubts } from './follow-ups.js';
 import { type GateError, type Gates, gateErrors, gatesIn, gateWarnings, isOn, settle } from './gates.js';
 import type { CommandLine, Finding, KubeletConfig, Minor, ValidationContext } from './model.js';
 import { checkBounds } from './rules/bounds.js';
@@ -27,7 +27,7 @@ import {
 import { checkOS } from './rules/os.js';
 import { checkHairpin, checkMemoryQoS, checkQuotaPeriod, checkTopology, checkTopologyGate } from './rules/resources.js';
 import { checkContainerLogs, checkHiddenMetrics, checkLogQuery, checkRuntimeEndpoint } from './rules/server.js';
-import { tlsError } from './rules/tls.js';
+import { tlsErrors } from './rules/tls.js';
 import { checkTracing } from './rules/tracing.js';
 
 /** Where the kubelet stops. `gates`, `logging` and `validate` are its validation, `flags` and `dependencies` stages around it. */
@@ -37,8 +37,10 @@ export interface Validation {
   stage: Stage;
   /** The error text as this minor prints it, whole; '' when accepted. */
   message: string;
-  /** One for each error, with its path; check() adds line and column. An accepted config may carry warnings. */
+  /** Of all stages, one for each error, with its path; check() adds line and column. An accepted config may have warnings. */
   findings: Finding[];
+  /** Paths with an error, and gates that may have been meant. */
+  doubtful: string[];
 }
 
 /** The rules in the kubelet's order, which is the order of its message. */
@@ -76,63 +78,82 @@ const rules: readonly ((view: ConfigView) => void)[] = [
   checkContainerLogs,
 ];
 
-const accepted: Validation = { stage: 'accepted', message: '', findings: [] };
-
 /** Validates the command line alone, before any document is read, as the kubelet does: its feature gates, its node labels. */
 export function validateCommandLine(flags: CommandLine, { minor }: { minor: Minor }): Validation {
-  const gates = flagGateErrors(flags, minor);
-  if (gates.length > 0) return refuse('gates', gateProblems(gates, '--feature-gates'), prefixes(minor).gates);
+  const said = prefixes(minor);
   const error = flagError(flags, minor);
-  if (error === undefined) return accepted;
-  return refuse('flags', [{ path: `--${error.flag}`, message: error.message }], prefixes(minor).flags);
+  return report([
+    gateRefusal('gates', flagGateErrors(flags, minor), said.gates, () => '--feature-gates'),
+    { stage: 'flags', prefix: said.flags, errors: error ? [{ path: `--${error.flag}`, message: error.message }] : [] },
+  ]);
 }
 
 /** Validates a config after defaults and flags. */
 export function validate(config: KubeletConfig, context: ValidationContext): Validation {
   const layers = [gatesOfFlags(context.flags), gatesIn(config)];
-  const refused = refuseGates(layers, context);
-  if (refused !== undefined) return refused;
   const settled = settle(layers, context.minor);
   const view = () => new ConfigView(config, context, (name) => isOn(name, settled, context.minor));
-  return runStages(view, context.minor) ?? { ...accepted, findings: warnAboutGates(layers[1]!, context.minor) };
+  const validation = report([...refuseGates(layers, context), ...runStages(view, context.minor)]);
+  const isBad = ({ path }: Finding) => validation.doubtful.includes(path);
+  validation.findings.push(...warnAboutGates(layers[1]!, context.minor).filter((warning) => !isBad(warning)));
+  return validation;
 }
 
-/** Each stage ends the kubelet, so only the first that finds something speaks. */
-function runStages(view: () => ConfigView, minor: Minor): Validation | undefined {
+/** What one stage refuses. Each stage ends the kubelet, so that it reports only the first that refuses something; we run them all. */
+interface Refusal {
+  stage: Stage;
+  /** What the kubelet was doing, in front of its errors. */
+  prefix: string;
+  errors: readonly RuleError[];
+  /** Paths in doubt besides those of the errors. */
+  doubtful?: string[];
+}
+
+function runStages(view: () => ConfigView, minor: Minor): Refusal[] {
   const said = prefixes(minor);
-  if (minor >= 25) {
-    const logging = view();
-    checkLogging(logging);
-    if (logging.errors.length > 0) return refuse('logging', logging.errors, said.logging);
-    if (panicsOnFlush(logging)) return refuse('panic', [flushPanic], 'panic: ');
-  }
   const whole = view();
   for (const rule of rules) rule(whole);
-  if (whole.errors.length > 0) return refuse('validate', whole.errors, said.validate);
-  if (panicsOnFlush(whole)) return refuse('panic', [flushPanic], 'panic: ');
-  const tls = tlsError(whole);
-  return tls === undefined ? undefined : refuse('dependencies', [tls], said.dependencies);
+  const panic: Refusal = { stage: 'panic', prefix: 'panic: ', errors: panicsOnFlush(whole) ? [flushPanic] : [] };
+  const validated: Refusal = { stage: 'validate', prefix: said.validate, errors: whole.errors };
+  const tls: Refusal = { stage: 'dependencies', prefix: said.dependencies, errors: tlsErrors(whole) };
+  if (minor < 25) return [validated, panic, tls];
+  const logging = view();
+  checkLogging(logging);
+  return [{ stage: 'logging', prefix: said.logging, errors: logging.errors }, panic, validated, tls];
 }
 
 const flushPanic: RuleError = { path: 'logging.flushFrequency', message: 'non-positive interval for NewTicker' };
 
 /**
- * Bad gates come first and alone. Until 1.14 validation ignores them and the process dies of them right after; since 1.32 the
- * defaults look at the document's own gates and panic.
+ * Bad gates come first. Until 1.14 validation ignores them and the process dies of them right after; since 1.32 the defaults look at
+ * the document's own gates and panic.
  */
-function refuseGates(layers: readonly Gates[], { minor, document }: ValidationContext): Validation | undefined {
+function refuseGates(layers: readonly Gates[], { minor, document }: ValidationContext): Refusal[] {
   const isDefaulted = document !== undefined && !String(document.apiVersion).endsWith('/__internal');
-  if (minor >= 32 && isDefaulted) {
-    const errors = gateErrors([layers[0]!, gatesIn(document)], minor);
-    const prefix = 'panic: failed to merge global and in-flight KubeletConfiguration while setting defaults, error: ';
-    if (errors.length > 0) return refuse('panic', gateProblems(errors, 'featureGates'), prefix);
-  }
-  const errors = gateErrors(layers, minor);
-  return errors.length === 0 ? undefined : refuse('gates', gateProblems(errors, 'featureGates'), prefixes(minor).gates);
+  const pathOf = (name: string) => `featureGates[${name}]`;
+  const panic = 'panic: failed to merge global and in-flight KubeletConfiguration while setting defaults, error: ';
+  return [
+    ...(minor >= 32 && isDefaulted
+      ? [gateRefusal('panic', gateErrors([layers[0]!, gatesIn(document)], minor), panic, pathOf)]
+      : []),
+    gateRefusal('gates', gateErrors(layers, minor), prefixes(minor).gates, pathOf),
+  ];
 }
 
-function gateProblems(errors: readonly GateError[], where: string): RuleError[] {
-  return errors.map(({ name, message }) => ({ path: where.startsWith('--') ? where : `${where}[${name}]`, message }));
+function gateRefusal(
+  stage: Stage,
+  errors: readonly GateError[],
+  prefix: string,
+  pathOf: (name: string) => string,
+): Refusal {
+  return {
+    stage,
+    prefix,
+    errors: errors.map(({ name, meant: _, ...error }) => ({ path: pathOf(name), ...error })),
+    doubtful: errors
+      .flatMap(({ name, meant }) => [name, ...(meant ? [meant] : [])])
+      .map((name) => `featureGates[${name}]`),
+  };
 }
 
 function warnAboutGates(gates: Gates, minor: Minor): Finding[] {
@@ -156,10 +177,23 @@ function prefixes(minor: Minor) {
   };
 }
 
-function refuse(stage: Stage, errors: readonly RuleError[], prefix: string): Validation {
-  return {
-    stage,
-    message: prefix + aggregate(errors.map((error) => error.message)),
-    findings: errors.map(({ path, message }) => ({ severity: 'error', source: 'kubelet', path, message })),
-  };
+/** The stage and the message are those of the first refusal, the findings those of all, without what only follows from another. */
+function report(refusals: readonly Refusal[]): Validation {
+  const validation: Validation = { stage: 'accepted', message: '', findings: [], doubtful: [] };
+  const doubts = new Doubts();
+  for (const { stage, prefix, errors, doubtful = [] } of refusals) {
+    if (errors.length === 0) continue;
+    if (validation.stage === 'accepted') {
+      validation.stage = stage;
+      validation.message = prefix + aggregate(errors.filter(({ isLater }) => !isLater).map(({ message }) => message));
+    }
+    const news = errors.filter((error) => !doubts.cover(error));
+    for (const path of [...errors.map(({ path }) => path), ...doubtful]) {
+      doubts.add(path);
+      validation.doubtful.push(path);
+    }
+    for (const { isLater: _, ...error } of news)
+      validation.findings.push({ severity: 'error', source: 'kubelet', ...error });
+  }
+  return validation;
 }

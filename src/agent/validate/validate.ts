@@ -226,7 +226,9 @@ function comparison({ checkpoint, document, effective, local, minor }: Subject):
   };
 }
 
+/** Of a config that only relet would reject, relet knows too little to predict anything. */
 function forecast({ parts, checkpoint, own, steps }: Subject): ReturnType<Step> {
+  if (own.verdict !== 'accepted') return {};
   const messages = own.findings
     .filter(({ severity, source }) => severity === 'error' && source === 'relet')
     .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));

@@ -97,9 +97,9 @@ function withIntroduction(
 function withErrors(text: string, errors: readonly Finding[]): string {
   const lines = text.split('\n');
   const above = new Map<number, string[]>();
-  for (const { line = 1, path, message } of errors) {
+  for (const { line = 1, path, message, remedy } of errors) {
     const place = Math.min(Math.max(line, 1), lines.length) - 1;
-    const words = `error: ${path === '' ? '' : `${path}: `}${message}`;
+    const words = `error: ${path === '' ? '' : `${path}: `}${message}${remedy === undefined ? '' : `\n${remedy}`}`;
     above.set(place, [...(above.get(place) ?? []), ...words.split('\n').map(oneLine)]);
   }
   const count = errors.length === 1 ? '1 error,' : `${errors.length} errors, each`;

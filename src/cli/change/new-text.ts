@@ -158,7 +158,11 @@ export function rejectErrors(node: ConfiguredNode, text: string, running?: Kubel
 }
 
 export const errorLines = (errors: readonly Finding[]): string =>
-  errors.map(({ path, message }) => `  ${path === '' ? '' : `${path}: `}${message}`).join('\n');
+  errors
+    .map(
+      ({ path, message, remedy }) => `  ${path === '' ? '' : `${path}: `}${message}${remedy ? `\n    ${remedy}` : ''}`,
+    )
+    .join('\n');
 
 /** Kubelets asked at the same time. */
 const mostAsked = 8;

@@ -35,6 +35,25 @@ describe('text', () => {
     ]);
   });
 
+  test('the remedy is a line of its own, and notes are counted', () => {
+    const findings: Report['findings'] = [
+      { severity: 'error', source: 'kubelet', path: 'maxPods', line: 3, message: 'json: …', remedy: 'write 110' },
+      { severity: 'note', source: 'relet', path: 'resolvConf', line: 4, column: 2, message: 'relative' },
+    ];
+    expect(asText([{ ...report, verdict: 'decode-error', findings }], terminal).split('\n')).toEqual([
+      'a.yaml:3:1  error  maxPods',
+      '    json: …',
+      '    write 110',
+      'a.yaml:4:2  note (found by relet)  resolvConf',
+      '    relative',
+      'a.yaml: kubelet 1.32 would refuse it (decode-error), 1 note',
+    ]);
+    expect(asGithub([{ ...report, findings }]).split('\n')).toEqual([
+      '::error file=a.yaml,line=3,col=1,title=maxPods::json: …%0Awrite 110',
+      '::notice file=a.yaml,line=4,col=2,title=resolvConf::relative',
+    ]);
+  });
+
   test.each([
     [{ verdict: 'accepted', startup: 'ok', findings: [] }, 'a.yaml: fine for kubelet 1.32'],
     [

@@ -29,24 +29,26 @@ export function asText(reports: Report[], terminal: Terminal): string {
 
 function block(file: string, finding: Finding, terminal: Terminal): string {
   const { columns, paint } = terminal;
-  const { severity, source, path, line, column, message } = finding;
+  const { severity, source, path, line, column, message, remedy } = finding;
   const place = oneLine(line === undefined ? file : `${file}:${line}:${column ?? 1}`);
-  const word = severity === 'error' ? paint.red('error') : paint.yellow('warning');
+  const word = { error: paint.red, warning: paint.yellow, note: paint.dim }[severity](severity);
   const who = source === 'relet' ? paint.dim(' (found by relet)') : '';
   const head = `${paint.bold(place)}  ${word}${who}  ${oneLine(path)}`.trimEnd();
-  return `${hanging(head, terminal)}\n${wrap(message, columns, '    ')}`;
+  const lines = [message, ...(remedy === undefined ? [] : [remedy])].map((text) => wrap(text, columns, '    '));
+  return [hanging(head, terminal), ...lines].join('\n');
 }
 
 function summary(report: Report, { paint }: Terminal): string {
   const { kubeletVersion, verdict, startup, findings } = report;
   const file = oneLine(report.file);
-  const warnings = findings.filter(({ severity }) => severity === 'warning').length;
-  const tail = warnings === 0 ? '' : `, ${count(warnings, 'warning')}`;
+  const [errors, ...others] = (['error', 'warning', 'note'] as const).map(
+    (kind) => [kind, findings.filter(({ severity }) => severity === kind).length] as const,
+  );
+  const tail = others.map(([kind, n]) => (n === 0 ? '' : `, ${count(n, kind)}`)).join('');
   const kubelet = `kubelet ${kubeletVersion}`;
   if (verdict !== 'accepted') return paint.red(`${file}: ${kubelet} would refuse it (${verdict})${tail}`);
   if (startup === 'fails') return paint.red(`${file}: ${kubelet} would accept it and then fail to start${tail}`);
-  if (findings.length > warnings)
-    return paint.red(`${file}: ${kubelet} would ignore this; use --lenient to do the same${tail}`);
+  if (errors![1] > 0) return paint.red(`${file}: ${kubelet} would ignore this; use --lenient to do the same${tail}`);
   return paint.green(`${file}: fine for ${kubelet}${tail}`);
 }
 
@@ -59,13 +61,14 @@ export function asGithub(reports: Report[]): string {
     .join('\n');
 }
 
-function annotation(file: string, { severity, path, line, column, message }: Finding): string {
+function annotation(file: string, { severity, path, line, column, message, remedy }: Finding): string {
   const properties = [
     `file=${escapeProperty(file)}`,
     ...(line === undefined ? [] : [`line=${line}`, `col=${column ?? 1}`]),
     `title=${escapeProperty(path === '' ? 'KubeletConfiguration' : path)}`,
   ];
-  return `::${severity} ${properties.join(',')}::${escapeData(message)}`;
+  const text = remedy === undefined ? message : `${message}\n${remedy}`;
+  return `::${severity === 'note' ? 'notice' : severity} ${properties.join(',')}::${escapeData(text)}`;
 }
 
 const escapeData = (text: string): string => text.replace(/%/g, '%25').replace(/\r/g, '%0D').replace(/\n/g, '%0A');

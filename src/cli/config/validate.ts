@@ -27,7 +27,7 @@ export async function validateFiles(files: string[], options: ValidateOptions): 
   else terminal.print(asText(reports, terminal));
   if (options.output !== 'json' && options.kubeletVersion.note !== undefined)
     printError(`relet: checked for ${options.kubeletVersion.note}`);
-  const clean = reports.every(({ findings }) => findings.every(({ severity }) => severity === 'warning'));
+  const clean = reports.every(({ findings }) => findings.every(({ severity }) => severity !== 'error'));
   process.exitCode = clean ? 0 : 1;
 }
 
@@ -53,9 +53,10 @@ function report(document: ConfigDocument, options: ValidateOptions, host: Host |
 const asArgument = (flag: string): string => (flag.startsWith('-') ? flag : `--${flag}`);
 
 /** Places in the file, not in the payload; in the order of the fields that `-o json` promises. */
-function inFile({ severity, source, path, line, column, message }: Finding, document: ConfigDocument): Finding {
+function inFile({ line, column, message, ...finding }: Finding, document: ConfigDocument): Finding {
   const place = line === undefined ? {} : document.locate(line, column ?? 1);
-  return { severity, source, path, ...place, message };
+  const { severity, source, path, remedy } = finding;
+  return { severity, source, path, ...place, message, ...(remedy && { remedy }) };
 }
 
 function readHost(file: string): Host {

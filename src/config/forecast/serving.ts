@@ -73,7 +73,8 @@ function foreseeAddress(outlook: Outlook): void {
   });
 }
 
-function isAddress(text: string): boolean {
+/** As Go reads one; leading zeros are allowed. */
+export function isAddress(text: string): boolean {
   if (/^\d{1,}(\.\d{1,}){3}$/.test(text)) return text.split('.').every((part) => Number(part) <= 255);
   return /^[\da-f:.]+$/i.test(text) && text.includes(':') && URL.canParse(`http://[${text}]/`);
 }

@@ -8,7 +8,13 @@ export interface RuleError {
   /** Dotted path of the field to change; '' where there is no single one. */
   path: string;
   message: string;
+  remedy?: string;
+  /** The kubelet reports it only when those before it are corrected. */
+  isLater?: boolean;
 }
+
+export const firstOf = (errors: readonly RuleError[]): RuleError[] =>
+  errors.map((error, index) => (index === 0 ? error : { ...error, isLater: true }));
 
 /** A config as rules read it, and the errors that they report. What is absent or null reads as Go's zero value, as in the kubelet's own struct. */
 export class ConfigView {
@@ -28,6 +34,11 @@ export class ConfigView {
 
   report(path: string, message: string): void {
     this.errors.push({ path, message });
+  }
+
+  /** Where the kubelet reports only the first of several. */
+  reportFirst(errors: readonly RuleError[]): void {
+    this.errors.push(...firstOf(errors));
   }
 
   /** Integers may be bigint beyond 2^53; as numbers they are near enough for every bound and printed from `print`. */

@@ -87,13 +87,10 @@ export function checkImageCredentials(view: ConfigView): void {
 
 /** The kubelet stops at the first bad pattern. */
 function checkPatterns(view: ConfigView, patterns: readonly string[]): void {
-  for (const [index, pattern] of patterns.entries()) {
+  const errors = patterns.flatMap((pattern, index) => {
     const error = imagePatternError(pattern, view.minor);
-    if (error === undefined) continue;
-    view.report(
-      `preloadedImagesVerificationAllowlist[${index}]`,
-      `invalid configuration: invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${error}`,
-    );
-    return;
-  }
+    const message = `invalid configuration: invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${error}`;
+    return error === undefined ? [] : [{ path: `preloadedImagesVerificationAllowlist[${index}]`, message }];
+  });
+  view.reportFirst(errors);
 }
