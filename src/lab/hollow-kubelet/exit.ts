@@ -19,10 +19,13 @@ export function isBefore124(version: string): boolean {
 export type GiveUp = (headline: string, message: string) => Exit;
 
 export function giveUpAs(version: string, log: Log): GiveUp {
-  return (headline, message) => {
-    log.error(isBefore124(version) ? headline : 'command failed', { err: message });
-    return new Exit(1);
-  };
+  return (headline, message) => giveUpIn(log, isBefore124(version) ? headline : 'command failed', message);
+}
+
+/** As the servers and managers of a kubelet do, which exit on their own: with the same message in every version. */
+export function giveUpIn(log: Log, headline: string, message: string): Exit {
+  log.error(headline, { err: message });
+  return new Exit(1);
 }
 
 /** The error of the file system, as Go prints it. */

@@ -11,7 +11,7 @@ import type { Clock } from '../../clock.js';
 import { getField, type KubeletConfig } from '../../config/model.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
-import { Exit, type GiveUp, giveUpAs, goReason, isBefore124 } from './exit.js';
+import { Exit, type GiveUp, giveUpAs, giveUpIn, goReason, isBefore124 } from './exit.js';
 import { type Check, loadConfig } from './load-config.js';
 import { ownAddress, readMachine } from './machine.js';
 import type { NodeFacts } from './node-object.js';
@@ -44,7 +44,7 @@ export async function runHollowKubelet(options: HollowOptions, environment: Holl
     logVersion(options, environment);
     takeLock(options, log, giveUp);
     if (fatal !== undefined) throw giveUp('Failed to run kubelet', `failed to run Kubelet: ${fatal}`);
-    keepState(options, config, giveUp);
+    keepState(options, config, log);
     return await run(options, { facts, security, clock, random, log, giveUp, env, signal });
   } catch (error) {
     if (error instanceof Exit) return error.code;
@@ -108,13 +108,9 @@ function logVersion({ version }: HollowOptions, { log, reletVersion }: HollowEnv
   log.info(what, { reletVersion });
 }
 
-function keepState({ stateDir, version }: HollowOptions, config: KubeletConfig, giveUp: GiveUp): void {
+function keepState({ stateDir }: HollowOptions, config: KubeletConfig, log: Log): void {
   const conflict = stateDir === undefined ? undefined : recordPolicies(stateDir, config);
-  if (conflict === undefined) return;
-  throw giveUp(
-    'Failed to start ContainerManager',
-    isBefore124(version) ? conflict : `failed to run Kubelet: ${conflict}`,
-  );
+  if (conflict !== undefined) throw giveUpIn(log, 'Failed to start ContainerManager', conflict);
 }
 
 /** Only that the file can be opened is checked: Node cannot flock. */

@@ -11,7 +11,7 @@ import { kubeconfigSource } from '../../kube/identity-source.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
 import { createAccessCheck } from './callers.js';
-import type { GiveUp } from './exit.js';
+import { type GiveUp, giveUpIn } from './exit.js';
 import { startKubeletServers } from './kubelet-server.js';
 import { type Misbehaviour, misbehavioursFor } from './misbehaviour.js';
 import type { NodeFacts } from './node-object.js';
@@ -51,7 +51,7 @@ export async function run(options: HollowOptions, parts: RunOptions): Promise<nu
     metrics: () => metrics(options.version, facts.name, startedMs),
     log,
   }).catch((error: Error) => {
-    throw giveUp('Failed to listen and serve', error.message);
+    throw giveUpIn(log, 'Failed to listen and serve', error.message);
   });
   log.info('Started kubelet', { port: facts.config.port, node: facts.name });
   const end = new AbortController();
