@@ -40,6 +40,12 @@ export function createLog({ format, level = 'info', write, now = () => new Date(
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
+/** Whether a line of a shared file was written by a Log, in either format. */
+export const isOwnLine = (line: string): boolean =>
+  /^(\d{4}-\d\d-\d\dT[\d:.]+Z (DEBUG|INFO |WARN |ERROR) |\{"time":"[\dT:.Z-]+","level":"(debug|info|warn|error)","msg":)/.test(
+    line,
+  );
+
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** A cause may quote a value of any length, and a journal would cut the line anywhere. */

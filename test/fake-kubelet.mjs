@@ -4,6 +4,7 @@
  * file are orders: `# exit 1` (at start), `# die 200 1` (after 200 ms, with code 1), `# unhealthy`, `# ignore SIGTERM`,
  * `# needs PATH` (exits 1 at start where that is missing), `# healthy with PATH` (else unhealthy), `# refuse WORDS` (what it says when it is only asked, with its
  * lock in a place that cannot be). Each start, question and signal is one line of JSON in the file FAKE_KUBELET_LOG.
+ * Why it exits is in the file FAKE_KUBELET_ERRORS.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -42,7 +43,10 @@ for (const signal of ['SIGTERM', 'SIGINT'])
   });
 
 const exit = order('exit');
-if (exit) process.exit(Number(exit[0]));
+if (exit) {
+  appendFileSync(process.env.FAKE_KUBELET_ERRORS ?? '/dev/null', `Error: it exits with ${exit[0]}\n`);
+  process.exit(Number(exit[0]));
+}
 const needs = order('needs');
 if (needs && !existsSync(needs[0])) process.exit(1);
 const die = order('die');

@@ -29,7 +29,7 @@ const namespace = 'kube-system';
 
 /** The first line of a config that is not YAML for the kubelet. */
 export const behaviours = {
-  '# crashes': { exits: { afterMs: 10, code: 1 }, log: ['panic: crashes'] },
+  '# crashes': { exits: { afterMs: 10, code: 1 }, log: ['panic: crashes', 'goroutine 1 [running]:'] },
   '# never healthy': { healthyAfterMs: Number.POSITIVE_INFINITY },
   '# port taken': { portsTakenBy: 'pid 9' },
   '# ignores a stop': { ignoresStop: true },
@@ -152,9 +152,11 @@ export class FlowRig {
     } as { assigned?: string; active?: string; lastKnownGood?: string; error?: string };
   }
 
-  async events(): Promise<string[]> {
-    const { items } = await this.client.list<KubeObject & { reason: string }>(events, { namespace: 'default' });
-    return items.map(({ reason }) => reason);
+  async events(): Promise<{ reason: string; message: string }[]> {
+    const list = await this.client.list<KubeObject & { reason: string; message: string }>(events, {
+      namespace: 'default',
+    });
+    return list.items;
   }
 
   /** The ConfigMap of each start; local without one. */

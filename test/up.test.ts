@@ -74,7 +74,7 @@ async function nodeNames(): Promise<string[]> {
 }
 
 describe('while it waits for nodes', () => {
-  test('a kubelet that keeps crashing is reported at once, with its last lines and what to do', async () => {
+  test('a kubelet that keeps crashing is reported at once, with its error and what to do', async () => {
     const kubelet = join(home, 'kubelet');
     const words = 'E1115 20:19:54.250432 20375 run.go:74] "command failed" err="failed to run Kubelet: no runtime"';
     const script = `case "$*" in *--version*) echo Kubernetes v1.32.1; exit 0;; esac\necho '${words}' >&2\nexit 1\n`;
@@ -83,8 +83,8 @@ describe('while it waits for nodes', () => {
     let said = '';
     child.stdout.setEncoding('utf8').on('data', (text) => (said += text));
     await eventually('it is said', () => said.includes('its log:'));
-    expect(said).toContain('its kubelet crashed (exit code 1) and is started again; its last lines:');
-    expect(said).toContain(words);
+    expect(said).toContain('its kubelet crashed (exit code 1) and is started again');
+    expect(said).toContain('    failed to run Kubelet: no runtime\n');
     expect(said).toContain(`correct its config, ${dir}/nodes/node-1/kubelet.yaml`);
     child.kill('SIGTERM');
     await new Promise((resolve) => child.on('close', resolve));

@@ -137,7 +137,6 @@ export class Agent {
       await clock.sleep(options.settleMs, signal).catch(() => {});
       const isStopping = signal.aborted || (await driver.isHostStopping());
       const { crashed, end } = await run.exited(exit, { isStopping });
-      if (crashed) void driver.kubeletLog().then((kubeletLog) => reporter.update({ kubeletLog }));
       if (end) await this.#endTrial(run, end);
       else this.#updateReport(run);
       if (!end && crashed && this.#retry.onCrash(run)) this.#changes++;
@@ -211,8 +210,7 @@ export class Agent {
 
   /** Validated before anything is stopped. A rejected config is assigned all the same, and reported; it is only never started. */
   async #assign(source: ExactRef | undefined, signal: AbortSignal): Promise<void> {
-    const { state, log, counters, reporter } = this.#options;
-    reporter.update({ kubeletLog: undefined });
+    const { state, log, counters } = this.#options;
     if (isAnotherAssignment(state, source)) forgetFailures(state);
     this.#validator.forget();
     await consider(this.#options, 'assigned', { source }, signal).catch((error) => {

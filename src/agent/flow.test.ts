@@ -85,11 +85,45 @@ describe('rollback', () => {
     await rig.assign('bad', '# crashes');
     await rig.untilStatus({ assigned: 'bad', active: 'good', lastKnownGood: 'good', error: crashLoop });
     expect(rig.starts).toEqual(['local', 'good', 'bad', 'bad', 'bad', 'good']);
-    expect(rig.reporter.report).toMatchObject({ driver: 'fake', kubeletLog: ['panic: crashes'] });
     await rig.stop();
     rig.boot();
     await rig.clock.advance(60_000);
     expect(rig.starts.slice(6)).toEqual(['good']);
+  });
+
+  test('the lines of the kubelet that crashed are beside its error only, also after a restart of relet', async () => {
+    const rig = await createFlowRig();
+    rig.boot();
+    await rig.assign('bad', '# crashes');
+    await rig.untilStatus({ error: crashLoop });
+    const crashed = { driver: 'fake', kubeletLog: ['panic: crashes', 'goroutine 1 [running]:'] };
+    expect(rig.reporter.report).toMatchObject(crashed);
+    const cause = 'panic: crashes; the kubelet crashed 3 times, last: exit code 1';
+    expect(rig.reporter.report?.configError?.cause).toHaveProperty('message', expect.stringContaining(cause));
+    expect((await rig.events()).find(({ reason }) => reason === 'KubeletConfigRolledBack')?.message).toContain(cause);
+    await rig.stop();
+    rig.boot();
+    await rig.untilStatus({ error: crashLoop });
+    expect(rig.reporter.report).toMatchObject(crashed);
+    await rig.assign('invalid', 'kubeAPIQPS: -1');
+    await rig.untilStatus({ error: invalid });
+    expect(rig.reporter.report).not.toHaveProperty('kubeletLog');
+    await rig.assign('good');
+    await rig.untilStatus({ active: 'good' });
+    expect(rig.reporter.report).not.toHaveProperty('kubeletLog');
+  });
+
+  test('a kubelet whose log cannot be read does not show the lines of an earlier one', async () => {
+    const rig = await createFlowRig();
+    rig.boot();
+    await rig.assign('bad', '# crashes');
+    await rig.untilStatus({ error: crashLoop });
+    rig.machine.behaviour = ({ file }) => (file ? { exits: { afterMs: 10, code: 2 } } : {});
+    await rig.request({ verb: 'retry' });
+    await rig.until('failed again', () => rig.starts.length === 9);
+    expect(rig.starts.slice(5)).toEqual(['bad', 'bad', 'bad', 'local']);
+    await rig.untilStatus({ error: crashLoop });
+    expect(rig.reporter.report).not.toHaveProperty('kubeletLog');
   });
 
   test.each(['# never healthy', '# port taken'])('%s is rolled back at the deadline', async (line) => {

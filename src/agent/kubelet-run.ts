@@ -14,6 +14,7 @@ import type { Log } from '../log.js';
 import { rfc3339 } from '../time.js';
 import { type Choice, needsTrial } from './choose.js';
 import type { Exit, KubeletDriver } from './drivers/driver.js';
+import { keepKubeletLog } from './report/kubelet-log-record.js';
 import { resultOf } from './results.js';
 import type { NodeState } from './state/node-state.js';
 import { explainExit } from './trial/exit-cause.js';
@@ -35,6 +36,7 @@ import {
   type TrialLimits,
   trialRecord,
   unhealthyBefore,
+  withError,
 } from './trial/trial.js';
 
 export interface RunListener {
@@ -152,13 +154,14 @@ export class KubeletRun {
   async exited(exit: Exit, { isStopping }: { isStopping: boolean }): Promise<{ crashed: boolean; end?: TrialEnd }> {
     const { clock, log, state, limits, certificateExpired } = this.#options;
     const cause = explainExit(exit, { stopping: isStopping, certificateExpired: await certificateExpired() });
-    log.warn('kubelet exited', { why: cause.why, blame: cause.blame });
-    const count = (state.read(lastExitRecord)?.count ?? 0) + 1;
-    state.write(lastExitRecord, { at: rfc3339(clock.now()), ...cause, count });
     const crashed = cause.blame === 'config';
-    if (crashed) this.crash = cause.why;
+    const error = crashed ? await keepKubeletLog(this.#options, this.choice.key) : undefined;
+    log.warn('kubelet exited', { why: cause.why, blame: cause.blame, error });
+    const count = (state.read(lastExitRecord)?.count ?? 0) + 1;
+    state.write(lastExitRecord, { at: rfc3339(clock.now()), ...cause, ...(error && { error }), count });
+    if (crashed) this.crash = withError(cause.why, error);
     if (this.trial === undefined || !crashed) return { crashed };
-    const { trial, step } = afterCrash(this.trial, cause.why, limits);
+    const { trial, step } = afterCrash(this.trial, { why: cause.why, error }, limits);
     this.trial = trial;
     this.#save();
     return step.kind === 'continue' ? { crashed } : { crashed, end: step };
@@ -201,6 +204,7 @@ export class KubeletRun {
     this.#save();
     const step = afterCheck({ trial, rebooted: this.#rebooted, ...checked }, limits);
     const excused = step.kind === 'failed' && (await this.#isCertificateExpired());
+    if (step.kind === 'failed' && !excused) await keepKubeletLog(this.#options, this.choice.key);
     if (step.kind !== 'continue' && !excused && (await this.#end(listener, step))) return { kind: 'done' };
     const trialLeftMs = this.trial ? limits.durationMs - this.trial.healthyMs : 0;
     return { kind: 'again', silent, trialLeftMs, excused };

@@ -68,7 +68,7 @@ export interface NodeConfigObjectStatus {
   agentVersion?: string;
   /** How the agent drives the kubelet: `process` when relet is its parent. */
   driver?: string;
-  /** The last lines of the kubelet that crashed, while the error is about that. */
+  /** The last lines of the kubelet that the error in `config` is about. */
   kubeletLog?: string[];
 }
 

@@ -140,6 +140,7 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     trialEndsAt: status?.trial?.endsAt,
     restartDelayedUntil: status?.restartDelayedUntil,
     cause: status?.config?.error === undefined ? undefined : status.cause,
+    kubeletLog: status?.kubeletLog,
     held: status?.held,
     pinnedByFlags: status?.pinnedByFlags,
     warnings: status?.warnings ?? [],

@@ -50,6 +50,8 @@ export interface ConfiguredNode {
   trialEndsAt: string | undefined;
   /** The cause of status.error; undefined also where an older relet runs. */
   cause?: string | undefined;
+  /** The last lines of the kubelet that the error is about; a Node has no field for them. */
+  kubeletLog?: string[] | undefined;
   /** The node is held: it uses no new assignment until it is released on its host. */
   held?: HeldState | undefined;
   /** Configs changed in quick succession, so it restarts its kubelet with the newest only at this time. */

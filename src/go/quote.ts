@@ -1,4 +1,4 @@
-/** Strings as Go's %q prints them: Kubernetes messages are full of them. */
+/** Strings as Go's %q prints them, and back: Kubernetes messages are full of them. */
 
 const short: Record<string, string> = {
   '\x07': '\\a',
@@ -28,3 +28,15 @@ function escaped(code: number): string {
   if (code >= 0xd800 && code <= 0xdfff) return '\ufffd';
   return code < 0x10000 ? `\\u${code.toString(16).padStart(4, '0')}` : `\\U${code.toString(16).padStart(8, '0')}`;
 }
+
+/** The value of what %q printed. What is not an escape of Go stays as it is. */
+export function goUnquote(quoted: string): string {
+  const inner = quoted.slice(1, -1);
+  return inner.replace(/\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))/gi, (whole, x, u, long, char) => {
+    const code = Number.parseInt(x ?? u ?? long, 16);
+    if (char === undefined) return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+    return unescaped[whole] ?? whole;
+  });
+}
+
+const unescaped = Object.fromEntries(Object.entries(short).map(([char, quoted]) => [quoted, char]));

@@ -116,7 +116,8 @@ function run(options: LabOptions, settings: Settings, directory: SystemDirectory
         },
         onNode: () => {},
         onTrouble,
-        onCrash: (name, { why }) => onTrouble(`${name}: its kubelet crashed (${why}) and is started again`),
+        onCrash: (name, { why, error = why }) =>
+          onTrouble(`${name}: its kubelet crashed (${error}) and is started again`),
         onStarted: (late) => onStarted(late, { url, control }),
       },
     });

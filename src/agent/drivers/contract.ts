@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Exit, KubeletDriver, Port, StartedConfig } from './driver.js';
 
-/** What a kubelet does with a config that the rig makes. */
+/** What a kubelet does with a config that the rig makes. One that exits logs `Error: it exits with 3` before. */
 export type Conduct = 'runs' | 'exits with 3' | 'ignores a stop';
 
 export interface DriverRig {
@@ -161,9 +161,13 @@ export function testDriver(name: string, createRig: () => Promise<DriverRig>): v
       expect(await (await createRig()).driver.isHostStopping()).toBe(false);
     });
 
-    test('a log that cannot be read is not a failure', async () => {
-      const lines = await (await createRig()).driver.kubeletLog();
-      expect(lines ?? []).toBeInstanceOf(Array);
+    test('there is no log before a kubelet was started; then it is that of the last one', async () => {
+      const rig = await createRig();
+      expect(await rig.driver.kubeletLog()).toBeUndefined();
+      await rig.driver.start(rig.config('exits with 3'));
+      expect(await rig.driver.kubeletLog()).toMatchObject({ error: 'it exits with 3' });
+      await start(rig, rig.config('runs'));
+      expect(await rig.driver.kubeletLog()).toBeUndefined();
     });
 
     test('a port belongs to the kubelet that listens on it, to nobody else, and cannot be known without a kubelet', async () => {

@@ -7,6 +7,7 @@
  */
 import { constants } from 'node:os';
 import type { ExactRef } from '../../api/config-ref.js';
+import type { KubeletLog } from './kubelet-error.js';
 
 export interface KubeletDriver {
   /** As the status shows it. */
@@ -29,8 +30,8 @@ export interface KubeletDriver {
   shutdown(signal: NodeJS.Signals): Promise<void>;
   /** Who listens on each of these ports. Undefined when no kubelet is running, or it exited meanwhile: then nothing can be known. */
   portOwners(ports: readonly Port[]): PortOwner[] | undefined;
-  /** The last lines of the kubelet's log, at most 20; undefined where they cannot be read. Never rejects. */
-  kubeletLog(): Promise<string[] | undefined>;
+  /** What the kubelet that was started last has logged since; undefined where that cannot be read. Never rejects. */
+  kubeletLog(): Promise<KubeletLog | undefined>;
 }
 
 export type DriverName = 'process' | 'fake';

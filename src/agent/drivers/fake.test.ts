@@ -7,7 +7,7 @@ import { type Behaviour, FakeDriver, FakeMachine } from './fake.js';
 
 const behaviours: Record<Conduct, Behaviour> = {
   runs: {},
-  'exits with 3': { exits: { afterMs: 0, code: 3 } },
+  'exits with 3': { exits: { afterMs: 0, code: 3 }, log: ['Error: it exits with 3'] },
   'ignores a stop': { ignoresStop: true },
 };
 

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../clock.js';
 import type { Exit, ExitStatus, KubeletDriver, Port, PortOwner, StartedConfig } from './driver.js';
+import { type KubeletLog, summarizeLog } from './kubelet-error.js';
 
 /** How a kubelet behaves with one config. Without any of these it is healthy at once and runs until it is stopped. */
 export interface Behaviour {
@@ -201,8 +202,8 @@ export class FakeDriver implements KubeletDriver {
     );
   }
 
-  async kubeletLog(): Promise<string[] | undefined> {
-    return this.#machine.log;
+  async kubeletLog(): Promise<KubeletLog | undefined> {
+    return summarizeLog(this.#machine.log ?? []);
   }
 
   portOwners(ports: readonly Port[]): PortOwner[] | undefined {

@@ -1,11 +1,14 @@
-/** The last lines of a kubelet that crashed: bounded, and absent where nothing can be read. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+/** Where the log of one kubelet is read: only its own lines, and none where nothing can be read. */
+import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { readKubeletLog } from './kubelet-log.js';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createLog } from '../../log.js';
+import { markKubeletLog } from './kubelet-log.js';
 
 const never = () => Promise.reject(new Error('ENOENT'));
+const process = { pid: 4711, startedAtMs: 1_700_000_000_900 };
+const failed = (err: string) => `E1116 12:00:00.000000 4711 run.go:72] "command failed" err="${err}"\n`;
 
 function logFile(content: string): string {
   const root = mkdtempSync(join(tmpdir(), 'relet-kubelet-log-'));
@@ -14,30 +17,79 @@ function logFile(content: string): string {
   return join(root, 'log');
 }
 
-test('the last lines of the log file are kept, each of a bounded length, and without control characters', async () => {
-  const lines = Array.from({ length: 30 }, (_, at) => `line ${at}`);
-  const file = logFile(`${'x'.repeat(100_000)}\n${lines.join('\n')}\n\u001b[31mred\n${'y'.repeat(1000)}\n\n`);
-  const found = await readKubeletLog({ file, unit: undefined, run: never });
-  expect(found).toHaveLength(20);
-  expect(found![0]).toBe('line 12');
-  expect(found!.at(-2)).toBe('\\u001b[31mred');
-  expect(found!.at(-1)).toHaveLength(500);
+describe('in a file', () => {
+  const markFiles = (...files: string[]) => markKubeletLog({ files, journal: false }, never);
+
+  test('only what was written since the start is read, without the lines of relet itself', async () => {
+    const file = logFile(failed('of an earlier kubelet'));
+    const read = markFiles(file);
+    expect(await read(process)).toBeUndefined();
+    const write = (line: string) => appendFileSync(file, line);
+    createLog({ format: 'text', write }).error('kubelet exited', { why: 'exit code 1' });
+    write(failed('of this one'));
+    createLog({ format: 'json', write }).error('config rolled back');
+    expect(await read(process)).toEqual({ error: 'of this one', lines: [failed('of this one').trimEnd()] });
+  });
+
+  test.each([
+    ['was truncated', (file: string) => writeFileSync(file, failed('new'))],
+    [
+      'was rotated',
+      (file: string) => {
+        renameSync(file, `${file}.1`);
+        writeFileSync(file, `${failed('new')}${'x\n'.repeat(1000)}`);
+      },
+    ],
+  ])('one that %s since is read from its beginning', async (_name, change) => {
+    const file = logFile('y'.repeat(500));
+    const read = markFiles(file);
+    change(file);
+    expect((await read(process))?.error).toBe('new');
+  });
+
+  test('of a very long log only the end is read, and no half line', async () => {
+    const file = logFile('');
+    const read = markFiles(file);
+    writeFileSync(file, `${'x'.repeat(600_000)}\n${failed('at the end')}`);
+    expect(await read(process)).toMatchObject({ error: 'at the end', lines: [expect.stringMatching(/^E1116/)] });
+  });
+
+  test('the file that shows an error is used, and else the first with any line', async () => {
+    const files = [logFile(''), logFile('')] as const;
+    const read = markFiles(...files);
+    writeFileSync(files[1], 'I1116 12:00:00.000000 4711 server.go:1] "started"\n');
+    expect((await read(process))?.lines).toHaveLength(1);
+    writeFileSync(files[0], 'a plain line\nI1116 12:00:00.000000 4711 server.go:1] "started"\n');
+    expect((await read(process))?.lines).toHaveLength(2);
+    appendFileSync(files[1], failed('here'));
+    expect((await read(process))?.error).toBe('here');
+  });
+
+  test.each(['/nowhere/log', '/dev/null', '/proc/self/fd/0'])('%s has no lines', async (file) => {
+    expect(await markFiles(file)(process)).toBeUndefined();
+  });
 });
 
-test('without a log file the journal of the unit is read', async () => {
-  const asked: string[] = [];
-  const run = async (command: string[]) => {
-    asked.push(command.join(' '));
-    return { code: 0, stdout: 'one\ntwo\n', stderr: '' };
-  };
-  expect(await readKubeletLog({ file: undefined, unit: 'kubelet.service', run })).toEqual(['one', 'two']);
-  expect(asked).toEqual(['journalctl -u kubelet.service -n 20 --output=cat --no-pager']);
-});
+describe('in the journal', () => {
+  const markJournal = (run: typeof never) => markKubeletLog({ files: [], journal: true }, run as never);
 
-test.each([
-  ['a missing log file', { file: '/nowhere/log', unit: undefined }],
-  ['no log file and no unit', { file: undefined, unit: undefined }],
-  ['a journalctl that cannot be run', { file: undefined, unit: 'kubelet.service' }],
-])('%s gives no lines', async (_name, source) => {
-  expect(await readKubeletLog({ ...source, run: never })).toBeUndefined();
+  test('the lines of the process since its start are read', async () => {
+    const asked: string[] = [];
+    const run = async (command: string[]) => {
+      asked.push(command.join(' '));
+      return { code: 0, stdout: failed('in the journal'), stderr: '' };
+    };
+    expect((await markKubeletLog({ files: [], journal: true }, run)(process))?.error).toBe('in the journal');
+    expect(asked).toEqual([
+      'journalctl --boot _PID=4711 --since=@1700000000 --lines=3000 --output=cat --all --no-pager --quiet',
+    ]);
+  });
+
+  test('a journalctl that cannot be run, and a kubelet that could not be started, have no lines', async () => {
+    expect(await markJournal(never)(process)).toBeUndefined();
+    const unexpected = async () => {
+      throw new Error('asked for no process');
+    };
+    expect(await markJournal(unexpected)({ pid: undefined, startedAtMs: 0 })).toBeUndefined();
+  });
 });

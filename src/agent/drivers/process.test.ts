@@ -68,7 +68,9 @@ async function createRig(): Promise<DriverRig> {
   const starts = join(root, 'starts');
   const binary = join(root, 'kubelet.mjs');
   const port = await freePort();
-  const variables = { ...env, FAKE_KUBELET_LOG: starts };
+  const log = join(root, 'log');
+  const variables = { ...env, FAKE_KUBELET_LOG: starts, FAKE_KUBELET_ERRORS: log };
+  const logPlaces = { files: [log], journal: false };
   const replaceBinary = (version: string) => {
     rmSync(binary, { force: true });
     copyFileSync(join(import.meta.dirname, '../../../test/fake-kubelet.mjs'), binary);
@@ -78,7 +80,7 @@ async function createRig(): Promise<DriverRig> {
   replaceBinary('v1.32.1');
   const args = (file: string | undefined) => [...(file ? [`--config=${file}`] : []), `--healthz-port=${port}`];
   const startChild: StartChild = (command, token) => endAfterwards(childStarter(variables)(command, token));
-  const driver = () => createDriver(dir, { command: [binary], args, startChild, stopGraceMs: 300 });
+  const driver = () => createDriver(dir, { command: [binary], args, startChild, stopGraceMs: 300, logPlaces });
   const started = () => {
     if (!existsSync(starts)) return [];
     const lines = readFileSync(starts, 'utf8').split('\n').slice(0, -1);

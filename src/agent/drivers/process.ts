@@ -12,10 +12,10 @@ import { type Child, childStarter, type Environment, findByToken, type StartChil
 import { childRecord } from './child-record.js';
 import type { RunCommand } from './command.js';
 import type { Exit, KubeletDriver, Port, PortOwner, StartedConfig } from './driver.js';
-import { readKubeletLog } from './kubelet-log.js';
+import type { KubeletLog } from './kubelet-error.js';
+import { type LogPlaces, markKubeletLog } from './kubelet-log.js';
 import { askVersion, kubeletRecord } from './kubelet-version.js';
 import { ownerOf } from './listeners.js';
-import { ownService } from './service-manager.js';
 
 export interface ProcessDriverOptions {
   /** The kubelet's executable and, for the hollow kubelet, the words before its flags. */
@@ -35,13 +35,14 @@ export interface ProcessDriverOptions {
   place?: { dir: string; writable: boolean };
   /** Called before each start. Throws when this relet may not start a kubelet, since another one has taken its place. */
   mayStart?(): void;
-  /** The kubelet's --log-file. */
-  logFile?: string | undefined;
+  /** Where the kubelet's log can be read. Default nowhere. */
+  logPlaces?: LogPlaces;
   /** For tests. */
   startChild?: StartChild;
 }
 
 const systemctlTimeoutMs = 2000;
+const noPlaces: LogPlaces = { files: [], journal: false };
 
 export class ProcessDriver implements KubeletDriver {
   readonly name = 'process';
@@ -50,6 +51,8 @@ export class ProcessDriver implements KubeletDriver {
   #child: Child | undefined;
   #requested = false;
   #isLast = false;
+  /** Of the kubelet that was started last. */
+  #readLog: () => Promise<KubeletLog | undefined> = async () => undefined;
 
   constructor(options: ProcessDriverOptions) {
     this.#options = options;
@@ -98,7 +101,7 @@ export class ProcessDriver implements KubeletDriver {
   }
 
   start({ source, file }: StartedConfig): Promise<Exit> {
-    const { command, args, state, random, log, mayStart, place } = this.#options;
+    const { command, args, run, state, clock, random, log, mayStart, place, logPlaces = noPlaces } = this.#options;
     if (this.#child !== undefined) throw new Error('start the kubelet: one is running');
     const token = `${random.uuid()}@${place?.dir ?? ''}`;
     const record = { token, bootId: this.bootId(), ...(source && { source }), ...(file && { converted: file }) };
@@ -108,8 +111,13 @@ export class ProcessDriver implements KubeletDriver {
     mayStart?.();
     this.#requested = false;
     const words = [...command, ...args(file)];
+    const readLog = markKubeletLog(logPlaces, run);
+    const startedMs = clock.monotonic();
     const child = this.#startChild(words, token);
     this.#child = child;
+    // Counted back from now: the wall clock may have jumped since.
+    const startedAtMs = () => clock.now() - (clock.monotonic() - startedMs);
+    this.#readLog = () => readLog({ pid: child.process?.pid, startedAtMs: startedAtMs() });
     if (child.process) state.write(childRecord, { ...record, process: child.process });
     log.info('kubelet started', { pid: child.process?.pid, command: words.join(' ') });
     return child.exited.then((exit) => {
@@ -156,9 +164,8 @@ export class ProcessDriver implements KubeletDriver {
     return identify(kubelet.pid)?.startTime === kubelet.startTime ? owners : undefined;
   }
 
-  kubeletLog(): Promise<string[] | undefined> {
-    const { logFile, run } = this.#options;
-    return readKubeletLog({ file: logFile, unit: ownService(), run });
+  kubeletLog(): Promise<KubeletLog | undefined> {
+    return this.#readLog();
   }
 
   /** Passes a signal on that does not end it. */

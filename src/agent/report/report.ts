@@ -28,7 +28,7 @@ export interface Report {
   restartDelayedUntil?: string;
   /** How the agent drives the kubelet. */
   driver?: string;
-  /** The last lines of the kubelet that crashed last. */
+  /** The last lines of the kubelet that `configError` is about. */
   kubeletLog?: string[];
   /** The node follows no new assignment. */
   held?: HeldState;

@@ -16,13 +16,14 @@ import { type ExactRef, sameConfig } from '../../api/config-ref.js';
 import type { TrialState } from '../../api/node-config.js';
 import type { Clock } from '../../clock.js';
 import { rfc3339 } from '../../time.js';
-import type { Choice } from '../choose.js';
+import { type Choice, FailedBefore } from '../choose.js';
 import type { KubeletDriver } from '../drivers/driver.js';
 import type { KubeletRun } from '../kubelet-run.js';
 import { holdRecord } from '../requests.js';
 import type { NodeState } from '../state/node-state.js';
 import { sourceOf } from '../transitions.js';
 import type { TrialLimits } from '../trial/trial.js';
+import { kubeletLogRecord } from './kubelet-log-record.js';
 import type { Report } from './report.js';
 import type { Reporter } from './reporter.js';
 
@@ -38,10 +39,13 @@ export function updateReport(options: UpdateOptions, run: KubeletRun | undefined
   const { state, reporter, driver } = options;
   const assigned = sourceOf(state.assigned());
   const lastKnownGood = sourceOf(state.lastKnownGood());
+  const { active, configError } = whatRuns(run, assigned, reporter.latest);
   reporter.update({
     assigned,
     lastKnownGood: trusted(lastKnownGood, run),
-    ...whatRuns(run, assigned, reporter.latest),
+    active,
+    configError,
+    kubeletLog: kubeletLogOf(state, configError),
     ...(run && {
       warnings: [...run.choice.accepted.warnings, ...run.warnings],
       pinnedByFlags: run.choice.accepted.pinnedByFlags,
@@ -55,6 +59,22 @@ export function updateReport(options: UpdateOptions, run: KubeletRun | undefined
 
 export type RunState = Pick<KubeletRun, 'choice' | 'next' | 'alive' | 'crash' | 'onTrial'>;
 
+/** The config that runs is not on trial, and its kubelet crashed. */
+class KubeletCrashed extends ConfigError {
+  readonly key: string;
+
+  constructor(key: string, crash: string) {
+    super('KubeletCrashed', new Error(crash));
+    this.key = key;
+  }
+}
+
+/** The lines of the kubelet that the error is about, also of one that an earlier relet ran. */
+function kubeletLogOf(state: NodeState, error: ConfigError | undefined): string[] | undefined {
+  const isAboutRun = error instanceof FailedBefore || error instanceof KubeletCrashed;
+  return isAboutRun ? state.read(kubeletLogRecord)?.[error.key] : undefined;
+}
+
 /** Pure; the table above. */
 export function whatRuns(
   run: RunState | undefined,
@@ -66,7 +86,7 @@ export function whatRuns(
   if (run?.alive) return { active: run.choice.source, configError: next?.error };
   if (run?.crash !== undefined && next?.error !== undefined) return { active, configError: next.error };
   if (run?.crash !== undefined && !run.onTrial)
-    return { active, configError: new ConfigError('KubeletCrashed', new Error(run.crash)) };
+    return { active, configError: new KubeletCrashed(run.choice.key, run.crash) };
   return { active, configError: sameConfig(assigned, last.assigned, 'version') ? last.configError : undefined };
 }
 

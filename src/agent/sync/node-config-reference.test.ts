@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../../test/manual-clock.js';
 import { ConfigError, type ConfigErrorReason } from '../../api/config-error.js';
-import type { NodeConfig, NodeConfigObjectStatus } from '../../api/node-config.js';
+import type { NodeConfig } from '../../api/node-config.js';
 import { silentLog } from '../../log.js';
 import type { Report } from '../report/report.js';
 import { NodeConfigReference, nextStatus } from './node-config-reference.js';
@@ -17,19 +17,16 @@ const failed = (reason: ConfigErrorReason, kubeletLog?: string[]): Report => ({
 const about = { now: new Date(0), version: '1.2.3' };
 
 describe('the log of a kubelet that crashed', () => {
-  test.each<[string, NodeConfigObjectStatus, Report, string[] | undefined]>([
-    ['is shown beside a rollback', {}, failed('CrashLoop', ['panic']), ['panic']],
-    ['is shown while the kubelet crashes', {}, failed('KubeletCrashed', ['panic']), ['panic']],
-    ['is not shown beside a rejection', {}, failed('ValidationFailed', ['panic']), undefined],
-    ['is not shown without an error', {}, { ...local, kubeletLog: ['panic'] }, undefined],
-  ])('%s', (_name, present, report, expected) => {
-    expect(nextStatus(present, report, about).kubeletLog).toEqual(expected);
+  test('is shown beside the error that it explains, and not beside one of following the reference', () => {
+    const report = failed('CrashLoop', ['panic']);
+    expect(nextStatus({}, report, about).kubeletLog).toEqual(['panic']);
+    const syncError = new ConfigError('DownloadFailed', '');
+    expect(nextStatus({}, { ...report, syncError }, about).kubeletLog).toBeUndefined();
   });
 
-  test('is kept over a restart of relet while the error is the same', () => {
+  test('does not outlive the report that had it', () => {
     const present = nextStatus({}, failed('CrashLoop', ['panic']), about);
-    expect(nextStatus(present, failed('CrashLoop'), about).kubeletLog).toEqual(['panic']);
-    expect(nextStatus(present, failed('NotHealthy'), about).kubeletLog).toBeUndefined();
+    expect(nextStatus(present, failed('CrashLoop'), about).kubeletLog).toBeUndefined();
   });
 });
 

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { trialReasons } from '../../api/condition-reasons.js';
 import { ConfigError } from '../../api/config-error.js';
-import { formatRef, type NodeConfigSource, type NodeConfigStatus, refOf } from '../../api/config-ref.js';
+import { formatRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import {
   type ConfigChange,
   isUnset,
@@ -130,7 +130,6 @@ export function nextStatus(
   const config = statusConfig(report);
   const changes = withChange(present, config, time);
   const cause = statusCause(report);
-  const kubeletLog = logOf(present, report, config);
   // The node replaces all fields of its own; the others are the controller's.
   const {
     trial: _trial,
@@ -157,20 +156,9 @@ export function nextStatus(
     ...(cause && { cause }),
     ...(report.held && { held: boundedHeld(report.held) }),
     ...(report.driver && { driver: report.driver }),
-    ...(kubeletLog && { kubeletLog }),
+    ...(report.kubeletLog && !report.syncError && { kubeletLog: report.kubeletLog }),
     ...(report.restartDelayedUntil && { restartDelayedUntil: report.restartDelayedUntil }),
   };
-}
-
-/** Only beside an error that a crash explains. A relet that was restarted since has not read it; then the same error keeps it. */
-function logOf(
-  present: NodeConfigObjectStatus,
-  { configError, syncError, kubeletLog }: Report,
-  config: NodeConfigStatus,
-): string[] | undefined {
-  const { outcome } = syncError ?? configError ?? {};
-  if (outcome !== 'rolled back' && outcome !== 'crashing') return undefined;
-  return kubeletLog ?? (present.config?.error === config.error ? present.kubeletLog : undefined);
 }
 
 function conditions(report: Report): Omit<NodeConfigCondition, 'lastTransitionTime'>[] {

@@ -7,6 +7,8 @@ export interface LastExit {
   at: string;
   /** As in the log: `exit code 1`. */
   why: string;
+  /** The kubelet's own error, where its log can be read. */
+  error?: string;
   /** Whether it counts against the config. */
   blame: 'config' | 'none';
   /** Exits on its own so far, this one included. */
@@ -21,6 +23,7 @@ function isLastExit(value: unknown): value is LastExit {
     typeof value.at === 'string' &&
     typeof value.why === 'string' &&
     (value.blame === 'config' || value.blame === 'none') &&
+    (value.error === undefined || typeof value.error === 'string') &&
     Number.isInteger(value.count)
   );
 }

@@ -103,11 +103,19 @@ describe('a trial', () => {
   test('a crash sets healthy time to zero, and the third one ends the trial', () => {
     let now: Trial = { ...trial, healthyMs: 599_000 };
     for (const expected of ['continue', 'continue', 'failed']) {
-      const after = afterCrash(now, 'exit code 1', defaultTrialLimits);
+      const after = afterCrash(now, { why: 'exit code 1' }, defaultTrialLimits);
       expect(after.step.kind).toBe(expected);
       expect(after.trial.healthyMs).toBe(0);
       now = after.trial;
     }
+  });
+
+  test.each([
+    [undefined, 'the kubelet crashed 3 times, last: exit code 1'],
+    ['bind: address already in use', 'bind: address already in use; the kubelet crashed 3 times, last: exit code 1'],
+  ])('the cause of a failed trial begins with the kubelet’s own error: %s', (error, cause) => {
+    const { step } = afterCrash({ ...trial, deaths: 2 }, { why: 'exit code 1', error }, defaultTrialLimits);
+    expect(step).toMatchObject({ reason: 'CrashLoop', cause });
   });
 
   test('the same bytes, version and flags continue a trial; anything else begins another', () => {

@@ -125,18 +125,32 @@ export function afterCheck(
   return { kind: 'continue' };
 }
 
+export interface Crash {
+  /** `exit code 1` */
+  why: string;
+  /** The kubelet's own error, where its log can be read. */
+  error?: string | undefined;
+}
+
 /** After the kubelet crashed: healthy time starts again, and too many crashes end the trial. */
-export function afterCrash(trial: Trial, cause: string, limits: TrialLimits): { trial: Trial; step: TrialStep } {
+export function afterCrash(trial: Trial, crash: Crash, limits: TrialLimits): { trial: Trial; step: TrialStep } {
   const counted = { ...trial, deaths: trial.deaths + 1, healthyMs: 0 };
   const step: TrialStep =
     counted.deaths >= limits.failedStarts
-      ? { kind: 'failed', reason: 'CrashLoop', cause: crashes(counted.deaths, cause) }
+      ? { kind: 'failed', reason: 'CrashLoop', cause: crashes(counted.deaths, crash) }
       : { kind: 'continue' };
   return { trial: counted, step };
 }
 
-const crashes = (count: number, last: string): string =>
-  count === 1 ? `the kubelet crashed once: ${last}` : `the kubelet crashed ${count} times, last: ${last}`;
+const crashes = (count: number, { why, error }: Crash): string =>
+  withError(
+    count === 1 ? `the kubelet crashed once: ${why}` : `the kubelet crashed ${count} times, last: ${why}`,
+    error,
+  );
+
+/** The kubelet's own error first: it is what one searches for. */
+export const withError = (text: string, error: string | undefined): string =>
+  error === undefined ? text : `${error}; ${text}`;
 
 function isTrial(value: unknown): value is Trial {
   return (

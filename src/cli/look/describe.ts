@@ -63,6 +63,7 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
     facts.flatMap(([title, text]) => (text === undefined ? [] : [fact(title, text, terminal)])).join('\n'),
     wrapWords(stateSentence(node), terminal),
     section('Warnings', node.warnings, terminal),
+    section('Last lines of the kubelet with that config', node.kubeletLog ?? [], terminal),
     section(
       'Last changes',
       readHistory(node.history)

@@ -7,8 +7,9 @@ import { Agent } from '../../agent/agent.js';
 import type { AgentOptions } from '../../agent/agent-options.js';
 import { choose } from '../../agent/choose.js';
 import { commandRunner } from '../../agent/drivers/command.js';
+import { type LogPlaces, ownStandardError } from '../../agent/drivers/kubelet-log.js';
 import { ProcessDriver, protectFromOom } from '../../agent/drivers/process.js';
-import { restartComplaint } from '../../agent/drivers/service-manager.js';
+import { ownService, restartComplaint } from '../../agent/drivers/service-manager.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
 import { systemHostFiles } from '../../agent/host-files.js';
 import { newCounters, render } from '../../agent/report/metrics.js';
@@ -157,7 +158,7 @@ function assemble({ divided, state, lock, writable = true, policy, log, files }:
       random: systemRandom,
       log,
       stopGraceMs,
-      logFile: values.get('log-file')?.at(-1),
+      logPlaces: logPlaces(values.get('log-file')?.at(-1)),
       place: { dir: resolve(options.dynamicConfigDir ?? ''), writable },
       ...(lock && { mayStart: lock.check }),
     }),
@@ -170,6 +171,13 @@ function assemble({ divided, state, lock, writable = true, policy, log, files }:
     clock,
     random: systemRandom,
     log,
+  };
+}
+
+function logPlaces(logFile: string | undefined): LogPlaces {
+  return {
+    files: [ownStandardError, ...(logFile ? [resolve(logFile)] : [])],
+    journal: process.env.JOURNAL_STREAM !== undefined || ownService() !== undefined,
   };
 }
 

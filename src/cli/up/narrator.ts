@@ -51,11 +51,11 @@ export function createNarrator(): Narrator {
     onServer: (url) => say(`  API server  ${url}  ready after ${seconds()}`),
     onNode: (name) => say(`  ${name.padEnd(10)}  ${paint.green('Ready')} after ${seconds()}`),
     onTrouble: (text) => say(text),
-    onCrash(name, { count, why, lines }) {
+    onCrash(name, { count, why, error }) {
       if (crashed.has(name)) return say(`  ${name.padEnd(10)}  not Ready yet: its kubelet has crashed ${count} times`);
       crashed.add(name);
-      say(`  ${name.padEnd(10)}  ${paint.red('its kubelet crashed')} (${why}) and is started again; its last lines:`);
-      for (const line of lines) say(`    ${line}`);
+      say(`  ${name.padEnd(10)}  ${paint.red('its kubelet crashed')} (${why}) and is started again`);
+      if (error !== undefined) say(`    ${error}`);
       const { config, log } = where.node(name);
       say(`    correct its config, ${config}, or give it flags after '--'; its log: ${log}`);
     },

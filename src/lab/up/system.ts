@@ -290,7 +290,7 @@ async function startNodes(
     all.push(ready);
     const waiting = AbortSignal.any([signal, enough.signal, isUp.signal]);
     const report = (crashes: Crashes) => listener.onCrash(name, crashes);
-    void watchCrashes({ dir: paths.dynamicConfig, log: paths.log, clock, signal: waiting, report });
+    void watchCrashes({ dir: paths.dynamicConfig, clock, signal: waiting, report });
     const turn: Promise<unknown> = Promise.race([ready, clock.sleep(turnMs, signal).catch(() => {})]).then(() =>
       underWay.delete(turn),
     );
