@@ -125,11 +125,11 @@ assign "$GOOD"
 node_is 'active' ".status.config.active.configMap.name == \"$GOOD\""
 
 step 'Error: internal failure outside of syncing, here a converted copy of an old payload that cannot be written'
-touch "$dir/converted"
+rm -rf "$dir/documents" && touch "$dir/documents"
 config_map old-version kubelet "$(jq '.apiVersion = "kubeletconfig/v1alpha1"' kubelet_configz_node-1)" > /dev/null
 assign old-version
 error_is 'internal failure, see Kubelet log for details'
-rm "$dir/converted"
+rm "$dir/documents"
 run 'relet node retry --dynamic-config-dir "$dir"'
 node_is 'once it can be written, it runs' '.status.config.error == null and .status.config.active.configMap.name == "old-version"'
 assign "$GOOD"

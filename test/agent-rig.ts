@@ -33,6 +33,7 @@ import { systemRandom } from '../src/random.js';
 import { eventually } from './eventually.js';
 import { FlowingClock } from './flowing-clock.js';
 import { freePort } from './free-port.js';
+import { testDocuments } from './test-documents.js';
 
 export interface RigOptions {
   dir?: string;
@@ -127,9 +128,10 @@ export class Rig {
         ...options.options,
       },
       state,
+      documents: testDocuments(state),
       validator:
         options.validator ?? simpleValidator(options.noHealthz ? undefined : this.healthzPort, options.staticPodPath),
-      commandLine: { args, localFiles: () => new Map() },
+      commandLine: { args },
       driver: Object.assign(driver, options.driver?.(driver)),
       hostFiles: systemHostFiles,
       probe: probeHealthz,
@@ -272,17 +274,16 @@ export const noApi = (signal: AbortSignal): Promise<Connected> =>
 /** Enough validation for tests of the flow: relet's own knowledge of the kubelet, without asking a real one. */
 export function simpleValidator(healthzPort: number | undefined, staticPodPath?: string): Validator {
   return {
-    async validate({ checkpoint, kubeletVersion }) {
+    async validate({ checkpoint, document, kubeletVersion }) {
       const healthz = healthzPort === undefined ? undefined : { host: '127.0.0.1', port: healthzPort };
       const accepted = {
         kind: 'accepted' as const,
         warnings: [],
-        configFile: checkpoint?.configFile,
         healthz,
         staticPodPath,
       };
       if (checkpoint === undefined) return accepted;
-      const { verdict, message } = check(checkpoint.config.toString('utf8'), {
+      const { verdict, message } = check(document.text, {
         minor: parseMinor(kubeletVersion)!,
         lenient: true,
       });

@@ -49,7 +49,7 @@ test('a config that is refused at the start of relet has its cause in the status
           warnings: [],
         };
       const healthz = { host: '127.0.0.1', port: rig.node.healthzPort };
-      return { kind: 'accepted', warnings: [], configFile: undefined, healthz, staticPodPath: undefined };
+      return { kind: 'accepted', warnings: [], healthz, staticPodPath: undefined };
     },
   };
   rig.node.boot({ validator: refusing });

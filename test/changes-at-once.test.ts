@@ -1,6 +1,4 @@
 /** What happens while a change is under way: nothing that it needs is taken from it. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Validator } from '../src/agent/validate/validate.js';
 import { simpleValidator } from './agent-rig.js';
@@ -42,21 +40,6 @@ describe('a config that is being validated', () => {
     answer();
     await rig.until('second', () => rig.config?.active?.configMap?.name === 'second');
     expect(rig.node.log()).not.toContain('config cannot run');
-  });
-
-  test('keeps the copy that is made for it meanwhile', async () => {
-    const { rig, asked, answer } = await whileValidating();
-    await asked;
-    const copy = join(rig.node.state.convertedDir, 'copy.json');
-    mkdirSync(rig.node.state.convertedDir, { recursive: true });
-    writeFileSync(copy, '{}');
-    await rig.node.ask({ verb: 'retry' });
-    expect(existsSync(copy)).toBe(true);
-    answer();
-    await rig.until('second', () => rig.config?.active?.configMap?.name === 'second');
-    // Nobody uses it.
-    await rig.node.ask({ verb: 'retry' });
-    expect(existsSync(copy)).toBe(false);
   });
 
   test('keeps its checkpoint also before it is validated, while the version of the kubelet is read', async () => {

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type Choice, candidates, choose, previousConfigRecord } from '../src/agent/choose.js';
+import { type Choice, choose, previousConfigRecord, recordsOf } from '../src/agent/choose.js';
 import { childRecord } from '../src/agent/drivers/child-record.js';
 import { handleRequest, holdRecord, requestRecord, takeRequest } from '../src/agent/requests.js';
 import { forgetFailures, resultsRecord } from '../src/agent/results.js';
@@ -22,6 +22,7 @@ import { systemClock } from '../src/clock.js';
 import { silentLog } from '../src/log.js';
 import { systemProcesses } from '../src/proc.js';
 import { CrashDisk, crashStates, FullDisk, treeOf, unsyncedFiles } from './crash-disk.js';
+import { testDocuments } from './test-documents.js';
 
 const host = systemProcesses;
 const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'relet-crash-'));
@@ -35,7 +36,17 @@ const version = (name: string): ExactRef => ({
   kubeletConfigKey: 'kubelet',
 });
 const [a, b, c] = [version('1'), version('2'), version('3')];
-const bytes = (source: ExactRef) => `# the whole config ${source.resourceVersion}\n${'x'.repeat(100)}\n`;
+const over = version('4');
+const overlay = 'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\nconfig: {maxPods: 50}\n';
+/** What the local file says. */
+let local = 'eventBurst: 7';
+const localFile = () => ({
+  '/local': `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n${local}\n`,
+});
+const bytes = (source: ExactRef) =>
+  source.resourceVersion === over.resourceVersion
+    ? overlay
+    : `# the whole config ${source.resourceVersion}\n${'x'.repeat(100)}\n`;
 const payload = (source: ExactRef) => ({
   files: new Map([
     ['kubelet', Buffer.from(bytes(source))],
@@ -50,13 +61,7 @@ const validator: Validator = {
   async validate({ checkpoint }) {
     if (checkpoint && checkpoint.source.resourceVersion === c.resourceVersion)
       return { kind: 'rejected', reason: 'ValidationFailed', cause: new Error('c is bad'), warnings: [] };
-    return {
-      kind: 'accepted',
-      warnings: [],
-      configFile: checkpoint?.configFile,
-      healthz: undefined,
-      staticPodPath: undefined,
-    };
+    return { kind: 'accepted', warnings: [], healthz: undefined, staticPodPath: undefined };
   },
 };
 
@@ -64,8 +69,9 @@ const bootWith = (state: NodeState): Promise<Choice> =>
   choose(
     {
       state,
+      documents: testDocuments(state, localFile),
       validator,
-      commandLine: { args: () => [], localFiles: () => new Map() },
+      commandLine: { args: () => [] },
       driver: { version: async () => 'v1.32.1', fingerprint: () => '' },
       hostFiles: { contentOf: () => '' },
       clock: { now: () => 0 },
@@ -91,11 +97,18 @@ interface Transition {
 const keeps =
   (...sources: ExactRef[]) =>
   (state: NodeState) => {
-    const found = candidates(state).map(({ recorded }) => transitions.sourceOf(recorded));
+    const { assigned, previous, lastKnownGood } = recordsOf(state);
+    const found = [transitions.sourceOf(assigned), previous, transitions.sourceOf(lastKnownGood)];
     expect(found.some((one) => one !== undefined && sources.some((source) => sameConfig(one, source, 'version')))).toBe(
       true,
     );
   };
+
+/** A last known good that is an overlay names a document that is there, whole. */
+const whole = (state: NodeState) => {
+  const { mergedDigest } = transitions.sourceOf(state.lastKnownGood()) ?? {};
+  if (mergedDigest !== undefined) expect(state.documents.read(mergedDigest)).toContain('maxPods: 50');
+};
 
 const running = (source: ExactRef) => (state: NodeState) => {
   save(state, source);
@@ -252,12 +265,40 @@ const all: Record<string, Transition> = {
     when: (state) => void save(state, a),
     mayRun: [undefined, a],
   },
+  'an overlay passes its trial': {
+    given: running(over),
+    async when(state) {
+      transitions.passTrial(state, await choiceOf(state));
+    },
+    // A document that was never made cannot be made on a full disk.
+    mayRun: [over, undefined],
+    always: whole,
+  },
+  'an overlay is merged again after the local file changed, and passes its trial': {
+    async given(state) {
+      local = 'eventBurst: 7';
+      await proven(over)(state);
+    },
+    async when(state) {
+      local = 'eventBurst: 8';
+      transitions.passTrial(state, await choiceOf(state));
+      transitions.garbageCollect(state, silentLog, undefined);
+    },
+    mayRun: [over],
+    always: whole,
+  },
+  'a whole config replaces an overlay': {
+    given: proven(over),
+    when: (state) => proven(a)(state),
+    mayRun: [over, a],
+    always: whole,
+  },
   'the removal of old checkpoints': {
     async given(state) {
       await proven(a)(state);
       for (const old of ['7', '8', '9']) save(state, version(old));
     },
-    when: (state) => transitions.garbageCollect(state, silentLog, { converted: [] }),
+    when: (state) => transitions.garbageCollect(state, silentLog, undefined),
     mayRun: [a],
   },
   'the start and the end of a kubelet': {
@@ -308,7 +349,7 @@ async function walk({ given, when, mayRun, always }: Transition): Promise<number
     // Once more, and the end is the same as without the crash; and nothing half-made stays.
     await when(state, dir);
     expect(records(state), context).toEqual(goal);
-    transitions.garbageCollect(state, silentLog, { converted: [] });
+    transitions.garbageCollect(state, silentLog, undefined);
     expect(strays(dir), context).toEqual([]);
     rmSync(dir, { recursive: true });
     points++;
@@ -342,7 +383,7 @@ async function fill({ given, when, mayRun }: Transition): Promise<number> {
     }
     const state = openAt(dir);
     expect('broken' in state.assigned()).toBe(false);
-    transitions.garbageCollect(state, silentLog, { converted: [] });
+    transitions.garbageCollect(state, silentLog, undefined);
     expect(strays(dir)).toEqual([]);
     if (failure === undefined && writes > 30) return writes;
   }

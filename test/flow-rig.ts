@@ -22,6 +22,7 @@ import { startInMemoryServer } from './in-memory-server.js';
 import type { ManualClock } from './manual-clock.js';
 import { MemoryFiles } from './memory-files.js';
 import { seededRandom } from './seeded-random.js';
+import { testDocuments } from './test-documents.js';
 
 const dir = '/dynamic-config';
 const nodeName = 'node-a';
@@ -48,6 +49,7 @@ export class FlowRig {
   state!: NodeState;
   reporter!: Reporter;
   #agent!: Agent;
+  readonly #startedDocuments: string[] = [];
   #stop = new AbortController();
   #ended: Promise<number> = Promise.resolve(0);
 
@@ -58,11 +60,16 @@ export class FlowRig {
     this.machine = new FakeMachine({ clock, behaviour: ({ file }) => this.#behaviour(file) });
   }
 
+  /** The local files: path → text. */
+  local: Record<string, string> = {};
   /** Files that a kubelet needs: without them it crashes. */
   readonly missing = new Set<string>();
 
   #behaviour(file: string | undefined): Behaviour {
     const config = file === undefined ? '' : this.files.read(file).toString();
+    this.#startedDocuments.push(config);
+    // A merged document has no comments.
+    if (/^clusterDomain: crashes$/m.test(config)) return behaviours['# crashes'];
     const needed = /^# needs (.*)$/m.exec(config)?.[1];
     if (needed !== undefined && this.missing.has(needed)) return behaviours['# crashes'];
     return Object.entries<Behaviour>(behaviours).find(([line]) => config.includes(line))?.[1] ?? {};
@@ -85,10 +92,14 @@ export class FlowRig {
         ...options,
       },
       state: this.state,
+      documents: testDocuments(this.state, () => this.local),
       validator: simpleValidator(10248),
-      commandLine: { args: () => [], localFiles: () => new Map() },
+      commandLine: { args: () => [] },
       driver: new FakeDriver({ machine }),
-      hostFiles: { contentOf: (path) => (this.missing.has(path) ? 'ENOENT' : 'there'), hasEntries: () => false },
+      hostFiles: {
+        contentOf: (path) => (this.missing.has(path) ? 'ENOENT' : (this.local[path] ?? 'there')),
+        hasEntries: () => false,
+      },
       probe: async () => machine.isHealthy,
       reporter: this.reporter,
       counters: newCounters(),
@@ -128,12 +139,30 @@ export class FlowRig {
   }
 
   /** Creates a ConfigMap and points the Node to it. */
-  async assign(name: string, ...lines: string[]): Promise<void> {
-    const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
-    const data = { kubelet: `${header}${lines.map((line) => `${line}\n`).join('')}` };
+  assign(name: string, ...lines: string[]): Promise<void> {
+    return this.#assign(name, 'apiVersion: kubelet.config.k8s.io/v1beta1', 'kind: KubeletConfiguration', ...lines);
+  }
+
+  assignOverlay(name: string, ...lines: string[]): Promise<void> {
+    return this.#assign(name, 'apiVersion: relet.dev/v1alpha1', 'kind: KubeletConfigurationOverlay', ...lines);
+  }
+
+  async #assign(name: string, ...lines: string[]): Promise<void> {
+    const data = { kubelet: lines.map((line) => `${line}\n`).join('') };
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
     await this.client.create(configMaps, { namespace }, object);
     await this.point({ configMap: { name, namespace, kubeletConfigKey: 'kubelet' } });
+  }
+
+  /** A new version of the ConfigMap with the same data. */
+  async annotate(name: string): Promise<void> {
+    const patch = { metadata: { annotations: { note: `${this.clock.now()}` } } };
+    await this.client.patch(configMaps, { name, namespace }, patch, { as: 'merge' });
+  }
+
+  /** The document of each start, as the kubelet read it. */
+  get startedDocuments(): string[] {
+    return this.#startedDocuments;
   }
 
   /** Null resets the Node to its local config. */

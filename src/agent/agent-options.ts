@@ -4,6 +4,7 @@ import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
 import type { KubeletCommandLine } from './choose.js';
+import type { Documents } from './documents.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
 import type { Counters } from './report/metrics.js';
@@ -29,6 +30,7 @@ export interface FlowOptions {
 export interface AgentOptions {
   options: FlowOptions;
   state: NodeState;
+  documents: Documents;
   validator: Validator;
   commandLine: KubeletCommandLine;
   driver: KubeletDriver;

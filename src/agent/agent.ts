@@ -19,11 +19,12 @@ import { backoffMs } from '../kube/backoff.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import type { AgentOptions } from './agent-options.js';
 import { ChangePace } from './change-pace.js';
-import { type Choice, choose, chooseOrWait, consider } from './choose.js';
+import { type Choice, choose, chooseOrWait } from './choose.js';
 import { exitCode } from './drivers/driver.js';
 import { FailureRetry } from './failure-retry.js';
 import { KubeletRun } from './kubelet-run.js';
 import * as events from './report/events.js';
+import { shownLocalConfig } from './report/local-config.js';
 import { updateReport } from './report/update-report.js';
 import { holdRecord, takeRequest } from './requests.js';
 import { forgetFailures } from './results.js';
@@ -36,24 +37,27 @@ import {
   isAnotherAssignment,
   keepAsLastKnownGood,
   passTrial,
+  recordsAfterAssign,
   sourceOf,
 } from './transitions.js';
 import { type Baseline, takeBaseline } from './trial/health.js';
-import { environmentOf, pathsNamedBy } from './trial/retry.js';
+import { environmentOf, pathsIn } from './trial/retry.js';
 import { type TrialEnd, type TrialFailure, trialRecord } from './trial/trial.js';
-import { ValidationCache } from './validate/cache.js';
+
+type TakenBaseline = Promise<Baseline | undefined> | undefined;
 
 const crashBackoff = { initialMs: 1000, maxMs: 60_000, jitter: 0.1 };
 
 export class Agent {
   readonly #options: AgentOptions;
-  readonly #validator: ValidationCache;
   readonly #pace: ChangePace;
   readonly #retry: FailureRetry;
   #api: ApiSide | undefined;
   #run: KubeletRun | undefined;
   /** Counts what may alter the choice, so that a boot under way notices. */
   #changes = 0;
+  /** Chosen, and validated, before the kubelet was stopped. */
+  #next: { choice: Choice; changes: number; binary: string } | undefined;
   /** Ends the pause after a crash: another config should run. */
   #wake = new AbortController();
   /** Its checkpoint is saved, and no record names it before it is validated. */
@@ -61,13 +65,9 @@ export class Agent {
   #baseline: Baseline = { nodeReady: false, apiAnswered: false, staticPods: false };
 
   constructor(options: AgentOptions) {
-    this.#validator = new ValidationCache(options.validator);
-    this.#options = { ...options, validator: this.#validator };
+    this.#options = options;
     this.#pace = new ChangePace(options);
-    this.#retry = new FailureRetry(options, async () => {
-      this.#validator.forget();
-      await this.#applyChoice();
-    });
+    this.#retry = new FailureRetry(options, () => this.#applyChoice());
   }
 
   /** Until the signal fires; its reason may name the signal to stop the kubelet with. Returns the exit code. */
@@ -96,18 +96,19 @@ export class Agent {
 
   // ── boot: load, validate, start, healthy?, report, trial passed ──
 
-  /** One kubelet after another. Each start chooses again, from disk. */
+  /** One kubelet after another. Each start chooses from disk, but for one that was chosen when the kubelet was stopped for it. */
   async #runLoop(signal: AbortSignal): Promise<number> {
-    const { options, reporter, clock, random, driver, counters } = this.#options;
+    const { options, documents, reporter, clock, random, driver, counters } = this.#options;
     const report = () => this.#updateReport();
     for (let crashes = 0; ; ) {
       const changes = this.#changes;
-      const choice = await chooseOrWait(this.#options, signal);
+      const choice = this.#takeNext(changes) ?? (await chooseOrWait(this.#options, signal));
       if (choice === undefined) return 0;
       if (changes !== this.#changes) continue;
       const view = () => this.#api?.view;
       const run = new KubeletRun({ ...this.#options, limits: options.trial, choice, baseline: this.#baseline, view });
       this.#run = run;
+      reporter.update({ localConfig: shownLocalConfig(documents.localFiles()) });
       report();
       counters.kubeletStarts++;
       const over = new AbortController();
@@ -147,6 +148,12 @@ export class Agent {
     }
   }
 
+  #takeNext(changes: number): Choice | undefined {
+    const next = this.#next;
+    this.#next = undefined;
+    return next?.changes === changes && next.binary === this.#options.driver.fingerprint() ? next.choice : undefined;
+  }
+
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
     this.#wake = new AbortController();
     await this.#options.clock.sleep(ms, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
@@ -167,9 +174,11 @@ export class Agent {
   }
 
   async #rollBack(run: KubeletRun, failure: TrialFailure): Promise<void> {
-    const { state, clock, counters, log } = this.#options;
-    const { source } = run.choice;
-    const environment = environmentOf(this.#options, pathsNamedBy(state.checkpoints, source));
+    const { state, documents, clock, counters, log } = this.#options;
+    const { source, document } = run.choice;
+    const named = source ? pathsIn(document.text) : [];
+    const merged = document.mergedDigest === undefined ? [] : documents.localFiles().map(({ path }) => path);
+    const environment = environmentOf(this.#options, [...named, ...merged]);
     failTrial(state, run.choice, failure, { at: new Date(clock.now()), environment });
     run.trial = undefined;
     counters.rollbacks++;
@@ -201,35 +210,42 @@ export class Agent {
     const saved = wanted !== undefined && checkpoint(state, wanted);
     // The API answers while the config is validated.
     const baseline = isNew ? this.#takeBaseline() : undefined;
-    if (isNew) await this.#assign(wanted?.source, signal);
+    const next = isNew ? await this.#assign(wanted?.source, signal) : undefined;
     this.#arriving = undefined;
-    if ((isNew || saved) && (await this.#applyChoice(baseline))) this.#pace.restarted();
+    if ((isNew || saved) && (await this.#applyChoice({ next, baseline }))) this.#pace.restarted();
     else this.#pace.settled();
     return { kind: 'done' };
   }
 
   /** Validated before anything is stopped. A rejected config is assigned all the same, and reported; it is only never started. */
-  async #assign(source: ExactRef | undefined, signal: AbortSignal): Promise<void> {
-    const { state, log, counters } = this.#options;
+  async #assign(source: ExactRef | undefined, signal: AbortSignal): Promise<Choice> {
+    const { state, documents, log, counters, reporter } = this.#options;
+    reporter.update({ localConfig: shownLocalConfig(documents.localFiles()) });
     if (isAnotherAssignment(state, source)) forgetFailures(state);
-    this.#validator.forget();
-    await consider(this.#options, 'assigned', { source }, signal).catch((error) => {
-      if (!(error instanceof ConfigError)) throw error;
-      counters.rejections++;
-    });
-    assign(state, source, this.#run?.healthy ? this.#run.choice.source : undefined);
+    const replaces = this.#run?.healthy ? this.#run.choice.source : undefined;
+    const next = await choose(this.#options, signal, recordsAfterAssign(state, source, replaces));
+    if (next.error !== undefined) counters.rejections++;
+    assign(state, source, replaces);
     log.info('config assigned', { config: formatRef(source, 'log'), key: source?.kubeletConfigKey });
+    return next;
   }
 
   /** Lets run what should run. The same bytes are not restarted: only the records move. True when another config starts. */
-  async #applyChoice(baseline?: Promise<Baseline | undefined>): Promise<boolean> {
+  async #applyChoice({
+    next: chosen,
+    baseline,
+  }: {
+    next?: Choice | undefined;
+    baseline?: TakenBaseline;
+  } = {}): Promise<boolean> {
     const run = this.#run;
-    this.#changes++;
+    const changes = ++this.#changes;
     this.#wake.abort();
     if (run === undefined) return true;
-    const next = await choose(this.#options, new AbortController().signal);
+    const next = chosen ?? (await choose(this.#options, new AbortController().signal));
     if (run !== this.#run) return true;
     if (!run.isRunning(next)) {
+      this.#next = { choice: next, changes, binary: this.#options.driver.fingerprint() };
       await this.#restart(run, next, baseline);
       return true;
     }
@@ -263,8 +279,7 @@ export class Agent {
   #keepRecords(run: KubeletRun): void {
     const { state, log } = this.#options;
     if (run.isLastKnownGood()) keepAsLastKnownGood(state, run.choice.source, log);
-    if (!this.#validator.isValidating)
-      garbageCollect(state, log, { source: this.#arriving, converted: this.#validator.configFiles });
+    garbageCollect(state, log, this.#arriving);
     this.#updateReport();
   }
 
@@ -275,7 +290,6 @@ export class Agent {
   /** An operator on the host asked for something. */
   async handleHostRequest(): Promise<void> {
     takeRequest(this.#options);
-    this.#validator.forget();
     this.#pace.reset();
     await this.#applyChoice();
     this.#api?.syncSoon();

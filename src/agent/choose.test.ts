@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { testDocuments } from '../../test/test-documents.js';
 import type { ExactRef } from '../api/config-ref.js';
 import { silentLog } from '../log.js';
 import { systemProcesses } from '../proc.js';
@@ -44,18 +45,12 @@ function newMemory(): NodeState {
 
 function choiceOf(state: NodeState, source: ExactRef | undefined, rank: Rank): Choice {
   const digest = source === undefined ? 'local' : state.checkpoints.load(source).digest;
-  const accepted = { kind: 'accepted' as const, warnings: [], configFile: '', healthz: undefined };
-  return { rank, source, digest, key: digest, accepted: { ...accepted, staticPodPath: undefined } };
+  const accepted = { kind: 'accepted' as const, warnings: [], healthz: undefined, staticPodPath: undefined };
+  return { rank, source, document: { file: '', text: '', digest }, key: digest, accepted };
 }
 
 const accepts: Validator = {
-  validate: async ({ checkpoint }) => ({
-    kind: 'accepted',
-    warnings: [],
-    configFile: checkpoint?.configFile,
-    healthz: undefined,
-    staticPodPath: undefined,
-  }),
+  validate: async () => ({ kind: 'accepted', warnings: [], healthz: undefined, staticPodPath: undefined }),
 };
 
 interface Question {
@@ -74,8 +69,9 @@ const chosen = (
   choose(
     {
       state,
+      documents: testDocuments(state),
       validator,
-      commandLine: { args: () => flags, localFiles: () => new Map() },
+      commandLine: { args: () => flags },
       driver: { version: async () => version, fingerprint: () => binary },
       hostFiles: { contentOf: (path) => files[path] ?? 'ENOENT' },
       clock: { now: () => now },
@@ -92,7 +88,7 @@ test('local runs when everything is refused, local itself among it: the kubelet 
   };
   const choice = await chosen(state, { validator });
   expect(choice).toMatchObject({ rank: 'local', source: undefined, error: { reason: 'ValidationFailed' } });
-  expect(choice.accepted).toMatchObject({ configFile: undefined, healthz: undefined });
+  expect(choice).toMatchObject({ document: { file: undefined }, accepted: { healthz: undefined } });
 });
 
 const failAt = (state: NodeState, choice: Choice, at: number) =>

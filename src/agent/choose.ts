@@ -6,14 +6,15 @@ import { ConfigError } from '../api/config-error.js';
 import { type ExactRef, formatRef, isExactRef, sameConfig } from '../api/config-ref.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
+import type { Document, Documents } from './documents.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
 import { type Environment, type Failure, type Result, reasonOf, resultKey, resultOf, setResult } from './results.js';
-import { type Checkpoint, sha256 } from './state/checkpoints.js';
+import type { Checkpoint } from './state/checkpoints.js';
 import { defineRecord } from './state/json-record.js';
 import type { NodeState, Recorded } from './state/node-state.js';
 import { environmentOf, mayRetry } from './trial/retry.js';
-import type { Accepted, Candidate, ValidateOptions, ValidationResult, Validator } from './validate/validate.js';
+import type { Accepted, ValidateOptions, ValidationResult, Validator } from './validate/validate.js';
 
 export type Rank = 'assigned' | 'previous-config' | 'last-known-good' | 'local';
 
@@ -23,10 +24,12 @@ export const previousConfigRecord = defineRecord('previous-config', isExactRef, 
 /** A config that may run, and what to know while it does. */
 export interface Choice {
   rank: Rank;
+  /** Undefined for local. Names the merged document where it is an overlay. */
   source: ExactRef | undefined;
+  document: Document;
+  /** Of the checkpoint, before it is merged; undefined for local. */
+  payloadDigest?: string | undefined;
   accepted: Accepted;
-  /** Equal bytes, equal digest. */
-  digest: string;
   /** Of its result. */
   key: string;
   /** Why a candidate before it could not run; the first one. */
@@ -59,12 +62,11 @@ export class FailedBefore extends ConfigError {
 export interface KubeletCommandLine {
   /** All the kubelet's flags; with a dynamic config its file instead of --config and --config-dir. */
   args(configFile: string | undefined): string[];
-  /** The local config as it is now: the files of --config and --config-dir, name → bytes. Missing files are left out. */
-  localFiles(): Map<string, Uint8Array>;
 }
 
 export interface ChooseParts {
   state: NodeState;
+  documents: Documents;
   validator: Validator;
   commandLine: KubeletCommandLine;
   driver: Pick<KubeletDriver, 'version' | 'fingerprint'>;
@@ -73,29 +75,53 @@ export interface ChooseParts {
   log: Log;
 }
 
+/** What the candidates are taken from: the records as they are, or as they will be once a config is assigned. */
+export interface Records {
+  assigned: Recorded;
+  previous: ExactRef | undefined;
+  lastKnownGood: Recorded;
+}
+
+export function recordsOf(state: NodeState): Records {
+  return {
+    assigned: state.assigned(),
+    previous: state.read(previousConfigRecord),
+    lastKnownGood: state.lastKnownGood(),
+  };
+}
+
 interface Ranked {
   rank: Rank;
   recorded: Recorded;
 }
 
-export async function choose(parts: ChooseParts, signal: AbortSignal): Promise<Choice> {
+export async function choose(
+  parts: ChooseParts,
+  signal: AbortSignal,
+  records: Records = recordsOf(parts.state),
+): Promise<Choice> {
   const passedOver: PassedOver[] = [];
-  const list = candidates(parts.state);
+  const list = candidates(records);
   // Nothing but local: there is no choice to make, and the kubelet says itself what it dislikes.
   if (list.every(({ recorded }) => 'source' in recorded && recorded.source === undefined))
-    return lastResort(parts, signal);
+    return lastResort(parts, signal, records);
   for (const [at, { rank, recorded }] of list.entries()) {
+    let source = 'source' in recorded ? recorded.source : undefined;
     try {
-      const choice = instead(await consider(parts, rank, recorded, signal), passedOver);
+      const candidate = await prepare(parts, recorded);
+      source = candidate.source;
+      // The last known good is the overlay that is assigned, and nothing has changed since.
+      if (passedOver.some((earlier) => source && sameConfig(earlier.source, source, 'document'))) continue;
+      const choice = instead(await accept(parts, { rank, ...candidate }, signal), passedOver);
       const failed = await failedBefore(parts, list.slice(at + 1));
       return failed.length === 0 ? choice : { ...choice, passedOver: [...passedOver, ...failed] };
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       parts.log.warn('config cannot run', { rank, config: nameOf(recorded), error: error.message, cause: error.cause });
-      passedOver.push({ source: 'source' in recorded ? recorded.source : undefined, error });
+      passedOver.push({ source, error });
     }
   }
-  return instead(await lastResort(parts, signal), passedOver);
+  return instead(await lastResort(parts, signal, records), passedOver);
 }
 
 /** Less trusted candidates are not validated; known failures are reported. */
@@ -150,12 +176,11 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /** A record that names what an earlier one named adds nothing, unless it is local, where the list ends. */
-export function candidates(state: NodeState): Ranked[] {
-  const previous = state.read(previousConfigRecord);
+function candidates({ assigned, previous, lastKnownGood }: Records): Ranked[] {
   const ranked: Ranked[] = [
-    { rank: 'assigned', recorded: state.assigned() },
+    { rank: 'assigned', recorded: assigned },
     ...(previous ? [{ rank: 'previous-config' as const, recorded: { source: previous } }] : []),
-    { rank: 'last-known-good', recorded: state.lastKnownGood() },
+    { rank: 'last-known-good', recorded: lastKnownGood },
   ];
   const unique: Ranked[] = [];
   for (const next of ranked)
@@ -163,31 +188,49 @@ export function candidates(state: NodeState): Ranked[] {
   return unique;
 }
 
-/** Validates a source that may not be recorded yet, and records the result. Throws a ConfigError when it cannot run. */
-export async function consider(
+interface Prepared extends Pick<Choice, 'source' | 'document' | 'payloadDigest' | 'key'> {
+  checkpoint: Checkpoint | undefined;
+  kubeletVersion: string;
+}
+
+/** Loads the checkpoint and makes the document to start with. An assigned overlay is merged again, a last known good is as it was. */
+async function prepare(parts: ChooseParts, recorded: Recorded): Promise<Prepared> {
+  if ('broken' in recorded) throw new ConfigError('LoadFailed', recorded.broken);
+  const { documents, commandLine } = parts;
+  const kubeletVersion = await parts.driver.version();
+  const keyOf = ({ digest }: Document) => resultKey(digest, kubeletVersion, commandLine.args(undefined));
+  if (recorded.source === undefined) {
+    const document = await documents.local(kubeletVersion);
+    return { source: undefined, checkpoint: undefined, document, key: keyOf(document), kubeletVersion };
+  }
+  const { mergedDigest: recordedDigest, ...ref } = recorded.source;
+  const checkpoint = load(parts.state, ref);
+  const document = await (recordedDigest === undefined
+    ? documents.of(checkpoint, kubeletVersion)
+    : documents.recorded(checkpoint, recordedDigest, kubeletVersion));
+  const { mergedDigest } = document;
+  const source = { ...ref, ...(mergedDigest !== undefined && { mergedDigest }) };
+  return { source, checkpoint, document, payloadDigest: checkpoint.digest, key: keyOf(document), kubeletVersion };
+}
+
+/** Validates it, and records the result. Throws a ConfigError when it cannot run. */
+async function accept(
   parts: ChooseParts,
-  rank: Rank,
-  recorded: Recorded,
+  { rank, source, checkpoint, document, payloadDigest, key, kubeletVersion }: Prepared & { rank: Rank },
   signal: AbortSignal,
 ): Promise<Choice> {
-  if ('broken' in recorded) throw new ConfigError('LoadFailed', recorded.broken);
-  const { state, validator, commandLine } = parts;
-  const checkpoint = recorded.source && load(state, recorded.source);
-  const digest = checkpoint?.digest ?? localDigest(commandLine);
-  const kubeletVersion = await parts.driver.version();
-  const key = resultKey(digest, kubeletVersion, commandLine.args(undefined));
+  const { state, validator } = parts;
   const result = resultOf(state, key);
   const failed = result?.kind === 'failed' ? result : undefined;
   if (failed && !isOutdated(parts, failed)) throw new FailedBefore(key, failed);
-  const candidate: Candidate = { checkpoint, kubeletVersion };
   const steps = stepsAfter(result);
-  const validation = await validator.validate(candidate, { steps, signal });
+  const validation = await validator.validate({ checkpoint, document, kubeletVersion }, { steps, signal });
   // What changed did not help: it is looked at again after the next change.
   if (failed && validation.kind === 'rejected') setResult(state, key, failedAgain(parts, failed));
   const accepted = orThrow(validation);
   if (failed) parts.log.info('config is tried again: the kubelet, or a file that it names, has changed', { rank });
   if (steps === 'all') setResult(state, key, { kind: 'validated', ...(failed && { failures: failed.failures ?? 1 }) });
-  return { rank, source: recorded.source, accepted, digest, key };
+  return { rank, source, document, payloadDigest, accepted, key };
 }
 
 /** The failures that keep a choice from being another one. */
@@ -211,22 +254,18 @@ function presentFor(parts: Pick<ChooseParts, 'driver' | 'hostFiles'>, failure: F
 }
 
 /** All else failed: local, whatever is thought of it. The kubelet itself says what it dislikes. */
-async function lastResort(parts: ChooseParts, signal: AbortSignal): Promise<Choice> {
-  const { validator, commandLine } = parts;
-  const kubeletVersion = await parts.driver.version();
-  const digest = localDigest(commandLine);
-  const validation = await validator.validate(
-    { checkpoint: undefined, kubeletVersion },
+async function lastResort(parts: ChooseParts, signal: AbortSignal, { assigned }: Records): Promise<Choice> {
+  const { checkpoint, document, key, kubeletVersion } = await prepare(parts, { source: undefined });
+  const validation = await parts.validator.validate(
+    { checkpoint, document, kubeletVersion },
     { steps: 'no-probe-no-forecast', signal },
   );
   const accepted: Accepted =
     validation.kind === 'accepted'
       ? validation
-      : { kind: 'accepted', warnings: [], configFile: undefined, healthz: undefined, staticPodPath: undefined };
-  const key = resultKey(digest, kubeletVersion, commandLine.args(undefined));
-  const assigned = parts.state.assigned();
+      : { kind: 'accepted', warnings: [], healthz: undefined, staticPodPath: undefined };
   const isAssigned = 'source' in assigned && assigned.source === undefined;
-  return { rank: isAssigned ? 'assigned' : 'local', source: undefined, accepted, digest, key };
+  return { rank: isAssigned ? 'assigned' : 'local', source: undefined, document, accepted, key };
 }
 
 function load(state: NodeState, source: ExactRef): Checkpoint {
@@ -248,13 +287,8 @@ function orThrow(validation: ValidationResult): Accepted {
   return validation;
 }
 
-function localDigest(commandLine: KubeletCommandLine): string {
-  const files = [...commandLine.localFiles()].map(([name, data]) => `${name}\0${sha256(data)}`);
-  return sha256(['local', ...files].join('\n'));
-}
-
 function sameRecord(a: Recorded, b: Recorded): boolean {
-  return 'source' in a && 'source' in b && sameConfig(a.source, b.source, 'version');
+  return 'source' in a && 'source' in b && sameConfig(a.source, b.source, 'document');
 }
 
 function nameOf(recorded: Recorded): string {
@@ -272,9 +306,9 @@ export function needsTrial(choice: Choice, state: NodeState): boolean {
 }
 
 /** The same bytes; whether they are still trusted is another question. */
-export function isLastKnownGood(state: NodeState, { source, digest }: Choice): boolean {
+export function isLastKnownGood(state: NodeState, { source, document }: Choice): boolean {
   const good = goodOf(state);
-  return source !== undefined && good !== undefined && digestOf(state, good) === digest;
+  return source !== undefined && good !== undefined && digestOf(state, good) === document.digest;
 }
 
 function goodOf(state: NodeState): ExactRef | undefined {
@@ -283,6 +317,7 @@ function goodOf(state: NodeState): ExactRef | undefined {
 }
 
 function digestOf(state: NodeState, source: ExactRef): string | undefined {
+  if (source.mergedDigest !== undefined) return source.mergedDigest;
   try {
     return state.checkpoints.load(source).digest;
   } catch {

@@ -1,10 +1,13 @@
 /** The whole flow of a node in memory: no process, no socket, no disk, no real time. */
 import { describe, expect, test } from 'vitest';
-import { createFlowRig } from '../../test/flow-rig.js';
+import { behaviours, createFlowRig, type FlowRig } from '../../test/flow-rig.js';
+import type { ExactRef } from '../api/config-ref.js';
+import { previousConfigRecord } from './choose.js';
 import { trialRecord } from './trial/trial.js';
 
 const crashLoop = 'rolled back: the kubelet kept crashing with this config, see Kubelet log for details';
 const notHealthy = 'rolled back: the kubelet was not healthy in time with this config, see Kubelet log for details';
+const unparsable = 'failed to load config, see Kubelet log for details';
 const invalid = 'failed to validate config, see Kubelet log for details';
 
 describe('assignments', () => {
@@ -230,4 +233,97 @@ test('a held node follows no assignment until it is released', async () => {
   expect(rig.starts).toEqual(['local']);
   await rig.request({ verb: 'release' });
   await rig.untilStatus({ assigned: 'good', active: 'good' });
+});
+
+describe('overlays', () => {
+  const local = (...lines: string[]) => ({
+    '/etc/kubelet.yaml': ['apiVersion: kubelet.config.k8s.io/v1beta1', 'kind: KubeletConfiguration', ...lines].join(
+      '\n',
+    ),
+  });
+  const running = (rig: FlowRig) => rig.startedDocuments.at(-1);
+
+  /** A node that runs an overlay as its last known good. */
+  async function overlaid(...lines: string[]) {
+    const rig = await createFlowRig();
+    rig.local = local('eventBurst: 7', ...lines);
+    rig.boot();
+    await rig.assignOverlay('over', 'config:', '  maxPods: 50');
+    await rig.untilStatus({ active: 'over' });
+    await rig.passTrial();
+    return rig;
+  }
+
+  test('the kubelet runs the local config with the overlay over it, and the checkpoint stays the payload', async () => {
+    const rig = await overlaid();
+    expect(running(rig)).toContain('eventBurst: 7');
+    expect(running(rig)).toContain('maxPods: 50');
+    expect(await rig.status()).toEqual({ assigned: 'over', active: 'over', lastKnownGood: 'over' });
+    const { source } = rig.state.lastKnownGood() as { source: ExactRef };
+    expect(rig.state.checkpoints.load(source).config.toString()).toMatch(/^apiVersion: relet.dev/);
+    expect(rig.state.documents.read(source.mergedDigest!)).toBe(running(rig));
+  });
+
+  test('an edit of the local file takes effect at the next start, on trial', async () => {
+    const rig = await overlaid();
+    rig.local = local('eventBurst: 8');
+    await rig.annotate('over');
+    await rig.clock.advance(60_000);
+    expect(rig.starts).toEqual(['local', 'over']);
+    await rig.reboot();
+    await rig.until('started', () => rig.starts.length === 3);
+    expect(running(rig)).toContain('eventBurst: 8');
+    expect(rig.state.read(trialRecord)).toBeDefined();
+    await rig.passTrial();
+    expect(rig.state.read(trialRecord)).toBeUndefined();
+    const { source } = rig.state.lastKnownGood() as { source: ExactRef };
+    expect(rig.state.documents.read(source.mergedDigest!)).toBe(running(rig));
+  });
+
+  test('a local file with which the kubelet crashes is rolled back to the document that ran before', async () => {
+    const rig = await overlaid();
+    const before = running(rig);
+    rig.local = local('clusterDomain: crashes');
+    await rig.reboot();
+    await rig.untilStatus({ assigned: 'over', active: 'over', lastKnownGood: 'over', error: crashLoop });
+    expect(running(rig)).toBe(before);
+    rig.local = local('eventBurst: 9');
+    await rig.until('tried again after the local file changed', () => running(rig) !== before, 10_000);
+    expect(running(rig)).toContain('eventBurst: 9');
+    await rig.untilStatus({ active: 'over', error: undefined as never });
+  });
+
+  test('an overlay that cannot be merged never stops the kubelet', async () => {
+    const rig = await overlaid();
+    await rig.assignOverlay('bad', 'config:', '  maxPods: many');
+    await rig.untilStatus({ assigned: 'bad', active: 'over', lastKnownGood: 'over', error: unparsable });
+    expect(rig.starts).toEqual(['local', 'over']);
+  });
+
+  test('two overlays with the same result do not restart the kubelet', async () => {
+    const rig = await overlaid();
+    await rig.assignOverlay('same', 'config: {maxPods: 50, eventBurst: 7}');
+    await rig.untilStatus({ assigned: 'same', active: 'same', lastKnownGood: 'same' });
+    expect(rig.starts).toEqual(['local', 'over']);
+  });
+
+  test('from a whole config to an overlay and back', async () => {
+    const rig = await overlaid();
+    await rig.assign('whole', 'maxPods: 60');
+    await rig.untilStatus({ active: 'whole' });
+    await rig.passTrial();
+    expect(rig.state.lastKnownGood()).not.toHaveProperty('source.mergedDigest');
+    await rig.assignOverlay('again', 'config: {clusterDomain: crashes}');
+    await rig.untilStatus({ assigned: 'again', active: 'whole', lastKnownGood: 'whole', error: crashLoop });
+    await rig.point(null);
+    await rig.until('local', () => rig.starts.at(-1) === 'local');
+  });
+
+  test('a reset keeps the merged document as the previous config until local is healthy', async () => {
+    const rig = await overlaid();
+    rig.machine.behaviour = () => behaviours['# never healthy'];
+    await rig.point(null);
+    await rig.until('local was started', () => rig.starts.at(-1) === 'local');
+    expect(rig.state.read(previousConfigRecord)).toHaveProperty('mergedDigest');
+  });
 });

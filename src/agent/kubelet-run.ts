@@ -102,10 +102,10 @@ export class KubeletRun {
   /** Starts the kubelet and checks its health until it exits. */
   async untilExit(listener: RunListener): Promise<Exit> {
     const { driver, clock } = this.#options;
-    const { source, accepted } = this.choice;
+    const { source, document } = this.choice;
     const over = new AbortController();
     this.#startedMs = clock.monotonic();
-    const exited = driver.start({ source, file: accepted.configFile });
+    const exited = driver.start({ source, file: document.file });
     // After the start, since the disk takes its time: until the first crash there is nothing to lose.
     this.#save();
     const checked = this.#checkHealth(listener, over.signal);
@@ -116,16 +116,22 @@ export class KubeletRun {
     return exit;
   }
 
-  /** The same bytes, wherever they come from; and local is local, even if its file was edited meanwhile. */
+  /**
+   * The same document, wherever it comes from. An edit of the local file takes effect at the next start, also under an
+   * overlay: it is not a reason to restart.
+   */
   isRunning(choice: Choice): boolean {
-    const { source, digest } = this.choice;
+    const { source, document, payloadDigest, rank } = this.choice;
     if (source === undefined || choice.source === undefined) return source === choice.source;
-    return digest === choice.digest;
+    if (document.digest === choice.document.digest) return true;
+    return payloadDigest === choice.payloadDigest && rank === 'assigned' && choice.rank === 'assigned';
   }
 
   /** Other records name the bytes that run; the kubelet is not restarted. */
-  moveTo({ rank, source, error, passedOver }: Choice): void {
+  moveTo({ rank, source: next, error, passedOver }: Choice): void {
     const { error: _error, passedOver: _passedOver, ...rest } = this.choice;
+    const { mergedDigest } = this.choice.document;
+    const source = next && { ...next, ...(mergedDigest !== undefined && { mergedDigest }) };
     this.choice = { ...rest, rank, source, ...(error && { error }), ...(passedOver && { passedOver }) };
     this.next = undefined;
   }

@@ -5,7 +5,15 @@
 import { ConfigError } from '../api/config-error.js';
 import type { ExactRef } from '../api/config-ref.js';
 import type { Log } from '../log.js';
-import { type Choice, type FailedBefore, isLastKnownGood, previousConfigRecord } from './choose.js';
+import {
+  type Choice,
+  type FailedBefore,
+  isLastKnownGood,
+  previousConfigRecord,
+  type Records,
+  recordsOf,
+} from './choose.js';
+import { recentDocuments } from './documents.js';
 import { childRecord } from './drivers/child-record.js';
 import { type Environment, type Failure, resultOf, setResult } from './results.js';
 import type { NodeState, Recorded } from './state/node-state.js';
@@ -38,6 +46,16 @@ export function assign(state: NodeState, source: ExactRef | undefined, replaces:
     // Where local runs already, only the record had to change.
     throw new ConfigError(replaces === undefined ? 'DefaultNotSaved' : 'ResetNotSaved', cause);
   }
+}
+
+/** The records as assign() will leave them. */
+export function recordsAfterAssign(
+  state: NodeState,
+  source: ExactRef | undefined,
+  replaces: ExactRef | undefined,
+): Records {
+  const { previous, lastKnownGood } = recordsOf(state);
+  return { assigned: { source }, previous: source === undefined ? (replaces ?? previous) : undefined, lastKnownGood };
 }
 
 /** An edit in place, or the same again, is not a new assignment. */
@@ -95,20 +113,13 @@ export function retry(
   setResult(state, key, { kind: 'validated', failures: failure.failures ?? 1 });
 }
 
-/** Needed by a change under way although no record names it yet. */
-export interface InUse {
-  source?: ExactRef | undefined;
-  /** Copies that the kubelet is about to be started with. */
-  converted: string[];
-}
-
-/** Deletes checkpoints that nothing names. Never fails a pass: the next one tries again. */
-export function garbageCollect(state: NodeState, log: Log, { source, converted }: InUse): void {
+/** Deletes checkpoints that nothing names, but for the one that arrives. Never fails a pass: the next one tries again. */
+export function garbageCollect(state: NodeState, log: Log, arriving: ExactRef | undefined): void {
   try {
     const child = state.read(childRecord);
     state.garbageCollect({
-      sources: [source, state.read(previousConfigRecord), child?.source],
-      converted: [child?.converted, ...converted],
+      sources: [arriving, state.read(previousConfigRecord), child?.source],
+      documents: [child?.converted, ...recentDocuments(state)],
     });
   } catch (cause) {
     log.warn('old checkpoints not deleted', { cause });

@@ -15,15 +15,20 @@ export interface ConfigRef {
   sha256?: string;
 }
 
+/** In a status or a record: where the config is an overlay that was merged, SHA-256 of the merged document. */
+export interface MergedRef extends ConfigRef {
+  mergedDigest?: string;
+}
+
 /** One version of one ConfigMap, as checkpoints, records and statuses name it. */
-export interface ExactRef extends ConfigRef {
+export interface ExactRef extends MergedRef {
   uid: string;
   resourceVersion: string;
 }
 
 /** As in Node.spec.configSource, Node.status.config and NodeConfig: `configMap` is DKC beta (1.11), `configMapRef` DKC alpha (1.8). */
 export interface NodeConfigSource {
-  configMap?: ConfigRef;
+  configMap?: MergedRef;
   /** An ObjectReference. The key is always `kubelet`, and the uid must match. */
   configMapRef?: { namespace: string; name: string; uid: string };
 }
@@ -38,10 +43,10 @@ export interface NodeConfigStatus {
 const alphaKey = 'kubelet';
 
 /** Undefined is local; so is a source without a subfield, which the node itself reports as an error. */
-export function refOf(source: NodeConfigSource | undefined): ConfigRef | undefined {
+export function refOf(source: NodeConfigSource | undefined): MergedRef | undefined {
   const { configMap, configMapRef } = source ?? {};
   if (configMap) {
-    const { namespace, name, kubeletConfigKey, uid, resourceVersion, sha256 } = configMap;
+    const { namespace, name, kubeletConfigKey, uid, resourceVersion, sha256, mergedDigest } = configMap;
     return {
       namespace,
       name,
@@ -49,6 +54,7 @@ export function refOf(source: NodeConfigSource | undefined): ConfigRef | undefin
       ...(uid && { uid }),
       ...(resourceVersion && { resourceVersion }),
       ...(sha256 && { sha256 }),
+      ...(mergedDigest && { mergedDigest }),
     };
   }
   if (configMapRef) {
@@ -59,8 +65,8 @@ export function refOf(source: NodeConfigSource | undefined): ConfigRef | undefin
 }
 
 /** The beta form, which every server that keeps a reference accepts. */
-export function nodeConfigSource(ref: ConfigRef): NodeConfigSource {
-  const { kubeletConfigKey, name, namespace, resourceVersion, uid, sha256 } = ref;
+export function nodeConfigSource(ref: MergedRef): NodeConfigSource {
+  const { kubeletConfigKey, name, namespace, resourceVersion, uid, sha256, mergedDigest } = ref;
   return {
     configMap: {
       kubeletConfigKey,
@@ -69,6 +75,7 @@ export function nodeConfigSource(ref: ConfigRef): NodeConfigSource {
       ...(resourceVersion && { resourceVersion }),
       ...(uid && { uid }),
       ...(sha256 && { sha256 }),
+      ...(mergedDigest && { mergedDigest }),
     },
   };
 }
@@ -84,13 +91,19 @@ export function isExactRef(value: unknown): value is ExactRef {
 
 /**
  * `name`: the same ConfigMap and key in any version; a uid is compared where both have one. `version`: also the same
- * resourceVersion. Two refs that differ only in their key are different configs, though they share a checkpoint.
+ * resourceVersion. `document`: also the same merged document. Two refs that differ only in their key are different configs,
+ * though they share a checkpoint.
  */
-export function sameConfig(a: ConfigRef | undefined, b: ConfigRef | undefined, by: 'name' | 'version'): boolean {
+export function sameConfig(
+  a: MergedRef | undefined,
+  b: MergedRef | undefined,
+  by: 'name' | 'version' | 'document',
+): boolean {
   if (a === undefined || b === undefined) return a === b;
   const sameName = a.namespace === b.namespace && a.name === b.name && a.kubeletConfigKey === b.kubeletConfigKey;
   const sameUid = a.uid === undefined || b.uid === undefined || a.uid === b.uid;
-  return sameName && sameUid && (by === 'name' || a.resourceVersion === b.resourceVersion);
+  const sameVersion = by === 'name' || a.resourceVersion === b.resourceVersion;
+  return sameName && sameUid && sameVersion && (by !== 'document' || a.mergedDigest === b.mergedDigest);
 }
 
 /**

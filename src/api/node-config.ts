@@ -70,6 +70,13 @@ export interface NodeConfigObjectStatus {
   driver?: string;
   /** The last lines of the kubelet that the error in `config` is about. */
   kubeletLog?: string[];
+  /** The node's local config as written. Absent when it is unknown or too large. */
+  localConfig?: LocalConfig;
+}
+
+export interface LocalConfig {
+  /** The file of --config, then the drop-ins in the order in which they apply. Empty on a host without either. */
+  files: { path: string; dropIn?: true; config: Record<string, unknown> }[];
 }
 
 /** Somebody on the host decided that the node follows no new assignment until it is released there. */

@@ -56,7 +56,7 @@ function aboutWritten(
 }
 
 const hasPassedTrial = (active: ConfigRef | undefined, good: ConfigRef | undefined): boolean =>
-  active === undefined || sameConfig(active, good, 'version');
+  active === undefined || sameConfig(active, good, 'document');
 
 /** What can still be waited for, as `relet wait --for` names it. */
 export type Goal = 'active' | 'lastKnownGood' | 'ok';

@@ -206,5 +206,5 @@ export function configState({ configSource, status = {}, unset = false, conditio
   if (outcome === 'rejected' || outcome === 'rolled back') return outcome;
   if (outcome === 'crashing' || !sameConfig(assigned, active, 'version')) return 'waiting';
   if (active === undefined) return 'local';
-  return sameConfig(active, good, 'version') ? 'active' : 'trial';
+  return sameConfig(active, good, 'document') ? 'active' : 'trial';
 }

@@ -14,7 +14,7 @@ export interface ChildRecord {
   process?: ProcessIdentity;
   /** What it was started with; undefined is local. Its checkpoint is not deleted while it runs. */
   source?: ExactRef;
-  /** The file it was started with, where that is not the checkpoint's own. */
+  /** The file it was started with. The name is that of the first edition, which kept only converted copies apart. */
   converted?: string;
 }
 

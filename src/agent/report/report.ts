@@ -3,7 +3,7 @@
 import { okReasons } from '../../api/condition-reasons.js';
 import type { ConfigError } from '../../api/config-error.js';
 import { type ExactRef, type NodeConfigStatus, nodeConfigSource, sameConfig } from '../../api/config-ref.js';
-import type { HeldState, TrialState } from '../../api/node-config.js';
+import type { HeldState, LocalConfig, TrialState } from '../../api/node-config.js';
 import { alphaReason, betaError } from '../../api/upstream-words.js';
 import { causesOf } from '../../error-causes.js';
 import { shorten } from '../../shorten.js';
@@ -30,6 +30,8 @@ export interface Report {
   driver?: string;
   /** The last lines of the kubelet that `configError` is about. */
   kubeletLog?: string[];
+  /** As it was when the kubelet was started, or a config was assigned. */
+  localConfig?: LocalConfig;
   /** The node follows no new assignment. */
   held?: HeldState;
   /** The node was given an init config (`--init-config-dir`): local is then called `init`. */
@@ -66,8 +68,11 @@ export function configOk(report: Report): ConditionText {
   const name = (source: ExactRef | undefined) => alphaName(source, report.initConfig);
   // A config that was just rolled back runs until its kubelet has ended.
   const isLocalInstead = active === undefined && configError !== undefined && configError.reason !== 'KubeletCrashed';
-  const isCurrent = sameConfig(assigned, active, 'version') && !isLocalInstead;
-  const isGood = sameConfig(report.lastKnownGood, active, 'version');
+  const isGood = sameConfig(report.lastKnownGood, active, 'document');
+  // The same overlay, merged before the local file or the kubelet changed.
+  const isMergedBefore = isGood && active?.mergedDigest !== undefined && configError?.reason !== 'KubeletCrashed';
+  const isInstead = isLocalInstead || (configError !== undefined && isMergedBefore);
+  const isCurrent = sameConfig(assigned, active, 'version') && !isInstead;
   // Neither: what was on trial runs until its kubelet has ended.
   const message = `using ${isCurrent ? 'current ' : isGood ? 'last-known-good ' : ''}${name(active)}`;
   if (syncError !== undefined) return { status: 'False', reason: alphaReason(syncError, name(assigned)), message };

@@ -10,11 +10,11 @@ const earlier = new ConfigError('ValidationFailed', '');
 const accepted = {
   kind: 'accepted' as const,
   warnings: [],
-  configFile: '',
   healthz: undefined,
   staticPodPath: undefined,
 };
-const choice = { rank: 'assigned' as const, source: it, accepted, digest: '', key: '' };
+const document = { file: '', text: '', digest: '' };
+const choice = { rank: 'assigned' as const, source: it, document, accepted, key: '' };
 const fallback = { ...choice, error: rolledBack };
 const started: RunState = {
   choice,

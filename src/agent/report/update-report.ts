@@ -95,7 +95,7 @@ function trusted(lastKnownGood: ExactRef | undefined, run: KubeletRun | undefine
   if (run === undefined) return lastKnownGood;
   const { choice, isRetry } = run;
   const untrusted = [...passedOver(run.next ?? choice), ...(isRetry ? [choice.source] : [])];
-  return untrusted.some((source) => sameConfig(source, lastKnownGood, 'version')) ? undefined : lastKnownGood;
+  return untrusted.some((source) => sameConfig(source, lastKnownGood, 'document')) ? undefined : lastKnownGood;
 }
 
 const passedOver = (choice: Choice) => (choice.passedOver ?? []).map(({ source }) => source);

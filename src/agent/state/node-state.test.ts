@@ -18,7 +18,6 @@ import type { ExactRef } from '../../api/config-ref.js';
 import { realFiles } from '../../atomic-file.js';
 import { silentLog } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
-import type { Choice } from '../choose.js';
 import { previousConfigRecord } from '../choose.js';
 import { childRecord } from '../drivers/child-record.js';
 import { kubeletRecord } from '../drivers/kubelet-version.js';
@@ -190,8 +189,9 @@ describe('records', () => {
     const { state } = open();
     state.assign(assigned);
     state.setLastKnownGood(lastKnownGood);
-    const accepted = { kind: 'accepted', warnings: [], configFile: '', healthz: undefined, staticPodPath: undefined };
-    passTrial(state, { rank: 'assigned', source: assigned, accepted, digest: 'd', key: 'k' } as Choice);
+    const accepted = { kind: 'accepted' as const, warnings: [], healthz: undefined, staticPodPath: undefined };
+    const document = { file: '', text: '', digest: 'd' };
+    passTrial(state, { rank: 'assigned', source: assigned, accepted, document, key: 'k' });
     expect(state.lastKnownGood()).toEqual({ source: assigned });
     expect(state.read(resultsRecord)).toEqual({ k: { kind: 'passed' } });
   });
@@ -298,7 +298,7 @@ describe('checkpoints', () => {
     state.setLastKnownGood(version('2'));
     state.write(previousConfigRecord, version('3'));
     state.write(childRecord, { token: 't', bootId: 'b', source: version('4') });
-    garbageCollect(state, silentLog, { converted: [] });
+    garbageCollect(state, silentLog, undefined);
     expect(readdirSync(join(dir, 'checkpoints', 'uid'))).toEqual(['1', '2', '3', '4']);
     expect(readdirSync(join(dir, 'meta')).filter((name) => name.startsWith('tmp_'))).toEqual([]);
     expect(Object.keys(JSON.parse(text(dir, 'digests')))).toHaveLength(4);

@@ -8,6 +8,7 @@ import { type ExactRef, sameConfig } from '../../api/config-ref.js';
 import { type Files, isMissing, realFiles, removeTree, replaceFile, temporaryPrefix } from '../../atomic-file.js';
 import type { Log } from '../../log.js';
 import { Checkpoints, digestsRecord } from './checkpoints.js';
+import { DocumentFiles } from './documents.js';
 import { JsonRecord, type RecordType } from './json-record.js';
 import { decodeSource, encodeSource } from './source-record.js';
 
@@ -16,16 +17,18 @@ export type Recorded = { source: ExactRef | undefined } | { broken: Error };
 
 export class NodeState {
   readonly checkpoints: Checkpoints;
-  /** Copies of payloads of DKC alpha in a form that the kubelet can read. */
-  readonly convertedDir: string;
+  readonly documents: DocumentFiles;
+  /** Where the first edition kept its converted copies. */
+  readonly #convertedDir: string;
   readonly #meta: string;
   readonly #files: Files;
   readonly #log: Log;
   readonly #records = new Map<string, JsonRecord<unknown>>();
 
-  constructor(dir: string, log: Log, files: Files = realFiles) {
+  constructor(dir: string, log: Log, files: Files = realFiles, documents?: DocumentFiles) {
     this.#meta = join(dir, 'meta');
-    this.convertedDir = join(dir, 'converted');
+    this.#convertedDir = join(dir, 'converted');
+    this.documents = documents ?? new DocumentFiles(join(dir, 'documents'), files);
     this.#files = files;
     this.#log = log;
     this.checkpoints = new Checkpoints(join(dir, 'checkpoints'), files, this.record(digestsRecord));
@@ -69,17 +72,20 @@ export class NodeState {
     this.#writeSource('last-known-good', source);
   }
 
-  /** Deletes checkpoints and converted copies that are neither assigned, last known good nor in use, and half-written files. */
-  garbageCollect(inUse: { sources: (ExactRef | undefined)[]; converted: (string | undefined)[] }): void {
+  /** Deletes checkpoints and documents that are neither assigned, last known good nor in use, and half-written files. */
+  garbageCollect(inUse: { sources: (ExactRef | undefined)[]; documents: (string | undefined)[] }): void {
     const recorded = [this.assigned(), this.lastKnownGood()];
     // An unreadable record may name any checkpoint: nothing is deleted.
     if (recorded.some((record) => 'broken' in record)) return;
     const named = recorded.map((record) => ('source' in record ? record.source : undefined));
-    this.checkpoints.garbageCollect([...named, ...inUse.sources].filter((source) => source !== undefined));
+    const sources = [...named, ...inUse.sources].filter((source) => source !== undefined);
+    this.checkpoints.garbageCollect(sources);
+    const digests = sources.flatMap(({ mergedDigest }) => mergedDigest ?? []);
+    const documents = new Set([...inUse.documents, ...digests.map((digest) => this.documents.pathOf(digest))]);
+    this.documents.garbageCollect((path) => documents.has(path));
     for (const name of this.#files.list(this.#meta))
       if (name.startsWith(temporaryPrefix)) removeTree(join(this.#meta, name), this.#files);
-    for (const path of this.#files.list(this.convertedDir).map((name) => join(this.convertedDir, name)))
-      if (!inUse.converted.includes(path)) removeTree(path, this.#files);
+    if (this.#files.stat(this.#convertedDir) !== undefined) removeTree(this.#convertedDir, this.#files);
   }
 
   #readSource(name: string): Recorded {
@@ -93,7 +99,7 @@ export class NodeState {
 
   #writeSource(name: string, source: ExactRef | undefined): void {
     const present = this.#readSource(name);
-    if ('source' in present && sameConfig(present.source, source, 'version')) return;
+    if ('source' in present && sameConfig(present.source, source, 'document')) return;
     replaceFile(join(this.#meta, name), encodeSource(source), { files: this.#files });
   }
 }

@@ -1,4 +1,7 @@
-/** The text of `meta/assigned` and `meta/last-known-good`: a SerializedNodeConfigSource, or nothing for local. */
+/**
+ * The text of `meta/assigned` and `meta/last-known-good`: a SerializedNodeConfigSource, or nothing for local. The last known good
+ * of an overlay also names its merged document, in a field that upstream does not have.
+ */
 import { type ExactRef, nodeConfigSource } from '../../api/config-ref.js';
 import { readPlain } from '../../config/plain-document.js';
 
@@ -44,12 +47,14 @@ function checkedSource(record: unknown): ExactRef | undefined {
     if (typeof value !== 'string' || value === '') throw new Error(`source.configMap.${name} must be set`);
     return value;
   };
+  const { mergedDigest } = configMap;
   const exact = {
     namespace: field('namespace'),
     name: field('name'),
     uid: field('uid'),
     resourceVersion: field('resourceVersion'),
     kubeletConfigKey: field('kubeletConfigKey'),
+    ...(typeof mergedDigest === 'string' && /^[0-9a-f]{64}$/.test(mergedDigest) && { mergedDigest }),
   };
   // These three become names of files: a record must not be able to lead out of the directory.
   for (const part of [exact.uid, exact.resourceVersion, exact.kubeletConfigKey]) checkFileKey(part);

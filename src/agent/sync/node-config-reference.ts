@@ -141,6 +141,7 @@ export function nextStatus(
     held: _held,
     driver: _driver,
     kubeletLog: _log,
+    localConfig: _local,
     ...others
   } = present;
   return {
@@ -157,6 +158,7 @@ export function nextStatus(
     ...(report.held && { held: boundedHeld(report.held) }),
     ...(report.driver && { driver: report.driver }),
     ...(report.kubeletLog && !report.syncError && { kubeletLog: report.kubeletLog }),
+    ...(report.localConfig && { localConfig: report.localConfig }),
     ...(report.restartDelayedUntil && { restartDelayedUntil: report.restartDelayedUntil }),
   };
 }

@@ -5,12 +5,10 @@
  *    ├───── a file that it names changed, and some time passed ───► tried again
  *    └───── it was last known good, and its fallback is healthy ──► started once more; if it crashes, it stays failed
  */
-import type { ExactRef } from '../../api/config-ref.js';
 import { readPlain } from '../../config/plain-document.js';
 import type { KubeletDriver } from '../drivers/driver.js';
 import type { HostFiles } from '../host-files.js';
 import type { Environment, Failure } from '../results.js';
-import type { Checkpoints } from '../state/checkpoints.js';
 
 const mostPaths = 100;
 const firstWaitMs = 60_000;
@@ -29,15 +27,6 @@ export function pathsIn(config: string): string[] {
     return [];
   }
   return [...found].sort().slice(0, mostPaths);
-}
-
-/** A checkpoint that is gone or damaged names none: that is reported when it is to be started. */
-export function pathsNamedBy(checkpoints: Pick<Checkpoints, 'load'>, source: ExactRef | undefined): string[] {
-  try {
-    return source ? pathsIn(checkpoints.load(source).config.toString('utf8')) : [];
-  } catch {
-    return [];
-  }
 }
 
 /** Files may change all the time: each failure doubles the time in which they are not looked at, up to an hour. */

@@ -8,7 +8,7 @@ import { realFiles } from '../../atomic-file.js';
 import { createLog } from '../../log.js';
 import type { Checkpoint } from '../state/checkpoints.js';
 import { JsonRecord } from '../state/json-record.js';
-import { cachedOnDisk, type DiskCacheOptions, validatedRecord } from './cache.js';
+import { type CacheOptions, cached, validatedRecord } from './cache.js';
 import type { Accepted, ValidationResult } from './validate.js';
 
 const log = createLog({ format: 'text', write() {} });
@@ -17,28 +17,29 @@ const signal = new AbortController().signal;
 const accepted: Accepted = {
   kind: 'accepted',
   warnings: ['a warning'],
-  configFile: '/dir/checkpoints/uid/1/kubelet',
   healthz: { host: '127.0.0.1', port: 10248 },
   staticPodPath: undefined,
   grounds: { staticPodPath: '/manifests', hasStaticPods: false, providerID: 'cloud://1' },
 };
 
-const checkpoint = (digest = 'd', annotations: Record<string, string> = {}) =>
-  ({ configFile: accepted.configFile, digest, annotations }) as Checkpoint;
+const candidateOf = (digest = 'd', annotations: Record<string, string> = {}, kubeletVersion = 'v1.32.1') => ({
+  checkpoint: { digest, annotations } as Checkpoint,
+  document: { file: '/dir/checkpoints/uid/1/kubelet', text: '', digest },
+  kubeletVersion,
+});
 
 /** A node that validated once; then a new process on the same disk, with changes. */
 async function validatedOnce(answer: ValidationResult = accepted) {
   const meta = mkdtempSync(join(tmpdir(), 'relet-validated-'));
   onTestFinished(() => rmSync(meta, { recursive: true, force: true }));
-  const process = (changed: Partial<DiskCacheOptions> = {}) => {
+  const process = (changed: Partial<CacheOptions> = {}) => {
     let loads = 0;
     const record = new JsonRecord(validatedRecord, { meta, files: realFiles, log });
-    const validator = cachedOnDisk({
+    const validator = cached({
       record,
       circumstances: () => ['flags'],
       providerID: () => undefined,
       hasEntries: () => false,
-      exists: () => true,
       load: async () => {
         loads++;
         return { validate: async () => answer };
@@ -48,7 +49,7 @@ async function validatedOnce(answer: ValidationResult = accepted) {
     return { validator, loads: () => loads };
   };
   const first = process();
-  const candidate = { checkpoint: checkpoint(), kubeletVersion: 'v1.32.1' };
+  const candidate = candidateOf();
   expect(await first.validator.validate(candidate, { steps: 'all', signal })).toBe(answer);
   return { candidate, again: process };
 }
@@ -62,11 +63,10 @@ describe('a cached result', () => {
     expect(loads()).toBe(0);
   });
 
-  test.each<[string, Partial<DiskCacheOptions>]>([
+  test.each<[string, Partial<CacheOptions>]>([
     ['flags, local files or the machine', { circumstances: () => ['other flags'] }],
     ['whether there are static pods', { hasEntries: (dir) => dir === '/manifests' }],
     ['the identity of the machine', { providerID: () => 'cloud://2' }],
-    ['the file to start with, which is gone', { exists: () => false }],
   ])('is asked for again after a change of %s', async (_what, changed) => {
     const { candidate, again } = await validatedOnce();
     const { validator, loads } = again(changed);
@@ -75,13 +75,10 @@ describe('a cached result', () => {
   });
 
   test.each([
-    ['other bytes', { checkpoint: checkpoint('e'), kubeletVersion: 'v1.32.1' }],
-    [
-      'an annotation',
-      { checkpoint: checkpoint('d', { 'relet.dev/skip-forecast': 'true' }), kubeletVersion: 'v1.32.1' },
-    ],
-    ['another kubelet', { checkpoint: checkpoint(), kubeletVersion: 'v1.33.0' }],
-    ['the local config', { checkpoint: undefined, kubeletVersion: 'v1.32.1' }],
+    ['other bytes', candidateOf('e')],
+    ['an annotation', candidateOf('d', { 'relet.dev/skip-forecast': 'true' })],
+    ['another kubelet', candidateOf('d', {}, 'v1.33.0')],
+    ['the local config', { ...candidateOf(), checkpoint: undefined }],
   ])('does not answer for %s', async (_what, candidate) => {
     const { again } = await validatedOnce();
     const { validator, loads } = again();
@@ -121,13 +118,9 @@ describe('a cached result', () => {
   test('is one of a few that are kept', async () => {
     const { candidate, again } = await validatedOnce();
     const { validator } = again();
-    for (let i = 0; i < 20; i++)
-      await validator.validate({ ...candidate, checkpoint: checkpoint(`digest-${i}`) }, { steps: 'all', signal });
+    for (let i = 0; i < 20; i++) await validator.validate(candidateOf(`digest-${i}`), { steps: 'all', signal });
     const later = again();
-    await later.validator.validate(
-      { ...candidate, checkpoint: checkpoint('digest-19') },
-      { steps: 'no-probe', signal },
-    );
+    await later.validator.validate(candidateOf('digest-19'), { steps: 'no-probe', signal });
     expect(later.loads()).toBe(0);
     await later.validator.validate(candidate, { steps: 'no-probe', signal });
     expect(later.loads()).toBe(1);

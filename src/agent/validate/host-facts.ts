@@ -1,25 +1,29 @@
 /**
- * Facts about this host on which validation depends. Light: every node loads it at every start.
- *
- * The local config as one document: the --config file with the drop-ins of --config-dir merged over it, or the init
- * config of DKC alpha. Read again each time, because an administrator may have edited it.
+ * Facts about this host on which validation depends. Light: every node loads it at every start. The local files are read again
+ * each time, because an administrator may have edited them.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { CommandLine, Host } from '../../config/model.js';
+import type { HostFile } from '../documents.js';
 
-/** Name → bytes of each file, in the order in which they apply. Missing files are left out: the kubelet says so itself. */
-export function localFiles(flags: CommandLine, initConfigDir: string | undefined): Map<string, Buffer> {
-  const files = new Map<string, Buffer>();
-  const add = (path: string) => {
-    if (statSync(path, { throwIfNoEntry: false })?.isFile()) files.set(path, readFileSync(path));
-  };
-  const config = initConfigDir === undefined ? flags.get('config')?.at(-1) : join(initConfigDir, 'kubelet');
-  if (config) add(config);
+/** In the order in which they apply. Missing files are left out: the kubelet says so itself. */
+export function localFiles(flags: CommandLine, initConfigDir: string | undefined): HostFile[] {
+  const config = localFileOf(flags, initConfigDir);
   const dropIns = flags.get('config-dir')?.at(-1);
-  if (dropIns) for (const file of dropInFiles(dropIns)) add(file);
-  return files;
+  const files: Omit<HostFile, 'data'>[] = [
+    ...(config ? [{ path: config }] : []),
+    ...(dropIns ? dropInFiles(dropIns).map((path) => ({ path, dropIn: true as const })) : []),
+  ];
+  return files
+    .filter(({ path }) => statSync(path, { throwIfNoEntry: false })?.isFile())
+    .map((file) => ({ ...file, data: readFileSync(file.path) }));
+}
+
+/** The file of --config, or the init config of DKC alpha. */
+export function localFileOf(flags: CommandLine, initConfigDir: string | undefined): string | undefined {
+  return initConfigDir === undefined ? flags.get('config')?.at(-1) : join(initConfigDir, 'kubelet');
 }
 
 /** Files ending in .conf, below the directory too, in lexical order. */

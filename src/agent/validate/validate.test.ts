@@ -4,6 +4,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { mergeOverlay } from '../../config/merge.js';
+import { isOverlay } from '../../config/overlay.js';
 import { divideCommandLine } from '../flags.js';
 import { defaultFieldPolicy } from './field-policy.js';
 import { impossibleLockFile, type KubeletProbe } from './probe.js';
@@ -43,7 +45,8 @@ function newDir(): string {
 
 interface Question {
   config?: string;
-  local?: string;
+  /** Undefined: a host without --config. Default: an empty file. */
+  local?: string | undefined;
   annotations?: Record<string, string>;
   steps?: ValidateOptions['steps'];
   version?: string;
@@ -51,16 +54,11 @@ interface Question {
   parts?: Partial<ValidatorParts>;
 }
 
-async function validate({
-  config,
-  local = '',
-  annotations = {},
-  steps = 'all',
-  version = 'v1.32.1',
-  args = [],
-  parts = {},
-}: Question) {
+async function validate(question: Question) {
+  const { config, annotations = {}, steps = 'all', version = 'v1.32.1', args = [], parts = {} } = question;
+  const local = 'local' in question ? question.local : '';
   const dir = newDir();
+  const localFiles = local === undefined ? [] : [{ path: '/local', text: header + local }];
   const validator = createValidator({
     commandLine: divideCommandLine(args),
     probe: accepts,
@@ -69,12 +67,7 @@ async function validate({
     policyIsOurs: false,
     forecast: true,
     nodeFacts: () => ({ hasStaticPods: false }),
-    localText: () => local && header + local,
-    localFile: undefined,
-    writeConverted(document) {
-      writeFileSync(join(dir, 'converted'), JSON.stringify(document));
-      return join(dir, 'converted');
-    },
+    localFiles: () => localFiles,
     ...parts,
   });
   const bytes = Buffer.from(config ?? '');
@@ -89,7 +82,18 @@ async function validate({
     annotations,
     binaryKeys: [],
   };
-  const candidate: Candidate = { checkpoint: config === undefined ? undefined : checkpoint, kubeletVersion: version };
+  const merged =
+    config !== undefined && isOverlay(config) && mergeOverlay({ minor: 32, local: localFiles, overlay: config });
+  const document = merged
+    ? { file: '/documents/d.yaml', text: merged.text, digest: 'm', mergedDigest: 'm' }
+    : config === undefined
+      ? { file: undefined, text: '', digest: 'local' }
+      : { file: checkpoint.configFile, text: config, digest: 'd' };
+  const candidate: Candidate = {
+    checkpoint: config === undefined ? undefined : checkpoint,
+    document,
+    kubeletVersion: version,
+  };
   return validator.validate(candidate, { steps, signal: new AbortController().signal });
 }
 
@@ -104,12 +108,54 @@ test('a thousand errors in one config are reported in a few lines', async () => 
   expect((refused as Rejected).cause.message.length).toBeLessThan(3000);
 });
 
+describe('validating an overlay', () => {
+  const overlay = (config: string) => `apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\n${config}`;
+
+  test('the merged document is what counts, and is what is probed', async () => {
+    expect(await validate({ config: overlay('config: {maxPods: 50}'), local: 'healthzPort: 12345\n' })).toMatchObject({
+      kind: 'accepted',
+      healthz: { port: 12345 },
+    });
+  });
+
+  test('nothing of the local config is dropped, so there is no warning about it', async () => {
+    const result = await validate({ config: overlay('config: {maxPods: 50}'), local: 'clusterDomain: here\n' });
+    expect(result).toMatchObject({ kind: 'accepted', warnings: [] });
+  });
+
+  test.each([
+    ['config:\n  kubeAPIQPS: -1\n', '', 'kubeAPIQPS is set in the overlay, line 4'],
+    ['config:\n  maxPods: 5\n', 'eventBurst: 1\nkubeAPIQPS: -1\n', 'kubeAPIQPS is set in /local, line 4'],
+  ])('a rejection of %j over %j points to the line', async (config, local, place) => {
+    const result = await validate({ config: overlay(config), local, parts: { probe: silent } });
+    expect(result).toMatchObject({ kind: 'rejected', cause: { message: expect.stringContaining(place) } });
+  });
+
+  test('on a host without --config, access stays as open as it was', async () => {
+    const result = await validate({ config: overlay('config: {maxPods: 50}'), local: undefined });
+    expect(result).toMatchObject({ kind: 'accepted', warnings: [] });
+  });
+
+  test('isolation checks see the merged document', async () => {
+    const parts = { nodeFacts: () => ({ hasStaticPods: true }) };
+    const config = overlay('unset: [staticPodPath]');
+    expect(await validate({ config, local: 'staticPodPath: /manifests\n', parts })).toMatchObject({
+      kind: 'rejected',
+      reason: 'NodeWouldBeCutOff',
+    });
+  });
+});
+
 describe('validating a config', () => {
+  test('a whole config closes the access of a host without --config, which is reported', async () => {
+    const { warnings } = await validate({ config: header, local: undefined });
+    expect(warnings).toContainEqual(expect.stringContaining('readOnlyPort is set in the local config (10255)'));
+  });
+
   test('a good one is accepted, with where its health is to be asked', async () => {
     expect(await validate({ config: `${header}maxPods: 50\nhealthzPort: 12345\n` })).toMatchObject({
       kind: 'accepted',
       healthz: { host: '127.0.0.1', port: 12345 },
-      configFile: expect.stringMatching(/kubelet$/),
     });
   });
 
@@ -147,16 +193,6 @@ describe('validating a config', () => {
     expect(await validate({ config: `${header}notAField: 1\n` })).toMatchObject({
       kind: 'accepted',
       warnings: [expect.stringContaining('notAField')],
-    });
-  });
-
-  test('a DKC alpha payload is started from a converted copy with absolute paths', async () => {
-    const config = 'apiVersion: kubeletconfig/v1alpha1\nkind: KubeletConfiguration\npodManifestPath: manifests\n';
-    const result = await validate({ config });
-    expect(result).toMatchObject({
-      kind: 'accepted',
-      configFile: expect.stringMatching(/converted$/),
-      staticPodPath: expect.stringMatching(/^\/.*\/manifests$/),
     });
   });
 });
@@ -308,9 +344,7 @@ describe.skipIf(!existsSync(kubelet))('a real kubelet (skipped unless KUBEBUILDE
       policyIsOurs: false,
       forecast: true,
       nodeFacts: () => ({ hasStaticPods: false }),
-      localText: () => '',
-      localFile: undefined,
-      writeConverted: () => file,
+      localFiles: () => [],
     });
     const source = { namespace: 'n', name: 'c', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
     const checkpoint = {
@@ -324,7 +358,7 @@ describe.skipIf(!existsSync(kubelet))('a real kubelet (skipped unless KUBEBUILDE
       binaryKeys: [],
     };
     const result = await validator.validate(
-      { checkpoint, kubeletVersion: 'v1.23.17' },
+      { checkpoint, document: { file, text, digest: 'd' }, kubeletVersion: 'v1.23.17' },
       { steps: 'all', signal: new AbortController().signal },
     );
     expect(result).toMatchObject(expected);

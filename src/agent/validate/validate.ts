@@ -10,13 +10,14 @@
  */
 import type { ConfigErrorReason } from '../../api/config-error.js';
 import { type CheckResult, check } from '../../config/check.js';
+import { checkOverlay } from '../../config/check-overlay.js';
 import { decode } from '../../config/decode.js';
 import { fieldsOf } from '../../config/fields.js';
 import { flagAt } from '../../config/flags.js';
 import { emptyDocument, header } from '../../config/header.js';
-import { resolvePaths } from '../../config/host-paths.js';
+import { type LocalFile, mergeLocal } from '../../config/merge.js';
 import { getField, type Host, type KubeletConfig, type Minor, newestMinor, parseMinor } from '../../config/model.js';
-import { withCauses } from '../../error-causes.js';
+import type { Document } from '../documents.js';
 import { type DividedCommandLine, kubeletArgs } from '../flags.js';
 import type { Checkpoint } from '../state/checkpoints.js';
 import { type FieldPolicy, type Objection, objections } from './field-policy.js';
@@ -27,6 +28,8 @@ import { bounded, warningsFor } from './warnings.js';
 /** A config that could run: a checkpoint, or undefined for the local one. */
 export interface Candidate {
   checkpoint: Checkpoint | undefined;
+  /** What the kubelet would be started with. */
+  document: Document;
   /** Such as v1.32.1. */
   kubeletVersion: string;
 }
@@ -54,8 +57,6 @@ export interface Accepted {
   warnings: string[];
   /** Fields that flags set, whatever this config says about them. */
   pinnedByFlags?: string[];
-  /** The file to start the kubelet with: the checkpoint's own, or a converted copy; undefined for local. */
-  configFile: string | undefined;
   /** Where the kubelet will answer /healthz; undefined when the config turns it off. */
   healthz: { host: string; port: number } | undefined;
   /** Where the kubelet will serve; undefined when the config turns it off. */
@@ -77,7 +78,7 @@ export interface Rejected {
   kind: 'rejected';
   reason: Extract<
     ConfigErrorReason,
-    'ParseFailed' | 'ValidationFailed' | 'StartWouldFail' | 'NodeWouldBeCutOff' | 'FieldPolicyDenied' | 'InternalError'
+    'ParseFailed' | 'ValidationFailed' | 'StartWouldFail' | 'NodeWouldBeCutOff' | 'FieldPolicyDenied'
   >;
   /** For the log: every finding. */
   cause: Error;
@@ -94,12 +95,8 @@ export interface ValidatorParts {
   policyIsOurs: boolean;
   forecast: boolean;
   nodeFacts(local: KubeletConfig): NodeFacts;
-  /** The local config as one document, drop-ins merged; '' when there is none. */
-  localText(minor: Minor): string;
-  /** The local file to start with when it is not the kubelet's own --config; undefined otherwise. */
-  localFile: string | undefined;
-  /** Writes a document that this kubelet can read in place of one it cannot, and returns its path. */
-  writeConverted(document: KubeletConfig): string;
+  /** The local config as it is now. */
+  localFiles(): LocalFile[];
 }
 
 /** On the ConfigMap: starts it although relet expects the kubelet to exit at start. */
@@ -136,51 +133,42 @@ interface Rejection {
 const steps: Step[] = [kubeletProbe, ownRules, isolation, fieldPolicy, comparison, forecast];
 
 async function validate(parts: ValidatorParts, candidate: Candidate, options: ValidateOptions) {
-  const { checkpoint } = candidate;
+  const { checkpoint, document } = candidate;
   const minor = parseMinor(candidate.kubeletVersion) ?? newestMinor;
-  const text = checkpoint?.config.toString('utf8') ?? (parts.localText(minor) || emptyDocument);
-  const ownFile = checkpoint?.configFile ?? parts.localFile;
-  const file = ownFile ?? parts.commandLine.values.get('config')?.at(-1) ?? 'kubelet.yaml';
-  const probe = async (configFile: string | undefined, isCopy: boolean): Promise<ProbeResult> =>
-    options.steps === 'all' || isCopy
-      ? probeKubelet(parts.probe, kubeletArgs(parts.commandLine, configFile))
-      : { kind: 'unknown', reason: 'asked before' };
-  // Started here and awaited last: the kubelet is a process of its own. A payload of DKC alpha has to be converted first.
-  const early = mayBeAlpha(text) ? undefined : probe(ownFile, false);
-  const own = checkText(parts, text, minor, file);
-  const decoded = own.effective && decode(text, { minor, file, strict: false });
-  let configFile = ownFile;
-  try {
-    if (decoded?.isAlpha) configFile = parts.writeConverted(asBeta(decoded.config, file, minor));
-  } catch (error) {
-    // The local config cannot run in another form; a dynamic one has fallbacks.
-    if (checkpoint === undefined) throw error;
-    return reject({ reason: 'InternalError', messages: [withCauses(error)] }, []);
-  }
+  const local = parts.localFiles();
+  const text = checkpoint ? document.text : localText(local, minor);
+  const file = document.file ?? parts.commandLine.values.get('config')?.at(-1) ?? 'kubelet.yaml';
+  // Started here and awaited last: the kubelet is a process of its own.
+  const probing: Promise<ProbeResult> =
+    options.steps === 'all'
+      ? probeKubelet(parts.probe, kubeletArgs(parts.commandLine, document.file))
+      : Promise.resolve({ kind: 'unknown', reason: 'asked before' });
+  const own = checkDocument(parts, candidate, { text, file, minor, local });
   // The local config is compared with nothing.
-  const local = checkpoint ? localConfig(parts, minor) : { document: {}, effective: {} };
+  const localSubject = checkpoint ? localConfig(parts, local, minor) : { document: {}, effective: {} };
   const subject: Subject = {
     parts,
     checkpoint,
     steps: options.steps,
     minor,
     own,
-    probe: await (early ?? probe(configFile, decoded?.isAlpha ?? false)),
-    document: decoded?.config ?? {},
+    probe: await probing,
+    document: own.effective ? decode(text, { minor, file, strict: false }).config : {},
     // The kubelet accepts it and we cannot read it: the trial decides, with what we know of the defaults.
     effective: own.effective ?? checkText(parts, emptyDocument, minor, file).effective ?? {},
-    local,
-    facts: checkpoint ? parts.nodeFacts(local.effective) : { hasStaticPods: false },
+    local: localSubject,
+    facts: checkpoint ? parts.nodeFacts(localSubject.effective) : { hasStaticPods: false },
   };
   const warnings = own.findings
     .filter(({ severity }) => severity === 'warning')
     .map(({ path, message }) => `${path}: ${message}`);
+  const places = document.mergedDigest === undefined ? [] : placesOf(own);
   for (const step of steps) {
     const result = step(subject);
-    if ('reason' in result) return reject(result, warnings);
+    if ('reason' in result) return reject({ ...result, messages: [...result.messages, ...places] }, warnings);
     warnings.push(...(result.warnings ?? []));
   }
-  return accept(subject, configFile, warnings);
+  return accept(subject, warnings);
 }
 
 function kubeletProbe({ probe }: Subject): ReturnType<Step> {
@@ -237,11 +225,18 @@ function forecast({ parts, checkpoint, own, steps }: Subject): ReturnType<Step> 
   return { reason: 'StartWouldFail', messages };
 }
 
+/** Where the values come from that relet finds wrong in a merged document. */
+function placesOf({ findings }: CheckResult): string[] {
+  return findings.flatMap(({ severity, path, line, file = 'the overlay' }) =>
+    severity === 'error' && line !== undefined ? [`${path} is set in ${file}, line ${line}`] : [],
+  );
+}
+
 function reject({ reason, messages }: Rejection, warnings: string[]): Rejected {
   return { kind: 'rejected', reason, cause: new Error(bounded(messages).join('; ')), warnings: bounded(warnings) };
 }
 
-function accept(subject: Subject, configFile: string | undefined, warnings: string[]): Accepted {
+function accept(subject: Subject, warnings: string[]): Accepted {
   const { effective, local, facts, parts, minor, checkpoint } = subject;
   const port = Number(getField(effective, 'healthzPort') ?? 0);
   const host = String(getField(effective, 'healthzBindAddress') || '127.0.0.1');
@@ -250,7 +245,6 @@ function accept(subject: Subject, configFile: string | undefined, warnings: stri
     kind: 'accepted',
     warnings: bounded(warnings),
     pinnedByFlags: pinnedByFlags(parts.commandLine, minor),
-    configFile,
     healthz: port === 0 ? undefined : { host: reachable(host), port },
     serves: servingPort(effective),
     staticPodPath: (getField(effective, 'staticPodPath') as string) || undefined,
@@ -263,30 +257,46 @@ function isAllowed({ annotations }: Checkpoint, field: string): boolean {
   return allowed.includes(field);
 }
 
-function checkText({ commandLine, host }: ValidatorParts, text: string, minor: Minor, file?: string): CheckResult {
-  // The hollow kubelet has a few flags of its own; it validates them itself.
-  const flags = commandLine.kubelet.filter(({ name }) => !name.startsWith('hollow-')).flatMap(({ words }) => words);
-  return check(text, { minor, flags, host, lenient: true, ...(file !== undefined && { file }) });
+function checkText(parts: ValidatorParts, text: string, minor: Minor, file?: string): CheckResult {
+  return check(text, { minor, ...checkParts(parts), lenient: true, ...(file !== undefined && { file }) });
 }
 
-function localConfig(parts: ValidatorParts, minor: Minor): Subject['local'] {
-  const text = parts.localText(minor) || emptyDocument;
+function checkParts({ commandLine, host }: ValidatorParts): { flags: string[]; host: Host } {
+  // The hollow kubelet has a few flags of its own; it validates them itself.
+  const flags = commandLine.kubelet.filter(({ name }) => !name.startsWith('hollow-')).flatMap(({ words }) => words);
+  return { flags, host };
+}
+
+/** Of an overlay: findings point into it, or into the local file. */
+function checkDocument(
+  parts: ValidatorParts,
+  { checkpoint, document }: Candidate,
+  { text, file, minor, local }: { text: string; file: string; minor: Minor; local: LocalFile[] },
+): CheckResult {
+  if (checkpoint === undefined || document.mergedDigest === undefined) return checkText(parts, text, minor, file);
+  const { flags, host } = checkParts(parts);
+  const overlay = checkpoint.config.toString('utf8');
+  return checkOverlay(overlay, { minor, flags, host, lenient: true, local });
+}
+
+/** One file stays as it is, with its lines. */
+function localText(files: LocalFile[], minor: Minor): string {
+  const [first] = files;
+  if (files.length === 1 && first?.dropIn !== true) return first!.text;
+  try {
+    return JSON.stringify({ ...mergeLocal({ minor, local: files }).config, ...header });
+  } catch {
+    // The kubelet says what is wrong with it.
+    return first?.text ?? emptyDocument;
+  }
+}
+
+function localConfig(parts: ValidatorParts, files: LocalFile[], minor: Minor): Subject['local'] {
+  const text = localText(files, minor);
   const { effective } = checkText(parts, text, minor);
   if (effective === undefined)
     return { document: {}, effective: checkText(parts, emptyDocument, minor).effective ?? {} };
   return { document: decode(text, { minor, strict: false }).config, effective };
-}
-
-/** As v1beta1, with relative paths made absolute: the copy is in another directory. */
-function asBeta(document: KubeletConfig, file: string, minor: Minor): KubeletConfig {
-  const copy = structuredClone(document);
-  resolvePaths(copy, file, minor);
-  return { ...copy, ...header };
-}
-
-/** False is certain, true is not: YAML has many ways to write a word, all of them with these letters or an escape. */
-function mayBeAlpha(text: string): boolean {
-  return text.includes('v1alpha1') || text.includes('\\');
 }
 
 function pinnedByFlags({ values }: DividedCommandLine, minor: Minor): string[] {

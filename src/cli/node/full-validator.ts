@@ -1,10 +1,11 @@
-/** The validator with the knowledge of every kubelet version: a bundle of its own, loaded when a node validates something new. */
+/** What knows every kubelet version: a bundle of its own, loaded when a node validates, converts or merges something new. */
 
 import { validatorOnHost as createOnHost, type HostValidatorParts } from '../../agent/validate/host-validator.js';
+import { makeDocument } from '../../agent/validate/make-document.js';
 import { readFieldPolicy } from '../../agent/validate/read-field-policy.js';
 import type { Validator } from '../../agent/validate/validate.js';
 
-export { readFieldPolicy };
+export { makeDocument, readFieldPolicy };
 
 /** `policy` is the text and name of a --field-policy file. */
 export function validatorOnHost({

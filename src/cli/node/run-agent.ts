@@ -1,7 +1,8 @@
 /** Puts the agent together from real parts and runs it: signals in, exit code out. */
 
-import { hostname } from 'node:os';
-import { resolve } from 'node:path';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import pkg from '../../../package.json' with { type: 'json' };
 import { Agent } from '../../agent/agent.js';
 import type { AgentOptions } from '../../agent/agent-options.js';
@@ -16,12 +17,12 @@ import { newCounters, render } from '../../agent/report/metrics.js';
 import { Reporter } from '../../agent/report/reporter.js';
 import { holdRecord } from '../../agent/requests.js';
 import { type Directory, openDirectory } from '../../agent/state/directory.js';
+import { DocumentFiles } from '../../agent/state/documents.js';
 import { NodeState } from '../../agent/state/node-state.js';
 import { followedRecord } from '../../agent/sync/chosen-reference.js';
 import { NodeConnection } from '../../agent/sync/connect.js';
 import { probeHealthz } from '../../agent/trial/healthz.js';
 import { trialRecord } from '../../agent/trial/trial.js';
-import { localFiles } from '../../agent/validate/host-facts.js';
 import { formatRef } from '../../api/config-ref.js';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
@@ -35,7 +36,7 @@ import { writeOut } from '../terminal/terminal.js';
 import type { EarlySignals } from './early-signals.js';
 import { kubeletCommand } from './kubelet-command.js';
 import { createSpareMemory } from './spare-memory.js';
-import { nodeValidator, type PolicyFile, readPolicyFile } from './validator.js';
+import { nodeDocuments, nodeValidator, type PolicyFile, readPolicyFile } from './validator.js';
 
 /** For `--check`: looks and changes nothing, even beside a relet that runs. */
 const lookingFiles: Files = { ...realFiles, makeDir() {}, create() {}, sync() {}, rename() {}, link() {}, remove() {} };
@@ -49,11 +50,11 @@ export async function runAgent(divided: DividedCommandLine, signals: EarlySignal
   const policy = await readPolicyFile(options.fieldPolicyFile);
   if (options.check) {
     signals.leave();
-    return tell(assemble({ divided, state: new NodeState(dir, log, lookingFiles), policy, log, files: lookingFiles }));
+    return await check(divided, { dir, policy, log });
   }
   const directory = openDirectory({ dir, host: systemProcesses, log });
   try {
-    const parts = assemble({ divided, ...directory, policy, log, files: realFiles });
+    const parts = assemble({ divided, ...directory, policy, log });
     if (options.onChange === 'exit') {
       const complaint = await restartComplaint(commandRunner(process.env));
       if (complaint !== undefined) log.warn(complaint);
@@ -100,19 +101,15 @@ interface Surroundings extends Partial<Omit<Directory, 'state'>> {
   state: NodeState;
   policy: PolicyFile;
   log: Log;
-  files: Files;
 }
 
-function assemble({ divided, state, lock, writable = true, policy, log, files }: Surroundings): ProcessParts {
+function assemble({ divided, state, lock, writable = true, policy, log }: Surroundings): ProcessParts {
   const { options, values } = divided;
   const clock = systemClock;
   const run = commandRunner(process.env);
   const command = kubeletCommand(options.kubeletBinary);
   const args = (file: string | undefined) => kubeletArgs(divided, file);
-  const commandLine = {
-    args,
-    localFiles: () => localFiles(values, options.initConfigDir),
-  };
+  const commandLine = { args };
   const kubeconfig = values.get('kubeconfig')?.at(-1);
   const connection = new NodeConnection({
     kubeconfig: kubeconfig ? resolve(kubeconfig) : '',
@@ -142,8 +139,9 @@ function assemble({ divided, state, lock, writable = true, policy, log, files }:
       settleMs,
     },
     state,
+    documents: nodeDocuments(divided, state),
     validator: nodeValidator(
-      { divided, command, run, hostFiles: systemHostFiles, state, files, providerID: () => connection.providerID },
+      { divided, command, run, hostFiles: systemHostFiles, state, providerID: () => connection.providerID },
       policy,
     ),
     commandLine,
@@ -181,11 +179,28 @@ function logPlaces(logFile: string | undefined): LogPlaces {
   };
 }
 
-/** `--check`: what would be done, and nothing of it. */
-async function tell(parts: ProcessParts): Promise<number> {
+/** `--check`: what would be done, and nothing of it. A document that the kubelet has to read is made in a directory of its own. */
+async function check(
+  divided: DividedCommandLine,
+  { dir, policy, log }: { dir: string; policy: PolicyFile; log: Log },
+): Promise<number> {
+  const documents = join(dir, 'documents');
+  const scratch = mkdtempSync(join(tmpdir(), 'relet-check-'));
+  try {
+    if (existsSync(documents)) cpSync(documents, scratch, { recursive: true });
+    const state = new NodeState(dir, log, lookingFiles, new DocumentFiles(scratch, realFiles));
+    const { lines, code } = await describeChoice(assemble({ divided, state, policy, log }));
+    writeOut(`${lines.map((line) => oneLine(line).replaceAll(scratch, documents)).join('\n')}\n`);
+    return code;
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}
+
+async function describeChoice(parts: ProcessParts): Promise<{ lines: string[]; code: number }> {
   const { command, commandLine, driver } = parts;
   const choice = await choose(parts, new AbortController().signal);
-  const words = [...command, ...commandLine.args(choice.accepted.configFile)];
+  const words = [...command, ...commandLine.args(choice.document.file)];
   const lines = [
     `kubelet:  ${command.join(' ')} (${await driver.version()})`,
     `config:   ${formatRef(choice.source, 'log')}`,
@@ -195,8 +210,7 @@ async function tell(parts: ProcessParts): Promise<number> {
     ...choice.accepted.warnings.map((warning) => `warning:  ${warning}`),
     `would run: ${words.join(' ')}`,
   ];
-  writeOut(`${lines.map(oneLine).join('\n')}\n`);
-  return choice.error ? 1 : 0;
+  return { lines, code: choice.error ? 1 : 0 };
 }
 
 function never(signal: AbortSignal): Promise<never> {

@@ -1,0 +1,32 @@
+/** The local config as the status shows it, so that a change can be previewed and merged without asking the kubelet. */
+import type { LocalConfig } from '../../api/node-config.js';
+import { readPlain } from '../../config/plain-document.js';
+import { isObject } from '../../json.js';
+import type { HostFile } from '../documents.js';
+
+/** Far more than any kubelet config; a larger one is not shown. */
+const mostBytes = 32_768;
+
+/** Undefined when a file cannot be read as YAML, or they are too large. */
+export function shownLocalConfig(files: readonly HostFile[]): LocalConfig | undefined {
+  const bytes = files.reduce((sum, { data }) => sum + data.length, 0);
+  if (bytes > mostBytes) return undefined;
+  try {
+    return { files: files.map(({ data, ...file }) => ({ ...file, config: withoutSecrets(read(data)) })) };
+  } catch {
+    return undefined;
+  }
+}
+
+function read(data: Uint8Array): Record<string, unknown> {
+  const config = readPlain(Buffer.from(data).toString('utf8'));
+  if (!isObject(config)) throw new Error('not an object');
+  return config;
+}
+
+/** The only field that may hold a secret: HTTP headers, such as Authorization. */
+function withoutSecrets(config: Record<string, unknown>): Record<string, unknown> {
+  const { staticPodURLHeader: headers, ...others } = config;
+  if (!isObject(headers)) return others;
+  return { ...others, staticPodURLHeader: Object.fromEntries(Object.keys(headers).map((name) => [name, ['hidden']])) };
+}
