@@ -152,6 +152,53 @@ describe('relet config validate', () => {
     expect(stdout).toMatch(/^::error file=bad\.yaml,line=3,col=\d+,title=maxPods::invalid configuration/);
   });
 
+  describe('an overlay', () => {
+    const head = 'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\n';
+    const overlay = file('overlay.yaml', `${head}config:\n  maxPods: 150\n  imageGCLowThresholdPercent: 75\n`);
+    const local = file('local.yaml', `${header}port: 70000\n`);
+    const dropIn = file('10-images.conf', `${header}imageGCHighThresholdPercent: 70\n`);
+    const version = ['--kubelet-version', '1.32'];
+
+    test('without --local is checked over an empty local config, and the output says so', () => {
+      expect(run(['config', 'validate', overlay, ...version])).toEqual({
+        status: 0,
+        stdout: 'overlay.yaml over an empty local config: fine for kubelet 1.32\n',
+        stderr: '',
+      });
+    });
+
+    test('is merged into the local config and its drop-ins, and findings name their file', () => {
+      const args = ['config', 'validate', overlay, '--local', local, '--local', dropIn, ...version];
+      const { status, stdout } = run([...args, '-o', 'json']);
+      expect(status).toBe(1);
+      const [report] = JSON.parse(stdout);
+      expect(report).toMatchObject({ file: 'overlay.yaml', local: ['local.yaml', '10-images.conf'] });
+      const places = report.findings.map(({ path, file = 'overlay.yaml', line }: Record<string, unknown>) => [
+        path,
+        `${file}:${line}`,
+      ]);
+      expect(places).toEqual([
+        ['imageGCLowThresholdPercent', 'overlay.yaml:5'],
+        ['port', 'local.yaml:3'],
+      ]);
+      expect(run(args).stdout).toContain('local.yaml:3:7  error  port');
+      expect(run([...args, '-o', 'github']).stdout).toContain('::error file=local.yaml,line=3');
+    });
+
+    test('in a ConfigMap is found, and its lines are lines of the manifest', () => {
+      const text = `${head}config:\n  maxPods: -1\n`.replace(/^(?=.)/gm, '    ');
+      const manifest = file('overlay-map.yaml', `kind: ConfigMap\nmetadata: {name: a}\ndata:\n  kubelet: |\n${text}`);
+      const { stdout } = run(['config', 'validate', manifest, ...version]);
+      expect(stdout).toMatch(/^overlay-map\.yaml:8:16 {2}error {2}maxPods$/m);
+    });
+
+    test('is not a local config, and a whole config takes none', () => {
+      expect(run(['config', 'validate', overlay, '--local', overlay]).stderr).toMatch(/it is an overlay/);
+      const { status, stderr } = run(['config', 'validate', good, '--local', local]);
+      expect([status, stderr]).toEqual([2, expect.stringMatching(/no file here is one/)]);
+    });
+  });
+
   test('standard input is read as -', () => {
     expect(run(['config', 'validate', '-', '--kubelet-version', '1.32'], `${header}maxPods: 7\n`).status).toBe(0);
     expect(run(['config', 'validate', '-', '--kubelet-version', '1.32'], `${header}maxPods: -7\n`).status).toBe(1);

@@ -1,4 +1,4 @@
-/** The KubeletConfigurations in ConfigMap manifests: several in a stream, in lists, in several keys. */
+/** The KubeletConfigurations and overlays in ConfigMap manifests: several in a stream, in lists, in several keys. */
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, type Scalar, type YAMLMap } from 'yaml';
 
 export interface Payload {
@@ -22,7 +22,7 @@ export function payloadsOf(text: string): Payload[] | undefined {
   };
   return objects.flatMap((object, index) => {
     const kind = kindOf(object);
-    if (kind === 'KubeletConfiguration') return [bare(object, index, text, position)];
+    if (/^KubeletConfiguration(Overlay)?$/.test(kind)) return [bare(object, index, text, position)];
     return kind === 'ConfigMap' ? configMapPayloads(object, text, position) : [];
   });
 }
@@ -38,7 +38,7 @@ const kindOf = (object: YAMLMap): string => String(object.get('kind') ?? '');
 
 type Position = (offset: number) => { line: number; column: number };
 
-/** A KubeletConfiguration between manifests, as a document of its own. */
+/** A KubeletConfiguration or an overlay between manifests, as a document of its own. */
 function bare(object: YAMLMap, index: number, text: string, position: Position): Payload {
   const [from, , to] = object.range!;
   const start = position(from);

@@ -7,6 +7,8 @@ import type { Terminal } from '../terminal/terminal.js';
 /** The result for one document, in the form that `-o json` prints. */
 export interface Report {
   file: string;
+  /** Of an overlay: the local files that it was merged into; none stands for an empty one. */
+  local?: string[];
   kubeletVersion: string;
   verdict: 'accepted' | 'decode-error' | 'validate-error';
   startup: 'ok' | 'fails';
@@ -27,9 +29,9 @@ export function asText(reports: Report[], terminal: Terminal): string {
     .join('\n');
 }
 
-function block(file: string, finding: Finding, terminal: Terminal): string {
+function block(checked: string, finding: Finding, terminal: Terminal): string {
   const { columns, paint } = terminal;
-  const { severity, source, path, line, column, message, remedy } = finding;
+  const { severity, source, path, line, column, message, remedy, file = checked } = finding;
   const place = oneLine(line === undefined ? file : `${file}:${line}:${column ?? 1}`);
   const word = { error: paint.red, warning: paint.yellow, note: paint.dim }[severity](severity);
   const who = source === 'relet' ? paint.dim(' (found by relet)') : '';
@@ -40,7 +42,8 @@ function block(file: string, finding: Finding, terminal: Terminal): string {
 
 function summary(report: Report, { paint }: Terminal): string {
   const { kubeletVersion, verdict, startup, findings } = report;
-  const file = oneLine(report.file);
+  const over = report.local && ` over ${report.local.length === 0 ? 'an empty local config' : report.local.join(', ')}`;
+  const file = oneLine(`${report.file}${over ?? ''}`);
   const [errors, ...others] = (['error', 'warning', 'note'] as const).map(
     (kind) => [kind, findings.filter(({ severity }) => severity === kind).length] as const,
   );
@@ -57,7 +60,9 @@ const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' :
 /** Workflow commands: each finding appears beside its line in the pull request. */
 export function asGithub(reports: Report[]): string {
   return reports
-    .flatMap(({ file, findings }) => findings.map((finding) => annotation(file.replace(/#.*$/, ''), finding)))
+    .flatMap(({ file, findings }) =>
+      findings.map((finding) => annotation((finding.file ?? file).replace(/#.*$/, ''), finding)),
+    )
     .join('\n');
 }
 

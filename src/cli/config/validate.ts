@@ -8,19 +8,22 @@ import type { KubeletVersion } from '../command-line.js';
 import { openTerminal, printError } from '../terminal/terminal.js';
 import { type ConfigDocument, readConfigDocuments } from './documents.js';
 import { asGithub, asJson, asText, type Report } from './finding-output.js';
+import type { LocalConfig } from './validate-overlay.js';
 
 export interface ValidateOptions {
   kubeletVersion: KubeletVersion;
   flag?: string[];
   host?: string;
   lenient?: boolean;
+  local?: string[];
   output: 'text' | 'json' | 'github';
 }
 
 export async function validateFiles(files: string[], options: ValidateOptions): Promise<void> {
   const host = options.host === undefined ? undefined : readHost(options.host);
   const documents = (await Promise.all(files.map(readConfigDocuments))).flat();
-  const reports = documents.map((document) => report(document, options, host));
+  const local = await localUnder(documents, options.local ?? []);
+  const reports = documents.map((document) => report(document, options, host, local));
   const terminal = openTerminal();
   if (options.output === 'json') terminal.print(asJson(reports));
   else if (options.output === 'github') terminal.print(asGithub(reports));
@@ -31,9 +34,27 @@ export async function validateFiles(files: string[], options: ValidateOptions): 
   process.exitCode = clean ? 0 : 1;
 }
 
-function report(document: ConfigDocument, options: ValidateOptions, host: Host | undefined): Report {
+/** Of each overlay, the local config that it is merged into. */
+type Locals = ReadonlyMap<ConfigDocument, LocalConfig>;
+
+async function localUnder(documents: ConfigDocument[], files: string[]): Promise<Locals> {
+  // What an overlay cannot do without; whether it is one is decided by reading it.
+  const mayBe = documents.filter(({ text }) => /KubeletConfigurationOverlay|[\\!]/.test(text));
+  const found = mayBe.length === 0 ? undefined : await import('./validate-overlay.js');
+  const overlays = mayBe.filter(({ text }) => found!.isOverlay(text));
+  if (overlays.length === 0 && files.length > 0)
+    throw new CannotRun(
+      '--local names the local config under an overlay, and no file here is one (kind: KubeletConfigurationOverlay); leave it out',
+    );
+  const local = overlays.length === 0 ? undefined : await found!.readLocal(files);
+  return new Map(overlays.map((overlay) => [overlay, local!]));
+}
+
+function report(document: ConfigDocument, options: ValidateOptions, host: Host | undefined, locals: Locals): Report {
   const { minor } = options.kubeletVersion;
-  const { verdict, startup, findings } = check(document.text, {
+  const local = locals.get(document);
+  const names = [...(local?.documents.values() ?? [])].map(({ name }) => name);
+  const { verdict, startup, findings } = (local?.check ?? check)(document.text, {
     minor,
     flags: (options.flag ?? []).map(asArgument),
     lenient: options.lenient === true,
@@ -42,21 +63,30 @@ function report(document: ConfigDocument, options: ValidateOptions, host: Host |
   });
   return {
     file: document.name,
+    ...(local && { local: names }),
     kubeletVersion: `1.${minor}`,
     verdict,
     startup,
-    findings: findings.map((finding) => inFile(finding, document)),
+    findings: findings.map((finding) => inFile(finding, document, local)).sort(byPlace(names)),
   };
 }
+
+/** Those of the overlay, then those of each local file; by line. Without a line they come first. */
+const byPlace = (names: string[]) => (a: Finding, b: Finding) =>
+  names.indexOf(a.file ?? '') - names.indexOf(b.file ?? '') ||
+  (a.line ?? 0) - (b.line ?? 0) ||
+  (a.column ?? 0) - (b.column ?? 0);
 
 /** `max-pods=60` and `--max-pods=60` are the same argument. */
 const asArgument = (flag: string): string => (flag.startsWith('-') ? flag : `--${flag}`);
 
 /** Places in the file, not in the payload; in the order of the fields that `-o json` promises. */
-function inFile({ line, column, message, ...finding }: Finding, document: ConfigDocument): Finding {
-  const place = line === undefined ? {} : document.locate(line, column ?? 1);
-  const { severity, source, path, remedy } = finding;
-  return { severity, source, path, ...place, message, ...(remedy && { remedy }) };
+function inFile(finding: Finding, document: ConfigDocument, local: LocalConfig | undefined): Finding {
+  const { severity, source, path, line, column, message, remedy } = finding;
+  const other = finding.file === undefined ? undefined : local?.documents.get(finding.file);
+  const place = line === undefined ? {} : (other ?? document).locate(line, column ?? 1);
+  const file = other && { file: other.name };
+  return { severity, source, path, ...file, ...place, message, ...(remedy && { remedy }) };
 }
 
 function readHost(file: string): Host {
