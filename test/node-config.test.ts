@@ -8,6 +8,7 @@ import { configLabel, type NodeConfig, nodeConfigs, unsetAnnotations } from '../
 import type { KubeObject } from '../src/api/object.js';
 import { readPlain } from '../src/config/plain-document.js';
 import type { KubeClient } from '../src/kube/client.js';
+import { nodes } from '../src/kube/resource-type.js';
 import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 
@@ -77,6 +78,17 @@ async function untilStatus(rig: ClusterRig, what: string, isSo: (status: NodeCon
 
 const condition = (status: NodeConfig['status'], type: string) => status?.conditions?.find((one) => one.type === type);
 
+/** The reason of ConfigOK of the Node, which the node writes with its own credential. */
+async function untilNodeCondition({ admin }: ClusterRig, reason: string): Promise<void> {
+  let seen: unknown;
+  const ask = async () => {
+    const { status } = await admin.get<KubeObject & Pick<NodeConfig, 'status'>>(nodes, { name: nodeName });
+    seen = condition(status, 'ConfigOK');
+    return condition(status, 'ConfigOK')?.reason === reason;
+  };
+  await eventually(`ConfigOK of the Node is ${reason}`, ask, { seen: () => JSON.stringify(seen) });
+}
+
 async function rigWithNodeConfig(spec: object = {}, metadata: object = {}): Promise<ClusterRig> {
   const rig = await createClusterRig({ boot: false });
   await install(rig.admin);
@@ -117,6 +129,7 @@ describe('a node that follows a NodeConfig', () => {
       observedGeneration: onTrial.observedGeneration,
     });
     expect(onTrial.observedGeneration).toBeGreaterThan(0);
+    await untilNodeCondition(rig, 'ConfigActive');
     expect(onTrial.changes).toMatchObject([
       { from: 'local', to: expect.stringMatching(/^kube-system\/one\/kubelet@\d+$/) },
     ]);
@@ -150,6 +163,7 @@ describe('a node that follows a NodeConfig', () => {
     await rig.createConfigMap('plain', { kubelet: rig.node.config() });
     await point(rig.admin, 'plain');
     const refused = await untilStatus(rig, 'error', (status) => status?.config?.error !== undefined);
+    await untilNodeCondition(rig, 'NotLabelled');
     expect(refused.config).toEqual({
       error: 'failed to sync: the ConfigMap does not have the label relet.dev/kubelet-config',
     });
@@ -199,6 +213,7 @@ describe('changing from one reference to the other', () => {
     const rig = await rigRunningOne();
     await rig.admin.delete(definitions, { name: 'nodeconfigs.relet.dev' });
     await rig.until('the Node reports instead', () => rig.config?.active?.configMap?.name === 'one');
+    await untilNodeCondition(rig, 'passing all checks');
     expect(rig.node.log()).toContain('the API serves NodeConfigs no longer, and one was followed here');
     expect(rig.node.starts()).toHaveLength(2);
 
@@ -239,6 +254,7 @@ describe('changing from one reference to the other', () => {
     expect(rig.node.status()?.active?.configMap?.name).toBe('one');
     await makeNodeConfig(rig.admin, source('one'));
     await untilStatus(rig, 'reported there', (status) => status?.config?.active?.configMap?.name === 'one');
+    await untilNodeCondition(rig, 'ConfigActive');
     expect(rig.node.starts()).toHaveLength(2);
   });
 

@@ -9,7 +9,6 @@ import type { FileReader } from '../../kube/cached-file.js';
 import { createClient } from '../../kube/client.js';
 import { serves } from '../../kube/discovery.js';
 import { type IdentitySource, waitForKubeconfig } from '../../kube/identity-source.js';
-import { nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
 import type { Connected } from './api-side.js';
@@ -82,10 +81,9 @@ export class NodeConnection {
     const onNode = ({ spec }: KubeObject) => {
       this.providerID = (spec as { providerID?: string } | undefined)?.providerID;
     };
-    const lookAtNode = async (signal: AbortSignal) => onNode(await client.get(nodes, { name: nodeName }, { signal }));
     const references = {
       Node: new NodeReference({ ...this.#options, client, name: nodeName, onNode }),
-      NodeConfig: new NodeConfigReference({ ...this.#options, client, name: nodeName, lookAtNode }),
+      NodeConfig: new NodeConfigReference({ ...this.#options, client, name: nodeName, onNode }),
     };
     const served = (signal: AbortSignal) => serves(client, nodeConfigs, { signal });
     const { waitBeforeRetry } = client;

@@ -1,8 +1,10 @@
 /** The status of a NodeConfig: what is shown beside an error, and when it is written. */
 import { describe, expect, test } from 'vitest';
+import { eventually } from '../../../test/eventually.js';
 import { ManualClock } from '../../../test/manual-clock.js';
 import { ConfigError, type ConfigErrorReason } from '../../api/config-error.js';
 import type { NodeConfig } from '../../api/node-config.js';
+import { ApiError } from '../../kube/api-error.js';
 import { silentLog } from '../../log.js';
 import type { Report } from '../report/report.js';
 import { NodeConfigReference, nextStatus } from './node-config-reference.js';
@@ -36,6 +38,7 @@ describe('a definition of an earlier relet, which drops fields that it does not 
     let updates = 0;
     const client = {
       get: async () => object,
+      patch: async () => {},
       update: async (_type: unknown, _place: unknown, { status, ...rest }: NodeConfig) => {
         updates++;
         const { driver: _driver, kubeletLog: _log, ...kept } = status ?? {};
@@ -55,5 +58,23 @@ describe('a definition of an earlier relet, which drops fields that it does not 
     expect(updates).toBe(1);
     await reference.write(failed('NotHealthy'), signal);
     expect(updates).toBe(2);
+  });
+});
+
+describe('the condition of the Node', () => {
+  test('is written also where the NodeConfig may not be', async () => {
+    const patches: object[] = [];
+    const client = {
+      get: async ({ resource }: { resource: string }) => {
+        if (resource === 'nodeconfigs') throw new ApiError(403, 'Forbidden', 'forbidden');
+        return { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', uid: 'u' } };
+      },
+      patch: async (_type: unknown, _place: unknown, patch: object) => patches.push(patch),
+    };
+    const options = { client: client as never, name: 'n', version: '1.2.3', clock: new ManualClock(), log: silentLog };
+    const writing = new NodeConfigReference(options).write(failed('ReferenceUnreadable'), new AbortController().signal);
+    await expect(writing).rejects.toThrow('forbidden');
+    await eventually('written', () => patches.length > 0);
+    expect(patches).toMatchObject([{ status: { conditions: [{ reason: 'ReferenceUnreadable' }] } }]);
   });
 });

@@ -1,4 +1,4 @@
-/** The reference where API servers keep none in Nodes: NodeConfig.spec.configSource, reported in NodeConfig.status. */
+/** The reference where API servers keep none in Nodes: NodeConfig.spec.configSource. Reported in its status, and in a condition of the Node. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { trialReasons } from '../../api/condition-reasons.js';
@@ -14,13 +14,16 @@ import {
   nodeConfigs,
   withConditions,
 } from '../../api/node-config.js';
+import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
 import { ApiError, isNotFound } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
+import { nodes } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch-loop.js';
 import type { Log } from '../../log.js';
 import { rfc3339 } from '../../time.js';
 import { boundedHeld, configCondition, type Report, statusCause, statusConfig } from '../report/report.js';
+import { NodeConditionWriter } from './node-condition.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
 import { specRef } from './resolve.js';
 
@@ -31,8 +34,8 @@ export interface NodeConfigReferenceOptions {
   version: string;
   clock: Clock;
   log: Log;
-  /** Called before each read, for other facts of the Node. Its failure is not one of the reference. */
-  lookAtNode?(signal: AbortSignal): Promise<void>;
+  /** Called with each Node that is read, for other facts. */
+  onNode?(node: KubeObject): void;
 }
 
 export class NodeConfigReference implements Reference {
@@ -40,12 +43,17 @@ export class NodeConfigReference implements Reference {
   /** The status as it was last sent, and as the server kept it. */
   #written: { sent?: NodeConfigObjectStatus; kept?: NodeConfigObjectStatus | undefined } = {};
 
+  readonly #nodeCondition: NodeConditionWriter;
+  #listener: ReferenceListener | undefined;
+
   constructor(options: NodeConfigReferenceOptions) {
     this.#options = options;
+    this.#nodeCondition = new NodeConditionWriter(options);
   }
 
   async follow(listener: ReferenceListener, signal: AbortSignal): Promise<void> {
     const { client, name, log } = this.#options;
+    this.#listener = listener;
     let last: NodeConfig | undefined;
     const see = (next: NodeConfig | undefined) => {
       const first = last === undefined || last.metadata.uid !== next?.metadata.uid;
@@ -71,8 +79,8 @@ export class NodeConfigReference implements Reference {
   }
 
   async read(signal: AbortSignal): Promise<Instruction> {
-    const { client, name, lookAtNode } = this.#options;
-    await lookAtNode?.(signal).catch(() => {});
+    const { client, name } = this.#options;
+    await this.#readNode(signal).catch(() => {});
     try {
       const object = await client.get<NodeConfig>(nodeConfigs, { name }, { signal });
       const generation = object.metadata.generation ?? 1;
@@ -93,7 +101,21 @@ export class NodeConfigReference implements Reference {
     }
   }
 
+  /** For other facts of the Node. Its failure is not one of the reference. */
+  async #readNode(signal: AbortSignal): Promise<void> {
+    const { client, name, onNode } = this.#options;
+    const node = await client.get(nodes, { name }, { signal });
+    onNode?.(node);
+    if (this.#nodeCondition.isReplaced(node)) this.#listener?.onStatus();
+  }
+
   async write(report: Report, signal: AbortSignal): Promise<boolean> {
+    // Where the NodeConfig may not be written, the condition of the Node shows why.
+    const [written] = await Promise.all([this.#writeStatus(report, signal), this.#nodeCondition.write(report, signal)]);
+    return written;
+  }
+
+  async #writeStatus(report: Report, signal: AbortSignal): Promise<boolean> {
     const { client, name, clock, version } = this.#options;
     const object = await client.get<NodeConfig>(nodeConfigs, { name }, { signal }).catch((error) => {
       // Not created yet, or deleted: when it appears, the watch reports it.

@@ -1,0 +1,81 @@
+/**
+ * The condition ConfigOK of the Node where the reference is a NodeConfig, for rules that look at Nodes. Written when it changes:
+ * one that somebody else rewrites or removes stays as it is until then. The kubelet patches the same list; a strategic merge
+ * patch of one condition, by its type, leaves those of others alone.
+ */
+import { okReasons } from '../../api/condition-reasons.js';
+import type { NodeCondition } from '../../api/node-condition.js';
+import type { KubeObject } from '../../api/object.js';
+import type { Clock } from '../../clock.js';
+import { isForbidden, isInvalid, isNotFound } from '../../kube/api-error.js';
+import type { KubeClient } from '../../kube/client.js';
+import { nodes } from '../../kube/resource-type.js';
+import type { Log } from '../../log.js';
+import { rfc3339 } from '../../time.js';
+import { type ConditionText, configCondition, type Report } from '../report/report.js';
+
+interface Node extends KubeObject {
+  status?: { conditions?: NodeCondition[] };
+}
+
+export interface NodeConditionOptions {
+  client: KubeClient;
+  name: string;
+  clock: Clock;
+  log: Log;
+}
+
+const type = 'ConfigOK';
+
+export class NodeConditionWriter {
+  readonly #options: NodeConditionOptions;
+  /** As it was last written, or found; and on which Node, undefined where it may not be written. */
+  #known: { text: ConditionText; uid: string | undefined } | undefined;
+
+  constructor(options: NodeConditionOptions) {
+    this.#options = options;
+  }
+
+  /** A Node as it was just read. True when it is another one, such as after a new registration: it lacks the condition. */
+  isReplaced({ metadata }: KubeObject): boolean {
+    if (this.#known?.uid === undefined || this.#known.uid === metadata.uid) return false;
+    this.#known = undefined;
+    return true;
+  }
+
+  /** Throws when the API server did not answer. */
+  async write(report: Report, signal: AbortSignal): Promise<void> {
+    const { client, name, clock, log } = this.#options;
+    const text = configCondition(report);
+    const isPending = text.reason === okReasons.pending.reason;
+    if (isSame(this.#known?.text, text) || (isPending && this.#known)) return;
+    try {
+      const node = await client.get<Node>(nodes, { name }, { signal });
+      const present = node.status?.conditions?.find((condition) => condition.type === type);
+      // A change is one write, when it has succeeded or failed.
+      if (present !== undefined && isPending) return;
+      const { uid } = node.metadata;
+      if (!isSame(present, text)) {
+        const status = { conditions: [conditionAfter(present, text, rfc3339(clock.now()))] };
+        await client.patch(nodes, { name, subresource: 'status' }, { status }, { as: 'strategic', signal });
+      }
+      this.#known = { text, uid };
+    } catch (error) {
+      // Not registered yet: the next report is written to it.
+      if (isNotFound(error)) return;
+      if (!isForbidden(error) && !isInvalid(error)) throw error;
+      log.warn('condition of the Node cannot be written', { node: name, type, error });
+      this.#known = { text, uid: undefined };
+    }
+  }
+}
+
+/** The time of the transition moves only with the status, as Kubernetes has it. */
+function conditionAfter(present: NodeCondition | undefined, text: ConditionText, now: string): NodeCondition {
+  const lastTransitionTime = (present?.status === text.status && present.lastTransitionTime) || now;
+  return { type, ...text, lastHeartbeatTime: now, lastTransitionTime };
+}
+
+function isSame(present: Partial<ConditionText> | NodeCondition | undefined, text: ConditionText): boolean {
+  return present?.status === text.status && present.reason === text.reason && present.message === text.message;
+}
