@@ -341,6 +341,49 @@ describe('relet push and assign', () => {
     expect(await cluster.configMapNames()).toEqual(before);
   });
 
+  describe('a push is validated for the kubelets of the cluster', () => {
+    const text = `${header}maxPods: "1"\nmemorySwap: {swapBehavior: NoSwap}\n`;
+    const swap = text.replace('"1"', '1');
+    const dryRun = (words: string[], stdin = text) =>
+      cluster.relet(['push', '-', '--dry-run=client', '-o', 'name', ...words], { stdin });
+
+    test('what none of them takes is rejected, and an error that not all have names its version', async () => {
+      const { status, stderr } = await dryRun([]);
+      expect(status).toBe(2);
+      expect(stderr.trim().split('\n')).toEqual([
+        'relet: kubelet 1.17 and 1.32 would not run with -, so nothing was pushed:',
+        '  maxPods: json: cannot unmarshal string into Go struct field KubeletConfiguration.maxPods of type int32',
+        '    write 1 without quotes',
+        '  memorySwap: unknown field "memorySwap": it came with 1.22 (kubelet 1.17)',
+        'Use --kubelet-version to check against another version, or --no-validate to push it anyway',
+      ]);
+    });
+
+    test('what only some of them take is pushed with a warning', async () => {
+      const { status, stdout, stderr } = await dryRun([], swap);
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/^configmap\/kubelet-config-\w{10}\n$/);
+      expect(stderr).toBe(
+        'relet: kubelet 1.17 would not run with -; do not assign it to nodes of that version:\n  memorySwap: unknown field "memorySwap": it came with 1.22 (kubelet 1.17)\n',
+      );
+      expect((await dryRun(['--kubelet-version', '1.32'], swap)).stderr).toBe('');
+    });
+
+    test('who may not list nodes gets the rules of the newest, and a note', async () => {
+      const { status, stderr } = await dryRun(['--as', 'ann'], swap);
+      expect(status).toBe(0);
+      expect(stderr).toMatch(
+        /^relet: you may not list nodes, so it is validated for kubelet 1\.\d+; --kubelet-version/,
+      );
+    });
+
+    test('an overlay is checked as one', async () => {
+      const head = 'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\n';
+      expect((await dryRun([], `${head}config: {maxPods: 50}\n`)).stderr).toBe('');
+      expect((await dryRun([], `${head}config: {maxPods: -1}\n`)).stderr).toMatch(/-1 must not be a negative number/);
+    });
+  });
+
   test('assign points nodes at it, reset lets them go back, and undo undoes either', async () => {
     const name = (await cluster.relet(['push', 'push.yaml', '-o', 'name'])).stdout.trim();
     const assigned = await cluster.relet(['assign', name, 'b-1', 'b-2', '--yes', '--max-unavailable', '2']);

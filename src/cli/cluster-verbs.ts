@@ -6,9 +6,9 @@ import { type Command, Option } from 'commander';
 import {
   addConnectionFlags,
   fillIn,
-  kubeletVersionOption,
   oneOf,
   parseCount,
+  parseKubeletVersion,
   parseTime,
   presets,
   runVerb,
@@ -158,10 +158,14 @@ const declarations: Record<string, () => Command> = {
   push: () =>
     withExamples(
       verb('relet push', 'Store a config as an immutable ConfigMap, named by its content.')
-        .argument('<FILE>', "KubeletConfiguration, YAML or JSON; '-' is standard input")
+        .argument('<FILE>', "KubeletConfiguration or overlay, YAML or JSON; '-' is standard input")
         .option('--name <NAME>', 'before the hash', 'kubelet-config')
         .option('--key <KEY>', 'key in the ConfigMap', 'kubelet')
-        .addOption(kubeletVersionOption())
+        .addOption(
+          new Option('--kubelet-version <VERSION>', 'validate for this version, not those of the nodes').argParser(
+            parseKubeletVersion,
+          ),
+        )
         .option('--no-validate', 'store it without validating it')
         .addOption(dryRunOption())
         .addOption(new Option('-o, --output <FORMAT>', 'name or json').choices(['name', 'json']))

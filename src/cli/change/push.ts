@@ -2,16 +2,25 @@
 import { isUtf8 } from 'node:buffer';
 import { CannotRun } from '../../cannot-run.js';
 import { check } from '../../config/check.js';
+import { checkOverlay } from '../../config/check-overlay.js';
+import { emptyDocument } from '../../config/header.js';
+import { type Finding, knownMinor, type Minor, newestMinor, parseMinor } from '../../config/model.js';
+import { isOverlay } from '../../config/overlay.js';
 import { type ConfigMap, defaultKey, defaultName, ensureConfigMap, newConfigMap } from '../../fleet/config-maps.js';
+import { type Node, nodeLists } from '../../fleet/configured-node.js';
+import { isForbidden } from '../../kube/api-error.js';
+import { nodes } from '../../kube/resource-type.js';
 import type { ConnectionOptions, KubeletVersion } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
 import { type Session, withSession } from '../session.js';
+import { printError } from '../terminal/terminal.js';
 import { errorLines } from './new-text.js';
 
 export interface PushOptions extends ConnectionOptions {
   name?: string;
   key?: string;
-  kubeletVersion: KubeletVersion;
+  /** Without it, the versions of the nodes. */
+  kubeletVersion?: KubeletVersion;
   validate: boolean;
   dryRun?: 'none' | 'client' | 'server';
   output?: 'name' | 'json';
@@ -19,7 +28,7 @@ export interface PushOptions extends ConnectionOptions {
 
 export const push = (file: string, options: PushOptions): Promise<void> =>
   withSession(options, async (session) => {
-    const bytes = read(file, options);
+    const bytes = await read(session, file, options);
     const { name = defaultName, key = defaultKey } = options;
     const wanted = newConfigMap({ name, namespace: session.namespace, key, bytes });
     if (options.dryRun === 'client') return printMade(session, wanted, 'created (dry run)', options);
@@ -29,17 +38,65 @@ export const push = (file: string, options: PushOptions): Promise<void> =>
   });
 
 /** The file's bytes, unchanged: the name is their hash. */
-function read(file: string, { validate, kubeletVersion }: PushOptions): Uint8Array {
+async function read(session: Session, file: string, { validate, kubeletVersion }: PushOptions): Promise<Uint8Array> {
   const bytes = readBytes(file);
   if (!validate) return bytes;
   if (!isUtf8(bytes)) throw new CannotRun(`${file} is not valid UTF-8, and a kubelet reads nothing else`);
-  const { minor } = kubeletVersion;
-  const { findings } = check(bytes.toString('utf8'), { minor, file });
-  const errors = findings.filter(({ severity }) => severity === 'error');
+  const minors = kubeletVersion === undefined ? await minorsOfNodes(session) : [kubeletVersion.minor];
+  const errors = errorsFor(bytes.toString('utf8'), file, minors);
   if (errors.length === 0) return bytes;
-  throw new CannotRun(
-    `kubelet 1.${minor} would not run with ${file}, so nothing was pushed:\n${errorLines(errors)}\nUse --kubelet-version to check against another version, or --no-validate to push it anyway`,
+  const failing = minors.filter((minor) => errors.some((error) => error.minors.includes(minor)));
+  const lines = errorLines(
+    errors.map(({ minors: some, ...error }) =>
+      some.length === minors.length ? error : { ...error, message: `${error.message} (${kubelets(some)})` },
+    ),
   );
+  const would = `${kubelets(failing)} would not run with ${file}`;
+  if (failing.length === minors.length)
+    throw new CannotRun(
+      `${would}, so nothing was pushed:\n${lines}\nUse --kubelet-version to check against another version, or --no-validate to push it anyway`,
+    );
+  // Nodes of one version may have a config of their own; 'relet assign' validates for each node again.
+  printError(`relet: ${would}; do not assign it to nodes of that version:\n${lines}`);
+  return bytes;
+}
+
+const kubelets = (minors: readonly Minor[]): string => `kubelet ${minors.map((minor) => `1.${minor}`).join(' and ')}`;
+
+/** The versions of the cluster's kubelets, oldest first. Where they cannot be known, the newest that relet knows, which is reported. */
+async function minorsOfNodes({ client, signal }: Session): Promise<Minor[]> {
+  const minors = new Set<Minor>();
+  let why = 'there are no nodes';
+  try {
+    for await (const { items } of client.pages<Node>(nodes, { ...nodeLists, signal }))
+      for (const { status } of items) {
+        const minor = parseMinor(status?.nodeInfo?.kubeletVersion ?? '');
+        if (minor !== undefined) minors.add(knownMinor(minor));
+      }
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    why = 'you may not list nodes';
+  }
+  if (minors.size > 0) return [...minors].sort((a, b) => a - b);
+  printError(`relet: ${why}, so it is validated for kubelet 1.${newestMinor}; --kubelet-version chooses another`);
+  return [newestMinor];
+}
+
+/** Errors that are the same for several versions are one. An overlay is checked over an empty local config: each node has its own. */
+function errorsFor(text: string, file: string, minors: readonly Minor[]): (Finding & { minors: Minor[] })[] {
+  const local = isOverlay(text) ? [{ path: '/var/lib/kubelet/config.yaml', text: emptyDocument }] : undefined;
+  const found = new Map<string, Finding & { minors: Minor[] }>();
+  for (const minor of minors) {
+    const options = { minor, file };
+    const { findings } = local === undefined ? check(text, options) : checkOverlay(text, { ...options, local });
+    for (const finding of findings.filter(({ severity }) => severity === 'error')) {
+      const key = `${finding.line}:${finding.path}:${finding.message}`;
+      const known = found.get(key);
+      if (known === undefined) found.set(key, { ...finding, minors: [minor] });
+      else if (!known.minors.includes(minor)) known.minors.push(minor);
+    }
+  }
+  return [...found.values()].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
 }
 
 function printMade({ terminal }: Session, configMap: ConfigMap, done: string, { output }: PushOptions): void {
