@@ -7,7 +7,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, openSync, readFileSync, utimesSync } from 'node:fs';
+import { existsSync, openSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -51,6 +51,9 @@ async function assign(rig: ClusterRig, name: string, text: string): Promise<Kube
   return made;
 }
 
+const overlay = (...lines: string[]) =>
+  `apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\nconfig: {${lines.join(', ')}}\n`;
+
 const names = (name: string) => ({ configMap: { name } });
 
 describe.skipIf(missing.length > 0)(
@@ -93,6 +96,36 @@ describe.skipIf(missing.length > 0)(
       started.process.kill('SIGTERM');
       await started.exit;
       expect(kubeletsOf(node)).toEqual([]);
+    });
+
+    test('an overlay changes one field of the local config, also after an edit of the local file and a restart', async () => {
+      const { rig, node, started } = await ready();
+      const configz = async () => {
+        const path = `/api/v1/nodes/${nodeName}/proxy/configz`;
+        return JSON.parse((await rig.admin.raw({ method: 'GET', path })).text).kubeletconfig as Record<string, unknown>;
+      };
+      const local = await configz();
+      await assign(rig, 'overlay', overlay('eventBurst: 33'));
+      await untilStatus(rig, started, { active: names('overlay'), lastKnownGood: names('overlay') });
+      expect(await configz()).toEqual({ ...local, eventBurst: 33 });
+      writeFileSync(node.flags.find((flag) => flag.startsWith('--config='))!.slice(9), node.config('maxPods: 77'));
+      started.process.kill('SIGTERM');
+      await started.exit;
+      const again = run(node);
+      await untilReady(rig, again);
+      await eventually('the edited local file counts', async () =>
+        expect(await configz()).toEqual({ ...local, eventBurst: 33, maxPods: 77 }),
+      );
+      await untilStatus(rig, again, { assigned: names('overlay'), lastKnownGood: names('overlay') });
+      await assign(rig, 'bad-overlay', overlay('eventBurst: -1'));
+      await untilStatus(rig, again, {
+        assigned: names('bad-overlay'),
+        active: names('overlay'),
+        error: 'failed to validate config, see Kubelet log for details',
+      });
+      expect(again.output()).toContain('eventBurst is set in the overlay, line 3');
+      await rig.assign(null);
+      await eventually('local again', async () => expect(await configz()).toEqual({ ...local, maxPods: 77 }));
     });
 
     const killer = (node: RealNode) => node.config('evictionHard: {memory.available: bogus}');
