@@ -17,8 +17,8 @@ async function load(source) {
 }
 
 async function fieldsPage() {
-  const { themes, needsMeaning, fieldAt, defaultOf, newestMinor } = await load(`
-    export { themes, needsMeaning } from './src/config/catalogue.js';
+  const { themes, needsMeaning, classesOf, fieldAt, defaultOf, newestMinor } = await load(`
+    export { classesOf, themes, needsMeaning } from './src/config/catalogue.js';
     export { fieldAt, defaultOf } from './src/config/fields.js';
     export { newestMinor } from './src/config/model.js';
   `);
@@ -34,7 +34,10 @@ async function fieldsPage() {
 
 All ${total} field paths of \`kubelet.config.k8s.io/v1beta1\`, kubelet 1.11 to 1.${newestMinor}. \`relet config explain FIELD\` prints the same.
 
-relet restarts the kubelet for every change, so \`restart\` is the normal class.
+relet restarts the kubelet for every change, so \`restart\` is the normal class. Where the class depends on the direction of a
+change or on what runs on the node, the cases are listed; the first that applies holds. A value that is written when a pod
+or container is created needs only a restart: pods that run keep the old one until they are created again. It needs a drain
+only where a pod that stays would break or be rejected.
 
 | class | what the change needs |
 |---|---|
@@ -43,10 +46,10 @@ ${classes.join('\n')}
 ${sections.join('\n\n')}
 `;
 
-  function section(path, { what, needs, why, risk, later }, field) {
+  function section(path, { what, needs, why, risk, later, cases = [] }, field) {
     const until = field.last === newestMinor ? `since 1.${field.first}` : `1.${field.first} to 1.${field.last}`;
     const facts = [
-      `needs **${needs}**${later === undefined ? '' : ` (from 1.${later.from}: **${later.needs}**)`}`,
+      `needs ${classNames(path, later)}${later === undefined ? '' : ` (from 1.${later.from}: **${later.needs}**)`}`,
       until,
       ...(field.goType === '{}' ? [] : [`default ${inCode(defaultOf(field, field.last))}`]),
       ...(field.flag === undefined ? [] : [`flag \`--${field.flag}\``]),
@@ -57,11 +60,21 @@ ${sections.join('\n\n')}
       plain(what),
       `- Why: ${plain(why)}${later === undefined ? '' : ` From 1.${later.from}: ${plain(later.why)}`}`,
       `- What can go wrong: ${plain(risk)}`,
+      ...cases.map((one) => `- ${caseText(one, needs)}`),
     ]
       .join('\n\n')
-      .replace('\n\n- What', '\n- What');
+      .replaceAll(/\n\n- (?!Why)/g, '\n- ');
+  }
+
+  function classNames(path, later) {
+    return classesOf(path, later === undefined ? newestMinor : later.from - 1)
+      .map((needs) => `**${needs}**`)
+      .join(' or ');
   }
 }
+
+const caseText = ({ when, needs, why, risk }, general) =>
+  [`${plain(when)}: **${needs ?? general}**.`, ...[why, risk].filter(Boolean).map(plain)].join(' ');
 
 const inCode = (value) =>
   value === null || value === '' ? 'none' : `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;

@@ -43,11 +43,11 @@ export function admissionFailures(restart: Restart): PodFailure[] | undefined {
       continue;
     }
     const short = shortages(pod, admitted, limits);
-    const victims = short.size === 0 ? [] : podsToPreempt(pod, admitted, short);
+    const victims = short.size === 0 ? [] : podsToPreempt(pod, admitted, short, restart.minor);
     if (victims === undefined) {
       failures.push({
         pod: pod.name,
-        reason: isCritical(pod) ? 'UnexpectedAdmissionError' : `OutOf${[...short.keys()][0]}`,
+        reason: isCritical(pod, restart.minor) ? 'UnexpectedAdmissionError' : `OutOf${[...short.keys()][0]}`,
       });
       continue;
     }
@@ -115,17 +115,24 @@ const amount = (pod: PodFacts, name: string): bigint => (name === 'pods' ? giga 
 
 const systemCritical = 2_000_000_000;
 
-const isCritical = ({ isStatic, priority }: PodFacts): boolean => isStatic || (priority ?? 0) >= systemCritical;
+/** Static pods are critical since 1.16; before that only those whose priority says so. */
+const isCritical = ({ isStatic, priority }: PodFacts, minor: Minor): boolean =>
+  (isStatic && minor >= 16) || (priority ?? 0) >= systemCritical;
 
-const canPreempt = (pod: PodFacts, other: PodFacts): boolean =>
-  (isCritical(pod) && !isCritical(other)) ||
+const canPreempt = (pod: PodFacts, other: PodFacts, minor: Minor): boolean =>
+  (isCritical(pod, minor) && !isCritical(other, minor)) ||
   (pod.priority !== undefined && other.priority !== undefined && pod.priority > other.priority);
 
 /** Undefined where the pod is not critical, or all that could go is not enough. Guaranteed pods go last, BestEffort ones first. */
-function podsToPreempt(pod: PodFacts, admitted: PodFacts[], short: Map<string, bigint>): PodFacts[] | undefined {
-  if (!isCritical(pod)) return undefined;
+function podsToPreempt(
+  pod: PodFacts,
+  admitted: PodFacts[],
+  short: Map<string, bigint>,
+  minor: Minor,
+): PodFacts[] | undefined {
+  if (!isCritical(pod, minor)) return undefined;
   const [bestEffort, burstable, guaranteed] = (['BestEffort', 'Burstable', 'Guaranteed'] as const).map((qosClass) =>
-    admitted.filter((other) => other.qosClass === qosClass && canPreempt(pod, other)),
+    admitted.filter((other) => other.qosClass === qosClass && canPreempt(pod, other, minor)),
   ) as [PodFacts[], PodFacts[], PodFacts[]];
   if (without(short, [...bestEffort, ...burstable, ...guaranteed]).size > 0) return undefined;
   const last = nearest(guaranteed, without(short, [...bestEffort, ...burstable]));

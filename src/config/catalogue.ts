@@ -20,6 +20,7 @@ import { imagesAndLogs } from './catalogue/images-and-logs.js';
 import { loggingAndGates } from './catalogue/logging-and-gates.js';
 import { network } from './catalogue/network.js';
 import { pods } from './catalogue/pods.js';
+import { reservations } from './catalogue/reservations.js';
 import { resourceManagers } from './catalogue/resource-managers.js';
 import { server } from './catalogue/server.js';
 import { staticPods } from './catalogue/static-pods.js';
@@ -28,6 +29,7 @@ import type { Change } from './diff.js';
 import type { Minor } from './model.js';
 
 export {
+  type Case,
   type Entry,
   type Impact,
   type ImpactContext,
@@ -40,7 +42,8 @@ export {
 export const themes: readonly (readonly [title: string, entries: Entries])[] = [
   ['Pods', pods],
   ['Eviction', eviction],
-  ['Cgroups and reservations', cgroups],
+  ['Cgroups and memory', cgroups],
+  ['Reservations', reservations],
   ['CPU, memory and topology managers', resourceManagers],
   ['Images, container logs and the runtime', imagesAndLogs],
   ['The kubelet as a server', server],
@@ -67,6 +70,13 @@ export function fieldImpact(path: string, minor: Minor): Pick<Entry, 'needs' | '
     : { needs, why, risk };
 }
 
+/** All classes that a change of the field can have, by direction and by what runs, mildest first. */
+export function classesOf(path: string, minor: Minor): Needs[] {
+  const general = fieldImpact(path, minor)?.needs;
+  const all = [general, ...(nearestEntry(path)?.cases ?? []).map(({ needs }) => needs)];
+  return needsInOrder.filter((one) => all.includes(one));
+}
+
 /**
  * What a change needs and risks on a kubelet of that minor, by its direction and by what is known of the node. Paths into maps and
  * lists (`evictionHard[memory.available]`, `clusterDNS[0]`) are answered by their field. Undefined where there is no such field.
@@ -87,7 +97,8 @@ export function impactOf(change: Change, { before, after, minor, facts = {} }: I
   };
 }
 
-const usualEffect = (needs: Needs): PodsEffect['kind'] => (needs === 'none' ? 'unaffected' : 'unknown');
+const usualEffect = (needs: Needs): PodsEffect['kind'] =>
+  needs === 'none' || needs === 'restart' ? 'unaffected' : 'unknown';
 
 function effectOf(pods: NonNullable<Case['pods']>, change: Change, situation: Situation): PodsEffect {
   if (typeof pods === 'function') return pods(change, situation);

@@ -46,7 +46,7 @@ const quantityMaps = ['kubeReserved', 'systemReserved', 'evictionHard', 'evictio
 const quantities = ['containerLogMaxSize', 'reservedMemory[].limits{}', ...quantityMaps.map((map) => `${map}{}`)];
 
 /** Several fields are text to Go and hold a duration or a quantity all the same. */
-function meaningOf(path: string): Meaning {
+export function meaningOf(path: string): Meaning {
   if (path === 'evictionSoftGracePeriod{}') return 'duration';
   if (sockets.includes(path)) return 'socket';
   if (quantities.includes(path)) return 'quantity';

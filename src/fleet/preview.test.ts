@@ -94,4 +94,10 @@ describe('preview: what must be accepted', () => {
     expect(owedBy(restart)).toEqual([]);
     expect(owedBy(both)).toEqual(['state-file', 'reboot']);
   });
+
+  test('a change that fails pods must be accepted, and leaves nothing to do: they are gone', () => {
+    const fails = preview({}, { maxPods: 2 }, node);
+    expect(acceptError(fails, [])).toMatch(/maxPods .*more run than it will admit.*--accept=drain$/s);
+    expect(owedBy(fails)).toEqual([]);
+  });
 });

@@ -103,11 +103,14 @@ export function acceptError(
 const isAccepted = (needs: Needs, accepted: readonly string[]): boolean =>
   accepted.includes(needs) || (needs === 'drain' && accepted.some((one) => one === 'state-file' || one === 'reboot'));
 
-/** Classes above restart of which something is left to do after the change, the most demanding last. */
+/**
+ * Classes above restart of which something is left to do after the change, the most demanding last. Pods that the kubelet rejects at
+ * the restart are gone then: of such a drain nothing is left.
+ */
 export const owedBy = ({ changes }: Pick<Preview, 'changes'>): Acceptable[] =>
-  acceptable.filter((one) => changes.some(({ needs }) => needs === one));
+  acceptable.filter((one) => changes.some(({ needs, pods }) => needs === one && pods.kind !== 'fail admission'));
 
 function flagValue(changes: FieldChange[]): string {
-  const owed = owedBy({ changes });
-  return (owed.length > 1 ? owed.filter((one) => one !== 'drain') : owed).join(',');
+  const classes = acceptable.filter((one) => changes.some(({ needs }) => needs === one));
+  return (classes.length > 1 ? classes.filter((one) => one !== 'drain') : classes).join(',');
 }

@@ -1,14 +1,22 @@
 /** `relet config explain`: what a field is, and what changing it on a live node needs. */
 
 import { CannotRun } from '../../cannot-run.js';
-import { entryOf, fieldImpact, needsMeaning, themes } from '../../config/catalogue.js';
+import {
+  type Case,
+  classesOf,
+  entryOf,
+  fieldImpact,
+  type Needs,
+  needsMeaning,
+  themes,
+} from '../../config/catalogue.js';
 import { defaultOf, existsIn, type Field, fieldAt, fields } from '../../config/fields.js';
 import { type Minor, newestMinor } from '../../config/model.js';
 import { nearest } from '../../config/suggest.js';
 import type { KubeletVersion } from '../command-line.js';
 import { paintNeeds } from '../terminal/change-text.js';
 import { wrap } from '../terminal/styled-text.js';
-import { openTerminal, type Terminal } from '../terminal/terminal.js';
+import { openTerminal, type Paint, type Terminal } from '../terminal/terminal.js';
 
 export function explain(wanted: string | undefined, { kubeletVersion }: { kubeletVersion: KubeletVersion }): void {
   const terminal = openTerminal();
@@ -73,7 +81,7 @@ function overview(minor: Minor, { paint }: Terminal): string {
   const blocks = themes.map(([title, entries]) => {
     const lines = Object.keys(entries)
       .filter((path) => existsIn(fieldAt(path)!, minor))
-      .map((path) => `  ${path.padEnd(62)} ${paintNeeds(fieldImpact(path, minor)!.needs, paint)}`);
+      .map((path) => `  ${path.padEnd(62)} ${classesText(path, minor, paint)}`);
     return `${paint.bold(title)}\n${lines.join('\n')}`;
   });
   return `Fields of kubelet 1.${minor}, and what changing them on a live node needs.\n\n${blocks.join('\n\n')}`;
@@ -102,8 +110,24 @@ function page(field: Field, minor: Minor, { columns, paint }: Terminal): string 
     wrap(why, columns, '    '),
     'WHAT CAN GO WRONG',
     wrap(risk, columns, '    '),
+    ...casesText(entry.cases ?? [], needs, columns, paint),
     ...(children.length === 0 ? [] : ['FIELDS', ...children.map(({ path }) => `    ${path}`)]),
   ].join('\n');
+}
+
+const classesText = (path: string, minor: Minor, paint: Paint): string =>
+  classesOf(path, minor)
+    .map((needs) => paintNeeds(needs, paint))
+    .join(' or ');
+
+/** The first that applies holds; `general` is the class of those that have none of their own. */
+function casesText(cases: readonly Case[], general: Needs, columns: number, paint: Paint): string[] {
+  if (cases.length === 0) return [];
+  const lines = cases.flatMap(({ when, needs = general, why, risk }) => [
+    wrap(`${when}: ${paintNeeds(needs, paint)}`, columns, '    '),
+    ...[why, risk].flatMap((text) => (text ? [wrap(text, columns, '        ')] : [])),
+  ]);
+  return ['DEPENDING ON THE CHANGE, THE FIRST THAT APPLIES', ...lines];
 }
 
 const typeName = ({ goType }: Field): string => (goType === '{}' ? 'object' : goType);

@@ -56,7 +56,7 @@ function changeText(
 
 function impactText({ needs, pods }: Preview): string {
   const impact = needs === 'restart' ? 'Impact: kubelet restart.' : `Impact: ${needs}. ${needsMeaning[needs]}`;
-  const about = podsText(pods);
+  const about = podsText(pods) ?? (needs === 'restart' ? 'The effect on running pods is not known.' : undefined);
   return about === undefined ? impact : `${impact} ${about}`;
 }
 

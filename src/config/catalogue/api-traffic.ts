@@ -1,4 +1,5 @@
 /** Talking to the API server and being seen by it: rates, heartbeats, registration, identity. */
+import { isLowered, isRaised, isRemoved } from './directions.js';
 import type { Entries } from './entry.js';
 
 const client = 'The API client is built at start.';
@@ -9,13 +10,23 @@ export const apiTraffic: Entries = {
     what: 'Encoding of the kubelet requests to the API server.',
     needs: 'restart',
     why: client,
-    risk: 'A type the API server does not speak cuts the node off. relet sees the missing heartbeat and goes back; upstream could not.',
+    risk: 'A type the API server does not speak cuts the node off. relet sees the missing heartbeat and rolls back; upstream could not.',
+    pods: 'unknown',
   },
   kubeAPIQPS: {
     what: 'Requests a second the kubelet allows itself towards the API server.',
     needs: 'restart',
     why: client,
     risk: 'Too low starves status updates of busy nodes; too high, on many nodes, loads the API server.',
+    cases: [
+      { when: 'raised', applies: isRaised, risk: 'Many nodes with high rates load the API server.' },
+      {
+        when: 'lowered',
+        applies: isLowered,
+        risk: 'Too low, status updates of a busy node are late; pods look not ready, and the node may become NotReady.',
+        pods: 'unknown',
+      },
+    ],
   },
   kubeAPIBurst: {
     what: 'Requests the kubelet may send at once before kubeAPIQPS applies.',
@@ -40,6 +51,10 @@ export const apiTraffic: Entries = {
     needs: 'restart',
     why: 'The status loop takes its period at start.',
     risk: 'Must stay several times below node-monitor-grace-period of the controller manager, or nodes become NotReady.',
+    cases: [
+      { when: 'lowered', applies: isLowered, risk: 'Short values on many nodes load the API server.' },
+      { when: 'raised', applies: isRaised, pods: 'unknown' },
+    ],
   },
   nodeStatusReportFrequency: {
     what: 'How often an unchanged node status is posted.',
@@ -51,7 +66,15 @@ export const apiTraffic: Entries = {
     what: 'How long the node Lease is valid; it is renewed every quarter of that.',
     needs: 'restart',
     why: 'The lease controller takes it at start.',
-    risk: 'Short values turn brief network trouble into NotReady; long ones hide dead nodes.',
+    risk: 'Renewed more slowly than node-monitor-grace-period of the controller manager allows (a quarter of this), nodes become NotReady. Short values cost requests.',
+    cases: [
+      {
+        when: 'lowered',
+        applies: isLowered,
+        risk: 'The Lease is renewed more often; on many nodes that loads the API server.',
+      },
+      { when: 'raised', applies: isRaised, pods: 'unknown' },
+    ],
   },
   nodeStatusMaxImages: {
     what: 'How many images the node status lists; -1 for all.',
@@ -100,6 +123,24 @@ export const apiTraffic: Entries = {
     needs: 'never',
     why: 'It belongs to one machine and is written to the Node once. A shared config would give the same identity to many.',
     risk: 'The cloud controller may delete the Node of a live machine or wire volumes and load balancers to the wrong one.',
+    cases: [
+      {
+        when: 'it is what the Node has',
+        applies: ({ after }, { facts }) => typeof after === 'string' && after !== '' && facts.providerID === after,
+        needs: 'restart',
+        why: 'The Node has this identity already, and keeps it.',
+        risk: 'In a config that other nodes share, it would be theirs too.',
+        pods: 'unaffected',
+      },
+      {
+        when: 'removed',
+        applies: isRemoved,
+        needs: 'restart',
+        why: 'It is written when the Node is created, and the Node keeps what it has.',
+        risk: 'A Node that is deleted and registers again has no identity, unless a cloud controller gives it one.',
+        pods: 'unaffected',
+      },
+    ],
   },
   configMapAndSecretChangeDetectionStrategy: {
     what: 'How the kubelet learns of changed ConfigMaps and Secrets of pods: Watch, Cache or Get.',

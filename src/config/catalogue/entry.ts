@@ -65,7 +65,10 @@ export interface Entry {
   why: string;
   /** What can go wrong. */
   risk: string;
-  /** Unless given: `unaffected` for class none, else `unknown`. */
+  /**
+   * Unless given: `unaffected` up to class restart, `unknown` above it. So an entry or a case of class restart says here what it
+   * does to pods, unless it was found to do nothing to them.
+   */
   pods?: PodsEffect['kind'];
   /** Where a newer kubelet treats the field differently: the class and the reason from that minor on. */
   later?: { from: Minor; needs: Needs; why: string };

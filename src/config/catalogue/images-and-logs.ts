@@ -33,13 +33,15 @@ export const imagesAndLogs: Entries = {
   imagePullCredentialsVerificationPolicy: {
     what: 'Whether a pod must prove that it may use an image that is on the node already.',
     needs: 'restart',
-    why: 'Asked when a container is created; running containers are not affected.',
+    why: 'Asked when a container is created.',
+    pods: 'new containers only',
     risk: 'Stricter: containers that restart may fail for want of pull secrets. Looser: pods use private images of others.',
   },
   preloadedImagesVerificationAllowlist: {
     what: 'Preloaded images that need no such proof.',
     needs: 'restart',
-    why: 'Asked when a container is created; running containers are not affected.',
+    why: 'Asked when a container is created.',
+    pods: 'new containers only',
     risk: 'A wildcard that is too wide opens private images; a missing entry fails restarted containers.',
   },
   imageMinimumGCAge: {
@@ -69,7 +71,7 @@ export const imagesAndLogs: Entries = {
   containerRuntimeEndpoint: {
     what: 'Socket of the container runtime.',
     needs: 'reboot',
-    why: 'Another runtime knows nothing of the containers of the old one. Those of DaemonSets and static pods survive a drain and hold ports and devices.',
+    why: 'Another runtime knows nothing of the containers of the old one. Those of DaemonSets and static pods survive a drain and hold ports and devices. The same socket written in another way, /var/run for /run, is not a change.',
     risk: 'A socket that does not answer stops the kubelet. Two runtimes with the same pods corrupt their state.',
   },
   imageServiceEndpoint: {

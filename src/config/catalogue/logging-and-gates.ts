@@ -1,14 +1,55 @@
 /** The kubelet about itself: its log, its traces, its feature gates. */
-import type { Entries } from './entry.js';
+import type { Change } from '../diff.js';
+import { type Gates, gateAt, isGateOn } from '../gates.js';
+import { keyOf } from './directions.js';
+import type { Entries, Situation } from './entry.js';
 
 const logger = 'The logger is set up at start.';
+
+/** Read in the code of kubelets 1.11 to 1.36: none of these takes part in admission, volumes, cgroups or containers of pods. */
+const podNeutral: ReadonlySet<string> = new Set(
+  `AllowDNSOnlyNodeCSR ComponentFlagz ComponentSLIs ComponentStatusz ContextualLogging DisableAcceleratorUsageMetrics
+  DisableKubeletCloudCredentialProviders DisableNodeKubeProxyVersion ExtendWebSocketsToKubelet GracefulNodeShutdown
+  GracefulNodeShutdownBasedOnPodPriority ImageMaximumGCAge KubeletCredentialProviders KubeletFineGrainedAuthz KubeletPodResources
+  KubeletPodResourcesDynamicResources KubeletPodResourcesGet KubeletPodResourcesGetAllocatable KubeletPSI
+  KubeletRegistrationGetOnExistsOnly KubeletServiceAccountTokenForCredentialProviders KubeletTracing LoggingAlphaOptions
+  LoggingBetaOptions NodeLogQuery PodLogsQuerySplitStreams ReloadKubeletClientCAFile ReloadKubeletServerCertificateFile
+  RotateKubeletClientCertificate RotateKubeletServerCertificate SystemdWatchdog`
+    .split(/\s+/)
+    .filter((name) => name !== ''),
+);
+
+/** AllAlpha and AllBeta are not gates themselves, and move many. */
+function isSame(change: Change, { minor, before, after }: Situation): boolean {
+  const name = keyOf(change) ?? '';
+  if (/^All(Alpha|Beta)$/.test(name) || gateAt(name, minor) === undefined) return false;
+  const [old, next] = [before, after].map(({ featureGates }) => isGateOn(name, (featureGates ?? {}) as Gates, minor));
+  return old === next;
+}
 
 export const loggingAndGates: Entries = {
   featureGates: {
     what: 'Features turned on or off by name.',
     needs: 'drain',
-    why: 'A gate may change how pods are admitted, mounted or written to disk. Upstream asks for a drain around such changes, and so do we unless you know the gate.',
-    risk: 'Unknown or locked gates are refused. Turning one off again may leave files or pods the kubelet no longer understands.',
+    why: 'A gate may change how pods are admitted, mounted or written to disk. Kubernetes asks for a drain around such changes; so does relet, except for gates that it knows to leave pods alone.',
+    risk: 'Unknown or locked gates are rejected. Turning one off again may leave files or pods the kubelet no longer understands.',
+    cases: [
+      {
+        when: 'the gate is as before: what was set is its default, or what it gets',
+        applies: isSame,
+        needs: 'restart',
+        why: 'The gate is on, or off, as it was.',
+        risk: '',
+        pods: 'unaffected',
+      },
+      {
+        when: `a gate that leaves pods alone: ${[...podNeutral].join(', ')}`,
+        applies: (change) => podNeutral.has(keyOf(change) ?? ''),
+        needs: 'restart',
+        why: 'This gate is about the kubelet itself: its certificates, its API, its log and metrics, image credentials or the shutdown of the host.',
+        pods: 'unaffected',
+      },
+    ],
   },
   logging: {
     what: 'How the kubelet writes its log.',

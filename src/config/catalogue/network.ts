@@ -1,4 +1,5 @@
 /** Network of the node: what little of it the kubelet still does. */
+import { isRemoved } from './directions.js';
 import type { Entries } from './entry.js';
 
 export const network: Entries = {
@@ -7,6 +8,16 @@ export const network: Entries = {
     needs: 'never',
     why: 'With an API server the range of the Node object replaces it within seconds; one config for many nodes would hand the same range to all.',
     risk: 'Until then the runtime may hand out addresses that belong to another node.',
+    cases: [
+      {
+        when: 'removed',
+        applies: isRemoved,
+        needs: 'restart',
+        why: 'The range of the Node object is what the kubelet uses anyway.',
+        risk: '',
+        pods: 'unaffected',
+      },
+    ],
   },
   hairpinMode: {
     what: 'How a pod may reach itself through its Service, with the built-in Docker support.',
@@ -20,6 +31,7 @@ export const network: Entries = {
     needs: 'restart',
     why: 'The repairing loop is started, or not, at start.',
     risk: 'Off, chains that others rely on are not repaired any more; old ones stay until a reboot.',
+    pods: 'unknown',
   },
   iptablesMasqueradeBit: {
     what: 'Packet mark bit for source NAT; must equal the one of kube-proxy.',

@@ -1,9 +1,33 @@
 /** Pods: how many, what is given to them, what is checked when they come, how they end. */
-import { isLowered, isRaised, rejects } from './directions.js';
-import type { Entries } from './entry.js';
+import { isLowered, isRaised, isTurnedOff, isTurnedOn, rejecting } from './directions.js';
+import type { Case, Entries } from './entry.js';
 
 const readmitted = 'The kubelet admits every pod again after a restart, oldest first, against the new value.';
-const newContainers = 'Given to containers when they are created; those that run keep what they have.';
+const newContainers =
+  'Given to containers when they are created. Those that run keep what they have, and can stay beside new ones.';
+const newSandboxes =
+  'Written when the sandbox of a pod is created. Pods that run keep the old settings until they are created again, and can stay beside new ones.';
+
+const strings = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+
+const withoutUserNamespaces: readonly Case[] = [
+  {
+    when: 'no pod that runs has a user namespace',
+    applies: (_change, { facts }) => facts.pods?.every(({ hasUserNamespace }) => !hasUserNamespace) ?? false,
+    needs: 'restart',
+    why: 'Only the mappings of pods with a user namespace of their own (hostUsers: false) must fit the setting.',
+    pods: 'unaffected',
+  },
+];
+
+const fewerPods = (applies: Case['applies']) =>
+  rejecting({
+    when: 'lowered',
+    applies,
+    reasons: ['OutOfpods'],
+    why: 'The kubelet admits every pod again after a restart, oldest first, and more run than it will admit.',
+    risk: 'The youngest pods beyond the new limit fail with OutOfpods, and a rollback does not bring them back.',
+  });
 
 export const pods: Entries = {
   maxPods: {
@@ -16,14 +40,8 @@ export const pods: Entries = {
         when: 'raised',
         applies: isRaised,
         risk: 'Raised beyond the addresses of the pod CIDR, new pods get none and do not start.',
-        pods: 'unaffected',
       },
-      {
-        when: 'lowered',
-        applies: isLowered,
-        risk: 'The youngest pods beyond the new limit fail with OutOfpods and are not started again here, not even after a rollback.',
-        pods: rejects('OutOfpods'),
-      },
+      ...fewerPods(isLowered),
     ],
   },
   podsPerCore: {
@@ -31,12 +49,20 @@ export const pods: Entries = {
     needs: 'restart',
     why: readmitted,
     risk: 'Lowered below what runs, the youngest pods fail with OutOfpods.',
-    cases: [{ when: 'always', applies: () => true, pods: rejects('OutOfpods') }],
+    cases: [
+      {
+        when: 'raised, or no longer a limit',
+        applies: ({ before, after }) => after === 0 || (before !== 0 && Number(after) > Number(before)),
+        risk: '',
+      },
+      ...fewerPods(() => true),
+    ],
   },
   podPidsLimit: {
     what: 'Most processes in one pod; -1 for no limit of its own.',
     needs: 'restart',
-    why: 'Written when the cgroup of a pod is created. Pods that run keep the old limit until they are recreated.',
+    why: 'Written when the cgroup of a pod is created. Pods that run keep the old limit until they are created again.',
+    pods: 'new containers only',
     risk: 'A low limit makes new pods fail to fork, which shows as odd errors of the application.',
   },
   syncFrequency: {
@@ -47,26 +73,30 @@ export const pods: Entries = {
   },
   clusterDomain: {
     what: 'DNS domain of the cluster, put into the search list of pods.',
-    needs: 'drain',
-    why: 'resolv.conf is written when a pod sandbox is created. Old and new pods would look for different names.',
-    risk: 'It must be what the cluster DNS serves, on all nodes; otherwise short service names stop resolving.',
+    needs: 'restart',
+    why: newSandboxes,
+    risk: 'It must be what the cluster DNS serves, on all nodes; otherwise short service names stop resolving in new pods. Old and new pods look for different names until all are created again.',
+    pods: 'new containers only',
   },
   clusterDNS: {
     what: 'DNS servers given to pods with the ClusterFirst policy.',
-    needs: 'drain',
-    why: 'resolv.conf is written when a pod sandbox is created. Pods that stay keep asking the old servers.',
-    risk: 'An address that does not answer leaves every new pod without names; old pods break when the old server goes.',
+    needs: 'restart',
+    why: newSandboxes,
+    risk: 'An address that does not answer leaves every new pod without names. Pods that run keep asking the old servers, and break when these go before the pods are created again.',
+    pods: 'new containers only',
   },
   resolvConf: {
     what: 'File that DNS settings of pods are derived from; empty for none.',
-    needs: 'drain',
-    why: 'Copied when a pod sandbox is created. Pods that stay keep the old settings.',
+    needs: 'restart',
+    why: newSandboxes,
+    pods: 'new containers only',
     risk: 'A file that points to a stub on loopback makes the cluster DNS ask itself. A missing file fails every new pod.',
   },
   cpuCFSQuota: {
     what: 'Whether CPU limits are enforced by CFS quota.',
     needs: 'restart',
     why: newContainers,
+    pods: 'new containers only',
     risk: 'Off, a container may take all CPUs that are free; on again, workloads tuned without it are throttled.',
   },
   cpuCFSQuotaPeriod: {
@@ -77,16 +107,31 @@ export const pods: Entries = {
   },
   seccompDefault: {
     what: 'Whether pods that name no seccomp profile get RuntimeDefault.',
-    needs: 'drain',
-    why: 'A container gets its profile when it is created. Without a drain each pod changes at the hour of its next container restart.',
-    risk: 'Programs that need uncommon system calls fail. Try a few nodes first.',
+    needs: 'restart',
+    why: newContainers,
+    risk: 'Programs that need uncommon system calls fail, each when its container is created the next time. Drain a few nodes first to see it at once.',
+    pods: 'new containers only',
+    cases: [{ when: 'turned off', applies: isTurnedOff, risk: 'New containers run without a seccomp profile.' }],
   },
   allowedUnsafeSysctls: {
     what: 'Unsafe sysctls, or patterns ending in *, that pods of this node may set.',
     needs: 'restart',
     why: 'Checked when a pod is admitted, and pods are admitted again after the restart.',
     risk: 'Removing an entry fails running pods that use it, with SysctlForbidden. A malformed pattern stops the kubelet at start.',
-    cases: [{ when: 'always', applies: () => true, pods: rejects('SysctlForbidden') }],
+    cases: [
+      {
+        when: 'only added to',
+        applies: ({ before, after }) => strings(before).every((pattern) => strings(after).includes(pattern)),
+        risk: 'Pods of this node may set more of the kernel. A malformed pattern stops the kubelet at start.',
+      },
+      ...rejecting({
+        when: 'an entry removed',
+        applies: () => true,
+        reasons: ['SysctlForbidden'],
+        why: 'The sysctls of a pod are checked when it is admitted, and pods are admitted again after the restart.',
+        risk: 'Pods that use a sysctl of the removed entry fail with SysctlForbidden, and a rollback does not bring them back.',
+      }),
+    ],
   },
   enableControllerAttachDetach: {
     what: 'Whether the attach/detach controller, not the kubelet, attaches volumes.',
@@ -109,19 +154,38 @@ export const pods: Entries = {
   localStorageCapacityIsolation: {
     what: 'Whether ephemeral storage is counted, reported and limited.',
     needs: 'drain',
-    why: 'Switched off, the node no longer reports ephemeral storage, and running pods that request it are refused at the restart.',
+    why: 'Turned off, the node no longer reports ephemeral storage, and running pods that request it are rejected at the restart.',
     risk: 'Pods with ephemeral-storage requests cannot run here while it is off; disk use has no limit per pod.',
+    cases: [
+      {
+        when: 'turned on',
+        applies: isTurnedOn,
+        needs: 'restart',
+        why: 'Requests are counted, and limits of running pods are enforced, from the restart on.',
+        risk: 'Running pods that use more ephemeral storage than their limit are evicted.',
+        pods: 'may be evicted',
+      },
+      {
+        when: 'turned off, and no pod that runs requests ephemeral storage',
+        applies: (_change, { facts }) => facts.pods?.every(({ requests }) => !requests['ephemeral-storage']) ?? false,
+        needs: 'restart',
+        why: 'Only pods that request ephemeral storage are rejected at the restart.',
+        pods: 'unaffected',
+      },
+    ],
   },
   userNamespaces: {
     what: 'Settings of user namespaces for pods.',
     needs: 'drain',
     why: 'Mappings of running pods are kept on disk and must fit the setting when the kubelet starts.',
+    cases: withoutUserNamespaces,
     risk: 'See idsPerPod.',
   },
   'userNamespaces.idsPerPod': {
     what: 'How many UIDs and GIDs each pod with a user namespace gets; a multiple of 65536.',
     needs: 'drain',
     why: 'The kubelet reads the mappings of running pods at start and exits when their length differs from the new value.',
+    cases: withoutUserNamespaces,
     risk: 'A kubelet that does not start while such a pod is left on disk; too large a value leaves too few ranges for maxPods.',
   },
   crashLoopBackOff: {

@@ -1,4 +1,5 @@
 /** The kubelet as a server: ports, TLS, who may call it and what it answers. */
+import { isRemoved, isTurnedOff, isTurnedOn } from './directions.js';
 import type { Entries } from './entry.js';
 
 const once = 'The server is built once, when the kubelet starts.';
@@ -9,6 +10,19 @@ export const server: Entries = {
     needs: 'restart',
     why: once,
     risk: 'Without it kubectl logs, exec, attach, port-forward, metrics-server and Prometheus lose the node.',
+    cases: [
+      {
+        when: 'turned off',
+        applies: isTurnedOff,
+        why: 'A restart is enough, and pods run on; but the node rejects such a config unless the ConfigMap allows it (relet.dev/allow-fields), because it cuts the node off.',
+        risk: 'kubectl logs, exec, attach, port-forward, metrics-server, Prometheus and relet itself, which reads /configz, lose the node.',
+      },
+      {
+        when: 'turned on',
+        applies: isTurnedOn,
+        risk: 'The API of the kubelet is open to whom authentication and authorization let in.',
+      },
+    ],
   },
   address: {
     what: 'IP address the kubelet API listens on; 0.0.0.0 or :: for all.',
@@ -27,6 +41,14 @@ export const server: Entries = {
     needs: 'restart',
     why: once,
     risk: 'Opening it shows pod specs to anyone who reaches the node. Closing it breaks old scrapers.',
+    cases: [
+      { when: 'closed', applies: ({ after }) => after === 0, risk: 'Scrapers that use this port lose the node.' },
+      {
+        when: 'opened',
+        applies: () => true,
+        risk: 'Anyone who reaches the node reads pod specs and metrics, without credentials.',
+      },
+    ],
   },
   tlsCertFile: {
     what: 'Certificate (and chain) of the kubelet API.',
@@ -63,6 +85,7 @@ export const server: Entries = {
     needs: 'restart',
     why: 'The certificate manager is set up at start.',
     risk: 'Off, the node is locked out on the day the certificate expires, long after the change looked fine.',
+    cases: [{ when: 'turned on', applies: isTurnedOn, risk: '' }],
   },
   serverTLSBootstrap: {
     what: 'Whether the kubelet asks the cluster to sign its serving certificate.',
@@ -87,6 +110,13 @@ export const server: Entries = {
     needs: 'restart',
     why: 'The path is fixed at start; later changes of the content are followed.',
     risk: 'A missing file stops the kubelet at start; a wrong CA locks the API server out of logs and exec, or lets strangers in.',
+    cases: [
+      {
+        when: 'removed',
+        applies: isRemoved,
+        risk: 'No client certificate is accepted any more. The API server logs in with one on most clusters: kubectl logs, exec and port-forward fail.',
+      },
+    ],
   },
   'authentication.webhook': {
     what: 'Authentication by bearer token, checked with the API server.',
@@ -153,6 +183,7 @@ export const server: Entries = {
     needs: 'restart',
     why: once,
     risk: 'Off, kubectl logs and exec fail on the node, and tools that read /configz see nothing.',
+    cases: [{ when: 'turned on', applies: isTurnedOn, risk: '' }],
   },
   enableContentionProfiling: {
     what: 'Whether lock contention is recorded for profiling.',
