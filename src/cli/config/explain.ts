@@ -81,7 +81,7 @@ function overview(minor: Minor, { paint }: Terminal): string {
   const blocks = themes.map(([title, entries]) => {
     const lines = Object.keys(entries)
       .filter((path) => existsIn(fieldAt(path)!, minor))
-      .map((path) => `  ${path.padEnd(62)} ${classesText(path, minor, paint)}`);
+      .map((path) => `  ${path.padEnd(50)} ${classesText(path, minor, paint)}`);
     return `${paint.bold(title)}\n${lines.join('\n')}`;
   });
   return `Fields of kubelet 1.${minor}, and what changing them on a live node needs.\n\n${blocks.join('\n\n')}`;
@@ -118,7 +118,7 @@ function page(field: Field, minor: Minor, { columns, paint }: Terminal): string 
 const classesText = (path: string, minor: Minor, paint: Paint): string =>
   classesOf(path, minor)
     .map((needs) => paintNeeds(needs, paint))
-    .join(' or ');
+    .join(', ');
 
 /** The first that applies holds; `general` is the class of those that have none of their own. */
 function casesText(cases: readonly Case[], general: Needs, columns: number, paint: Paint): string[] {
