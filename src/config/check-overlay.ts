@@ -8,7 +8,13 @@ export function checkOverlay(overlay: string, options: CheckOptions & { local: r
   const { local, file, ...rest } = options;
   let merged: Merged;
   try {
-    merged = mergeOverlay({ minor: rest.minor, local, overlay, ...(file !== undefined && { overlayFile: file }) });
+    merged = mergeOverlay({
+      minor: rest.minor,
+      local,
+      overlay,
+      ...(file !== undefined && { overlayFile: file }),
+      strict: rest.lenient !== true,
+    });
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     return { verdict: 'decode-error', message: error.message, startup: 'fails', findings: error.findings };

@@ -19,8 +19,13 @@ export interface Change {
 /** In the order of the fields. Either side may be with or without defaults. */
 export function diff(a: KubeletConfig, b: KubeletConfig, minor: Minor): Change[] {
   const known = knownMinor(minor);
+  return diffWhole(setDefaults(a, known), setDefaults(b, known), known);
+}
+
+/** The same of two configs that have every field, compared as they are. */
+export function diffWhole(a: KubeletConfig, b: KubeletConfig, minor: Minor): Change[] {
   const changes: Change[] = [];
-  compareStructs(setDefaults(a, known), setDefaults(b, known), shapeOf(known), '', changes);
+  compareStructs(a, b, shapeOf(minor), '', changes);
   return changes;
 }
 

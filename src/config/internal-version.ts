@@ -4,7 +4,7 @@ import type { KubeletConfig, Minor } from './model.js';
 import { type StructShape, shapeOf } from './shape.js';
 
 /** Pointers in the internal type too; all others are plain values there. */
-const stillPointers = new Set([
+export const stillPointers: ReadonlySet<string> = new Set([
   'maxParallelImagePulls',
   'memoryThrottlingFactor',
   'singleProcessOOMKill',

@@ -4,7 +4,7 @@ import { copy, setOwn } from './copy.js';
 import type { KubeletConfig } from './model.js';
 import type { StructShape } from './shape.js';
 
-/** A new object. An empty map replaces: there is no key to merge, and somebody wrote it. */
+/** A new object. Nil values of `over` set nothing. */
 export function mergeFields(base: KubeletConfig, over: KubeletConfig, shape: StructShape): KubeletConfig {
   const merged = copy(base);
   for (const [name, value] of Object.entries(over)) {
@@ -13,9 +13,23 @@ export function mergeFields(base: KubeletConfig, over: KubeletConfig, shape: Str
     const before = Object.hasOwn(merged, name) ? merged[name] : undefined;
     if (child?.kind === 'struct' && isObject(value))
       setOwn(merged, name, mergeFields(isObject(before) ? before : {}, value, child));
-    else if (child?.kind === 'map' && isObject(value) && isObject(before) && Object.keys(value).length > 0)
-      setOwn(merged, name, { ...before, ...copy(value) });
+    else if (child?.kind === 'map' && isObject(value) && isObject(before))
+      setOwn(merged, name, mergeKeys(before, value));
     else setOwn(merged, name, copy(value));
   }
   return merged;
+}
+
+/** Own properties whatever their names. */
+export function mergeKeys(base: KubeletConfig, over: KubeletConfig): KubeletConfig {
+  return Object.fromEntries([...Object.entries(copy(base)), ...Object.entries(copy(over))]);
+}
+
+/** Changes `config`. True where there was something to remove. */
+export function removeField(config: KubeletConfig, [name, ...rest]: readonly string[]): boolean {
+  const child = Object.hasOwn(config, name!) ? config[name!] : undefined;
+  if (child === undefined) return false;
+  if (rest.length > 0) return isObject(child) && removeField(child, rest);
+  delete config[name!];
+  return true;
 }

@@ -2,105 +2,131 @@
  * The node's local config as written: the --config file, then the drop-ins of --config-dir as the kubelet of that minor
  * merges them. What nobody wrote stays out, so that later defaults count.
  */
-import { type Decoded, DecodeError, decode } from './decode.js';
+import { asYaml } from '../go/yaml/write.js';
+import { canonical } from './canonical.js';
+import { DecodeError, decode } from './decode.js';
 import { setDefaults } from './defaults.js';
-import { diff } from './diff.js';
-import { mergeDropIn } from './drop-in.js';
+import { type Change, diffWhole } from './diff.js';
+import { dropInMerger } from './drop-in.js';
+import { header } from './header.js';
 import { resolvePaths } from './host-paths.js';
-import { mergeFields } from './merge-fields.js';
-import { type Finding, getField, type KubeletConfig, knownMinor, type Minor, type Position } from './model.js';
+import { type Finding, getField, type KubeletConfig, knownMinor, type Minor, type Positions } from './model.js';
+import { type Layer, type Origin, originOf } from './origin.js';
 import { withSetting } from './set-field.js';
-import { shapeOf } from './shape.js';
 
 export interface LocalFile {
   /** Absolute: relative paths in the file count from its directory. */
   path: string;
   text: string;
-  /** From --config-dir. Needed on the first file only, where the host has no --config; all others are. */
+  /** True for a first file that is from --config-dir, on a host without --config. All files after the first are drop-ins. */
   dropIn?: boolean;
 }
 
-/** Where the value of a field comes from. A default has a position where an overlay unsets the field. */
-export interface Origin {
-  in: 'overlay' | 'local' | 'default';
-  file?: string;
-  position?: Position;
-}
-
 export interface LocalConfig {
-  /** What the files set, by v1beta1 field names, paths absolute; without header and defaults. */
+  /** What the files set, by v1beta1 field names, paths absolute, keys sorted; without header and defaults. */
   config: KubeletConfig;
-  /** What the kubelet forgives in the files. */
+  /** The same as a document with its header. */
+  text: string;
+  /** What the kubelet forgives in the files, and what no single file can express. */
   findings: Finding[];
-  /** Of a field or of a key of a map, `evictionHard[memory.available]`; undefined where no file sets it. */
+  /** Where each file sets what; later files win. */
+  layers: readonly Layer[];
+  /** Of a field, `maxPods`, or of a key of a map, `evictionHard[memory.available]`. */
   origin(path: string): Origin | undefined;
 }
+
+type Files = Pick<LocalConfig, 'config' | 'findings' | 'layers'>;
 
 /** --config first, then the drop-ins in the kubelet's order; none at all on a host without --config. Throws DecodeError. */
 export function mergeLocal({ minor, local }: { minor: Minor; local: readonly LocalFile[] }): LocalConfig {
   const known = knownMinor(minor);
-  const files = local.map((file) => ({ file, decoded: decodeLocal(file, known) }));
-  const hasConfig = local.length > 0 && local[0]!.dropIn !== true;
-  const dropIns = hasConfig ? files.slice(1) : files;
-  const base = hasConfig ? files[0]!.decoded.config : legacyDefaults();
-  const written =
-    dropIns.length === 0
-      ? base
-      : withDropIns(
-          base,
-          dropIns.map(({ decoded }) => decoded.config),
-          known,
-        );
-  const origins = new Map<string, Origin>();
-  for (const { file, decoded } of files)
-    for (const [path, position] of decoded.positions) origins.set(path, { in: 'local', file: file.path, position });
+  const [first, ...others] = local;
+  const hasConfig = first !== undefined && first.dropIn !== true;
+  const base = hasConfig ? loadConfig(first, known) : legacyDefaults(known);
+  const { config, findings, layers } = withDropIns(base, hasConfig ? others : local, known);
+  const origin = (path: string) => originOf(path, layers, config);
+  return { config, text: asYaml({ ...header, ...config }), findings, layers, origin };
+}
+
+/** A kubelet without --config keeps what its flags meant before there was a config file, and since 1.26 no thresholds. */
+const legacyDefaults = (minor: Minor): Files => ({
+  config: {
+    authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+    authorization: { mode: 'AlwaysAllow' },
+    ...(minor >= 26 && { evictionHard: {} }),
+    readOnlyPort: 10255,
+  },
+  findings: [],
+  layers: [],
+});
+
+function loadConfig({ path, text }: LocalFile, minor: Minor): Files {
+  const decoded = inFile(path, () => decode(text, { minor, file: path, strict: false }));
+  if (decoded.isInternal) throw internalVersion(path);
+  resolvePaths(decoded.config, path, minor);
   return {
-    config: written,
-    findings: files.flatMap(({ decoded }) => decoded.findings),
-    origin: (path) => origins.get(path),
+    config: canonical(decoded.config),
+    findings: decoded.findings.map((finding) => ({ ...finding, file: path })),
+    layers: [layerOf(path, decoded.positions)],
   };
 }
 
-/** A kubelet without --config keeps what its flags meant before there was a config file. */
-const legacyDefaults = (): KubeletConfig => ({
-  authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
-  authorization: { mode: 'AlwaysAllow' },
-  readOnlyPort: 10255,
-});
+const layerOf = (file: string, positions: Positions): Layer => ({ in: 'local', file, positions });
 
-function decodeLocal({ path, text }: LocalFile, minor: Minor): Decoded {
-  const inFile = (finding: Finding): Finding => ({ ...finding, file: path });
+/** Runs `read`; its errors get the name of the file. */
+function inFile<T>(file: string, read: () => T): T {
   try {
-    const decoded = decode(text, { minor, file: path, strict: false });
-    resolvePaths(decoded.config, path, minor);
-    return { ...decoded, findings: decoded.findings.map(inFile) };
+    return read();
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw new DecodeError(`local config ${path}: ${error.message}`, error.findings.map(inFile));
+    const findings = error.findings.map((finding) => ({ ...finding, file }));
+    throw new DecodeError(`local config ${file}: ${error.message}`, findings);
   }
 }
 
-/** As written, but meaning what the kubelet makes of the files: it merges drop-ins over a config that has its defaults. */
-function withDropIns(base: KubeletConfig, dropIns: readonly KubeletConfig[], minor: Minor): KubeletConfig {
-  let effective = setDefaults(base, minor);
-  let written = base;
-  for (const dropIn of dropIns) {
-    effective = mergeDropIn(effective, dropIn, minor);
-    written = mergeFields(written, dropIn, shapeOf(minor));
-  }
-  return meaning(effective, written, minor);
+function internalVersion(file: string): DecodeError {
+  const message = `local config ${file}: it is of the kubelet's internal version, which gets no defaults; write kubelet.config.k8s.io/v1beta1`;
+  return new DecodeError(message, [{ severity: 'error', source: 'relet', path: 'apiVersion', file, message }]);
 }
 
-/** Changes `written` until it means `wanted`: first takes out the fields that differ, then writes those that still do. */
-function meaning(wanted: KubeletConfig, written: KubeletConfig, minor: Minor): KubeletConfig {
-  let result = written;
-  for (const step of ['remove', 'write'] as const)
-    for (const { path } of diff(result, wanted, minor)) {
-      const parts = path.replace(/\[.*$/s, '').split('.');
-      result = withSetting(result, {
-        path: parts,
-        value: step === 'remove' ? undefined : getField(wanted, parts.join('.')),
-      });
+function withDropIns(base: Files, files: readonly LocalFile[], minor: Minor): Files {
+  if (files.length === 0) return base;
+  const merger = inFile(files[0]!.path, () => dropInMerger(base.config, minor));
+  const [findings, layers] = [[...base.findings], [...base.layers]];
+  for (const { path, text } of files) {
+    const dropIn = inFile(path, () => merger.add(path, text));
+    findings.push(...dropIn.findings.map((finding) => ({ ...finding, file: path })));
+    layers.push(layerOf(path, dropIn.positions));
+  }
+  const effective = merger.effective();
+  const { config, lost } = writtenAs(effective, merger.written(), minor);
+  const place = (path: string) => originOf(path, layers, effective);
+  findings.push(...lost.map((change) => notExpressible(change, place(change.path), minor)));
+  // Left relative by kubelets from 1.29 on, so that they count from its working directory: / for a service of systemd.
+  resolvePaths(config, '/', minor);
+  return { config: canonical(config), findings, layers };
+}
+
+/** Changes `written` until it means `wanted`: takes out the fields that differ, then writes those that still do. */
+function writtenAs(wanted: KubeletConfig, written: KubeletConfig, minor: Minor) {
+  let config = written;
+  const differences = () => diffWhole(setDefaults(config, minor), wanted, minor);
+  const change = (value: (field: string) => unknown) => {
+    for (const { path } of differences()) {
+      const field = path.replace(/\[.*$/s, '');
+      config = withSetting(config, { path: field.split('.'), value: value(field) });
     }
-  return result;
+  };
+  change(() => undefined);
+  change((field) => getField(wanted, field) ?? undefined);
+  // Thresholds are filled in where --config is loaded: in a drop-in this field comes too late, in one file it would not.
+  if (differences().some(({ path }) => path.startsWith('evictionHard')))
+    config = withSetting(config, { path: ['mergeDefaultEvictionSettings'], value: undefined });
+  return { config, lost: differences().filter(({ path }) => path !== 'mergeDefaultEvictionSettings') };
+}
+
+function notExpressible({ path, before, after }: Change, origin: Origin | undefined, minor: Minor): Finding {
+  const message = `kubelet 1.${minor} takes ${JSON.stringify(after)} from a drop-in; in one file it means ${JSON.stringify(before)}, which the merged config has`;
+  const place = origin?.position && { file: origin.file!, ...origin.position };
+  return { severity: 'warning', source: 'relet', path, ...place, message };
 }

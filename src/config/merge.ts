@@ -1,17 +1,14 @@
 /** The config that a node runs with an overlay: the local config as written, and the overlay over it. */
 import { asYaml } from '../go/yaml/write.js';
-import { isObject } from '../json.js';
-import { canonical } from './canonical.js';
-import { defaultOf, fieldAt } from './fields.js';
 import { header } from './header.js';
-import { mergeFields } from './merge-fields.js';
-import { type LocalFile, mergeLocal, type Origin } from './merge-local.js';
+import { type LocalFile, mergeLocal } from './merge-local.js';
 import { type Finding, type KubeletConfig, knownMinor, type Minor } from './model.js';
-import { decodeOverlay, type Overlay } from './overlay.js';
-import { findField } from './set-field.js';
-import { type StructShape, shapeOf } from './shape.js';
+import { type Layer, type Origin, originOf } from './origin.js';
+import { decodeOverlay } from './overlay.js';
+import { withOverlay } from './with-overlay.js';
 
-export { type LocalConfig, type LocalFile, mergeLocal, type Origin } from './merge-local.js';
+export { type LocalConfig, type LocalFile, mergeLocal } from './merge-local.js';
+export type { Origin } from './origin.js';
 
 export interface Merged {
   /** A v1beta1 document with its header, and nothing that neither the local files nor the overlay set. */
@@ -30,55 +27,29 @@ export interface MergeOptions {
   overlay: string;
   /** Name of the overlay in messages. */
   overlayFile?: string;
+  /** Unknown and duplicate fields of the overlay are errors, not warnings. Default true. */
+  strict?: boolean;
 }
 
 /** Throws DecodeError when the overlay, or a local file, cannot be decoded. */
-export function mergeOverlay({ minor, local, overlay: text, overlayFile }: MergeOptions): Merged {
+export function mergeOverlay({ minor, local, overlay: text, overlayFile, strict }: MergeOptions): Merged {
   const known = knownMinor(minor);
   const base = mergeLocal({ minor: known, local });
   const { overlay, findings, positions } = decodeOverlay(text, {
     minor: known,
     ...(overlayFile !== undefined && { file: overlayFile }),
+    ...(strict !== undefined && { strict }),
   });
   const config = withOverlay(base.config, overlay, known);
-  const document = { ...header, ...canonical(withoutEmptyStructs(config, shapeOf(known))) };
-  const unset = new Set(overlay.unset);
-  const origin = (path: string): Origin | undefined => {
-    const position = positions.get(path);
-    if (position === undefined) return base.origin(path);
-    return { in: unset.has(path) ? 'default' : 'overlay', ...(overlayFile && { file: overlayFile }), position };
+  const document = { ...header, ...config };
+  const layers: Layer[] = [
+    ...base.layers,
+    { in: 'overlay', ...(overlayFile !== undefined && { file: overlayFile }), positions },
+  ];
+  return {
+    document,
+    text: asYaml(document),
+    origin: (path) => originOf(path, layers, config),
+    findings: [...base.findings, ...findings],
   };
-  return { document, text: asYaml(document), origin, findings: [...base.findings, ...findings] };
-}
-
-/** The overlay over a config as written; without header, not canonical. */
-function withOverlay(base: KubeletConfig, { config, unset }: Overlay, minor: Minor): KubeletConfig {
-  const merged = mergeFields(withThresholds(base, config, minor), config, shapeOf(minor));
-  for (const name of unset) remove(merged, findField(name, minor).path);
-  return merged;
-}
-
-/** One threshold alone would drop the default ones, which the kubelet fills in only where there is none. */
-function withThresholds(base: KubeletConfig, over: KubeletConfig, minor: Minor): KubeletConfig {
-  const thresholds = over.evictionHard;
-  if (isObject(base.evictionHard) || !isObject(thresholds) || Object.keys(thresholds).length === 0) return base;
-  return { ...base, evictionHard: defaultOf(fieldAt('evictionHard')!, minor) };
-}
-
-/** A map whose last key is removed is removed too, so that the kubelet's default holds. */
-function remove(config: KubeletConfig, [name, ...rest]: string[]): void {
-  const child = config[name!];
-  if (rest.length > 0 && isObject(child)) remove(child, rest);
-  if (rest.length === 0 || (isObject(child) && Object.keys(child).length === 0)) delete config[name!];
-}
-
-function withoutEmptyStructs(config: KubeletConfig, shape: StructShape): KubeletConfig {
-  const kept: KubeletConfig = {};
-  for (const [name, value] of Object.entries(config)) {
-    const child = shape.fields.get(name);
-    const inner = child?.kind === 'struct' && isObject(value) ? withoutEmptyStructs(value, child) : value;
-    if (child?.kind !== 'struct' || child.pointer || !isObject(inner) || Object.keys(inner).length > 0)
-      kept[name] = inner;
-  }
-  return kept;
 }

@@ -86,9 +86,10 @@ function read(text: string, file: string | undefined): Document {
 }
 
 function inOneLine(errors: readonly Finding[], file = 'overlay'): string {
-  const [{ message, line, column }, ...others] = errors as [Finding, ...Finding[]];
+  const [{ path, message, line, column }, ...others] = errors as [Finding, ...Finding[]];
   const more = others.length === 0 ? '' : `, and ${others.length} more`;
-  return `cannot decode overlay: ${file}:${line}:${column}: ${message}${more}`;
+  const field = path === '' || message.includes(path) ? '' : `${path}: `;
+  return `cannot decode overlay: ${file}:${line}:${column}: ${field}${message}${more}`;
 }
 
 class OverlayDecoder {
@@ -165,7 +166,7 @@ class OverlayDecoder {
   private rejectNulls(value: Value, parts: readonly string[]): void {
     if (value.kind === 'null') {
       const path = formatPath(parts, this.minor);
-      this.error(path, value.at, `${path}: null is rejected (apply prunes it): use unset`);
+      this.error(path, value.at, 'null is rejected (apply prunes it): use unset');
     } else if (value.kind === 'array') for (const item of value.items) this.rejectNulls(item, parts);
     else if (value.kind === 'object')
       for (const { key, value: child } of value.entries) this.rejectNulls(child, [...parts, key]);
@@ -175,7 +176,7 @@ class OverlayDecoder {
     for (const { path, isHostPath } of fields) {
       const value = isHostPath ? getField(this.overlay.config, path) : undefined;
       if (typeof value !== 'string' || value === '' || value.startsWith('/')) continue;
-      const message = `${path}: '${value}' is a relative path; nodes may keep their files in different directories, write it absolute`;
+      const message = `'${value}' is a relative path; nodes may keep their files in different directories, write it absolute`;
       this.error(path, this.positions.get(path)!, message);
     }
   }
@@ -203,7 +204,7 @@ class OverlayDecoder {
     }
     const path = formatPath(parts, this.minor);
     if (this.set.some((leaf) => parts.every((part, index) => index >= leaf.length || leaf[index] === part))) {
-      this.error(path, at, `${path} is both set and unset: keep one of them`);
+      this.error(path, at, 'both set and unset: keep one of them');
       return;
     }
     if (this.overlay.unset.includes(path)) return;

@@ -23,14 +23,15 @@ function sameLists(a: unknown, b: unknown, path: string): boolean {
   return a.every((item, index) => sameValue(item, b[index], `${path}[]`));
 }
 
+/** A nil value is like none: `limits: null` in an item of reservedMemory. */
 function sameMaps(a: object, b: object, path: string): boolean {
-  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
-  const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
-  return [...keys].every((key) => {
-    const [x, y] = [Object.hasOwn(left, key), Object.hasOwn(right, key)];
-    return x && y && sameValue(left[key], right[key], childOf(path, key));
-  });
+  const [left, right] = [entriesOf(a), entriesOf(b)];
+  if (left.size !== right.size) return false;
+  return [...left].every(([key, value]) => right.has(key) && sameValue(value, right.get(key), childOf(path, key)));
 }
+
+const entriesOf = (object: object): Map<string, unknown> =>
+  new Map(Object.entries(object).filter(([, value]) => value !== null && value !== undefined));
 
 /** The path of a map's value or a struct's field; which of the two makes no difference to its meaning. */
 function childOf(path: string, key: string): string {

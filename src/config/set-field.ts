@@ -59,7 +59,9 @@ export function withSetting(document: KubeletConfig, { path, value }: FieldSetti
 export function findField(name: string, minor: Minor): { path: string[]; shape: Shape } {
   let shape: Shape = shapeOf(minor);
   const path: string[] = [];
-  const words = name.replace(/\[([^\]]*)\]$/, '.$1').split('.');
+  // No name of a field has a bracket, so everything behind the first one is the key of a map.
+  const [, field, key] = /^([^[]*)\[(.*)\]$/s.exec(name) ?? [];
+  const words = field === undefined ? name.split('.') : [...field.split('.'), key!];
   for (const [index, word] of words.entries()) {
     if (shape.kind === 'map') return { path: [...path, words.slice(index).join('.')], shape: shape.value };
     const child: Shape | undefined = shape.kind === 'struct' ? shape.fields.get(word) : undefined;
