@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { KubeObject } from '../src/api/object.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { leases, nodes, pods } from '../src/kube/resource-type.js';
-import { watchLoop } from '../src/kube/watch-loop.js';
+import { watchLoop } from '../src/kube/watch.js';
 import { type ApiServer, startApiServer } from '../src/lab/apiserver/apiserver.js';
 import { kubeconfigText } from '../src/lab/apiserver/pki/admin-kubeconfig.js';
 import { clientFor } from './cluster-rig.js';

@@ -18,7 +18,7 @@ import { encode } from '../src/config/encode.js';
 import type { KubeletConfig } from '../src/config/model.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { configMaps, events, nodes } from '../src/kube/resource-type.js';
-import { watchLoop } from '../src/kube/watch-loop.js';
+import { watchLoop } from '../src/kube/watch.js';
 import { openPki } from '../src/lab/apiserver/pki/pki.js';
 import { silentLog } from '../src/log.js';
 import { systemRandom } from '../src/random.js';

@@ -8,7 +8,7 @@ import type { KubeObject } from '../src/api/object.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { createInformer } from '../src/kube/informer.js';
 import { configMaps } from '../src/kube/resource-type.js';
-import { watchLoop } from '../src/kube/watch-loop.js';
+import { watchLoop } from '../src/kube/watch.js';
 import { startApiServer } from '../src/lab/apiserver/apiserver.js';
 import { clientFor } from './cluster-rig.js';
 

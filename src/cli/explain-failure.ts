@@ -6,9 +6,9 @@ import { configNamespace } from '../api/node-config.js';
 import { CannotRun } from '../cannot-run.js';
 import { ReferenceDropped } from '../fleet/configured-node.js';
 import { ApiError, InvalidResponseError, isForbidden, isNotFound, isUnauthorized } from '../kube/api-error.js';
-import { TimeoutError } from '../kube/deadline.js';
 import { ExecPluginError } from '../kube/exec-plugin.js';
 import { KubeconfigError } from '../kube/kubeconfig.js';
+import { TimeoutError } from '../kube/requester.js';
 import { ConnectionError } from '../kube/transport.js';
 import { oneLine } from '../visible-text.js';
 

@@ -10,8 +10,7 @@
 import { setMaxListeners } from 'node:events';
 import { aborted } from '../aborted.js';
 import { nodeConfigs } from '../api/node-config.js';
-import type { KubeClient } from '../kube/client.js';
-import { serves } from '../kube/discovery.js';
+import { type KubeClient, serves } from '../kube/client.js';
 import { type ReconcileResult, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import { type ClusterView, watchCluster } from './cluster-view.js';

@@ -6,10 +6,9 @@ import { type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
 import { isUnset, type NodeConfig, nodeConfigs, unsetAnnotations } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
 import { isNotFound } from '../kube/api-error.js';
-import type { CallOptions, KubeClient } from '../kube/client.js';
-import { serves } from '../kube/discovery.js';
+import { type CallOptions, type KubeClient, serves } from '../kube/client.js';
 import { nodes } from '../kube/resource-type.js';
-import { watchLoop } from '../kube/watch-loop.js';
+import { watchLoop } from '../kube/watch.js';
 import { historyAnnotation } from './config-history.js';
 import {
   type ConfigReferences,

@@ -12,8 +12,8 @@ import {
 import { type Clock, systemClock } from '../clock.js';
 import { systemRandom } from '../random.js';
 import { ApiError, isAlreadyExists, isConflict, isForbidden, isNotFound } from './api-error.js';
-import { type ClientOptions, createClient } from './client.js';
-import { serverVersion, serves } from './discovery.js';
+import { createClient, serverVersion, serves } from './client.js';
+import type { RequesterOptions } from './requester.js';
 import { configMaps, leases, nodes, resourcePath } from './resource-type.js';
 
 const servers: ScriptedServer[] = [];
@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-async function setUp(answer: Answer, options: Partial<ClientOptions> & { clock?: Clock; port?: number } = {}) {
+async function setUp(answer: Answer, options: Partial<RequesterOptions> & { clock?: Clock; port?: number } = {}) {
   const server = await startScriptedServer(answer, options.port === undefined ? {} : { port: options.port });
   servers.push(server);
   const clock = options.clock ?? systemClock;

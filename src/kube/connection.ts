@@ -3,10 +3,10 @@
  * texts and paths; identity.ts reads the files.
  */
 import { join } from 'node:path';
-import type { FileReader } from './cached-file.js';
 import {
   type ClusterEntry,
   type ContextEntry,
+  type FileReader,
   type Kubeconfig,
   KubeconfigError,
   type UserEntry,

@@ -24,9 +24,9 @@ import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
 import { createLog, silentLog } from '../log.js';
 import { systemRandom } from '../random.js';
-import { systemFileReader } from './cached-file.js';
 import { createClient, type KubeClient } from './client.js';
-import { kubeconfigSource, waitForKubeconfig } from './identity-source.js';
+import { kubeconfigSource, waitForKubeconfig } from './identity.js';
+import { systemFileReader } from './kubeconfig.js';
 import { nodes } from './resource-type.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'relet-identity-'));

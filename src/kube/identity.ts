@@ -1,13 +1,27 @@
 /**
- * The identity of a client, resolved for every request: client certificate, authorization header and trusted authorities.
- * Rotated files, expired credentials of plugins and an edited kubeconfig take effect without a restart.
+ * The identity of a client, resolved for every request: client certificate, authorization header and trusted authorities, from
+ * kubeconfig files or the Pod we run in. Rotated files, expired credentials of plugins and an edited kubeconfig take effect
+ * without a restart.
  */
 import type { Clock } from '../clock.js';
-import { type CachedFile, cachedFile, type FileReader } from './cached-file.js';
-import type { Connection } from './connection.js';
+import type { Log } from '../log.js';
+import {
+  type Connection,
+  type ConnectionFlags,
+  inClusterConnection,
+  namesNoServer,
+  resolveConnection,
+} from './connection.js';
 import { createExecPlugin, type ExecCredential, type ExecPlugin } from './exec-plugin.js';
-import { KubeconfigError } from './kubeconfig.js';
-import { oidcToken } from './oidc.js';
+import {
+  type CachedFile,
+  cachedFile,
+  type FileReader,
+  KubeconfigError,
+  loadKubeconfig,
+  type ReadYaml,
+  type UserEntry,
+} from './kubeconfig.js';
 
 /** Certificates and keys for TLS, as PEM. */
 export interface TlsMaterial {
@@ -167,4 +181,112 @@ function impersonation({ user }: Connection): Record<string, string | string[]> 
   for (const [name, values] of Object.entries(user['as-user-extra'] ?? {}))
     headers[`impersonate-extra-${encodeURIComponent(name.toLowerCase())}`] = values;
   return headers;
+}
+
+// A token may not expire while the request is sent.
+const leewayMs = 10_000;
+
+/**
+ * The `oidc` auth provider of a kubeconfig: its id-token is the bearer token. It is not refreshed here: a refresh token may
+ * be valid once, and using it is up to the tool that owns the file. kubectl writes the new one into the kubeconfig, which is
+ * then read again.
+ */
+function oidcToken(provider: NonNullable<UserEntry['auth-provider']>, userName: string, now: number): string {
+  if (provider.name !== 'oidc')
+    throw new KubeconfigError(
+      `user "${userName}": auth-provider "${provider.name}" was removed from Kubernetes clients in 1.26; use its exec plugin`,
+    );
+  const token = provider.config?.['id-token'];
+  if (!token) throw new KubeconfigError(`user "${userName}": auth-provider oidc has no id-token; log in first`);
+  const expiresAt = expiry(token);
+  if (expiresAt !== undefined && expiresAt - leewayMs <= now)
+    throw new KubeconfigError(
+      `user "${userName}": the id-token expired at ${new Date(expiresAt).toISOString()}; ` +
+        (provider.config?.['refresh-token']
+          ? 'any kubectl command with this context refreshes it'
+          : 'log in again (it has no refresh-token)'),
+    );
+  return token;
+}
+
+/** The `exp` claim in milliseconds; undefined when the token has no readable one. */
+function expiry(token: string): number | undefined {
+  try {
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    return typeof claims.exp === 'number' ? claims.exp * 1000 : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The identity to use for the next request. */
+export type IdentitySource = () => Identity;
+
+export interface KubeconfigSourceOptions {
+  /** From kubeconfigPaths(), or the kubelet's --kubeconfig. */
+  paths: string[];
+  /** A missing file is an error instead of empty. Default false. */
+  mustExist?: boolean;
+  flags?: ConnectionFlags;
+  readYaml: ReadYaml;
+  files: FileReader;
+  /** For exec plugins, and for the address of the server in a Pod. */
+  env: Record<string, string | undefined>;
+  clock: Clock;
+  log: Log;
+  /** Standard input is a terminal, so that exec plugins may prompt. Default false. */
+  interactive?: boolean;
+}
+
+/** Throws when the files are unusable. Later, an edit that makes them unusable is logged and the identity stays. */
+export function kubeconfigSource(options: KubeconfigSourceOptions): IdentitySource {
+  const { paths, files, log } = options;
+  const stamps = () => paths.map((path) => files.stamp(path) ?? 'absent').join(' ');
+  let stamp = stamps();
+  let identity = load(options);
+  return () => {
+    const now = stamps();
+    if (now === stamp) return identity;
+    stamp = now;
+    try {
+      identity = load(options);
+      log.info('kubeconfig reloaded', { paths });
+    } catch (error) {
+      log.warn('kubeconfig changed and is unusable, keeping the previous one', { paths, error });
+    }
+    return identity;
+  };
+}
+
+function load(options: KubeconfigSourceOptions): Identity {
+  const { paths, mustExist = false, flags = {}, env, files, clock, readYaml, interactive = false } = options;
+  const config = loadKubeconfig(paths, { mustExist, readYaml, files });
+  const inCluster = namesNoServer(config, flags) ? inClusterConnection(env, files) : undefined;
+  const connection = inCluster ?? resolveConnection(config, flags);
+  return createIdentity({ connection, env, files, clock, interactive });
+}
+
+/**
+ * As kubeconfigSource, but waits for files that do not exist yet: during TLS bootstrap the kubelet writes its
+ * kubeconfig, and the certificate that it names, only after its request was approved. It also waits while a file is
+ * invalid, since it may be half written; each new reason is logged once.
+ */
+export async function waitForKubeconfig(
+  options: KubeconfigSourceOptions & { signal?: AbortSignal; everyMs?: number },
+): Promise<IdentitySource> {
+  const { clock, log, signal, everyMs = 1000 } = options;
+  let reason = '';
+  for (;;) {
+    signal?.throwIfAborted();
+    try {
+      const source = kubeconfigSource({ ...options, mustExist: true });
+      await source().current(signal);
+      return source;
+    } catch (error) {
+      signal?.throwIfAborted();
+      if ((error as Error).message !== reason) log.info('waiting for a usable kubeconfig', { error });
+      reason = (error as Error).message;
+    }
+    await clock.sleep(everyMs, signal);
+  }
 }

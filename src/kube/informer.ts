@@ -4,7 +4,7 @@
  */
 import type { KubeObject } from '../api/object.js';
 import type { KubeClient } from './client.js';
-import { type WatchLoopOptions, watchLoop } from './watch-loop.js';
+import { type WatchLoopOptions, watchLoop } from './watch.js';
 
 export interface Informer<T> {
   get(key: string): T | undefined;

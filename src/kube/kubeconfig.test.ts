@@ -9,9 +9,8 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { needs } from '../../test/programs.js';
 import { readPlain } from '../config/plain-document.js';
-import { systemFileReader } from './cached-file.js';
 import { inClusterConnection, resolveConnection } from './connection.js';
-import { type Kubeconfig, kubeconfigPaths, loadKubeconfig } from './kubeconfig.js';
+import { type Kubeconfig, kubeconfigPaths, loadKubeconfig, systemFileReader } from './kubeconfig.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'relet-kubeconfig-'));
 afterAll(() => rmSync(dir, { recursive: true }));

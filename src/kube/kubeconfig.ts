@@ -1,9 +1,10 @@
 /**
  * Reads kubeconfig files as kubectl does: several files are merged, the first to define an entry wins, relative paths are
- * relative to the file they are in. connection.ts interprets the entries.
+ * relative to the file they are in. connection.ts interprets the entries. Also the files that others replace while we run.
  */
+
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import type { FileReader } from './cached-file.js';
 
 export interface ClusterEntry {
   server?: string;
@@ -239,4 +240,37 @@ function mergeInto(merged: Kubeconfig, next: Kubeconfig): void {
     const into = merged[kind] as Map<string, unknown>;
     for (const [name, entry] of next[kind]) if (!into.has(name)) into.set(name, entry);
   }
+}
+
+/** How a client reads files. Symbolic links are followed: a Pod's service account consists of them. */
+export interface FileReader {
+  /** Throws the error of the file system when the file cannot be read. */
+  read(path: string): string;
+  /** Differs whenever the content may differ; equal means unchanged. Undefined when there is no file. */
+  stamp(path: string): string | undefined;
+}
+
+export const systemFileReader: FileReader = {
+  read: (path) => readFileSync(path, 'utf8'),
+  stamp(path) {
+    const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return stat && `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
+  },
+};
+
+/** Returns the present content of the file, and throws as FileReader does. */
+export type CachedFile = () => string;
+
+/**
+ * Files that others replace while we run: certificates, tokens, kubeconfigs. Their content is cached, and read again when
+ * inode, size or times changed; of a symbolic link those of its target count.
+ */
+export function cachedFile(path: string, files: FileReader): CachedFile {
+  let cached: { stamp: string | undefined; content: string } | undefined;
+  return () => {
+    // Stamp first: after a write in between, the next call reads again.
+    const stamp = files.stamp(path);
+    if (cached === undefined || cached.stamp !== stamp) cached = { stamp, content: files.read(path) };
+    return cached.content;
+  };
 }

@@ -1,10 +1,13 @@
-/** One request and its response: credentials, deadline, retries that the server requests, bounded bodies. */
+/**
+ * One request and its response: credentials, deadline, retries that the server requests, bounded bodies. And whether the server can
+ * be reached, as all requests of one client see it.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../clock.js';
+import type { Random } from '../random.js';
 import { apiError, InvalidResponseError } from './api-error.js';
-import { deadline } from './deadline.js';
-import type { IdentitySource } from './identity-source.js';
-import { omitLists } from './omit-lists.js';
+import { type Backoff, backoffMs } from './backoff.js';
+import type { IdentitySource } from './identity.js';
 import { ConnectionError, createTransport, type HttpResponse, type Transport } from './transport.js';
 
 export interface RequesterOptions {
@@ -24,8 +27,8 @@ export interface RequesterOptions {
   onWarning?(text: string): void;
   /** Called with the head of each response. */
   onAnswer?(answer: { method: string; url: URL; status: number; ms: number }): void;
-  /** Called when the connection was refused, or broke before a response. */
-  onLost?(): void;
+  /** For jitter. */
+  random: Random;
 }
 
 export interface RawRequest {
@@ -40,8 +43,8 @@ export interface RawRequest {
   accept?: string;
   signal?: AbortSignal;
   timeoutMs?: number;
-  /** See omit-lists.ts. Not of error responses. */
-  omitLists?: readonly string[];
+  /** Changes the body of a response before it is decoded. Not of error responses. */
+  edit?(body: Buffer): Buffer;
 }
 
 export interface RawResponse {
@@ -54,12 +57,16 @@ export interface Requester {
   raw(request: RawRequest): Promise<RawResponse>;
   /** The deadline is for the head of the response; the body is ended by the signal alone. */
   open(request: RawRequest): Promise<HttpResponse>;
+  /** Waits before a retry: for `ms`, and then until the server can be reached. Rejects when the signal fires. */
+  waitBeforeRetry(ms: number, signal: AbortSignal): Promise<void>;
+  /** Closes idle connections. */
   close(): void;
 }
 
 // As client-go does with Retry-After.
 const maxRetries = 10;
 const defaultTimeoutMs = 30_000;
+const probeTimeoutMs = 5000;
 /** Timers of more than 24.8 days fire at once. */
 const longestRetryAfterMs = 3_600_000;
 
@@ -85,9 +92,10 @@ export function createRequester(options: RequesterOptions): Requester {
       signal,
     });
     const response = await sent.catch((error: unknown) => {
-      if (error instanceof ConnectionError) options.onLost?.();
+      if (error instanceof ConnectionError) reachability.lost();
       throw error;
     });
+    reachability.answered();
     options.onAnswer?.({ method, url, status: response.statusCode!, ms: clock.monotonic() - startedMs });
     for (const text of warnings(response.headers.warning)) options.onWarning?.(text);
     return { response, credentials };
@@ -121,14 +129,22 @@ export function createRequester(options: RequesterOptions): Requester {
     }
   };
 
+  const raw = (request: RawRequest): Promise<RawResponse> =>
+    ask(request, async ({ response, read }) => {
+      const body = await read();
+      const wanted = request.edit?.(body) ?? body;
+      return { status: response.statusCode!, headers: response.headers, text: wanted.toString('utf8') };
+    });
+  const reachability = new Reachability({
+    clock,
+    random: options.random,
+    probe: (signal) => raw({ method: 'GET', path: '/version', timeoutMs: probeTimeoutMs, signal }),
+  });
+
   return {
-    raw: (request) =>
-      ask(request, async ({ response, read }) => {
-        const body = await read();
-        const wanted = request.omitLists === undefined ? body : omitLists(body, request.omitLists);
-        return { status: response.statusCode!, headers: response.headers, text: wanted.toString('utf8') };
-      }),
+    raw,
     open: (request) => ask(request, async ({ response }) => response),
+    waitBeforeRetry: (ms, signal) => reachability.waitBeforeRetry(ms, signal),
     close: transport.close,
   };
 }
@@ -186,4 +202,108 @@ async function readBody(body: HttpResponse, maxBytes: number, what: string, sign
 function warnings(header: string | undefined): string[] {
   const found = header?.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g) ?? [];
   return [...found].map(([, text]) => text!.replace(/\\(.)/g, '$1'));
+}
+
+export class TimeoutError extends Error {
+  override name = 'TimeoutError';
+}
+
+interface Deadline {
+  signal: AbortSignal;
+  /** Must be called when the work ended. */
+  done(): void;
+}
+
+/** A signal that fires after a time or with the caller's signal, whichever is first, and leaves no timer or listener. */
+export function deadline(clock: Clock, ms: number, outer: AbortSignal | undefined, what: string): Deadline {
+  const inner = new AbortController();
+  const timer = new AbortController();
+  const onAbort = () => inner.abort(outer?.reason);
+  if (outer?.aborted) onAbort();
+  outer?.addEventListener('abort', onAbort, { once: true });
+  clock.sleep(ms, timer.signal).then(
+    () => inner.abort(new TimeoutError(`${what}: no answer in ${ms} ms`)),
+    () => {},
+  );
+  return {
+    signal: inner.signal,
+    done() {
+      outer?.removeEventListener('abort', onAbort);
+      timer.abort();
+    },
+  };
+}
+
+interface ReachabilityOptions {
+  clock: Clock;
+  /** Sends a cheap request. Any response will do; `answered` and `lost` are called as for every request. */
+  probe(signal: AbortSignal): Promise<unknown>;
+  random: Random;
+}
+
+const probeBackoff: Backoff = { initialMs: 200, maxMs: 5000 };
+
+/**
+ * Whether the API server can be reached, as all requests of one client see it:
+ *
+ *     reachable ── a connection is refused or breaks ──► unreachable ── any response ──► reachable
+ *
+ * A retry waits for its backoff and then, while the server is unreachable, until it is reachable. So an outage does not
+ * increase any backoff, and all retries proceed after the first response. During an outage each client sends one probe at a
+ * time, with jitter: thousands of nodes neither connect at the same moment, nor with all their pending requests.
+ */
+export class Reachability {
+  readonly #options: ReachabilityOptions;
+  #isUnreachable = false;
+  readonly #waiting = new Set<() => void>();
+  /** Ends the probes; undefined while no retry waits. */
+  #probes: AbortController | undefined;
+
+  constructor(options: ReachabilityOptions) {
+    this.#options = options;
+  }
+
+  lost(): void {
+    this.#isUnreachable = true;
+  }
+
+  answered(): void {
+    this.#isUnreachable = false;
+    for (const wake of [...this.#waiting]) wake();
+  }
+
+  /** Waits before a retry: for `ms`, and then until the server can be reached. Rejects when the signal fires. */
+  async waitBeforeRetry(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#options.clock.sleep(ms, signal);
+    if (!this.#isUnreachable) return;
+    await new Promise<void>((resolve) => {
+      const leave = () => {
+        signal.removeEventListener('abort', leave);
+        this.#waiting.delete(leave);
+        if (this.#waiting.size === 0) this.#probes?.abort();
+        resolve();
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      this.#waiting.add(leave);
+      if (this.#probes === undefined) void this.#probeUntilLeft();
+    });
+    signal.throwIfAborted();
+  }
+
+  async #probeUntilLeft(): Promise<void> {
+    const { clock, probe, random } = this.#options;
+    this.#probes = new AbortController();
+    const { signal } = this.#probes;
+    for (let failures = 1; !signal.aborted; failures++) {
+      await clock.sleep(backoffMs(failures, probeBackoff, random), signal).catch(() => {});
+      if (signal.aborted) break;
+      await probe(signal).catch((error: unknown) => {
+        // Other errors, such as missing credentials, will show in the retries.
+        if (!(error instanceof ConnectionError || error instanceof TimeoutError)) this.answered();
+      });
+    }
+    this.#probes = undefined;
+    // Another retry may have begun to wait while the last probe ended.
+    if (this.#waiting.size > 0) void this.#probeUntilLeft();
+  }
 }

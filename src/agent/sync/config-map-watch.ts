@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.js';
 import { isForbidden } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps } from '../../kube/resource-type.js';
-import { watchLoop } from '../../kube/watch-loop.js';
+import { watchLoop } from '../../kube/watch.js';
 import type { Log } from '../../log.js';
 
 export interface ConfigMapWatchOptions {

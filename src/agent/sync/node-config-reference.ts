@@ -19,7 +19,7 @@ import type { Clock } from '../../clock.js';
 import { ApiError, isNotFound } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
-import { watchLoop } from '../../kube/watch-loop.js';
+import { watchLoop } from '../../kube/watch.js';
 import type { Log } from '../../log.js';
 import { rfc3339 } from '../../time.js';
 import { boundedHeld, configCondition, type Report, statusCause, statusConfig } from '../report/report.js';

@@ -1,7 +1,7 @@
 /** Whether the running kubelet is healthy: asks its /healthz, and the API server about the Node; and the baseline before a restart. */
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
-import { deadline } from '../../kube/deadline.js';
+import { deadline } from '../../kube/requester.js';
 import type { HostFiles } from '../host-files.js';
 import type { Accepted } from '../validate/validate.js';
 import type { HealthzProbe } from './healthz.js';

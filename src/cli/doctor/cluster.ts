@@ -9,7 +9,7 @@ import {
 import type { KubeObject } from '../../api/object.js';
 import { parseMinor } from '../../config/model.js';
 import { ApiError, isNotFound } from '../../kube/api-error.js';
-import { serverVersion } from '../../kube/discovery.js';
+import { serverVersion } from '../../kube/client.js';
 import { leases, nodes, resourcePath } from '../../kube/resource-type.js';
 import type { Session } from '../session.js';
 import { ageOf } from '../terminal/table.js';

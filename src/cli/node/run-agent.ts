@@ -26,7 +26,7 @@ import { trialRecord } from '../../agent/trial/trial.js';
 import { formatRef } from '../../api/config-ref.js';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
-import { systemFileReader } from '../../kube/cached-file.js';
+import { systemFileReader } from '../../kube/kubeconfig.js';
 import { createLog, type Log } from '../../log.js';
 import { type BindAddress, serveMetrics } from '../../metrics.js';
 import { systemProcesses } from '../../proc.js';

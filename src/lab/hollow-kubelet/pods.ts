@@ -7,7 +7,7 @@ import { isConflict, isNotFound } from '../../kube/api-error.js';
 import { backoffMs } from '../../kube/backoff.js';
 import type { KubeClient } from '../../kube/client.js';
 import { pods } from '../../kube/resource-type.js';
-import { watchLoop } from '../../kube/watch-loop.js';
+import { watchLoop } from '../../kube/watch.js';
 import type { Log } from '../../log.js';
 
 export interface PodOptions {

@@ -5,9 +5,9 @@
 import { aborted } from '../../aborted.js';
 import type { Clock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
-import { systemFileReader } from '../../kube/cached-file.js';
 import { createClient, type KubeClient } from '../../kube/client.js';
-import { kubeconfigSource } from '../../kube/identity-source.js';
+import { kubeconfigSource } from '../../kube/identity.js';
+import { systemFileReader } from '../../kube/kubeconfig.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
 import { createAccessCheck } from './callers.js';

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { fixedRandom } from '../../test/fixed-random.js';
 import { ManualClock } from '../../test/manual-clock.js';
-import { Reachability } from './reachability.js';
+import { Reachability } from './requester.js';
 import { ConnectionError } from './transport.js';
 
 const refused = () => new ConnectionError('GET /version', Object.assign(new Error(), { code: 'ECONNREFUSED' }));

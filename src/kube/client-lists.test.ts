@@ -1,7 +1,7 @@
 /** Lists omitted from a response: nothing else may change, whatever the strings contain. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { omitLists } from './omit-lists.js';
+import { omitLists } from './client.js';
 
 const node = (name: string, images: object[], more = {}) => ({
   metadata: {

@@ -15,7 +15,7 @@ import type { KubeObject } from '../api/object.js';
 import { createClient } from './client.js';
 import { createInformer } from './informer.js';
 import { configMaps, nodes } from './resource-type.js';
-import { type WatchLoopOptions, watchLoop } from './watch-loop.js';
+import { type WatchLoopOptions, watchLoop } from './watch.js';
 
 const node = (name: string, resourceVersion: string) => ({ kind: 'Node', metadata: { name, resourceVersion } });
 const line = (type: string, object: object) => `${JSON.stringify({ type, object })}\n`;
