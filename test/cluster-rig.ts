@@ -3,8 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { followedRecord } from '../src/agent/sync/chosen-reference.js';
 import { NodeConnection } from '../src/agent/sync/connect.js';
+import { followedRecord } from '../src/agent/sync/reference.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../src/api/config-ref.js';
 import { configLabel, nodeConfigs } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';

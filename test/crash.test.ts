@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Choice, choose, previousConfigRecord, recordsOf } from '../src/agent/choose.js';
-import { childRecord } from '../src/agent/drivers/child-record.js';
+import { childRecord } from '../src/agent/drivers/child.js';
 import { handleRequest, holdRecord, requestRecord, takeRequest } from '../src/agent/requests.js';
 import { forgetFailures, resultsRecord } from '../src/agent/results.js';
 import { openDirectory } from '../src/agent/state/directory.js';

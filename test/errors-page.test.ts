@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { changed, rejected, rolledBack, trialPassed } from '../src/agent/report/events.js';
 import { configOk } from '../src/agent/report/report.js';
-import { explainExit } from '../src/agent/trial/exit-cause.js';
+import { explainExit } from '../src/agent/trial/exit.js';
 import * as conditionReasons from '../src/api/condition-reasons.js';
 import { type ConditionReason, okReasons, trialReasons } from '../src/api/condition-reasons.js';
 import { configErrors } from '../src/api/config-error.js';

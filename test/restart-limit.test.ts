@@ -1,6 +1,6 @@
 /** A ConfigMap that is edited again and again does not restart the kubelet again and again. */
 import { expect, test } from 'vitest';
-import { leastDistanceMs } from '../src/agent/sync/restart-limit.js';
+import { leastDistanceMs } from '../src/agent/sync/change-pace.js';
 import { restartDelayedAnnotation } from '../src/api/node-annotations.js';
 import { createClusterRig } from './cluster-rig.js';
 

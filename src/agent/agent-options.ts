@@ -11,7 +11,7 @@ import type { Counters } from './report/metrics.js';
 import type { Reporter } from './report/reporter.js';
 import type { NodeState } from './state/node-state.js';
 import type { Connected } from './sync/api-side.js';
-import type { HealthzProbe } from './trial/healthz.js';
+import type { HealthzProbe } from './trial/health.js';
 import type { TrialLimits } from './trial/trial.js';
 import type { Validator } from './validate/validate.js';
 

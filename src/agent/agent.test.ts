@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { corrupt, createRig, type Rig, sourceOf } from '../../test/agent-rig.js';
-import { childRecord } from './drivers/child-record.js';
+import { childRecord } from './drivers/child.js';
 import { trialRecord } from './trial/trial.js';
 
 describe('boot: order of trust', () => {

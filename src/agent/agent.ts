@@ -18,7 +18,6 @@ import { betaError } from '../api/upstream-words.js';
 import { backoffMs } from '../kube/backoff.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import type { AgentOptions } from './agent-options.js';
-import { ChangePace } from './change-pace.js';
 import { type Choice, choose, chooseOrWait } from './choose.js';
 import { exitCode } from './drivers/driver.js';
 import { FailureRetry } from './failure-retry.js';
@@ -29,6 +28,7 @@ import { updateReport } from './report/update-report.js';
 import { holdRecord, takeRequest } from './requests.js';
 import { forgetFailures } from './results.js';
 import { type ApiSide, runApiSide } from './sync/api-side.js';
+import { ChangePace } from './sync/change-pace.js';
 import {
   assign,
   checkpoint,

@@ -14,16 +14,11 @@ import type { Log } from '../log.js';
 import { rfc3339 } from '../time.js';
 import { type Choice, needsTrial } from './choose.js';
 import type { Exit, KubeletDriver } from './drivers/driver.js';
-import { keepKubeletLog } from './report/kubelet-log-record.js';
 import { resultOf } from './results.js';
 import type { NodeState } from './state/node-state.js';
-import { explainExit } from './trial/exit-cause.js';
-import { type Baseline, checkHealth } from './trial/health.js';
+import { explainExit, keepKubeletLog, lastExitRecord } from './trial/exit.js';
+import { type Baseline, checkHealth, type HealthzProbe, type NodeView, PortCheck } from './trial/health.js';
 import { type Checked, healthLoop, type Next } from './trial/health-loop.js';
-import type { HealthzProbe } from './trial/healthz.js';
-import { lastExitRecord } from './trial/last-exit.js';
-import type { NodeView } from './trial/node-view.js';
-import { PortCheck } from './trial/port-owner.js';
 import { watchRejectedPods } from './trial/rejected-pods.js';
 import {
   afterCheck,

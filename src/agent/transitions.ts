@@ -14,7 +14,7 @@ import {
   recordsOf,
 } from './choose.js';
 import { recentDocuments } from './documents.js';
-import { childRecord } from './drivers/child-record.js';
+import { childRecord } from './drivers/child.js';
 import { type Environment, type Failure, resultOf, setResult } from './results.js';
 import type { NodeState, Recorded } from './state/node-state.js';
 import type { Resolved } from './sync/resolve.js';

@@ -1,7 +1,7 @@
 /** One node of a cluster of the suite: an agent in this process with the node's own token, and its NodeConfig as others see it. */
 
-import { followedRecord } from '../../src/agent/sync/chosen-reference.js';
 import { NodeConnection } from '../../src/agent/sync/connect.js';
+import { followedRecord } from '../../src/agent/sync/reference.js';
 import { configLabel, type NodeConfig, nodeConfigs } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import type { KubeClient } from '../../src/kube/client.js';

@@ -1,7 +1,6 @@
 /** Runs a program for its output: the kubelet for its version or a dry run, systemctl, journalctl. */
 import { spawn } from 'node:child_process';
-import { type Environment, without } from './child.js';
-import { childTokenVariable } from './child-record.js';
+import { childTokenVariable, type Environment, without } from './child.js';
 
 export interface Output {
   /** Null when it was killed. */

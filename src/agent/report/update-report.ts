@@ -22,8 +22,8 @@ import type { KubeletRun } from '../kubelet-run.js';
 import { holdRecord } from '../requests.js';
 import type { NodeState } from '../state/node-state.js';
 import { sourceOf } from '../transitions.js';
+import { kubeletLogRecord } from '../trial/exit.js';
 import type { TrialLimits } from '../trial/trial.js';
-import { kubeletLogRecord } from './kubelet-log-record.js';
 import type { Report } from './report.js';
 import type { Reporter } from './reporter.js';
 

@@ -19,7 +19,7 @@ import { realFiles } from '../../atomic-file.js';
 import { silentLog } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
 import { previousConfigRecord } from '../choose.js';
-import { childRecord } from '../drivers/child-record.js';
+import { childRecord } from '../drivers/child.js';
 import { kubeletRecord } from '../drivers/kubelet-version.js';
 import { reportRecord } from '../report/reporter.js';
 import { holdRecord } from '../requests.js';

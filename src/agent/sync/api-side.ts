@@ -17,7 +17,7 @@ import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
 import { type EventText, eventObject, rejected } from '../report/events.js';
 import type { Reporter } from '../report/reporter.js';
-import { isReady, type NodeView } from '../trial/node-view.js';
+import { isReady, type NodeView } from '../trial/health.js';
 import { ConfigMapWatch } from './config-map-watch.js';
 import type { Instruction, Reference } from './reference.js';
 import { type ConfigMap, type Resolved, resolve, type Target } from './resolve.js';

@@ -11,9 +11,9 @@ import type { FileReader } from '../../kube/kubeconfig.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
 import type { Connected } from './api-side.js';
-import { ChosenReference, type ChosenReferenceOptions } from './chosen-reference.js';
 import { NodeConfigReference } from './node-config-reference.js';
 import { NodeReference } from './node-reference.js';
+import { ChosenReference, type ChosenReferenceOptions } from './reference.js';
 
 export interface ConnectOptions {
   /** The kubelet's --kubeconfig. It may not exist yet: TLS bootstrap writes it. */

@@ -1,8 +1,17 @@
 /**
  * Where a node's config is referred to and reported: one interface, so that the flow does not know which object it is.
- * node-reference.ts is the Node itself, node-config-reference.ts a NodeConfig, chosen-reference.ts picks.
+ * node-reference.ts is the Node itself, node-config-reference.ts a NodeConfig; ChosenReference picks.
  */
+
+import { ConfigError } from '../../api/config-error.js';
+import type { Clock } from '../../clock.js';
+import { isObject } from '../../json.js';
+import { ApiError } from '../../kube/api-error.js';
+import { backoffMs } from '../../kube/backoff.js';
+import type { Log } from '../../log.js';
+import type { Random } from '../../random.js';
 import type { Report } from '../report/report.js';
+import { defineRecord } from '../state/json-record.js';
 import type { Target } from './resolve.js';
 
 /** What the object says now. Only an existing object without a configSource means local. */
@@ -27,4 +36,129 @@ export interface Reference {
   read(signal: AbortSignal): Promise<Instruction>;
   /** Makes the object's status say this; does nothing when it does already. Throws when the API did not take it, and is false when there is no such object yet. */
   write(report: Report, signal: AbortSignal): Promise<boolean>;
+}
+
+export type ReferenceKind = 'Node' | 'NodeConfig';
+
+export interface FollowedReference {
+  kind: 'NodeConfig';
+}
+
+export const followedRecord = defineRecord('followed', isFollowedReference);
+
+function isFollowedReference(value: unknown): value is FollowedReference {
+  return isObject(value) && value.kind === 'NodeConfig';
+}
+
+export interface ChosenReferenceOptions {
+  references: Record<ReferenceKind, Reference>;
+  /** Whether the API serves NodeConfigs. Throws when it gave no answer. */
+  served(signal: AbortSignal): Promise<boolean>;
+  /** Remembers across restarts that a NodeConfig was followed. */
+  followed(): { read(): FollowedReference | undefined; write(record: FollowedReference): void; remove(): void };
+  /** Waits before a retry, and until the server can be reached. */
+  waitBeforeRetry(ms: number, signal: AbortSignal): Promise<void>;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** While the Node is followed: NodeConfigs are asked for at most this often, on occasion. Default 60 s. */
+  askAgainMs?: number;
+}
+
+const backoff = { initialMs: 200, maxMs: 30_000 };
+
+/**
+ * Picks the object that holds the reference: a NodeConfig where the API serves them, else the Node; and changes over while
+ * running, either way:
+ *
+ * asking ──► NodeConfig ── no longer served ──► Node, which then has no effect until it names a config itself
+ *    └─────► Node ── NodeConfigs are served ──► NodeConfig
+ *
+ * Deleting NodeConfigs is not an instruction. So it is recorded on disk that one was followed: a Node without a
+ * configSource, which all Nodes are on such a cluster, must not be read as "back to local".
+ */
+export class ChosenReference implements Reference {
+  readonly #options: ChosenReferenceOptions;
+  #kind: ReferenceKind | undefined;
+  #askedMs = Number.NEGATIVE_INFINITY;
+  /** Ends the following of what is no longer the right one. */
+  #over = new AbortController();
+
+  constructor(options: ChosenReferenceOptions) {
+    this.#options = options;
+  }
+
+  async follow(listener: ReferenceListener, signal: AbortSignal): Promise<void> {
+    const { references } = this.#options;
+    while (!signal.aborted) {
+      const kind = this.#kind ?? (await this.#askPatiently(signal));
+      if (kind === undefined) return;
+      this.#over = new AbortController();
+      const onWatchInterrupted = () => void this.#askOnOccasion(signal);
+      await references[kind].follow({ ...listener, onWatchInterrupted }, AbortSignal.any([signal, this.#over.signal]));
+      listener.onInstruction();
+      listener.onStatus();
+    }
+  }
+
+  async read(signal: AbortSignal): Promise<Instruction> {
+    const kind = this.#kind ?? (await this.#ask(signal).catch(refused));
+    const instruction = await this.#options.references[kind].read(signal);
+    // It is missing: alone, or with its whole kind?
+    if (kind === 'NodeConfig' && instruction.kind === 'none' && (await this.#ask(signal)) === 'Node')
+      return this.read(signal);
+    return this.#remembering(kind, instruction);
+  }
+
+  async write(report: Report, signal: AbortSignal): Promise<boolean> {
+    return this.#options.references[this.#kind ?? (await this.#ask(signal))].write(report, signal);
+  }
+
+  #remembering(kind: ReferenceKind, instruction: Instruction): Instruction {
+    const followed = this.#options.followed();
+    if (kind === 'NodeConfig') {
+      if (instruction.kind !== 'none') followed.write({ kind });
+      return instruction;
+    }
+    if (instruction.kind === 'source') followed.remove();
+    if (instruction.kind === 'local' && followed.read() !== undefined)
+      return { kind: 'none', why: 'the API serves NodeConfigs no longer, and one was followed here' };
+    return instruction;
+  }
+
+  async #ask(signal: AbortSignal): Promise<ReferenceKind> {
+    const { served, clock, log } = this.#options;
+    this.#askedMs = clock.monotonic();
+    const kind = (await served(signal)) ? 'NodeConfig' : 'Node';
+    if (kind === this.#kind) return kind;
+    log.info('the reference is followed', { in: kind, before: this.#kind });
+    this.#kind = kind;
+    this.#over.abort();
+    return kind;
+  }
+
+  /** After each failure of a NodeConfig's watch, and whenever a Node changes. */
+  async #askOnOccasion(signal: AbortSignal): Promise<void> {
+    const { clock, log, askAgainMs = 60_000 } = this.#options;
+    if (this.#kind === 'Node' && clock.monotonic() - this.#askedMs < askAgainMs) return;
+    await this.#ask(signal).catch((error) => log.debug('cannot ask what the API serves', { error }));
+  }
+
+  async #askPatiently(signal: AbortSignal): Promise<ReferenceKind | undefined> {
+    const { waitBeforeRetry, random, log } = this.#options;
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        return await this.#ask(signal);
+      } catch (error) {
+        if (failures === 1) log.warn('cannot ask what the API serves, nothing changes meanwhile', { error });
+        await waitBeforeRetry(backoffMs(failures, backoff, random), signal).catch(() => {});
+      }
+    }
+    return undefined;
+  }
+}
+
+/** An answer such as 401 is reported like one about the object itself. */
+function refused(error: unknown): never {
+  throw error instanceof ApiError ? new ConfigError('ReferenceUnreadable', error) : error;
 }

@@ -1,13 +1,52 @@
-/** Whether the running kubelet is healthy: asks its /healthz, and the API server about the Node; and the baseline before a restart. */
+/**
+ * Whether the running kubelet is healthy: asks its /healthz, and whether the answer is the kubelet's own, and the API server about the
+ * Node; and the baseline before a restart.
+ */
+
+import { get } from 'node:http';
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
 import { deadline } from '../../kube/requester.js';
+import type { Log } from '../../log.js';
+import type { KubeletDriver } from '../drivers/driver.js';
 import type { HostFiles } from '../host-files.js';
 import type { Accepted } from '../validate/validate.js';
-import type { HealthzProbe } from './healthz.js';
-import { isReady, type NodeView, readyCondition } from './node-view.js';
 import { rejectedUids } from './rejected-pods.js';
 import type { Health, NodeBefore } from './trial.js';
+
+/** What health checks need from the API; each throws when the API does not answer. */
+export interface NodeView {
+  node(signal: AbortSignal): Promise<KubeObject | undefined>;
+  lease(signal: AbortSignal): Promise<KubeObject | undefined>;
+  pods(signal: AbortSignal): Promise<KubeObject[]>;
+}
+
+export function isReady(node: KubeObject | undefined): boolean {
+  return readyCondition(node)?.status === 'True';
+}
+
+interface Condition {
+  type: string;
+  status: string;
+  lastHeartbeatTime?: string;
+}
+
+function readyCondition(node: KubeObject | undefined): Condition | undefined {
+  const { conditions } = (node?.status ?? {}) as { conditions?: Condition[] };
+  return conditions?.find(({ type }) => type === 'Ready');
+}
+
+/** Whether /healthz answers with 200; never rejects. */
+export type HealthzProbe = (endpoint: { host: string; port: number }, signal: AbortSignal) => Promise<boolean>;
+
+export const probeHealthz: HealthzProbe = ({ host, port }, signal) =>
+  new Promise((resolve) => {
+    const request = get({ host, port, path: '/healthz', agent: false, signal }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    request.once('error', () => resolve(false));
+  });
 
 export interface HealthCheck {
   healthz: Accepted['healthz'];
@@ -91,4 +130,61 @@ async function askApi(view: NodeView | undefined, startedAt: number, signal: Abo
 function renewedSince(lease: KubeObject | undefined, startedAt: number): boolean {
   const { renewTime } = (lease?.spec ?? {}) as { renewTime?: string };
   return (Date.parse(renewTime ?? '') || 0) >= startedAt;
+}
+
+/** A kubelet opens its ports within milliseconds of each other. After that, a port that nobody has proves nothing. */
+export const patienceMs = 1000;
+/** To find the owner of a port, every process is looked at. */
+const checkAgainMs = 5000;
+
+export interface PortCheckOptions {
+  driver: Pick<KubeletDriver, 'portOwners'>;
+  clock: Clock;
+  log: Log;
+}
+
+/**
+ * Whether an answer came from the kubelet. A kubelet whose port is taken answers on its healthz port for a moment and then exits,
+ * and an answer may come from another process. So an answer counts when the kubelet is running and has both ports. For one run of the kubelet.
+ */
+export class PortCheck {
+  readonly #options: PortCheckOptions;
+  readonly #ports: Pick<Accepted, 'healthz' | 'serves'>;
+  /** Of the first answer, from the kubelet or from another process. */
+  #answeredMs: number | undefined;
+  #againMs = 0;
+  /** The port that another process has. */
+  taken: Health['taken'];
+
+  constructor(options: PortCheckOptions, ports: Pick<Accepted, 'healthz' | 'serves'>) {
+    this.#options = options;
+    this.#ports = ports;
+  }
+
+  /** Called right after an answer. */
+  isKubelets(): boolean {
+    const { driver, clock, log } = this.#options;
+    const now = clock.monotonic();
+    this.#answeredMs ??= now;
+    if (now < this.#againMs) return false;
+    const { isAlive, taken } = ownsPorts(driver, this.#ports, now - this.#answeredMs);
+    if (taken && this.taken === undefined) log.warn('another process has a port of the kubelet', { ...taken });
+    if (taken) this.#againMs = now + checkAgainMs;
+    this.taken = taken;
+    return isAlive;
+  }
+}
+
+export function ownsPorts(
+  driver: Pick<KubeletDriver, 'portOwners'>,
+  { healthz, serves }: Pick<Accepted, 'healthz' | 'serves'>,
+  answeredForMs: number,
+): { isAlive: boolean; taken?: Health['taken'] } {
+  const ports = [healthz, serves].filter((port) => port !== undefined);
+  const owners = driver.portOwners(ports);
+  if (owners === undefined) return { isAlive: false };
+  for (const [at, owner] of owners.entries())
+    if (typeof owner === 'object') return { isAlive: false, taken: { port: ports[at]!.port, by: owner.other } };
+  const hasAll = owners.every((owner) => owner === 'kubelet');
+  return { isAlive: hasAll || answeredForMs >= patienceMs };
 }

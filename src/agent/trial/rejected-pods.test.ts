@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../../test/manual-clock.js';
 import type { KubeObject } from '../../api/object.js';
-import type { NodeView } from './node-view.js';
+import type { NodeView } from './health.js';
 import { rejectedPods, rejectedUids, watchRejectedPods } from './rejected-pods.js';
 
 const startedAt = Date.parse('2026-03-01T12:00:00Z');

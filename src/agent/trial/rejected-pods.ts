@@ -4,7 +4,6 @@
  */
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
-import type { NodeView } from './node-view.js';
 
 interface PodStatus {
   phase?: string;
@@ -75,7 +74,7 @@ function isSince({ metadata }: KubeObject, { before, startedAt }: Since): boolea
 }
 
 export interface PodWatch {
-  view(): NodeView | undefined;
+  view(): { pods(signal: AbortSignal): Promise<KubeObject[]> } | undefined;
   since(): Since;
   /** While a config is on trial, it is watched; after that, only for the first minute. */
   onTrial(): boolean;

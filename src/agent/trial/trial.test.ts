@@ -1,6 +1,6 @@
 /** What a trial decides from each health check and each crash: pure functions, without a kubelet. */
 import { describe, expect, test } from 'vitest';
-import { explainExit } from './exit-cause.js';
+import { explainExit } from './exit.js';
 import {
   afterCheck,
   afterCrash,

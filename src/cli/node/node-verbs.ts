@@ -1,7 +1,7 @@
 /** `relet node …`: see and steer a node on the host itself, for the day when the API is gone. */
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { childRecord } from '../../agent/drivers/child-record.js';
+import { childRecord } from '../../agent/drivers/child.js';
 import { type HostStatus, readHostStatus } from '../../agent/host-status.js';
 import { handleRequest, type Request, requestRecord } from '../../agent/requests.js';
 import { NodeState } from '../../agent/state/node-state.js';

@@ -1,6 +1,6 @@
 /** Crashes of a node's kubelet while `relet up` waits for the node: relet on the node records them, and starts the kubelet again. */
 import { NodeState } from '../../agent/state/node-state.js';
-import { type LastExit, lastExitRecord } from '../../agent/trial/last-exit.js';
+import { type LastExit, lastExitRecord } from '../../agent/trial/exit.js';
 import type { Clock } from '../../clock.js';
 import { silentLog } from '../../log.js';
 

@@ -1,7 +1,9 @@
-/** How often sync may restart the kubelet, on a clock that a test moves. */
+/** How often sync may restart the kubelet, and when an edit of a ConfigMap is followed, on a clock that a test moves. */
 import { describe, expect, test } from 'vitest';
+import { fixedRandom } from '../../../test/fixed-random.js';
 import { ManualClock } from '../../../test/manual-clock.js';
-import { leastDistanceMs, RestartLimit } from './restart-limit.js';
+import type { ExactRef } from '../../api/config-ref.js';
+import { EditJitter, leastDistanceMs, RestartLimit } from './change-pace.js';
 
 const second = 1000;
 
@@ -64,4 +66,19 @@ describe('kubelet restarts by sync', () => {
   test('a maximum of 0 turns the limit off', async () => {
     expect(await restartsUnder(100, second, 0)).toHaveLength(11);
   });
+});
+
+const source: ExactRef = { namespace: 'ns', name: 'n', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
+
+test('an edit in place waits its part of the jitter, and a second edit does not wait again', async () => {
+  const clock = new ManualClock();
+  const jitter = new EditJitter(clock, 60_000, fixedRandom(0.5));
+  const edited = { ...source, resourceVersion: '2' };
+  expect(jitter.waitMs(source, edited)).toBe(30_000);
+  await clock.advance(20_000);
+  expect(jitter.waitMs(source, { ...source, resourceVersion: '3' })).toBe(10_000);
+  await clock.advance(10_000);
+  expect(jitter.waitMs(source, { ...source, resourceVersion: '3' })).toBe(0);
+  expect(jitter.waitMs(source, { ...edited, name: 'other' })).toBe(0);
+  expect(jitter.waitMs(undefined, edited)).toBe(0);
 });

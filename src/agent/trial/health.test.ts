@@ -1,7 +1,7 @@
 /** Whether an answer came from the kubelet. */
 import { describe, expect, test } from 'vitest';
 import type { PortOwner } from '../drivers/driver.js';
-import { ownsPorts, patienceMs } from './port-owner.js';
+import { ownsPorts, patienceMs } from './health.js';
 
 const ports = { healthz: { host: '127.0.0.1', port: 10248 }, serves: { host: '0.0.0.0', port: 10250 } };
 const other = { other: 'pid 9' };
