@@ -4,5 +4,6 @@ const { join } = require('node:path');
 // `relet help VERB` is `relet VERB --help`.
 if (process.argv[2] === 'help' && process.argv.length > 3) process.argv.splice(2, 2, process.argv[3], '--help');
 const bundles = { kubelet: 'node', node: 'node', 'hollow-kubelet': 'hollow', apiserver: 'apiserver' };
-const bundle = Object.hasOwn(bundles, process.argv[2] ?? '') ? bundles[process.argv[2]] : 'cli';
-require(join(__dirname, '..', 'dist', `${bundle}.cjs`));
+const word = process.argv[2] ?? '';
+if (Object.hasOwn(bundles, word)) require(join(__dirname, '..', 'dist', `${bundles[word]}.cjs`));
+else require('./load-bundle.cjs').createLoader()('cli.cjs');

@@ -79,6 +79,7 @@ const bundled = await build({
   supported: { 'dynamic-import': false },
 });
 writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices(Object.keys(bundled.metafile.inputs)));
+writeCodeCaches();
 if (existsSync('src/config/index.ts')) {
   await build({ ...shared, entryPoints: { config: 'src/config/index.ts' }, outdir: 'dist', format: 'esm' });
   // Packages in CommonJS that it contains load modules of Node with require().
@@ -87,6 +88,20 @@ if (existsSync('src/config/index.ts')) {
   const types = spawnSync('npx', ['--no-install', 'tsc', '-p', 'tsconfig.types.json'], { stdio: 'inherit' });
   if (types.status !== 0) process.exit(types.status ?? 1);
   removeUnusedTypes(['config', 'lab'].map((name) => join(root, 'dist/types', name, 'index.d.ts')));
+}
+
+/** Of commands without a cluster, which end before anybody would notice the others' start. The last one counts for a bundle. */
+function writeCodeCaches() {
+  const run = (args, input) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/code-cache.cjs', ...args], { input });
+    if (status !== 0) throw new Error(`scripts/code-cache.cjs ${args.join(' ')}: ${stderr}`);
+    return stdout;
+  };
+  run(['get', '--help']);
+  run(['__complete', 'config', '']);
+  run(['config', 'explain', 'maxPods']);
+  run(['config', 'diff', '/dev/null', '-'], run(['config', 'defaults']));
+  run(['config', 'validate', '-'], run(['config', 'defaults']));
 }
 
 /** tsc emits types of every module that is imported; only those that the published types refer to are needed. */

@@ -1,4 +1,5 @@
 /** What the built executables carry: a node loads only what a node needs, and a verb what the verb needs. */
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -34,5 +35,41 @@ describe('bundles', () => {
     const imports = [...text('config.js').matchAll(/\bfrom\s*"([^"]+)"|\bimport\s*"([^"]+)"|\brequire\("([^"]+)"\)/g)];
     const packages = imports.map((match) => (match[1] ?? match[2] ?? match[3])!);
     expect(packages.filter((name) => !name.startsWith('node:'))).toEqual([]);
+  });
+});
+
+describe('code caches', () => {
+  const loader = join(import.meta.dirname, '..', 'bin', 'load-bundle.cjs');
+
+  /** Runs `relet config explain maxPods`, then prints which bundles V8 compiled here, and whether it took their cache. */
+  function explain(cacheFor: string) {
+    const program = `
+      const { cacheOf, createLoader } = require(${JSON.stringify(loader)});
+      const compiled = {};
+      process.argv = [process.argv[0], 'relet', 'config', 'explain', 'maxPods'];
+      process.on('exit', () => console.error(JSON.stringify(compiled)));
+      const onCompiled = (name, script) => { compiled[name] = script.cachedDataRejected === false };
+      createLoader({ onCompiled, ${cacheFor} })('cli.cjs');`;
+    const env = { ...process.env, NODE_V8_COVERAGE: undefined };
+    const { stdout, stderr, status } = spawnSync(process.execPath, ['-e', program], { env, encoding: 'utf8' });
+    return { status, stdout, compiled: JSON.parse(stderr) };
+  }
+
+  const usual = explain('');
+
+  test('V8 takes those that the build wrote', () => {
+    expect(usual.status).toBe(0);
+    expect(usual.compiled).toEqual({ 'cli.cjs': true, 'config-config.cjs': true, 'config-explain.cjs': true });
+  });
+
+  test.each([
+    ['none', 'cacheFor: () => undefined', {}],
+    [
+      'those of another version of Node',
+      'cacheFor: (name) => require("node:fs").readFileSync(cacheOf(name)).fill(0, 0, 16)',
+      { 'cli.cjs': false, 'config-config.cjs': false, 'config-explain.cjs': false },
+    ],
+  ])('with %s a command does the same', (_name, cacheFor, compiled) => {
+    expect(explain(cacheFor)).toEqual({ ...usual, compiled });
   });
 });

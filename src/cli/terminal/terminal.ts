@@ -60,9 +60,18 @@ const forbidden = /[^\P{Cc}\t\n\r\u0085]/gu;
 
 /** A line for people on standard error, broken at spaces where a person reads it and whole for a program. */
 export function printError(text: string): void {
-  const seen = process.stderr.isTTY === true ? process.stderr.columns || 80 : passedColumns();
-  const columns = seen && Math.min(seen, 100);
+  const columns = errorColumns();
   write(2, render(`${columns === undefined ? text : wrapLines(text, columns)}\n`));
+}
+
+function errorColumns(): number | undefined {
+  try {
+    const seen = isTerminal(2) ? process.stderr.columns || 80 : passedColumns();
+    return seen && Math.min(seen, 100);
+  } catch {
+    // A closed standard error.
+    return undefined;
+  }
 }
 
 function write(descriptor: 1 | 2, text: string): void {
@@ -88,7 +97,8 @@ export const columnsVariable = 'RELET_COLUMNS';
 export const passedColumns = (): number | undefined => Number(process.env[columnsVariable]) || undefined;
 
 /** Whether a person is looking. /dev/null and its kin (major number 1) are character devices as terminals are. */
-export function isTerminal(): boolean {
-  const stat = fstatSync(1);
-  return stat.isCharacterDevice() && stat.rdev >> 8 !== 1 && process.stdout.isTTY === true;
+export function isTerminal(descriptor: 1 | 2 = 1): boolean {
+  const stat = fstatSync(descriptor);
+  const stream = descriptor === 1 ? 'stdout' : 'stderr';
+  return stat.isCharacterDevice() && stat.rdev >> 8 !== 1 && process[stream].isTTY === true;
 }
