@@ -1,4 +1,4 @@
-/** Why a kubelet exited, from its lines. Those of 1.36 were printed by a real kubelet v1.36.0; the others have klog's form. */
+/** Why a kubelet exited, from its lines. Those of 1.36 and 1.23 were printed by kubelets v1.36.0 and v1.23.17; the others have klog's form. */
 import { describe, expect, test } from 'vitest';
 import { summarizeLog } from './kubelet-error.js';
 
@@ -101,11 +101,29 @@ const cases: [name: string, lines: string[], error: string | undefined][] = [
     'failed to run Kubelet: misconfiguration: kubelet cgroup driver: "cgroupfs" is different from docker cgroup driver: "systemd"',
   ],
   [
-    '1.21 to 1.23: a message for each step',
+    '1.23: a message for each step',
     [
-      'E1115 20:19:54.250432   20375 server.go:302] "Failed to run kubelet" err="failed to run Kubelet: running with swap on is not supported"',
+      'I1116 13:15:36.818507   28252 server.go:494] "No api server defined - no events will be sent to API server"',
+      `E1116 13:15:36.818550   28252 server.go:302] "Failed to run kubelet" err="failed to run Kubelet: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"`,
     ],
-    'failed to run Kubelet: running with swap on is not supported',
+    "failed to run Kubelet: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+  ],
+  [
+    '1.23: a field after the error',
+    [
+      'E1116 13:15:31.616700   28216 server.go:225] "Failed to validate kubelet configuration" err="invalid configuration: maxPods (--max-pods) -5 must not be a negative number" path="&TypeMeta{Kind:,APIVersion:,}"',
+    ],
+    'invalid configuration: maxPods (--max-pods) -5 must not be a negative number',
+  ],
+  [
+    '1.23: an unknown flag, and the usage after it',
+    [
+      'E1116 13:15:36.957072   28927 server.go:158] "Failed to parse kubelet flag" err="unknown flag: --nonsense"',
+      'Usage:',
+      '  kubelet [flags]',
+      ...Array.from({ length: 300 }, (_, at) => `      --flag-${at} string   what it sets`),
+    ],
+    'unknown flag: --nonsense',
   ],
   [
     'an error without err=, and with a field that contains it',
