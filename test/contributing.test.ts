@@ -84,13 +84,13 @@ export const pinnedReasons = {
 `,
       ),
     ],
-    'src/api/node-config.ts': [behind("nodeConditions = ['ConfigOK', 'OnTrial'", ", 'FlagsPinned'")],
+    'src/api/node-config.ts': [behind("nodeConditions = ['ConfigOK', 'OnTrial', 'ActionOwed'", ", 'FlagsPinned'")],
     'src/agent/sync/node-config-reference.ts': [
-      ['import { trialReasons', 'import { pinnedReasons, trialReasons'],
+      ['import { owedReasons, trialReasons', 'import { owedReasons, pinnedReasons, trialReasons'],
       behind(
         '    { type: nodeConditions[0], ...configCondition(report), ...about },\n',
         `    {
-      type: nodeConditions[2],
+      type: nodeConditions[3],
       status: report.pinnedByFlags?.length ? 'True' : 'False',
       ...(report.pinnedByFlags?.length ? pinnedReasons.some : pinnedReasons.none),
       ...about,

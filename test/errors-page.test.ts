@@ -6,7 +6,7 @@ import { changed, rejected, rolledBack, trialPassed } from '../src/agent/report/
 import { configOk } from '../src/agent/report/report.js';
 import { explainExit } from '../src/agent/trial/exit.js';
 import * as conditionReasons from '../src/api/condition-reasons.js';
-import { type ConditionReason, okReasons, trialReasons } from '../src/api/condition-reasons.js';
+import { type ConditionReason, okReasons, owedReasons, trialReasons } from '../src/api/condition-reasons.js';
 import { configErrors } from '../src/api/config-error.js';
 import { upstreamWords } from '../src/api/upstream-words.js';
 
@@ -36,9 +36,12 @@ describe('docs/errors.md', () => {
       ...Object.values(okReasons).map((text) => row('`ConfigOK` True', text)),
       row('`OnTrial` True', trialReasons.running),
       row('`OnTrial` False', trialReasons.none),
+      ...Object.entries(owedReasons).map(([left, text]) =>
+        row(`\`ActionOwed\` ${left === 'none' ? 'False' : 'True'}`, text),
+      ),
     ];
     const fromPage = rows
-      .filter((cells) => /ConfigOK|OnTrial/.test(cells[1] ?? '') && cells.length === 3)
+      .filter((cells) => /ConfigOK|OnTrial|ActionOwed/.test(cells[1] ?? '') && cells.length === 3)
       .map(([reason, ...cells]) => [code(reason), ...cells]);
     expect(fromPage).toEqual(fromCode);
   });
@@ -51,7 +54,10 @@ describe('docs/errors.md', () => {
   });
 
   test('a reason is one word and its message one sentence', () => {
-    for (const { reason, message } of [...errors, ...Object.values(okReasons), ...Object.values(trialReasons)]) {
+    for (const { reason, message } of [
+      ...errors,
+      ...Object.values({ ...okReasons, ...trialReasons, ...owedReasons }),
+    ]) {
       expect(reason).toMatch(/^[A-Z][A-Za-z0-9]+$/);
       expect(message).toMatch(/\.$/);
       expect(message).not.toContain('. ');

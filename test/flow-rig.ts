@@ -10,7 +10,8 @@ import { newCounters } from '../src/agent/report/metrics.js';
 import { Reporter } from '../src/agent/report/reporter.js';
 import { type Request, requestRecord } from '../src/agent/requests.js';
 import { NodeState } from '../src/agent/state/node-state.js';
-import { NodeReference } from '../src/agent/sync/node-reference.js';
+import { NodeReference, type NodeReferenceOptions } from '../src/agent/sync/node-reference.js';
+import type { Reference } from '../src/agent/sync/reference.js';
 import { defaultTrialLimits } from '../src/agent/trial/trial.js';
 import type { NodeConfigStatus } from '../src/api/config-ref.js';
 import type { KubeObject } from '../src/api/object.js';
@@ -60,6 +61,9 @@ export class FlowRig {
     this.machine = new FakeMachine({ clock, behaviour: ({ file }) => this.#behaviour(file) });
   }
 
+  /** The object that has the reference; the Node unless a test sets another. */
+  reference = (options: NodeReferenceOptions): Reference => new NodeReference(options);
+
   /** The local files: path → text. */
   local: Record<string, string> = {};
   /** Files that a kubelet needs: without them it crashes. */
@@ -106,7 +110,7 @@ export class FlowRig {
       connect: async () => ({
         client,
         nodeName,
-        reference: new NodeReference({ client, name: nodeName, clock, log: silentLog, version: '0.0.0' }),
+        reference: this.reference({ client, name: nodeName, clock, log: silentLog, version: '0.0.0' }),
       }),
       certificateExpired: async () => false,
       clock,

@@ -22,6 +22,7 @@ import { type Choice, choose, chooseOrWait } from './choose.js';
 import { exitCode } from './drivers/driver.js';
 import { FailureRetry } from './failure-retry.js';
 import { KubeletRun } from './kubelet-run.js';
+import { OwedActions } from './owed.js';
 import * as events from './report/events.js';
 import { shownLocalConfig } from './report/local-config.js';
 import { updateReport } from './report/update-report.js';
@@ -52,6 +53,7 @@ export class Agent {
   readonly #options: AgentOptions;
   readonly #pace: ChangePace;
   readonly #retry: FailureRetry;
+  readonly #owed: OwedActions;
   #api: ApiSide | undefined;
   #run: KubeletRun | undefined;
   /** Counts what may alter the choice, so that a boot under way notices. */
@@ -68,6 +70,7 @@ export class Agent {
     this.#options = options;
     this.#pace = new ChangePace(options);
     this.#retry = new FailureRetry(options, () => this.#applyChoice());
+    this.#owed = new OwedActions({ ...options, view: () => this.#api?.view, onDone: () => this.#updateReport() });
   }
 
   /** Until the signal fires; its reason may name the signal to stop the kubelet with. Returns the exit code. */
@@ -90,6 +93,7 @@ export class Agent {
       // After a change that ends relet, the API should know why; a stop does not wait.
       if (!signal.aborted) await this.#api?.flush();
       over.abort();
+      this.#owed.stop();
       await apiSide;
     }
   }
@@ -211,9 +215,11 @@ export class Agent {
     // The API answers while the config is validated.
     const baseline = isNew ? this.#takeBaseline() : undefined;
     const next = isNew ? await this.#assign(wanted?.source, signal) : undefined;
+    this.#owed.note(instruction.owed);
     this.#arriving = undefined;
     if ((isNew || saved) && (await this.#applyChoice({ next, baseline }))) this.#pace.restarted();
     else this.#pace.settled();
+    if (!isNew) this.#updateReport();
     return { kind: 'done' };
   }
 
@@ -284,7 +290,8 @@ export class Agent {
   }
 
   #updateReport(run = this.#run): void {
-    updateReport({ ...this.#options, limits: this.#options.options.trial }, run);
+    const owed = this.#owed.update(run);
+    updateReport({ ...this.#options, limits: this.#options.options.trial, owed }, run);
   }
 
   /** An operator on the host asked for something. */

@@ -18,6 +18,23 @@ export const okReasons = {
   pending: { reason: 'ConfigPending', message: 'The kubelet does not run with the assigned config yet.' },
 } as const satisfies Record<string, ConditionReason>;
 
+/** ActionOwed is True, or False. It appears with the first change that owes something. */
+export const owedReasons = {
+  reboot: {
+    reason: 'RebootOwed',
+    message: 'A change of the config takes full effect only after a reboot of the host.',
+  },
+  'state-file': {
+    reason: 'StateFileOwed',
+    message: 'The kubelet does not start with the assigned config before a state file is removed.',
+  },
+  drain: {
+    reason: 'DrainOwed',
+    message: 'Pods that were created before a change of the config are still on the node.',
+  },
+  none: { reason: 'NothingOwed', message: 'Nothing is left to do on the host for the config.' },
+} as const satisfies Record<string, ConditionReason>;
+
 /** OnTrial is True, or False. */
 export const trialReasons = {
   running: {

@@ -4,6 +4,7 @@ import { okReasons } from '../../api/condition-reasons.js';
 import type { ConfigError } from '../../api/config-error.js';
 import { type ExactRef, type NodeConfigStatus, nodeConfigSource, sameConfig } from '../../api/config-ref.js';
 import type { HeldState, LocalConfig, TrialState } from '../../api/node-config.js';
+import type { OwedAction } from '../../api/owed.js';
 import { alphaReason, betaError } from '../../api/upstream-words.js';
 import { causesOf } from '../../error-causes.js';
 import { shorten } from '../../shorten.js';
@@ -34,8 +35,17 @@ export interface Report {
   localConfig?: LocalConfig;
   /** The node follows no new assignment. */
   held?: HeldState;
+  /** What was left to do on the host by the change of that time, and what still is. */
+  owed?: OwedReport;
   /** The node was given an init config (`--init-config-dir`): local is then called `init`. */
   initConfig: boolean;
+}
+
+export interface OwedReport {
+  at: string;
+  isDone: boolean;
+  /** Absent also while another config runs than the assigned one. */
+  left?: OwedAction;
 }
 
 export interface ConditionText {

@@ -24,7 +24,7 @@ import type { NodeState } from '../state/node-state.js';
 import { sourceOf } from '../transitions.js';
 import { kubeletLogRecord } from '../trial/exit.js';
 import type { TrialLimits } from '../trial/trial.js';
-import type { Report } from './report.js';
+import type { OwedReport, Report } from './report.js';
 import type { Reporter } from './reporter.js';
 
 export interface UpdateOptions {
@@ -33,6 +33,7 @@ export interface UpdateOptions {
   driver: Pick<KubeletDriver, 'name'>;
   limits: TrialLimits;
   clock: Clock;
+  owed?: OwedReport | undefined;
 }
 
 export function updateReport(options: UpdateOptions, run: KubeletRun | undefined): void {
@@ -52,6 +53,7 @@ export function updateReport(options: UpdateOptions, run: KubeletRun | undefined
     }),
     trial: run && trialState(options, run),
     held: state.read(holdRecord),
+    owed: options.owed,
     driver: driver.name,
   });
   if (run?.alive) reporter.publish();

@@ -1,7 +1,7 @@
 /** The reference where API servers keep none in Nodes: NodeConfig.spec.configSource. Reported in its status, and in a condition of the Node. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { trialReasons } from '../../api/condition-reasons.js';
+import { owedReasons, trialReasons } from '../../api/condition-reasons.js';
 import { ConfigError } from '../../api/config-error.js';
 import { formatRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import {
@@ -15,6 +15,7 @@ import {
   withConditions,
 } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
+import { owedAnnotation, readOwed } from '../../api/owed.js';
 import type { Clock } from '../../clock.js';
 import { ApiError, isNotFound } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
@@ -91,9 +92,9 @@ export class NodeConfigReference implements Reference {
           generation,
         };
       const configSource = object.spec?.configSource;
-      return configSource
-        ? { kind: 'source', target: targetIn(configSource), generation }
-        : { kind: 'local', generation };
+      const owed = readOwed(object.metadata.annotations?.[owedAnnotation]);
+      const about = { generation, ...(owed && { owed }) };
+      return configSource ? { kind: 'source', target: targetIn(configSource), ...about } : { kind: 'local', ...about };
     } catch (error) {
       if (isNotFound(error)) return { kind: 'none', why: `NodeConfig ${JSON.stringify(name)} does not exist` };
       if (error instanceof ApiError) throw new ConfigError('ReferenceUnreadable', error);
@@ -171,7 +172,7 @@ export function nextStatus(
     agentVersion: version,
     ...(report.observedGeneration !== undefined && { observedGeneration: report.observedGeneration }),
     config,
-    conditions: withConditions(present.conditions, conditions(report), time),
+    conditions: withConditions(present.conditions, conditions(report, present.conditions), time),
     ...(report.trial && { trial: report.trial }),
     ...(report.pinnedByFlags?.length && { pinnedByFlags: report.pinnedByFlags }),
     ...(report.warnings.length > 0 && { warnings: report.warnings }),
@@ -185,7 +186,9 @@ export function nextStatus(
   };
 }
 
-function conditions(report: Report): Omit<NodeConfigCondition, 'lastTransitionTime'>[] {
+type NewCondition = Omit<NodeConfigCondition, 'lastTransitionTime'>;
+
+function conditions(report: Report, present: readonly NodeConfigCondition[] = []): NewCondition[] {
   const { observedGeneration, trial } = report;
   const about = observedGeneration === undefined ? {} : { observedGeneration };
   return [
@@ -196,7 +199,15 @@ function conditions(report: Report): Omit<NodeConfigCondition, 'lastTransitionTi
       ...(trial === undefined ? trialReasons.none : trialReasons.running),
       ...about,
     },
+    ...owedConditions(report, present).map((condition) => ({ ...condition, ...about })),
   ];
+}
+
+/** None on a node of which nothing was ever owed. */
+function owedConditions({ owed }: Report, present: readonly NodeConfigCondition[]): NewCondition[] {
+  const type = nodeConditions[2];
+  if (owed === undefined && !present.some((condition) => condition.type === type)) return [];
+  return [{ type, status: owed?.left === undefined ? 'False' : 'True', ...owedReasons[owed?.left ?? 'none'] }];
 }
 
 function withChange(
@@ -217,7 +228,8 @@ function versionOf(source: NodeConfigSource | undefined): string {
 /** What an instruction is made of; and whether the controller says that it may be followed now: then there is no need to wait. */
 function said(object: NodeConfig | undefined) {
   const granted = object?.status?.conditions?.find(({ type }) => type === 'Granted');
-  return object && [object.metadata.generation, isUnset(object), granted?.status, granted?.reason];
+  const { generation, annotations } = object?.metadata ?? {};
+  return object && [generation, annotations?.[owedAnnotation], isUnset(object), granted?.status, granted?.reason];
 }
 
 /** The controller's conditions count too: they come with the permission to write. */

@@ -14,6 +14,7 @@ import {
 } from '../../api/node-annotations.js';
 import type { NodeCondition } from '../../api/node-condition.js';
 import type { KubeObject } from '../../api/object.js';
+import { owedAnnotation, readOwed } from '../../api/owed.js';
 import type { Clock } from '../../clock.js';
 import { ApiError, isNotFound } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
@@ -53,7 +54,7 @@ export class NodeReference implements Reference {
     let last: Node | undefined;
     const see = (node: Node | undefined) => {
       const first = last === undefined || last.metadata.uid !== node?.metadata.uid;
-      if (first || !isDeepStrictEqual(last?.spec?.configSource, node?.spec?.configSource)) listener.onInstruction();
+      if (first || !isDeepStrictEqual(said(last), said(node))) listener.onInstruction();
       if (first || !isDeepStrictEqual(ours(last), ours(node))) listener.onStatus();
       last = node;
     };
@@ -78,7 +79,9 @@ export class NodeReference implements Reference {
       const node = await client.get<Node>(nodes, { name }, { signal });
       this.#options.onNode?.(node);
       const configSource = node.spec?.configSource;
-      return configSource ? { kind: 'source', target: specRef(configSource) } : { kind: 'local' };
+      const owed = readOwed(node.metadata.annotations?.[owedAnnotation]);
+      const about = { ...(owed && { owed }) };
+      return configSource ? { kind: 'source', target: specRef(configSource), ...about } : { kind: 'local', ...about };
     } catch (error) {
       if (isNotFound(error)) return { kind: 'none', why: `Node ${JSON.stringify(name)} does not exist` };
       if (error instanceof ApiError) throw new ConfigError('ReferenceUnreadable', error);
@@ -141,10 +144,16 @@ function toldBeside({ metadata }: Node, report: Report, version: string): Record
     [causeAnnotation]: cause && causeText(statusConfig(report), cause),
     [heldAnnotation]: report.held && JSON.stringify(boundedHeld(report.held)),
     [pinnedByFlagsAnnotation]: report.pinnedByFlags?.join(',') || undefined,
+    [owedAnnotation]: isDone(present[owedAnnotation], report) ? undefined : present[owedAnnotation],
   };
   const changed = Object.entries(wanted).filter(([name, value]) => value !== present[name]);
   if (changed.length === 0) return undefined;
   return Object.fromEntries(changed.map(([name, value]) => [name, value ?? null]));
+}
+
+/** A Node has no condition for it, so the annotation itself goes when nothing is left. It may be of a newer change by now. */
+function isDone(text: string | undefined, { owed }: Report): boolean {
+  return owed?.isDone === true && readOwed(text)?.at === owed.at;
 }
 
 /** What is there already, where it is near enough. */
@@ -152,6 +161,9 @@ function sameEnd(present: string | undefined, ends: string | undefined): string 
   if (present === undefined || ends === undefined) return ends;
   return Math.abs(Date.parse(ends) - Date.parse(present)) <= sameEndMs ? present : ends;
 }
+
+/** What an instruction is made of. */
+const said = (node: Node | undefined) => node && [node.spec?.configSource, node.metadata.annotations?.[owedAnnotation]];
 
 function ours(node: Node | undefined) {
   return {

@@ -4,6 +4,7 @@
  */
 
 import { ConfigError } from '../../api/config-error.js';
+import type { Owed } from '../../api/owed.js';
 import type { Clock } from '../../clock.js';
 import { isObject } from '../../json.js';
 import { ApiError } from '../../kube/api-error.js';
@@ -18,6 +19,8 @@ import type { Target } from './resolve.js';
 export type Instruction = ({ kind: 'none'; why: string } | { kind: 'local' } | { kind: 'source'; target: Target }) & {
   /** Of the object it was read from, where that has one: a Node has none. */
   generation?: number;
+  /** What a person accepted to do on the host for this config. */
+  owed?: Owed;
 };
 
 export interface ReferenceListener {

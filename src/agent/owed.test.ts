@@ -1,0 +1,170 @@
+/** What is left to do on a host after a change, on the whole agent in memory: reported until it is done or dismissed. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createFlowRig, type FlowRig } from '../../test/flow-rig.js';
+import { configLabel, type NodeConfig, nodeConfigs } from '../api/node-config.js';
+import { type OwedAction, owedAnnotation } from '../api/owed.js';
+import { readPlain } from '../config/plain-document.js';
+import { configMaps, nodes, pods } from '../kube/resource-type.js';
+import { leftToDo } from './owed.js';
+import { NodeConfigReference } from './sync/node-config-reference.js';
+
+const name = 'node-a';
+const namespace = 'kube-system';
+const owedText = (...needs: OwedAction[]) =>
+  JSON.stringify({ needs, fields: ['cgroupDriver'], at: '2026-01-01T00:00:00Z' });
+
+describe('with a NodeConfig', () => {
+  const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
+  const definition = join(import.meta.dirname, '../../deploy/base/nodeconfigs.relet.dev.yaml');
+
+  /** Runs with local; its NodeConfig assigns nothing. */
+  async function started(): Promise<FlowRig> {
+    const rig = await createFlowRig();
+    await rig.client.create(definitions, {}, readPlain(readFileSync(definition, 'utf8')) as object);
+    const head = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name } };
+    await rig.client.create(nodeConfigs, {}, { ...head, spec: {} });
+    rig.reference = (options) => new NodeConfigReference(options);
+    rig.boot();
+    await rig.until('local runs', () => rig.starts.length === 1);
+    return rig;
+  }
+
+  /** In one write, as the command line does. */
+  async function change(rig: FlowRig, config: string, owed: string | null, ...lines: string[]): Promise<void> {
+    const kubelet = ['apiVersion: kubelet.config.k8s.io/v1beta1', 'kind: KubeletConfiguration', ...lines, ''].join(
+      '\n',
+    );
+    const metadata = { name: config, namespace, labels: { [configLabel]: 'true' } };
+    await rig.client.create(
+      configMaps,
+      { namespace },
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { kubelet } },
+    );
+    const configMap = { name: config, namespace, kubeletConfigKey: 'kubelet' };
+    const patch = { metadata: { annotations: { [owedAnnotation]: owed } }, spec: { configSource: { configMap } } };
+    await rig.client.patch(nodeConfigs, { name }, patch, { as: 'merge' });
+  }
+
+  async function owedReason(rig: FlowRig): Promise<string | undefined> {
+    const { status } = await rig.client.get<NodeConfig>(nodeConfigs, { name });
+    const condition = status?.conditions?.find(({ type }) => type === 'ActionOwed');
+    return condition && `${condition.status} ${condition.reason}`;
+  }
+
+  const untilOwed = (rig: FlowRig, reason: string) => rig.until(reason, async () => (await owedReason(rig)) === reason);
+
+  const active = async (rig: FlowRig) =>
+    (await rig.client.get<NodeConfig>(nodeConfigs, { name })).status?.config?.active?.configMap?.name;
+
+  test('a reboot is owed until the host was booted again', async () => {
+    const rig = await started();
+    await change(rig, 'next', owedText('reboot'));
+    await untilOwed(rig, 'True RebootOwed');
+    await rig.passTrial();
+    expect(await owedReason(rig)).toBe('True RebootOwed');
+    await rig.stop();
+    rig.boot();
+    await rig.clock.advance(5000);
+    expect(await owedReason(rig)).toBe('True RebootOwed');
+    await rig.reboot();
+    await untilOwed(rig, 'False NothingOwed');
+    expect(await active(rig)).toBe('next');
+  });
+
+  test('a dismissed action is not owed any more, and its config stays', async () => {
+    const rig = await started();
+    await change(rig, 'next', owedText('state-file', 'reboot'));
+    await untilOwed(rig, 'True RebootOwed');
+    await rig.until('next is active', async () => (await active(rig)) === 'next');
+    await rig.client.patch(
+      nodeConfigs,
+      { name },
+      { metadata: { annotations: { [owedAnnotation]: null } } },
+      { as: 'merge' },
+    );
+    await untilOwed(rig, 'False NothingOwed');
+    expect(rig.starts).toEqual(['local', 'next']);
+  });
+
+  test('a change that was rolled back owes nothing', async () => {
+    const rig = await started();
+    await change(rig, 'bad', owedText('reboot'), '# crashes');
+    await untilOwed(rig, 'True RebootOwed');
+    await untilOwed(rig, 'False NothingOwed');
+    expect(rig.starts.at(-1)).toBe('local');
+  });
+
+  test('a node of which nothing was ever owed has no such condition', async () => {
+    const rig = await started();
+    await change(rig, 'next', null);
+    await rig.until('next is active', async () => (await active(rig)) === 'next');
+    expect(await owedReason(rig)).toBeUndefined();
+  });
+
+  test('a drain is owed while a pod of before the switch is left, static pods and those of DaemonSets apart', async () => {
+    const rig = await started();
+    const create = (pod: string, metadata = {}) =>
+      rig.client.create(
+        pods,
+        { namespace: 'default' },
+        {
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { name: pod, namespace: 'default', ...metadata },
+          spec: { nodeName: name, containers: [{ name: 'c', image: 'i' }] },
+        },
+      );
+    const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'u', controller: true };
+    await create('old');
+    await create('daemon', { ownerReferences: [owner] });
+    await create('static', {
+      annotations: { 'kubernetes.io/config.mirror': 'x', 'kubernetes.io/config.source': 'file' },
+    });
+    await rig.clock.advance(2000);
+    await change(rig, 'next', owedText('state-file'));
+    await untilOwed(rig, 'True DrainOwed');
+    await rig.clock.advance(2000);
+    await create('new');
+    await rig.clock.advance(120_000);
+    expect(await owedReason(rig)).toBe('True DrainOwed');
+    const place = { name: 'old', namespace: 'default' };
+    await rig.client.delete(pods, place, { gracePeriodSeconds: 0 });
+    await untilOwed(rig, 'False NothingOwed');
+  });
+});
+
+test('a Node has no such condition: the annotation goes when the host was booted again', async () => {
+  const rig = await createFlowRig();
+  const annotation = async () => (await rig.client.get(nodes, { name })).metadata.annotations?.[owedAnnotation];
+  const patch = { metadata: { annotations: { [owedAnnotation]: owedText('reboot') } } };
+  await rig.client.patch(nodes, { name }, patch, { as: 'merge' });
+  rig.boot();
+  await rig.assign('next');
+  await rig.untilStatus({ active: 'next' });
+  await rig.passTrial();
+  expect(await annotation()).toBe(owedText('reboot'));
+  await rig.reboot();
+  await rig.until('annotation is removed', async () => (await annotation()) === undefined);
+});
+
+describe('what is left to do', () => {
+  const [here, after] = ['boot-1', 'boot-2'];
+  const noted = { at: '', bootId: here };
+  const switched = { ...noted, switchedAt: '2026-01-01T00:00:00Z' };
+
+  test.each<[string, Parameters<typeof leftToDo>[0], string, OwedAction | undefined]>([
+    ['a reboot', { ...switched, needs: ['reboot'] }, here, 'reboot'],
+    ['no reboot after a boot', { ...switched, needs: ['reboot'] }, after, undefined],
+    ['a state file while the kubelet does not run', { ...noted, needs: ['state-file'] }, here, 'state-file'],
+    ['a state file also after a boot', { ...noted, needs: ['state-file'] }, after, 'state-file'],
+    ['a drain once the state file is gone', { ...switched, needs: ['state-file'] }, here, 'drain'],
+    ['no drain after a boot: all containers are new', { ...switched, needs: ['drain'] }, after, undefined],
+    ['no drain once old pods are gone', { ...switched, needs: ['drain'], drained: true }, here, undefined],
+    ['a reboot before the state file', { ...noted, needs: ['state-file', 'reboot'] }, here, 'reboot'],
+    ['the state file after the boot', { ...noted, needs: ['state-file', 'reboot'] }, after, 'state-file'],
+  ])('%s', (_name, record, bootId, left) => {
+    expect(leftToDo(record, bootId)).toBe(left);
+  });
+});
