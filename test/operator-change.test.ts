@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../src/api/object.js';
 import { configMaps } from '../src/kube/resource-type.js';
-import { header, OperatorCluster, type PlayedNode } from './operator-rig.js';
+import { header, OperatorCluster, overlayHeader, type PlayedNode } from './operator-rig.js';
 
 /** From 1.30 on: older clients write \b and \f as \u0008 and \u000c. */
 const hasKubectl = (() => {
@@ -23,7 +23,7 @@ beforeAll(async () => {
   for (const name of ['b-1', 'b-2', 'b-3'])
     node[name] = await cluster.node(name, { labels: { pool: 'blue' }, does: 'prove' });
   node.old = await cluster.node('old', { version: 'v1.17.17', labels: { pool: 'old' } });
-  node.pinned = await cluster.node('pinned', { flags: ['--max-pods=60'], does: 'prove' });
+  node.pinned = await cluster.node('pinned', { flags: ['--max-pods=60'], pinned: ['maxPods'], does: 'prove' });
 });
 afterAll(() => cluster?.close());
 
@@ -39,7 +39,7 @@ describe('relet set', () => {
     expect(stdout).toMatch(/^configmap\/kubelet-config-\w{10} created in namespace relet-system$/m);
     expect(stdout).toMatch(/^alpha: active: relet-system\/kubelet-config-\w{10}\/kubelet; on trial/m);
     const { text, immutable, metadata } = await payloadOf('alpha');
-    expect(text).toMatch(/^maxPods: 150$/m);
+    expect(text).toBe(`${overlayHeader}config:\n  maxPods: 150\n`);
     expect(immutable).toBe(true);
     expect(metadata.labels).toEqual({ 'relet.dev/kubelet-config': 'true' });
   });
@@ -86,54 +86,72 @@ describe('relet set', () => {
     );
     expect(ends).toEqual(['b-1', 'b-2', 'b-3', 'old'].flatMap((name) => [`${name} assign`, `${name} active`]));
     expect(stdout).toMatch(/^Done \(4\): b-1, b-2, b-3, old$/m);
+    expect(stdout).toMatch(/^4 nodes: b-1 … old: local -> relet-system/m);
+    expect(stdout.match(/^maxPods {2}/gm)).toHaveLength(1);
   });
 
-  test('a field that a flag pins is reported, before and after', async () => {
+  test('a field that a flag pins is reported, and not shown as a change', async () => {
     const first = await cluster.relet(['set', 'pinned', 'podsPerCore=5', '--yes']);
     expect(first.stdout).not.toContain('pins');
     const { stdout, status } = await cluster.relet(['set', 'pinned', 'maxPods=70', '--yes']);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/maxPods stays 60: a flag of the kubelet pins\s+it/);
-    const again = await cluster.relet(['set', 'pinned', 'maxPods=71', '--dry-run']);
-    expect(again.stdout).toMatch(/a flag of the kubelet pins maxPods/);
+    expect(stdout).toMatch(/a flag of the kubelet pins maxPods; this change will have no\s+effect/);
+    expect(stdout).not.toMatch(/^maxPods {2}/m);
   });
 
   describe('on local configs', () => {
-    test('writes the local config and the change, and nothing that is true of one host only', async () => {
+    test('writes the change and nothing else, so that nodes with different local configs share one ConfigMap', async () => {
       const config = { maxPods: 250, clusterDNS: ['10.96.0.10'], logging: { verbosity: 4 } };
       for (const name of ['host-1', 'host-2'])
         await cluster.node(name, {
-          config: { ...config, providerID: `aws:///eu/${name}` },
+          config: { ...config, maxPods: 250 + Number(name.at(-1)), providerID: `aws:///eu/${name}` },
           flags: [`--address=10.0.0.${name.at(-1)}`, `--cert-dir=/var/lib/${name}/pki`],
           pinned: ['address'],
           does: 'prove',
         });
       const { status, stdout } = await cluster.relet(['set', 'host-1', 'host-2', 'podsPerCore=5', '--yes']);
       expect(status).toBe(0);
-      expect((await payloadOf('host-1')).text).toBe(
-        `${header}clusterDNS:\n  - "10.96.0.10"\nmaxPods: 250\npodsPerCore: 5\nlogging:\n  verbosity: 4\n`,
-      );
+      expect((await payloadOf('host-1')).text).toBe(`${overlayHeader}config:\n  podsPerCore: 5\n`);
       expect(await sourceOf('host-2')).toBe(await sourceOf('host-1'));
-      expect(stdout).toMatch(/^Note: host-1, host-2: tlsCertFile and tlsPrivateKeyFile are left out/m);
+      expect(stdout.match(/^podsPerCore {2}/gm)).toHaveLength(1);
+      expect(stdout).toMatch(/^host-1, host-2: local -> /m);
+      expect((await cluster.relet(['view', 'host-2'])).stdout).toMatch(/^maxPods: 252$/m);
     });
 
     test('a field that the person names is written, also when it is of one host', async () => {
       await cluster.node('own', { does: 'prove' });
       const words = ['tlsCertFile=/etc/pki/kubelet.crt', 'tlsPrivateKeyFile=/etc/pki/kubelet.key', 'address=10.0.0.9'];
-      const { status, stdout } = await cluster.relet(['set', 'own', ...words, '--yes']);
-      expect(status).toBe(0);
-      expect(stdout).toMatch(/^ {4}- \/var\/lib\/kubelet\/pki\/kubelet.crt$/m);
+      expect((await cluster.relet(['set', 'own', ...words, '--yes'])).status).toBe(0);
       const { text } = await payloadOf('own');
-      expect(text).toMatch(/^tlsCertFile: \/etc\/pki\/kubelet.crt$/m);
-      expect(text).toMatch(/^address: "10.0.0.9"$/m);
+      expect(text).toMatch(/^ {2}tlsCertFile: \/etc\/pki\/kubelet.crt$/m);
+      expect(text).toMatch(/^ {2}address: "10.0.0.9"$/m);
     });
 
     test('one key of a map that has its default keeps the other keys', async () => {
       await cluster.node('evicts', { does: 'prove' });
       await cluster.relet(['set', 'evicts', 'evictionHard.memory.available=200Mi', '--yes']);
-      const { text } = await payloadOf('evicts');
-      expect(text).toMatch(/^ {2}memory.available: 200Mi$/m);
-      expect(text).toMatch(/^ {2}nodefs.available: 10%$/m);
+      const { stdout } = await cluster.relet(['view', 'evicts']);
+      expect(stdout).toMatch(/^ {2}memory.available: 200Mi$/m);
+      expect(stdout).toMatch(/^ {2}nodefs.available: 10%$/m);
+    });
+
+    test('FIELD- takes back what set wrote; with nothing left, the node returns to its local config', async () => {
+      await cluster.node('back', { config: { maxPods: 50 }, does: 'prove' });
+      await cluster.relet(['set', 'back', 'maxPods=60', 'podsPerCore=5', '--yes']);
+      await cluster.relet(['set', 'back', 'maxPods-', '--yes']);
+      expect((await payloadOf('back')).text).toBe(`${overlayHeader}config:\n  podsPerCore: 5\n`);
+      const { stdout } = await cluster.relet(['set', 'back', 'podsPerCore-', '--yes']);
+      expect(stdout).toMatch(/^back: active: its local config$/m);
+      expect(await sourceOf('back')).toBeUndefined();
+    });
+
+    test("--unset applies the kubelet's default; FIELD- of what only the local config sets points to it", async () => {
+      await cluster.node('defaults', { config: { maxPods: 50 }, does: 'prove' });
+      const nothing = await cluster.relet(['set', 'defaults', 'maxPods-', '--yes']);
+      expect(nothing.stdout).toMatch(/^defaults: has that already, nothing to change\nNote: .*--unset\s+maxPods/ms);
+      const { stdout } = await cluster.relet(['set', 'defaults', '--unset', 'maxPods', '--yes']);
+      expect(stdout).toMatch(/^maxPods {2}restart\n {4}- 50\n {4}\+ 110/m);
+      expect((await payloadOf('defaults')).text).toBe(`${overlayHeader}unset:\n  - maxPods\n`);
     });
   });
 
@@ -150,34 +168,89 @@ describe('relet set', () => {
   });
 
   describe('on a node that runs something else than it is assigned', () => {
-    test('to set what runs is a change: the config that failed is replaced', async () => {
+    test('set changes the assignment that failed', async () => {
       const failing = await cluster.node('failing', { does: 'roll back' });
       expect((await cluster.relet(['set', 'failing', 'maxPods=7', '--yes'])).status).toBe(1);
       const failed = await sourceOf('failing');
       failing.does = 'prove';
       const { status, stdout } = await cluster.relet(['set', 'failing', 'maxPods=110', '--yes']);
       expect(stdout).toMatch(
-        new RegExp(`failing: this replaces relet-system/${failed}/kubelet,\\s+which was\\s+rolled back`),
+        new RegExp(`failing: this builds on relet-system/${failed}/kubelet,\\s+which was\\s+rolled back`),
       );
       expect(status).toBe(0);
       expect(await sourceOf('failing')).not.toBe(failed);
     });
 
-    test('edit opens the config that failed', async () => {
+    test('set of what failed is not reported as well', async () => {
+      await cluster.node('stubborn', { does: 'refuse' });
+      await cluster.relet(['set', 'stubborn', 'maxPods=9', '--yes']);
+      const { status, stdout } = await cluster.relet(['set', 'stubborn', 'maxPods=9', '--yes']);
+      expect(status).toBe(1);
+      expect(stdout).toMatch(
+        /^stubborn: is assigned that already, and it was rejected; see 'relet describe stubborn'/m,
+      );
+    });
+
+    test('edit opens the config that failed, with the error', async () => {
       await cluster.node('mistaken', { does: 'refuse' });
       await cluster.relet(['set', 'mistaken', 'maxPods=8', '--yes']);
       const copy = join(cluster.dir, 'mistaken.yaml');
       await cluster.relet(['edit', 'mistaken', '--yes'], { env: { KUBE_EDITOR: `sh -c 'cp "$0" ${copy}'` } });
-      expect(readFileSync(copy, 'utf8')).toMatch(/^# relet: The config that mistaken .* is assigned; it was rejected/);
-      expect(readFileSync(copy, 'utf8')).toMatch(/^maxPods: 8$/m);
+      const opened = readFileSync(copy, 'utf8');
+      expect(opened).toMatch(/^# relet: What mistaken \(kubelet v1.32.1\) is assigned; it was rejected\.$/m);
+      expect(opened).toMatch(/^# relet: error: rejected: .*: port 10250 is taken\napiVersion: /m);
+      expect(opened).toMatch(/^ {2}maxPods: 8$/m);
     });
   });
 
-  test('a running empty list stays empty', async () => {
+  test('an empty list of the local config stays empty', async () => {
     await cluster.node('bare', { config: { enforceNodeAllocatable: [], cgroupsPerQOS: false }, does: 'prove' });
     const { status } = await cluster.relet(['set', 'bare', 'maxPods=20', '--yes']);
     expect(status).toBe(0);
-    expect((await payloadOf('bare')).text).toMatch(/^enforceNodeAllocatable: \[\]$/m);
+    expect((await cluster.relet(['view', 'bare'])).stdout).toMatch(/^enforceNodeAllocatable: \[\]$/m);
+  });
+
+  describe('a change that needs more than a restart', () => {
+    test.each([
+      [
+        'is refused without --accept',
+        'cpuManagerPolicy=static reservedSystemCPUs=0',
+        [],
+        /needs more than a kubelet restart.*--accept=state-file/,
+      ],
+      [
+        'is refused with another class',
+        'cpuManagerPolicy=static reservedSystemCPUs=0',
+        ['--accept=drain'],
+        /--accept=state-file/,
+      ],
+      [
+        'of class never is refused whatever is accepted',
+        'providerID=x',
+        ['--accept=reboot'],
+        /providerID cannot be changed/,
+      ],
+      ['cannot be accepted as never', 'providerID=x', ['--accept=never'], /cannot be changed on a live node/],
+      [
+        'cannot be accepted by another word',
+        'maxPods=5',
+        ['--accept=all'],
+        /'all' is none of drain, state-file, reboot/,
+      ],
+    ])('%s', async (_name, setting, flags, message) => {
+      const before = await cluster.object('alpha');
+      const { status, stderr } = await cluster.relet(['set', 'alpha', ...setting.split(' '), '--yes', ...flags]);
+      expect(status).toBe(2);
+      expect(stderr).toMatch(message);
+      expect((await cluster.object('alpha')).spec).toEqual(before.spec);
+    });
+
+    test('is made when it is accepted', async () => {
+      await cluster.node('drained', { does: 'prove' });
+      const words = ['cpuManagerPolicy=static', 'reservedSystemCPUs=0'];
+      const { status } = await cluster.relet(['set', 'drained', ...words, '--yes', '--accept=drain,state-file']);
+      expect(status).toBe(0);
+    });
   });
 
   test.each([
@@ -389,9 +462,7 @@ describe('relet push and assign', () => {
     const assigned = await cluster.relet(['assign', name, 'b-1', 'b-2', '--yes', '--max-unavailable', '2']);
     expect(assigned.status).toBe(0);
     expect([await sourceOf('b-1'), await sourceOf('b-2')]).toEqual([name.slice(10), name.slice(10)]);
-    expect((await cluster.relet(['assign', name, 'b-1', '--yes'])).stdout).toMatch(
-      /^b-1: is assigned .* already \(active\)$/m,
-    );
+    expect((await cluster.relet(['assign', name, 'b-1', '--yes'])).stdout).toMatch(/^b-1: has that already/m);
     expect((await cluster.relet(['reset', 'b-1', '--yes'])).stdout).toMatch(/^b-1: active: its local config$/m);
     expect(await sourceOf('b-1')).toBeUndefined();
     expect((await cluster.relet(['undo', 'b-1', '--yes'])).status).toBe(0);
@@ -404,15 +475,16 @@ describe('relet push and assign', () => {
     ]);
   });
 
-  test('assign and undo show the difference first; a reset says that it cannot be shown', async () => {
+  test('assign and undo show the difference first; a reset says where it cannot be shown', async () => {
     await cluster.node('local-dns', { config: { clusterDNS: ['10.96.0.10'], maxPods: 250 }, does: 'prove' });
     const name = (await cluster.relet(['push', 'push.yaml', '-o', 'name'])).stdout.trim();
-    const { stdout } = await cluster.relet(['assign', name, 'local-dns', '--yes']);
-    expect(stdout).toMatch(/^clusterDNS {2}drain\n {4}- \["10.96.0.10"\]\n {4}\+ not set$/m);
+    const { stdout } = await cluster.relet(['assign', name, 'local-dns', '--yes', '--accept=drain']);
+    expect(stdout).toMatch(/^clusterDNS {2}\w+\n {4}- \["10.96.0.10"\]\n {4}\+ not set \(the default/m);
     expect(stdout).toMatch(/^maxPods {2}restart\n {4}- 250\n {4}\+ 77$/m);
-    const local = /local config is a file on the host, so the difference cannot be shown/;
+    const local =
+      /its local config is a file on the host that its agent does not\s+report, so the difference\s+cannot be shown/;
     expect((await cluster.relet(['reset', 'local-dns', '--yes'])).stdout).toMatch(local);
-    const undo = await cluster.relet(['undo', 'local-dns', '--yes']);
+    const undo = await cluster.relet(['undo', 'local-dns', '--yes', '--accept=drain']);
     expect(undo.stdout).toMatch(/^maxPods {2}restart\n {4}- 250\n {4}\+ 77$/m);
     expect((await cluster.relet(['undo', 'local-dns', '--yes'])).stdout).toMatch(local);
   });
@@ -475,6 +547,42 @@ describe('relet push and assign', () => {
     expect(stderr).toContain(`ConfigMap relet-system/${name} is gone from the API`);
     const { resourceVersion: _, uid: __, ...metadata } = kept.metadata;
     await cluster.admin.create(configMaps, { namespace: 'relet-system' }, { ...kept, metadata });
+  });
+});
+
+describe('relet convert', () => {
+  test('a whole config becomes an overlay over the local config, which a file may give', async () => {
+    const local = { maxPods: 250, clusterDomain: 'cluster.local' };
+    await cluster.node('whole', { config: local, does: 'prove' });
+    file('whole.yaml', `${header}maxPods: 40\nclusterDomain: cluster.local\n`);
+    const name = (await cluster.relet(['push', 'whole.yaml', '-o', 'name'])).stdout.trim();
+    await cluster.relet(['assign', name, 'whole', '--yes']);
+    const noted = await cluster.relet(['set', 'whole', 'podsPerCore=3', '--yes']);
+    expect(noted.stdout).toMatch(/it is assigned a\s+whole config.*'relet\s+convert\s+whole'/s);
+    expect((await payloadOf('whole')).text).toMatch(/^kind: KubeletConfiguration$/m);
+    const unknown = await cluster.relet(['convert', 'whole', '--yes']);
+    expect(unknown.status).toBe(2);
+    expect(unknown.stderr).toMatch(/the local config of whole is not known.*relet convert whole --local FILE/);
+    file('local.yaml', `${header}maxPods: 250\nclusterDomain: cluster.local\n`);
+    const { status, stdout } = await cluster.relet(['convert', 'whole', '--local', 'local.yaml', '--yes']);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining('No difference in meaning.') });
+    expect((await payloadOf('whole')).text).toBe(`${overlayHeader}config:\n  maxPods: 40\n  podsPerCore: 3\n`);
+    expect((await cluster.relet(['convert', 'whole', '--yes'])).stdout).toBe('whole: is assigned an overlay already\n');
+    expect((await cluster.relet(['undo', 'whole', '--yes'])).status).toBe(0);
+  });
+
+  test('set --overlay does it in the same step, on a node that has rolled back to its local config', async () => {
+    await cluster.node('fallen', { config: { maxPods: 250 }, does: 'roll back' });
+    await cluster.relet([
+      'assign',
+      (await cluster.relet(['push', 'whole.yaml', '-o', 'name'])).stdout.trim(),
+      'fallen',
+      '--yes',
+      '--accept=drain',
+    ]);
+    const { stdout } = await cluster.relet(['set', 'fallen', 'podsPerCore=3', '--overlay', '--dry-run']);
+    expect(stdout).toMatch(/^maxPods {2}restart\n {4}- 250\n {4}\+ 40$/m);
+    expect(stdout).toMatch(/^podsPerCore {2}/m);
   });
 });
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
   node.alpha = await cluster.node('alpha', { labels: { pool: 'red' } });
   for (const name of ['b-1', 'b-2', 'b-3'])
     node[name] = await cluster.node(name, { labels: { pool: 'blue' }, does: 'prove' });
-  node.pinned = await cluster.node('pinned', { flags: ['--max-pods=60'], does: 'prove' });
+  node.pinned = await cluster.node('pinned', { flags: ['--max-pods=60'], pinned: ['maxPods'], does: 'prove' });
   await cluster.node('deaf', { does: 'deaf' });
   file('push.yaml', `${header}maxPods: 77\n`);
   for (const [name, maxPods] of [
@@ -56,14 +56,18 @@ describe('relet view and diff', () => {
       expect(await cluster.relet(['view', 'b-1', which])).toEqual({ status: 0, stdout: text, stderr: '' });
     expect((await cluster.relet(['view', 'b-1'])).stdout).toMatch(/^maxPods: 125$/m);
     const asJson = await cluster.relet(['view', 'b-1', '--assigned', '-o', 'json']);
-    expect(JSON.parse(asJson.stdout)).toMatchObject({ kind: 'KubeletConfiguration', maxPods: 125 });
+    expect(JSON.parse(asJson.stdout)).toMatchObject({
+      kind: 'KubeletConfigurationOverlay',
+      config: { maxPods: 125 },
+    });
   });
 
   test('what the API does not have is said, with the way to it', async () => {
     const { status, stderr } = await cluster.relet(['view', 'alpha', '--local']);
     expect(status).toBe(2);
     expect(stderr).toMatch(/is a file on that host.*'relet node status' on the host/);
-    expect((await cluster.relet(['view', 'alpha', '--last-known-good'])).stderr).toContain('is the local one');
+    expect((await cluster.relet(['view', 'alpha', '--last-known-good'])).stderr).toContain('does not report it');
+    expect((await cluster.relet(['view', 'b-2', '--local'])).stdout).toBe(header);
   });
 
   test('an edited ConfigMap no longer has the version that runs', async () => {

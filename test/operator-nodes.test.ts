@@ -56,7 +56,7 @@ describe('with real nodes', () => {
   });
 
   test('edit: through the editor to the running kubelet', async () => {
-    writeFileSync(join(home, 'editor.sh'), 'sed -i "s/^maxPods: .*/maxPods: 43/" "$1"\n');
+    writeFileSync(join(home, 'editor.sh'), 'sed -i "s/maxPods: .*/maxPods: 43/" "$1"\n');
     const { status, stdout } = await relet(['edit', 'node-1', '--yes'], { EDITOR: `sh ${join(home, 'editor.sh')}` });
     expect(status).toBe(0);
     expect(stdout).toMatch(/^ {4}- 42\n {4}\+ 43$/m);

@@ -15,7 +15,9 @@ import { betaError } from '../src/api/upstream-words.js';
 import { systemClock } from '../src/clock.js';
 import { check } from '../src/config/check.js';
 import { encode } from '../src/config/encode.js';
+import { mergeOverlay } from '../src/config/merge.js';
 import type { KubeletConfig } from '../src/config/model.js';
+import { isOverlay } from '../src/config/overlay.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { configMaps, events, nodes } from '../src/kube/resource-type.js';
 import { watchLoop } from '../src/kube/watch.js';
@@ -26,6 +28,8 @@ import { clientFor } from './cluster-rig.js';
 import { executable, type Outcome } from './run-relet.js';
 
 export const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+export const overlayHeader = 'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\n';
 
 export interface RunOptions {
   stdin?: string;
@@ -251,9 +255,13 @@ export class PlayedNode {
     this.#server.close();
   }
 
+  /** As its kubelet would with its flags; an overlay is merged into the local config first. */
   #read(text: string): KubeletConfig {
-    const flags = this.#options.flags ?? [];
-    return check(text, { minor: Number(/1\.(\d+)/.exec(this.#options.version ?? 'v1.32.1')![1]), flags }).effective!;
+    const { flags = [], version = 'v1.32.1', config = {} } = this.#options;
+    const minor = Number(/1\.(\d+)/.exec(version)![1]);
+    const local = [{ path: '/etc/kubernetes/kubelet.yaml', text: encode(config) }];
+    return check(isOverlay(text) ? mergeOverlay({ minor, local, overlay: text }).text : text, { minor, flags })
+      .effective!;
   }
 
   #follow(): void {

@@ -158,10 +158,10 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
       maxPods  restart
           - 141
           + 77
-          Risk: Lowered below what runs, the youngest pods fail with OutOfpods. Raised
-          beyond the pod CIDR, new pods get no address.
+          Risk: The youngest pods beyond the new limit fail with OutOfpods, and a
+          rollback does not bring them back.
 
-      Impact: kubelet restart.
+      Impact: kubelet restart. The effect on running pods is not known.
       "
     `);
     expect(
@@ -173,6 +173,60 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
         system: validation accepts it, but the kubelet exits at startup with
         '[cpumanager] unable to determine reserved CPU resources for static policy';
         set kubeReserved.cpu, systemReserved.cpu or reservedSystemCPUs
+      "
+    `);
+    const previewed = ['set', 'b-1', 'alpha', 'maxPods=5', 'containerLogMaxFiles=9', '--dry-run'];
+    expect(await look(previewed)).toMatchInlineSnapshot(`
+      "b-1: relet-system/kubelet-config-##########/kubelet ->
+          relet-system/kubelet-config-##########/kubelet
+      maxPods  restart
+          - 141
+          + 5
+          Risk: Lowered below what runs, the youngest pods fail with OutOfpods. Raised
+          beyond the pod CIDR, new pods get no address.
+      containerLogMaxFiles  restart
+          - 5
+          + 9
+          Risk: Lowered, older files are deleted at the next rotation and cannot be
+          read back.
+
+      Impact: kubelet restart. The effect on running pods is not known.
+
+      alpha: local -> relet-system/kubelet-config-##########/kubelet
+      maxPods  restart
+          - 110
+          + 5
+          Risk: The youngest pods beyond the new limit fail with OutOfpods, and a
+          rollback does not bring them back.
+      containerLogMaxFiles  restart
+          - 5
+          + 9
+          Risk: Lowered, older files are deleted at the next rotation and cannot be
+          read back.
+
+      Impact: kubelet restart. The effect on running pods is not known.
+      configmap/kubelet-config-########## created in namespace relet-system (dry run)
+      b-1: assigned relet-system/kubelet-config-##########/kubelet (dry run)
+      alpha: assigned relet-system/kubelet-config-##########/kubelet (dry run)
+      "
+    `);
+    expect(await look(['set', 'b-1', 'cgroupDriver=systemd', '--yes'])).toMatchInlineSnapshot(`
+      "b-1: relet-system/kubelet-config-##########/kubelet ->
+          relet-system/kubelet-config-##########/kubelet
+      cgroupDriver  reboot
+          - cgroupfs
+          + systemd
+          Kubelet and runtime must change together, and running pods stay in cgroups
+          named the old way. Only a fresh boot has neither.
+          Risk: Different drivers fail every new pod. Kubelets from 1.28 can take the
+          driver from the runtime and then ignore this field.
+
+      Impact: reboot. A drain and a reboot: what the old value left in the kernel or
+      the runtime is not undone by a restart.
+      relet: nothing was changed: changing cgroupDriver needs more than a kubelet
+      restart (reboot): Kubelet and runtime must change together, and running pods
+      stay in cgroups named the old way. Only a fresh boot has neither. To go ahead,
+      use --accept=reboot
       "
     `);
     expect(await look(['set', 'b-1', 'maxPods=-1', '--yes'])).toMatchInlineSnapshot(`
@@ -215,7 +269,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
   });
 
   test('edit opens the editor of the person in the terminal', async () => {
-    const script = file('tty-editor.sh', 'test -t 0 && sed -i "s/^maxPods: .*/maxPods: 143/" "$1"\n');
+    const script = file('tty-editor.sh', 'test -t 0 && sed -i "s/^  maxPods: .*/  maxPods: 143/" "$1"\n');
     const { status, screen } = await cluster.terminal(['edit', 'b-1'], {
       env: { EDITOR: `sh ${join(cluster.dir, script)}` },
       keys: [['[y/N]', 'y\r']],

@@ -2,9 +2,10 @@
  * The verbs that work with a cluster, as they are declared on the command line: arguments, options, help. Help and completion read these
  * declarations; the work of a verb is imported when it runs, so that help is quick.
  */
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   addConnectionFlags,
+  collect,
   fillIn,
   oneOf,
   parseCount,
@@ -52,7 +53,7 @@ const declarations: Record<string, () => Command> = {
         .option('--assigned', 'what it was assigned')
         .option('--active', 'what it runs, without flags')
         .option('--last-known-good', 'what it falls back to')
-        .option('--local', 'its own file; only the host has it, so this prints where to look')
+        .option('--local', 'its own file, with its drop-ins, as its agent reports it')
         .addOption(new Option('-o, --output <FORMAT>', 'json').choices(['json']))
         .action(async (name, options) => (await import('./look/view.js')).view(name, options)),
       [
@@ -128,10 +129,9 @@ const declarations: Record<string, () => Command> = {
   edit: () =>
     withExamples(
       changing(
-        verb('relet edit', 'Change what a node is assigned, in an editor ($KUBE_EDITOR, $EDITOR, vi).').argument(
-          '<NODE>',
-          'node',
-        ),
+        verb('relet edit', 'Change what a node is assigned, in an editor ($KUBE_EDITOR, $EDITOR, vi).')
+          .argument('<NODE>', 'node')
+          .option('--overlay', 'open a whole config as an overlay'),
         ['name', 'key'],
       ).action(async (name, options) => (await import('./change/edit.js')).edit(name, options)),
       [
@@ -144,14 +144,35 @@ const declarations: Record<string, () => Command> = {
     withExamples(
       changing(
         verb('relet set', 'Change fields of what nodes are assigned.')
-          .argument('<NODE|FIELD=VALUE...>', 'nodes, and fields to set; FIELD- restores the default')
-          .usage('[options] NODE...|--selector LABELS|--all FIELD=VALUE...'),
+          .argument('<NODE|FIELD=VALUE...>', 'nodes, and fields to set; FIELD- leaves a field to the local config')
+          .usage('[options] NODE...|--selector LABELS|--all FIELD=VALUE...')
+          .option(
+            '--unset <FIELD>',
+            "the kubelet's default, not the value of the local config; may be repeated",
+            collect,
+          )
+          .option('--overlay', 'make an overlay of a whole config first'),
         ['many', 'name', 'key'],
       ).action(async (words, options) => (await import('./change/set.js')).set(words, options)),
       [
         ['relet set node-1 maxPods=150 evictionHard.memory.available=200Mi', 'two fields of one node'],
         ["relet set -l pool=blue containerLogMaxSize=50Mi --yes -m 'full disks'", 'many nodes, one at a time'],
         ['relet set node-1 maxPods- clusterDNS=10.0.0.10,10.0.0.11 --dry-run=server', 'only preview it'],
+        ['relet set node-1 cpuManagerPolicy=static --accept=state-file', 'a change that needs more than a restart'],
+      ],
+    ),
+
+  convert: () =>
+    withExamples(
+      changing(
+        verb('relet convert', 'Make overlays of whole configs: only what differs from the local config is kept.')
+          .argument('[NODE...]', 'nodes')
+          .option('--local <FILE>', 'local config of nodes whose agent does not report it'),
+        ['many', 'name', 'key'],
+      ).action(async (names, options) => (await import('./change/convert.js')).convert(names, options)),
+      [
+        ['relet convert node-1', 'shows the difference and asks first'],
+        ['relet convert --all --dry-run', 'what would be left of each config'],
       ],
     ),
 
@@ -197,7 +218,7 @@ const declarations: Record<string, () => Command> = {
     withExamples(
       changing(verb('relet reset', 'Return nodes to their local config.').argument('[NODE...]', 'nodes'), [
         'many',
-      ]).action(async (names, options) => (await import('./change/reset.js')).reset(names, options)),
+      ]).action(async (names, options) => (await import('./change/assign.js')).reset(names, options)),
       [['relet reset node-1', 'what the kubelet was installed with']],
     ),
 
@@ -208,7 +229,7 @@ const declarations: Record<string, () => Command> = {
           .argument('<NODE>', 'node')
           .option('--to <NUMBER>', "go to what this revision of 'relet history' set", parseCount),
         [],
-      ).action(async (name, options) => (await import('./change/undo.js')).undo(name, options)),
+      ).action(async (name, options) => (await import('./change/assign.js')).undo(name, options)),
       [
         ['relet undo node-1', 'run it twice to return to where you were'],
         ['relet undo node-1 --to 3', "to what revision 3 of 'relet history node-1' set"],
@@ -250,11 +271,30 @@ const dryRunOption = (): Option =>
     "preview only; 'server' also validates on the API server (client when left out)",
   ).choices(['none', 'client', 'server']);
 
+function parseAccepted(text: string): string[] {
+  const words = text.split(',');
+  const wrong = words.find((word) => !acceptable.includes(word));
+  if (wrong === undefined) return words;
+  throw new InvalidArgumentError(
+    wrong === 'never'
+      ? 'A field of class never cannot be changed on a live node.'
+      : `'${wrong}' is none of ${acceptable.join(', ')}.`,
+  );
+}
+
+/** As in src/fleet/preview.ts, which is too large to load for help. */
+const acceptable = ['drain', 'state-file', 'reboot'];
+
 function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command {
   if (parts.includes('many'))
     command.option('-l, --selector <LABELS>', 'nodes with these labels').option('--all', 'all nodes');
   command
     .option('-y, --yes', 'do not ask')
+    .addOption(
+      new Option('--accept <IMPACT,...>', 'accept more than a kubelet restart: drain, state-file, reboot').argParser(
+        parseAccepted,
+      ),
+    )
     .addOption(dryRunOption())
     .option('-m, --why <TEXT>', 'a reason, kept in the history')
     .option('--no-wait', 'do not wait until it is active')

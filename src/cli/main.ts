@@ -37,6 +37,7 @@ const groups: Record<string, readonly Verb[]> = {
   'Change nodes': [
     ofCluster('edit', 'Change what a node is assigned, in an editor'),
     ofCluster('set', 'Change fields of what nodes are assigned'),
+    ofCluster('convert', 'Make overlays of whole configs'),
     ofCluster('push', 'Store a config as an immutable ConfigMap, named by its content'),
     ofCluster('assign', 'Assign a stored config to nodes, one at a time'),
     ofCluster('reset', 'Return nodes to their local config'),

@@ -35,6 +35,7 @@ function nodeReferences(client: KubeClient): ConfigReferences {
       const list = { ...nodeLists, ...options };
       for await (const { items } of client.pages<Node>(nodes, list)) yield items.map(configured);
     },
+    localConfig: async () => undefined,
     watch: ({ onList, onChange, onFailure, ...scope }) =>
       watchLoop<Node>(client, {
         ...scope,
@@ -84,6 +85,8 @@ function nodeConfigReferences(client: KubeClient): ConfigReferences {
       for await (const { items } of client.pages<Node>(nodes, { ...nodeLists, ...options }))
         yield items.map((node) => both(node, objects.get(node.metadata.name)));
     },
+    localConfig: async (name, options) =>
+      (await client.get<NodeConfig>(nodeConfigs, { name }, options).catch(absent))?.status?.localConfig,
     watch: (options) => watchBoth(client, options),
     async assign(node, source, { history, ...options }) {
       const write = { ...options, fieldManager: 'relet' };
@@ -129,6 +132,7 @@ const both = (node: Node, object: NodeConfig | undefined): ConfiguredNode => com
 function combine(node: ConfiguredNode, object: NodeConfig | undefined): ConfiguredNode {
   const { status } = object ?? {};
   const ok = status?.conditions?.find(({ type }) => type === 'ConfigOK');
+  const granted = status?.conditions?.find(({ type }) => type === 'Granted');
   return readable({
     ...node,
     configSource: object?.spec?.configSource,
@@ -136,6 +140,7 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     status: status?.config ?? {},
     reports: status?.config !== undefined,
     condition: ok && { status: ok.status, reason: ok.reason, message: ok.message, since: ok.lastTransitionTime },
+    granted: granted && granted.status === 'True',
     trialEndsAt: status?.trial?.endsAt,
     restartDelayedUntil: status?.restartDelayedUntil,
     cause: status?.config?.error === undefined ? undefined : status.cause,

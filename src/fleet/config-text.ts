@@ -8,31 +8,22 @@ import { setDefaults } from '../config/defaults.js';
 import { readDocument } from '../config/document.js';
 import { header } from '../config/header.js';
 import type { KubeletConfig, Minor } from '../config/model.js';
-import { sameValue } from '../config/same-value.js';
 import { type StructShape, shapeOf } from '../config/shape.js';
 import type { Value } from '../go/yaml/value.js';
 import { asYaml } from '../go/yaml/write.js';
 import { isObject } from '../json.js';
 
-export interface RunningConfig {
-  /** As it would be written by hand, with what configz hides. */
-  document: KubeletConfig;
-  /** Fields whose running value no document can express, since reading it turns it into the default; a flag set them. */
-  notExpressible: string[];
-}
-
-/** From the answer of `/configz`. Throws when it is none. */
-export function readConfigz(answer: string, minor: Minor): RunningConfig {
+/** From the answer of `/configz`: as it would be written by hand, with what configz hides. Throws when it is none. */
+export function readConfigz(answer: string, minor: Minor): KubeletConfig {
   const parsed = exactly(readDocument(answer).value);
   const said = isObject(parsed) ? parsed.kubeletconfig : undefined;
   if (!isObject(said)) throw new Error('the answer of /configz has no kubeletconfig in it');
   const document: KubeletConfig = { ...header, ...said, ...header };
   const decoded = decode(asYaml(document), { minor, strict: false }).config;
   const read = setDefaults(decoded, minor);
-  const notExpressible: string[] = [];
   const shape = shapeOf(minor);
-  compare(decoded, read, shape, '', { document, notExpressible });
-  return { document: inOrder(document, shape), notExpressible };
+  writeEmpty(decoded, read, shape, [], document);
+  return inOrder(document, shape);
 }
 
 /** What a document says, with the fields that we do not know. Throws DecodeError when a kubelet of that minor could not read it. */
@@ -65,22 +56,22 @@ function exactly(value: Value): unknown {
   }
 }
 
-interface Found {
-  document: KubeletConfig;
-  notExpressible: string[];
-}
-
-/** `said` is what configz shows, `read` what a kubelet makes of exactly that. */
-function compare(said: KubeletConfig, read: KubeletConfig, shape: StructShape, path: string, found: Found): void {
+/** Lists and maps that are empty where their default is not. `said` is what configz shows, `read` what a kubelet makes of exactly that. */
+function writeEmpty(
+  said: KubeletConfig,
+  read: KubeletConfig,
+  shape: StructShape,
+  path: string[],
+  document: KubeletConfig,
+): void {
   for (const [name, child] of shape.fields) {
-    const field = path === '' ? name : `${path}.${name}`;
+    const field = [...path, name];
     const [mine, theirs] = [said[name] ?? null, read[name] ?? null];
-    if (child.kind === 'struct') {
-      if (theirs !== null) compare((mine ?? {}) as KubeletConfig, theirs as KubeletConfig, child, field, found);
-    } else if (child.kind === 'list' || child.kind === 'map') {
-      if (mine === null && theirs !== null && Object.keys(theirs).length > 0)
-        put(found.document, field.split('.'), child.kind === 'list' ? [] : {});
-    } else if (mine !== null && !sameValue(mine, theirs, field)) found.notExpressible.push(field);
+    if (theirs === null) continue;
+    if (child.kind === 'struct')
+      writeEmpty((mine ?? {}) as KubeletConfig, theirs as KubeletConfig, child, field, document);
+    else if ((child.kind === 'list' || child.kind === 'map') && mine === null && Object.keys(theirs).length > 0)
+      put(document, field, child.kind === 'list' ? [] : {});
   }
 }
 

@@ -46,6 +46,8 @@ export interface ConfiguredNode {
   reports: boolean;
   /** Of the condition ConfigOK, where it is reported. */
   condition: { status: string; reason: string; message: string; since: string } | undefined;
+  /** The condition Granted: whether the controller lets the node read its ConfigMap. Undefined where it has not reported that. */
+  granted?: boolean | undefined;
   /** When the trial under way is over, if the node reports it. */
   trialEndsAt: string | undefined;
   /** The cause of status.error; undefined also where an older relet runs. */
@@ -99,6 +101,8 @@ export interface ConfigReferences {
   pages(
     options?: Pick<ListOptions, 'labelSelector' | 'limit' | 'signal'>,
   ): AsyncGenerator<ConfiguredNode[], void, void>;
+  /** The local config that the agent of this node reports, unchecked; undefined where it reports none. Not in `get` and `pages`: it is large. */
+  localConfig(name: string, options?: CallOptions): Promise<unknown>;
   /** Returns only when the signal fires. */
   watch(options: WatchNodes): Promise<void>;
   /** Undefined means local. Throws a conflict when the object is no longer as `node` has it. */

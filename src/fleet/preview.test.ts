@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeletConfig } from '../config/model.js';
 import type { NodeFacts, PodFacts } from '../config/node-facts.js';
-import { acceptError, owedBy, previewChanges } from './preview.js';
+import { acceptError, owedBy, previewChanges, previewOverlays } from './preview.js';
 
 const giga = 1_000_000_000n;
 const pod = (index: number): PodFacts => ({
@@ -99,5 +99,27 @@ describe('preview: what must be accepted', () => {
     const fails = preview({}, { maxPods: 2 }, node);
     expect(acceptError(fails, [])).toMatch(/maxPods .*more run than it will admit.*--accept=drain$/s);
     expect(owedBy(fails)).toEqual([]);
+  });
+});
+
+describe('preview: on a node whose local config is not known', () => {
+  const changes = (before: KubeletConfig, after: KubeletConfig, unset: string[] = [], running?: KubeletConfig) =>
+    previewOverlays({ before: { config: before, unset: [] }, after: { config: after, unset }, running }, 36).changes;
+
+  test('a value that only the local config can have is not known, unless it runs', () => {
+    expect(changes({}, { maxPods: 5 })).toMatchObject([
+      { path: 'maxPods', unknown: 'before', after: 5, needs: 'restart' },
+    ]);
+    expect(changes({}, { maxPods: 5 }, [], { maxPods: 9 })).toMatchObject([{ path: 'maxPods', before: 9, after: 5 }]);
+    expect(changes({ maxPods: 5 }, {})).toMatchObject([{ path: 'maxPods', before: 5, unknown: 'after' }]);
+  });
+
+  test('only what the overlays say differently is a change', () => {
+    const both = { podsPerCore: 3, evictionHard: { 'memory.available': '5%' } };
+    const found = changes({ ...both, maxPods: 4 }, { ...both, maxPods: 5 }, ['clusterDomain']);
+    expect(found.map(({ path, before, after }) => [path, before, after])).toEqual([
+      ['maxPods', 4, 5],
+      ['clusterDomain', undefined, undefined],
+    ]);
   });
 });

@@ -8,8 +8,10 @@
  *   acceptError(preview, accepted)                             undefined: go ahead
  *   owedBy(preview)                                            what is left to do afterwards
  */
+import { isDeepStrictEqual } from 'node:util';
 import { admissionFailures, type PodFailure } from '../config/admission.js';
 import {
+  fieldImpact,
   type Impact,
   type ImpactContext,
   impactOf,
@@ -17,12 +19,18 @@ import {
   type Needs,
   type PodsEffect,
 } from '../config/catalogue.js';
+import { setDefaults } from '../config/defaults.js';
 import { type Change, diff } from '../config/diff.js';
-import { getField } from '../config/model.js';
+import { formatPath, leavesOf } from '../config/field-path.js';
+import { getField, type KubeletConfig, type Minor, type Overlay } from '../config/model.js';
+import { sameValue } from '../config/same-value.js';
+import { shapeOf } from '../config/shape.js';
 
 export interface FieldChange extends Change, Impact {
   /** The new config does not set the field, so it gets the default of the kubelet. */
   dropped?: true;
+  /** A value of the local config, which is not known; the other one is. */
+  unknown?: 'before' | 'after';
 }
 
 export interface Preview {
@@ -45,6 +53,37 @@ export function previewChanges(context: ImpactContext): Preview {
   });
   // Any change restarts the kubelet, so pods that fit no longer fail also where it changes something else.
   return summarize(changes, changes.length === 0 ? [] : (admissionFailures({ before, after, minor, facts }) ?? []));
+}
+
+/**
+ * For a node whose local config is not known: the fields about which two overlays say different things. A field that one of them
+ * leaves to the local config has a value there that is not known, unless it runs and `running` has it.
+ */
+export function previewOverlays(
+  { before, after, running }: { before: Overlay; after: Overlay; running?: KubeletConfig | undefined },
+  minor: Minor,
+): Preview {
+  const [old, next] = [statementsOf(before, minor), statementsOf(after, minor)];
+  const runs = statementsOf({ config: running === undefined ? {} : setDefaults(running, minor), unset: [] }, minor);
+  const changes = [...new Set([...old.keys(), ...next.keys()])]
+    .filter((path) => !isDeepStrictEqual(old.get(path), next.get(path)))
+    .map((path): FieldChange => {
+      const [was, will] = [old.get(path) ?? runs.get(path), next.get(path)];
+      const unknown = was === undefined ? 'before' : will === undefined ? 'after' : undefined;
+      const { needs, why, risk } = fieldImpact(path, minor)!;
+      const values = { before: was?.value, after: will?.value };
+      return { path, ...values, needs, why, risk, pods: { kind: 'unknown' }, ...(unknown && { unknown }) };
+    });
+  return summarize(changes.filter((one) => one.unknown !== undefined || !sameValue(one.before, one.after, one.path)));
+}
+
+/** By path; without a value: unset. */
+function statementsOf({ config, unset }: Overlay, minor: Minor): Map<string, { value?: unknown }> {
+  const set = leavesOf(config, shapeOf(minor)).map((parts): [string, { value?: unknown }] => [
+    formatPath(parts, minor),
+    { value: parts.reduce<unknown>((value, part) => (value as KubeletConfig)[part], config) },
+  ]);
+  return new Map([...set, ...unset.map((path): [string, { value?: unknown }] => [path, {}])]);
 }
 
 /** Some of the changes of a preview as a preview of their own. */

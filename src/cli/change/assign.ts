@@ -1,70 +1,110 @@
-/** `relet assign CONFIGMAP NODE...`: points nodes at a config that is in the API already. */
+/** `relet assign`, `reset` and `undo`: point nodes at a config that is there already: in a ConfigMap, or on the host. */
 
-import { formatRef, refOf, sameConfig } from '../../api/config-ref.js';
+import { formatRef, nodeConfigSource, parseRef, refOf } from '../../api/config-ref.js';
 import { configLabel } from '../../api/node-config.js';
 import { CannotRun } from '../../cannot-run.js';
-import { findConfigMap, sourceOf } from '../../fleet/config-maps.js';
-import { configState } from '../../fleet/configured-node.js';
-import { minorOf } from '../../fleet/effective-config.js';
-import { selectNodes, withSession } from '../session.js';
-import { hanging } from '../terminal/styled-text.js';
+import { readHistory, undoTarget } from '../../fleet/config-history.js';
+import { findConfigMap, readPayload, sourceOf } from '../../fleet/config-maps.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { isNotFound } from '../../kube/api-error.js';
+import { nodeName, type Session, selectNodes, withSession } from '../session.js';
 import { terminalFor } from '../terminal/terminal.js';
-import { makeChanges } from './change.js';
-import { type ChangeVerbOptions, confirmAndMake, showDifferencesTo } from './change-to.js';
-import { rejectErrors } from './new-text.js';
+import { type ChangeVerbOptions, changeTo } from './change-to.js';
+import { readNow, type Target } from './plan.js';
 
-export interface AssignVerbOptions extends ChangeVerbOptions {
+export interface AssignOptions extends ChangeVerbOptions {
   selector?: string;
   all?: boolean;
-  validate?: boolean;
 }
 
-export const assign = (word: string, names: string[], options: AssignVerbOptions): Promise<void> =>
+export const assign = (word: string, names: string[], options: AssignOptions): Promise<void> =>
   withSession(
     options,
     async (session) => {
-      const { terminal } = session;
-      const { text, configMap, source } = await findConfigMap(
-        session,
-        word.replace(/^(configmap|cm)s?\//, ''),
-        options.key,
-      );
+      const name = word.replace(/^(configmap|cm)s?\//, '');
+      const { text, configMap, source } = await findConfigMap(session, name, options.key);
       const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-      const to = sourceOf(configMap, source.kubeletConfigKey);
-      const checked = new Set<number>();
-      for (const node of nodes) {
-        if (options.validate === false || checked.has(minorOf(node))) continue;
-        rejectErrors(node, text);
-        checked.add(minorOf(node));
-      }
-      const isThere = (node: (typeof nodes)[number]) => sameConfig(refOf(node.configSource), refOf(to), 'name');
-      const unchanged = nodes.filter(isThere);
-      for (const node of unchanged)
-        terminal.print(`${node.name}: is assigned ${formatRef(source, 'short')} already (${configState(node)})`);
-      const changes = nodes.filter((node) => !isThere(node)).map((node) => ({ node, to }));
-      if (changes.length === 0) return makeChanges(session, 'assign', [], options, unchanged);
-      for (const { node } of changes)
-        terminal.print(
-          hanging(
-            `${node.name}: ${formatRef(refOf(node.configSource), 'short')} -> ${formatRef(source, 'short')}`,
-            terminal,
-          ),
-        );
-      if (configMap.immutable !== true)
-        terminal.print(
-          'Note: this ConfigMap is not immutable: an edit of it restarts the kubelet of every node that uses it.',
-        );
       if (session.references.kind === 'NodeConfig' && configMap.metadata.labels?.[configLabel] !== 'true')
         throw new CannotRun(
           `ConfigMap ${word} lacks the label ${configLabel}=true, and nodes reject it; 'relet push' makes ConfigMaps that have it`,
         );
-      await showDifferencesTo(
-        session,
-        changes.map(({ node }) => node),
-        text,
-      );
-      const question = (which: string) => `Assign it to ${which}?`;
-      await confirmAndMake(session, 'assign', changes, { ...options, question, unchanged });
+      const target: Target = { kind: 'stored', source: sourceOf(configMap, source.kubeletConfigKey), text };
+      const notes =
+        configMap.immutable === true
+          ? []
+          : ['this ConfigMap is not immutable: an edit of it restarts the kubelet of every node that uses it.'];
+      const wishes = (await readNow(session, nodes)).map((now) => ({ now, target, notes }));
+      await changeTo(session, 'assign', wishes, { ...options, question: (which) => `Assign it to ${which}?` });
     },
     terminalFor(options),
   );
+
+export const reset = (names: string[], options: AssignOptions): Promise<void> =>
+  withSession(
+    options,
+    async (session) => {
+      const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
+      const wishes = (await readNow(session, nodes)).map((now) => ({
+        now,
+        target: { kind: 'local' } as const,
+        already: 'is on its local config already',
+      }));
+      const question = (which: string) => `Reset ${which}?`;
+      await changeTo(session, 'reset', wishes, { ...options, question, isReturn: true });
+    },
+    terminalFor(options),
+  );
+
+export interface UndoOptions extends ChangeVerbOptions {
+  /** A revision of `relet history`. */
+  to?: number;
+}
+
+export const undo = (name: string, options: UndoOptions): Promise<void> =>
+  withSession(
+    options,
+    async (session) => {
+      const node = await session.references.get(nodeName(name), { signal: session.signal });
+      const { to, notes } = chooseTarget(node, options.to);
+      const target = await storedTarget(session, node, to);
+      const [now] = await readNow(session, [node]);
+      const question = (which: string) => `Change ${which} back?`;
+      await changeTo(session, 'undo', [{ now: now!, target, notes }], { ...options, question, isReturn: true });
+    },
+    terminalFor(options),
+  );
+
+function chooseTarget(node: ConfiguredNode, number: number | undefined): { to: string; notes: string[] } {
+  const history = readHistory(node.history);
+  if (number !== undefined) {
+    const entry = history.find(({ revision }) => revision === number);
+    if (entry !== undefined) return { to: entry.to, notes: [] };
+    throw new CannotRun(
+      `${node.name} has no revision ${number} in its history; 'relet history ${node.name}' lists them`,
+    );
+  }
+  const target = undoTarget(history, refOf(node.configSource));
+  if (target === undefined)
+    throw new CannotRun(
+      `no change of ${node.name} is recorded, so there is nothing to take back; 'relet reset ${node.name}' goes to its local config`,
+    );
+  const notes = target.changedPastRelet
+    ? ['it was changed without relet since; this goes back to the last change that relet made.']
+    : [];
+  return { to: target.to, notes };
+}
+
+/** The ConfigMap must still be there. */
+async function storedTarget(session: Session, { name }: ConfiguredNode, to: string): Promise<Target> {
+  const source = parseRef(to);
+  if (source === undefined) return { kind: 'local' };
+  try {
+    const { text } = await readPayload(session, source);
+    return { kind: 'stored', source: nodeConfigSource(source), text };
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new CannotRun(
+      `ConfigMap ${formatRef(source, 'configMap')} is gone from the API; 'relet history ${name}' shows other ways back, 'relet reset ${name}' the local one. If the node had it last, 'relet node view last-known-good' on the host prints it`,
+    );
+  }
+}

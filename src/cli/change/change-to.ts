@@ -1,86 +1,132 @@
 /**
- * From new texts for nodes to the change: checked as each node's kubelet would, shown by meaning (nodes with the same changes once),
- * confirmed, then made. Shared by the verbs that change nodes.
+ * The way of every verb that changes nodes: what each node would get is checked as its kubelet would, shown as a difference to what
+ * runs (nodes with the same difference once), accepted, confirmed, and made.
  */
 import { createInterface, type Interface } from 'node:readline/promises';
+import { formatRef, refOf } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
-import { DecodeError } from '../../config/decode.js';
-import { defaultKey, defaultName, newConfigMap, sourceOf } from '../../fleet/config-maps.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { askRunning, isPinned, minorOf, pinnedFields } from '../../fleet/effective-config.js';
+import { configState } from '../../fleet/configured-node.js';
+import { acceptError, type FieldChange, type Preview, summarize } from '../../fleet/preview.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import type { Session } from '../session.js';
-import { differencesAsText, shown } from '../terminal/change-text.js';
-import { wrap } from '../terminal/styled-text.js';
+import { previewText } from '../terminal/change-text.js';
+import { hanging, wrap } from '../terminal/styled-text.js';
 import { isTerminal, type Terminal } from '../terminal/terminal.js';
 import { type ChangeOptions, makeChanges } from './change.js';
-import { type NewText, newText, readAll, rejectErrors, startingPoint } from './new-text.js';
-import type { NodeChange } from './outcome.js';
+import { isUnchanged, type Plan, type PlanOptions, planChange, type Wish } from './plan.js';
 
-export interface ChangeVerbOptions extends ConnectionOptions, ChangeOptions {
+export interface ChangeVerbOptions extends ConnectionOptions, ChangeOptions, PlanOptions {
   yes?: boolean;
-  name?: string;
-  key?: string;
+  /** Classes of impact above a restart that the person accepts. */
+  accept?: string[];
+}
+
+export interface ChangeToOptions extends ChangeVerbOptions {
+  /** `which`: the name of the node, or how many there are. */
+  question(which: string): string;
+  /** The nodes return to a config that they had. */
+  isReturn?: boolean;
 }
 
 export async function changeTo(
   session: Session,
   verb: string,
-  texts: NewText[],
-  options: ChangeVerbOptions,
+  wishes: Wish[],
+  { question, isReturn = false, ...options }: ChangeToOptions,
 ): Promise<void> {
-  const isChange = ({ differences, failed }: NewText) => differences.length > 0 || failed !== undefined;
-  const unchanged = texts.filter((text) => !isChange(text)).map(({ node }) => node);
-  for (const { name } of unchanged) session.terminal.print(`${name}: has that already, nothing to change`);
-  const wanted = texts.filter(isChange);
-  if (wanted.length === 0) return makeChanges(session, verb, [], options, unchanged);
-  for (const { node, text, running } of wanted) rejectErrors(node, text, running);
-  const changes = wanted.map(({ node, text }) => withConfigMap(session, node, text, options));
-  showDifferences(session, wanted);
-  const isMade = await confirmAndMake(session, verb, changes, {
-    ...options,
-    question: (which) => `Change ${which}?`,
-    unchanged,
-  });
-  if (isMade && options.wait) await printPinned(session, wanted);
-}
-
-/** The name of a ConfigMap is a hash of its content, so nodes with the same text share one. */
-function withConfigMap(
-  { namespace }: Session,
-  node: ConfiguredNode,
-  text: string,
-  { name = defaultName, key = defaultKey }: ChangeVerbOptions,
-): NodeChange {
-  const configMap = newConfigMap({ name, namespace, key, bytes: Buffer.from(text) });
-  return { node, configMap, to: sourceOf(configMap, key) };
-}
-
-export interface ConfirmOptions extends ChangeVerbOptions {
-  /** `which`: the name of the node, or how many there are. */
-  question(which: string): string;
-  /** Nodes that had it already, for the result. */
-  unchanged?: ConfiguredNode[];
-}
-
-/** Asks, unless it is a dry run, and makes the changes. False where nothing was changed. */
-export async function confirmAndMake(
-  session: Session,
-  verb: string,
-  changes: NodeChange[],
-  { question, unchanged, ...options }: ConfirmOptions,
-): Promise<boolean> {
+  const unchanged = wishes.filter(isUnchanged);
+  for (const wish of unchanged) printUnchanged(session, wish);
+  const wanted = wishes.filter((wish) => !unchanged.includes(wish));
+  const nodes = unchanged.map(({ now }) => now.node);
+  if (wanted.length === 0) return makeChanges(session, verb, [], options, nodes);
+  const plans = wanted.map((wish) => planChange(session, wish, options));
+  const texts = groupsOf(plans).map((group) => groupText(group, session.terminal));
+  session.terminal.print(texts.join('\n'));
+  refuseUnaccepted(plans, options.accept, isReturn);
   const isDryRun = options.dryRun !== undefined && options.dryRun !== 'none';
-  const which = changes.length === 1 ? changes[0]!.node.name : `${changes.length} nodes`;
+  const which = plans.length === 1 ? plans[0]!.node.name : `${plans.length} nodes`;
   if (!isDryRun && !(await confirm(session, question(which), options.yes))) {
     session.terminal.print('Nothing was changed.');
     process.exitCode = 1;
-    return false;
+    return;
   }
-  await makeChanges(session, verb, changes, options, unchanged);
-  return !isDryRun;
+  await makeChanges(session, verb, plans, options, nodes);
 }
+
+/** A node that does not run what it is asked to run has failed, also where there is nothing left to change. */
+function printUnchanged({ terminal }: Session, { now: { node }, notes = [], already }: Wish): void {
+  const state = configState(node);
+  const hasFailed = already === undefined && (state === 'rejected' || state === 'rolled back');
+  const words = hasFailed
+    ? `is assigned that already, and it was ${state}; see 'relet describe ${node.name}'`
+    : (already ?? 'has that already, nothing to change');
+  terminal.print(hanging(`${node.name}: ${words}`, terminal));
+  for (const one of notes) terminal.print(note(terminal, `${node.name}: ${one}`));
+  if (hasFailed) process.exitCode = 1;
+}
+
+/** Throws with the flag that lets the change through, if there is one. */
+function refuseUnaccepted(plans: Plan[], accepted: string[] | undefined, isReturn: boolean): void {
+  const changes = new Map<string, { change: FieldChange; node: string }>();
+  for (const { preview, node } of plans)
+    for (const change of preview?.changes ?? [])
+      if (!changes.has(`${change.path} ${change.needs}`))
+        changes.set(`${change.path} ${change.needs}`, { change, node: node.name });
+  const error = acceptError({ changes: [...changes.values()].map(({ change }) => change) }, accepted, { isReturn });
+  if (error !== undefined) throw new CannotRun(`nothing was changed: ${error}`);
+}
+
+/** Plans with the same difference. Which pods fail, and the names of the ConfigMaps, may differ from node to node. */
+function groupsOf(plans: Plan[]): Plan[][] {
+  const groups = new Map<string, Plan[]>();
+  for (const plan of plans) {
+    const lines = plan.preview && previewText({ ...plan.preview, pods: { kind: 'unknown' } }, 80);
+    const key = JSON.stringify(lines ?? places(plan));
+    groups.set(key, [...(groups.get(key) ?? []), plan]);
+  }
+  return [...groups.values()];
+}
+
+const places = ({ node, to }: Plan): string =>
+  `${formatRef(refOf(node.configSource), 'short')} -> ${formatRef(refOf(to), 'short')}`;
+
+function headingOf(group: Plan[]): string {
+  const names = namesOf(group.map(({ node }) => node.name));
+  const all = new Set(group.map(places));
+  return all.size === 1 ? `${names}: ${[...all][0]}` : `${names}:`;
+}
+
+function groupText(group: Plan[], terminal: Terminal): string {
+  const lines = [terminal.paint.bold(hanging(headingOf(group), terminal))];
+  const preview = together(group);
+  if (preview !== undefined) lines.push(...previewText(preview, terminal.columns, terminal.paint));
+  const notes = new Map<string, string[]>();
+  for (const plan of group)
+    for (const words of plan.notes) notes.set(words, [...(notes.get(words) ?? []), plan.node.name]);
+  for (const [words, about] of notes) lines.push(note(terminal, `${namesOf(about)}: ${words}`));
+  return `${lines.join('\n')}\n`;
+}
+
+/** `12 nodes: node-1 … node-12`. */
+function namesOf(names: string[]): string {
+  return names.length <= 3 ? names.join(', ') : `${names.length} nodes: ${names[0]} … ${names.at(-1)}`;
+}
+
+/** The same changes on each node; the pods of all of them. */
+function together(group: Plan[]): Preview | undefined {
+  const previews = group.flatMap(({ preview }) => preview ?? []);
+  if (previews.length === 0) return undefined;
+  const effects = previews.map(({ pods }) => pods);
+  const failures = effects.flatMap((effect) => (effect.kind === 'fail admission' ? effect.pods : []));
+  const { pods } = summarize(
+    previews.flatMap(({ changes }) => changes),
+    failures,
+  );
+  return { ...previews[0]!, pods };
+}
+
+const note = ({ paint, columns }: Terminal, text: string): string => paint.yellow(wrap(`Note: ${text}`, columns));
 
 /** Only a person at a terminal can answer; a script uses --yes. Throws where nobody can be asked. */
 export async function confirm(session: Session, question: string, yes: boolean | undefined): Promise<boolean> {
@@ -112,78 +158,3 @@ const closed = (lines: Interface): Promise<never> =>
   new Promise((_resolve, reject) =>
     lines.once('close', () => reject(Object.assign(new Error('the input ended'), { name: 'AbortError' }))),
   );
-
-function showDifferences({ terminal }: Session, texts: NewText[]): void {
-  const groups = new Map<string, NewText[]>();
-  for (const text of texts) {
-    const key = differencesAsText(text.differences, plain);
-    groups.set(key, [...(groups.get(key) ?? []), text]);
-  }
-  for (const group of groups.values()) terminal.print(groupText(terminal, group));
-}
-
-const plain = { columns: 80, paint: new Proxy({}, { get: () => String }) } as unknown as Terminal;
-
-/**
- * The same for a config that is stored already. Where the API does not show what a node has now, or the text cannot be read,
- * a note says so: it can be assigned all the same.
- */
-export async function showDifferencesTo(session: Session, nodes: ConfiguredNode[], text: string): Promise<void> {
-  const texts = await readAll(session, nodes, async (node) => {
-    try {
-      return { ...newText(node, await startingPoint(session, node, 'set'), text), notes: [] };
-    } catch (error) {
-      if (!(error instanceof CannotRun) && !(error instanceof DecodeError)) throw error;
-      return { node, reason: error.message };
-    }
-  });
-  showDifferences(
-    session,
-    texts.filter((one) => 'text' in one),
-  );
-  for (const one of texts)
-    if ('reason' in one)
-      session.terminal.print(note(session.terminal, `${one.node.name}: the difference cannot be shown: ${one.reason}`));
-}
-
-/** The API does not show the local config of a node that runs a ConfigMap. */
-export const noDifferenceToLocal = (terminal: Terminal): string =>
-  note(terminal, 'the local config is a file on the host, so the difference cannot be shown.');
-
-function groupText(terminal: Terminal, group: NewText[]): string {
-  const names = group.map(({ node }) => node.name).join(', ');
-  const lines = [terminal.paint.bold(wrap(`${names}:`, terminal.columns))];
-  lines.push(differencesAsText(group[0]!.differences, terminal));
-  const notes = new Map<string, string[]>();
-  for (const text of group)
-    for (const words of notesOn(text)) notes.set(words, [...(notes.get(words) ?? []), text.node.name]);
-  for (const [words, about] of notes) lines.push(note(terminal, `${about.join(', ')}: ${words}`));
-  return `${lines.join('\n')}\n`;
-}
-
-/** What a person should know before saying yes, as far as the node shows it. */
-function notesOn({ node, differences, pinned, failed, notes: more }: NewText): string[] {
-  const notes = failed === undefined ? [] : [`this replaces ${failed.source}, which was ${failed.state}.`];
-  const inVain = differences.map(({ path }) => path).filter((path) => isPinned(path, pinned));
-  if (inVain.length > 0)
-    notes.push(`a flag of the kubelet pins ${inVain.join(', ')}; this change will have no effect.`);
-  notes.push(...more);
-  if (!node.reports) notes.push("nothing there has reported about its config yet: is 'relet kubelet' running on it?");
-  return notes;
-}
-
-const note = ({ paint, columns }: Terminal, text: string): string => paint.yellow(wrap(`Note: ${text}`, columns));
-
-/** After the change: the fields that keep their value because a flag of the kubelet sets them. */
-async function printPinned(session: Session, texts: NewText[]): Promise<void> {
-  if (process.exitCode) return;
-  for (const { node, text, differences } of texts) {
-    const running = await askRunning(session, node);
-    if (running === undefined) continue;
-    const asked = new Set(differences.map(({ path }) => path));
-    for (const { path, runs } of pinnedFields(text, running, minorOf(node)).filter((field) => asked.has(field.path)))
-      session.terminal.print(
-        note(session.terminal, `${node.name}: ${path} stays ${shown(runs)}: a flag of the kubelet pins it.`),
-      );
-  }
-}

@@ -11,31 +11,47 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CannotRun } from '../../cannot-run.js';
 import type { Finding } from '../../config/model.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { encodeOverlay, isOverlay } from '../../config/overlay.js';
+import { asConfigText } from '../../fleet/config-text.js';
+import { configState, errorText } from '../../fleet/configured-node.js';
+import { causeOfError } from '../../fleet/node-events.js';
+import { saysNothing } from '../../fleet/payload.js';
 import { oneLine } from '../../visible-text.js';
 import { nodeName, type Session, withSession } from '../session.js';
 import { printError, terminalFor } from '../terminal/terminal.js';
 import { makeChanges } from './change.js';
 import { type ChangeVerbOptions, changeTo } from './change-to.js';
-import { errorLines, errorsIn, newText, type StartingPoint, startingPoint } from './new-text.js';
+import { overlayFor } from './convert.js';
+import { assignedText, errorLines, errorsIn, type NodeNow, newTarget, notesOnStart, readNow } from './plan.js';
 
-export const edit = (name: string, options: ChangeVerbOptions): Promise<void> =>
+export interface EditOptions extends ChangeVerbOptions {
+  /** Open a whole config as an overlay. */
+  overlay?: boolean;
+}
+
+export const edit = (name: string, options: EditOptions): Promise<void> =>
   withSession(
     options,
     async (session) => {
       const node = await session.references.get(nodeName(name), { signal: session.signal });
-      const start = await startingPoint(session, node, 'edit');
+      const [now] = (await readNow(session, [node])) as [NodeNow];
+      const assigned = assignedText(now);
+      const start = options.overlay ? overlayFor(now, assigned) : assigned;
+      const original = start ?? encodeOverlay({ config: {}, unset: [] });
       const file = openEditedFile(node.name, process.env);
       try {
-        const text = await editUntilGood(session, file, node, start);
-        if (text === undefined) {
+        const text = await editUntilGood(session, file, now, original, await failureOf(session, now, original));
+        if (text === undefined && start === assigned) {
           file.remove();
           session.terminal.print('The text is unchanged, so nothing was changed.');
           return makeChanges(session, 'edit', [], options, [node]);
         }
-        await changeTo(session, 'edit', [newText(node, start, text)], options);
+        const result = text ?? original;
+        const target = newTarget(saysNothing(result, now.minor) ? undefined : result);
+        const wish = { now, target, notes: notesOnStart(now, result) };
+        await changeTo(session, 'edit', [wish], { ...options, question: (which) => `Change ${which}?` });
       } catch (error) {
-        const isWorthKeeping = !['', start.text].includes(withoutRemarks(file.present()).trimStart());
+        const isWorthKeeping = !['', original].includes(withoutRemarks(file.present()).trimStart());
         if (!isWorthKeeping) file.remove();
         else printError(`relet: your text is kept in ${file.path}`);
         throw error;
@@ -49,21 +65,44 @@ export const edit = (name: string, options: ChangeVerbOptions): Promise<void> =>
 async function editUntilGood(
   session: Session,
   file: EditedFile,
-  node: ConfiguredNode,
-  { text: original, failed, running }: StartingPoint,
+  now: NodeNow,
+  original: string,
+  failure: Finding[],
 ): Promise<string | undefined> {
-  let shown = withIntroduction(original, node, failed?.state);
+  let shown = withIntroduction(failure.length === 0 ? original : withErrors(original, failure), now);
   for (let before = original; ; ) {
     const text = withoutRemarks(await session.leavingKeyboardAlone(() => file.edit(shown)));
     session.signal.throwIfAborted();
     if (text.trim() === '' || text === original) return undefined;
-    const errors = errorsIn(node, text, running);
+    const errors = errorsIn(now, text);
     if (errors.length === 0) return text;
     if (text === before)
       throw new CannotRun(`the text still has the same errors; nothing was changed:\n${errorLines(errors)}`);
     before = text;
-    shown = withErrors(text, errors);
+    shown = `${remarks([`${countOf(errors)} shown above the line it refers to. Nothing has been changed yet.`])}${withErrors(text, errors)}`;
   }
+}
+
+/** Why the node does not run the assigned text: what relet finds in it, else what the node reports, at the field that it names. */
+async function failureOf(session: Session, now: NodeNow, text: string): Promise<Finding[]> {
+  const { node } = now;
+  const state = configState(node);
+  if (state !== 'rejected' && state !== 'rolled back') return [];
+  const found = errorsIn(now, text);
+  if (found.length > 0) return found;
+  const cause = await causeOfError(session, node);
+  const message = `${state}: ${errorText(node.status.error ?? '', node.condition)}${cause === undefined ? '' : `: ${cause}`}`;
+  const line = cause === undefined ? undefined : lineNamedBy(cause, text);
+  return [{ severity: 'error', source: 'kubelet', path: '', message, ...(line !== undefined && { line }) }];
+}
+
+/** The first line whose field the cause names, else whose value: `bind: address already in use` names a port. */
+function lineNamedBy(cause: string, text: string): number | undefined {
+  const words = new Set(cause.split(/[^\w.-]+/));
+  const lines = text.split('\n').map((line) => /^\s*([\w.]+):\s*"?([^"#]*?)"?\s*$/.exec(line)?.slice(1) ?? []);
+  const named = [0, 1].map((part) => lines.findIndex((parts, at) => at > 1 && words.has(parts[part] || ' ')));
+  const found = named.find((at) => at >= 0);
+  return found === undefined ? undefined : found + 1;
 }
 
 /**
@@ -72,20 +111,27 @@ async function editUntilGood(
  */
 const mark = '# relet:';
 
-function withIntroduction(
-  text: string,
-  { name, kubeletVersion, configSource }: Pick<ConfiguredNode, 'name' | 'kubeletVersion' | 'configSource'>,
-  failed: 'rejected' | 'rolled back' | undefined,
-): string {
-  const kubelet = `kubelet ${kubeletVersion || 'of unknown version'}`;
-  const what =
-    failed !== undefined
-      ? `The config that ${name} (${kubelet}) is assigned; it was ${failed}.`
-      : configSource !== undefined
-        ? `The config that ${name} (${kubelet}) is assigned.`
-        : `The local config of ${name} (${kubelet}), without defaults.`;
+function withIntroduction(text: string, { node, assigned, local, minor }: NodeNow): string {
+  const kubelet = `${node.name} (kubelet ${node.kubeletVersion || 'of unknown version'})`;
+  const state = configState(node);
+  const failed = state === 'rejected' || state === 'rolled back' ? `; it was ${state}` : '';
+  const what = assigned.ref === undefined ? `What to change on ${kubelet}` : `What ${kubelet} is assigned${failed}`;
+  const base = isOverlay(text)
+    ? [
+        'It is an overlay: it sets the fields under config and gives those in the list',
+        `unset the kubelet's default; all others stay as in the local config${local === undefined ? '.' : ':'}`,
+        ...(local === undefined
+          ? []
+          : asConfigText(local, minor)
+              .trimEnd()
+              .split('\n')
+              .slice(2)
+              .map((line) => `    ${line}`)),
+      ]
+    : [];
   const lines = [
-    what,
+    `${what}.`,
+    ...base,
     'Change it, save and close: it is checked, shown as a difference, and used',
     'only when you say yes. Save it unchanged, or empty, to give up.',
     'Lines that begin like this one are not part of it.',
@@ -93,20 +139,20 @@ function withIntroduction(
   return `${remarks(lines)}${text}`;
 }
 
+const countOf = (errors: readonly Finding[]): string =>
+  errors.length === 1 ? '1 error,' : `${errors.length} errors, each`;
+
 /** Each error above the line it is about; those without a line, or about nothing that is there, at the top. */
 function withErrors(text: string, errors: readonly Finding[]): string {
   const lines = text.split('\n');
   const above = new Map<number, string[]>();
-  for (const { line = 1, path, message, remedy } of errors) {
-    const place = Math.min(Math.max(line, 1), lines.length) - 1;
-    const words = `error: ${path === '' ? '' : `${path}: `}${message}${remedy === undefined ? '' : `\n${remedy}`}`;
+  for (const { line = 1, file, path, message, remedy } of errors) {
+    const isElsewhere = file !== undefined;
+    const place = isElsewhere ? 0 : Math.min(Math.max(line, 1), lines.length) - 1;
+    const words = `error: ${path === '' ? '' : `${path}: `}${message}${isElsewhere ? ' (in the local config)' : ''}${remedy === undefined ? '' : `\n${remedy}`}`;
     above.set(place, [...(above.get(place) ?? []), ...words.split('\n').map(oneLine)]);
   }
-  const count = errors.length === 1 ? '1 error,' : `${errors.length} errors, each`;
-  const top = remarks([`${count} shown above the line it refers to. Nothing has been changed yet.`]);
-  return (
-    top + lines.flatMap((line, at) => [...(above.get(at) ?? []).map((words) => `${mark} ${words}`), line]).join('\n')
-  );
+  return lines.flatMap((line, at) => [...(above.get(at) ?? []).map((words) => `${mark} ${words}`), line]).join('\n');
 }
 
 const withoutRemarks = (text: string): string =>

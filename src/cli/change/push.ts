@@ -14,7 +14,7 @@ import type { ConnectionOptions, KubeletVersion } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
 import { type Session, withSession } from '../session.js';
 import { printError } from '../terminal/terminal.js';
-import { errorLines } from './new-text.js';
+import { errorLines } from './plan.js';
 
 export interface PushOptions extends ConnectionOptions {
   name?: string;

@@ -1,23 +1,26 @@
-/** `relet set`: changes fields of the configs that nodes are assigned, without an editor. One ConfigMap for each distinct result. */
-
+/**
+ * `relet set`: changes fields of what nodes are assigned, without an editor. It builds on the assigned overlay, or starts one on a node
+ * with its local config; a whole config stays one. Nodes with the same result share one ConfigMap.
+ */
 import { CannotRun } from '../../cannot-run.js';
-import { DecodeError, decode } from '../../config/decode.js';
-import { setDefaults } from '../../config/defaults.js';
+import { DecodeError } from '../../config/decode.js';
+import { formatPath } from '../../config/field-path.js';
 import { fieldAt } from '../../config/fields.js';
-import { getField, type KubeletConfig } from '../../config/model.js';
-import { FieldWordError, looksLikeSetting, parseSetting, withSetting } from '../../config/set-field.js';
-import { shapeAt } from '../../config/shape.js';
-import { asConfigText, readWritten } from '../../fleet/config-text.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { minorOf } from '../../fleet/effective-config.js';
-import { type Session, selectNodes, withSession } from '../session.js';
+import { getField } from '../../config/model.js';
+import { FieldWordError, looksLikeSetting } from '../../config/set-field.js';
+import { type FieldStatement, parseStatements, withStatements } from '../../fleet/payload.js';
+import { selectNodes, withSession } from '../session.js';
 import { terminalFor } from '../terminal/terminal.js';
 import { type ChangeVerbOptions, changeTo } from './change-to.js';
-import { type NewText, newText, readAll, startingPoint } from './new-text.js';
+import { overlayFor } from './convert.js';
+import { assignedText, type NodeNow, newTarget, notesOnStart, readNow, type Wish } from './plan.js';
 
 export interface SetOptions extends ChangeVerbOptions {
   selector?: string;
   all?: boolean;
+  unset?: string[];
+  /** Turn a whole config into an overlay first. */
+  overlay?: boolean;
 }
 
 export const set = (words: string[], options: SetOptions): Promise<void> =>
@@ -26,13 +29,13 @@ export const set = (words: string[], options: SetOptions): Promise<void> =>
     async (session) => {
       const settings = words.filter(looksLikeSetting);
       const names = words.filter((word) => !looksLikeSetting(word));
-      if (settings.length === 0)
+      if (settings.length === 0 && options.unset === undefined)
         throw new CannotRun(
           `nothing to set: ${guess(names) ?? "write FIELD=VALUE, as in 'relet set node-1 maxPods=150'"}`,
         );
       const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-      const texts = await readAll(session, nodes, (node) => withSettings(session, node, settings));
-      await changeTo(session, 'set', texts, options);
+      const wishes = (await readNow(session, nodes)).map((now) => withSettings(now, settings, options));
+      await changeTo(session, 'set', wishes, { ...options, question: (which) => `Change ${which}?` });
     },
     terminalFor(options),
   );
@@ -44,15 +47,15 @@ function guess(words: string[]): string | undefined {
   return at < 1 || value === undefined ? undefined : `did you mean ${field}=${value}?`;
 }
 
-async function withSettings(session: Session, node: ConfiguredNode, settings: string[]): Promise<NewText> {
-  const minor = minorOf(node);
-  const start = await startingPoint(session, node, 'set');
+function withSettings(now: NodeNow, settings: string[], options: SetOptions): Wish {
+  const { node, minor } = now;
+  const assigned = assignedText(now);
   try {
-    const document = readWritten(start.text, minor);
-    const changed = settings
-      .map((word) => parseSetting(word, minor))
-      .reduce((before, setting) => withSetting(withWholeMap(before, setting.path, minor), setting), document);
-    return newText(node, start, asConfigText(changed, minor));
+    const start = options.overlay ? overlayFor(now, assigned) : assigned;
+    const statements = parseStatements(settings, options.unset ?? [], minor);
+    const text = withStatements(start, statements, minor);
+    const notes = [...notesOnStart(now, start), ...(text === start ? notesOnLocal(now, statements) : [])];
+    return { now, target: newTarget(text), notes };
   } catch (error) {
     if (error instanceof FieldWordError) throw new CannotRun(error.message);
     if (error instanceof DecodeError)
@@ -63,11 +66,15 @@ async function withSettings(session: Session, node: ConfiguredNode, settings: st
   }
 }
 
-/** A map that the document leaves to its default is written out before one of its keys is set: the kubelet does not merge. */
-function withWholeMap(document: KubeletConfig, path: string[], minor: number): KubeletConfig {
-  const map = path.slice(0, -1);
-  if (shapeAt(map, minor)?.kind !== 'map' || getField(document, map.join('.')) !== undefined) return document;
-  const { config } = decode(asConfigText(document, minor), { minor, strict: false });
-  const value = getField(setDefaults(config, minor), map.join('.')) ?? undefined;
-  return value === undefined ? document : withSetting(document, { path: map, value });
+/** `FIELD-` takes back what the overlay says; what the local config sets, it leaves. */
+function notesOnLocal({ local, minor }: NodeNow, statements: FieldStatement[]): string[] {
+  return statements
+    .filter(
+      ({ path, value, unset }) =>
+        value === undefined && !unset && local && getField(local, path.join('.')) !== undefined,
+    )
+    .map(({ path }) => formatPath(path, minor))
+    .map(
+      (name) => `${name} is set by the local config, not by an overlay; --unset ${name} applies the kubelet's default.`,
+    );
 }

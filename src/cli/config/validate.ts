@@ -53,6 +53,7 @@ async function localUnder(documents: ConfigDocument[], files: string[]): Promise
 function report(document: ConfigDocument, options: ValidateOptions, host: Host | undefined, locals: Locals): Report {
   const { minor } = options.kubeletVersion;
   const local = locals.get(document);
+  const names = [...(local?.documents.values() ?? [])].map(({ name }) => name);
   const { verdict, startup, findings } = (local?.check ?? check)(document.text, {
     minor,
     flags: (options.flag ?? []).map(asArgument),
@@ -62,13 +63,19 @@ function report(document: ConfigDocument, options: ValidateOptions, host: Host |
   });
   return {
     file: document.name,
-    ...(local && { local: [...local.documents.values()].map(({ name }) => name) }),
+    ...(local && { local: names }),
     kubeletVersion: `1.${minor}`,
     verdict,
     startup,
-    findings: findings.map((finding) => inFile(finding, document, local)),
+    findings: findings.map((finding) => inFile(finding, document, local)).sort(byPlace(names)),
   };
 }
+
+/** Those of the overlay, then those of each local file; by line. Without a line they come first. */
+const byPlace = (names: string[]) => (a: Finding, b: Finding) =>
+  names.indexOf(a.file ?? '') - names.indexOf(b.file ?? '') ||
+  (a.line ?? 0) - (b.line ?? 0) ||
+  (a.column ?? 0) - (b.column ?? 0);
 
 /** `max-pods=60` and `--max-pods=60` are the same argument. */
 const asArgument = (flag: string): string => (flag.startsWith('-') ? flag : `--${flag}`);

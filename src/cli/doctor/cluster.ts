@@ -140,7 +140,6 @@ interface Right {
   verb: string;
   group?: string;
   resource: string;
-  subresource?: string;
   namespaced?: boolean;
   /** What does not work without it. */
   needed: string;
@@ -149,12 +148,7 @@ interface Right {
 const rights: Right[] = [
   { verb: 'list', resource: 'nodes', needed: 'get, doctor, gc and every --selector' },
   { verb: 'watch', resource: 'nodes', needed: 'waiting for a change' },
-  {
-    verb: 'get',
-    resource: 'nodes',
-    subresource: 'proxy',
-    needed: 'reading what a node runs with (edit, set, view, diff)',
-  },
+  { verb: 'list', resource: 'pods', needed: 'naming the pods that a change affects' },
   { verb: 'get', resource: 'configmaps', namespaced: true, needed: 'reading configs' },
   { verb: 'create', resource: 'configmaps', namespaced: true, needed: 'edit, set and push' },
   { verb: 'delete', resource: 'configmaps', namespaced: true, needed: 'gc' },
@@ -177,7 +171,6 @@ export async function checkCaller(session: Session): Promise<Diagnosis[]> {
       verb: right.verb,
       ...(right.group && { group: right.group }),
       resource: right.resource,
-      ...(right.subresource && { subresource: right.subresource }),
       ...(right.namespaced && { namespace }),
       ...(right.resource === 'events' && { namespace: 'default' }),
     };
@@ -191,9 +184,9 @@ export async function checkCaller(session: Session): Promise<Diagnosis[]> {
   }
   if (missing.length === 0)
     return [{ level: 'ok', what: `you may do all that relet does (ConfigMaps in ${namespace})` }];
-  return missing.map(({ verb, resource, subresource, needed, namespaced }) => ({
+  return missing.map(({ verb, resource, needed, namespaced }) => ({
     level: 'warning',
-    what: `you may not ${verb} ${resource}${subresource ? `/${subresource}` : ''}${namespaced ? ` in ${namespace}` : ''}: ${needed} will be refused`,
+    what: `you may not ${verb} ${resource}${namespaced ? ` in ${namespace}` : ''}: ${needed} will be refused`,
     remedy: 'ask an administrator for a role that allows it, or choose another user with --context or --as',
   }));
 }

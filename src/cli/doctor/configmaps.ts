@@ -67,7 +67,11 @@ async function checkOne({ client, signal }: Session, key: string, assigned: Conf
 }
 
 export async function checkUnused(session: Session): Promise<Diagnosis[]> {
-  const all = await labelledConfigMaps(session, session.scope);
+  // Authors may list those of the namespace that relet writes to, and not all.
+  const all = await labelledConfigMaps(session, session.scope).catch((error: unknown) => {
+    if (!isForbidden(error)) throw error;
+    return labelledConfigMaps(session, { namespace: session.namespace });
+  });
   const unused = unusedOf(all, await findUses(session), { minAge: 3_600_000 }, Date.now());
   if (unused.length === 0) return [];
   const count = unused.length === 1 ? 'one ConfigMap of relet is' : `${unused.length} ConfigMaps of relet are`;

@@ -1,9 +1,14 @@
 /** What `relet doctor` looks at on nodes: who reports, in which state, what they may read, pinned fields, clocks. */
-import { isDeepStrictEqual } from 'node:util';
 import { refOf } from '../../api/config-ref.js';
 import type { KubeObject } from '../../api/object.js';
+import { DecodeError, decode } from '../../config/decode.js';
+import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
+import { isOverlay } from '../../config/overlay.js';
+import { sameValue } from '../../config/same-value.js';
 import { type ConfigState, type ConfiguredNode, configState, errorOutcome } from '../../fleet/configured-node.js';
-import { askRunning, type PinnedField, pinnedNow } from '../../fleet/effective-config.js';
+import { nodeConfigReader } from '../../fleet/node-configs.js';
+import { readOverlay } from '../../fleet/payload.js';
+import { isForbidden } from '../../kube/api-error.js';
 import { leases } from '../../kube/resource-type.js';
 import type { Session } from '../session.js';
 import { releaseHint } from '../state-text.js';
@@ -100,24 +105,12 @@ export function checkNodeConfigs(nodes: ConfiguredNode[]): Diagnosis[] {
 }
 
 /** As the node itself: its ConfigMap must be readable with the kubelet's own credential. */
-export async function checkNodeAccess({ client, signal }: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
+export async function checkNodeAccess(session: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
   const assigned = nodes.filter(({ configSource }) => refOf(configSource) !== undefined);
   const denied: string[] = [];
-  for (const { name, configSource } of assigned.slice(0, mostAsked)) {
-    const { namespace, name: configMap } = refOf(configSource)!;
-    const spec = {
-      user: `system:node:${name}`,
-      groups: ['system:nodes', 'system:authenticated'],
-      resourceAttributes: { verb: 'get', resource: 'configmaps', namespace, name: configMap },
-    };
-    const answer = await client.create<KubeObject>(
-      { group: 'authorization.k8s.io', version: 'v1', resource: 'subjectaccessreviews' },
-      {},
-      { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec },
-      { signal },
-    );
-    if ((answer.status as { allowed?: boolean } | undefined)?.allowed !== true)
-      denied.push(`${name} (${namespace}/${configMap})`);
+  for (const node of assigned.slice(0, mostAsked)) {
+    const { namespace, name } = refOf(node.configSource)!;
+    if (!(await mayRead(session, node))) denied.push(`${node.name} (${namespace}/${name})`);
   }
   if (denied.length > 0)
     return [
@@ -138,21 +131,70 @@ export async function checkNodeAccess({ client, signal }: Session, nodes: Config
   ];
 }
 
+/** The server is asked; who may not ask that is shown what the controller reports. */
+async function mayRead({ client, signal }: Session, { name, configSource, granted }: ConfiguredNode): Promise<boolean> {
+  const { namespace, name: configMap } = refOf(configSource)!;
+  const spec = {
+    user: `system:node:${name}`,
+    groups: ['system:nodes', 'system:authenticated'],
+    resourceAttributes: { verb: 'get', resource: 'configmaps', namespace, name: configMap },
+  };
+  try {
+    const { status } = await client.create<KubeObject>(
+      { group: 'authorization.k8s.io', version: 'v1', resource: 'subjectaccessreviews' },
+      {},
+      { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec },
+      { signal },
+    );
+    return (status as { allowed?: boolean } | undefined)?.allowed === true;
+  } catch (error) {
+    if (!isForbidden(error) || granted === undefined) throw error;
+    return granted;
+  }
+}
+
+/** Where the kubelets may not be asked, their agents report the same as warnings. */
 export async function checkPinned(session: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
   const pinned: { node: string; fields: PinnedField[] }[] = [];
-  const dynamic = nodes.filter(({ status }) => status.active !== undefined).slice(0, mostAsked);
-  for (const node of dynamic) {
-    const running = await askRunning(session, node);
-    if (running !== undefined) pinned.push({ node: node.name, fields: await pinnedNow(session, node, running) });
+  const reader = nodeConfigReader(session);
+  const dynamic = nodes.filter(({ status, pinnedByFlags }) => status.active !== undefined && pinnedByFlags?.length);
+  for (const node of dynamic.slice(0, mostAsked)) {
+    const running = await reader.askRunning(node);
+    const { activeText, minor } = await reader.read(node);
+    if (running === undefined || activeText === undefined || activeText === 'gone') continue;
+    const said = writtenIn(activeText, minor);
+    const fields = node.pinnedByFlags!.map((path) => ({
+      path,
+      said: getField(said, path),
+      runs: getField(running, path),
+    }));
+    pinned.push({ node: node.name, fields });
   }
   return pinnedWithEffect(pinned);
+}
+
+export interface PinnedField {
+  path: string;
+  /** What the payload says, if anything, and what runs nevertheless. */
+  said: unknown;
+  runs: unknown;
+}
+
+/** What somebody wrote into a payload; nothing where it cannot be read. */
+function writtenIn(text: string, minor: Minor): KubeletConfig {
+  try {
+    return isOverlay(text) ? readOverlay(text, minor).config : decode(text, { minor, strict: false }).config;
+  } catch (error) {
+    if (error instanceof DecodeError) return {};
+    throw error;
+  }
 }
 
 /** Only where a config wants another value than the flag's: kubeadm pins fields on every node, and nobody is harmed. */
 export function pinnedWithEffect(pinned: readonly { node: string; fields: PinnedField[] }[]): Diagnosis[] {
   const nodesByFields = new Map<string, string[]>();
   for (const { node, fields } of pinned) {
-    const overruled = fields.filter(({ said, runs }) => said !== undefined && !isDeepStrictEqual(said, runs));
+    const overruled = fields.filter(({ path, said, runs }) => said !== undefined && !sameValue(said, runs, path));
     if (overruled.length === 0) continue;
     const paths = someOf(overruled.map(({ path }) => path));
     nodesByFields.set(paths, [...(nodesByFields.get(paths) ?? []), node]);
@@ -160,7 +202,8 @@ export function pinnedWithEffect(pinned: readonly { node: string; fields: Pinned
   return [...nodesByFields].map(([paths, names]) => ({
     level: 'warning',
     what: `${someOf(names)}: flags of the kubelet pin ${paths}; the config has another value there, without effect`,
-    remedy: 'take the flags off the command line of the kubelet, or leave these fields alone',
+    remedy:
+      "take the flags off the command line of the kubelet, or the fields out of the config: 'relet set NODE FIELD-'",
   }));
 }
 

@@ -1,10 +1,14 @@
 /** `relet describe NODE`: everything about one node's config, in sentences, with the next step to take. */
 
 import { formatRef, refOf } from '../../api/config-ref.js';
+import { DecodeError } from '../../config/decode.js';
+import type { Minor } from '../../config/model.js';
+import { isOverlay } from '../../config/overlay.js';
 import { readHistory } from '../../fleet/config-history.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { askRunning, type PinnedField, pinnedNow } from '../../fleet/effective-config.js';
+import { nodeConfigReader } from '../../fleet/node-configs.js';
 import { type ConfigEvent, causeOfError, configEvents } from '../../fleet/node-events.js';
+import { overlaySentence, readOverlay } from '../../fleet/payload.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, type Session, withSession } from '../session.js';
@@ -18,17 +22,28 @@ export const describe = (name: string, options: ConnectionOptions): Promise<void
     const node = await session.references.get(nodeName(name), { signal: session.signal });
     const events = await configEvents(session, node.name);
     const cause = await causeOfError(session, node);
-    const running = await askRunning(session, node);
-    const pinned = running === undefined ? [] : await pinnedNow(session, node, running);
-    session.terminal.print(page(session, node, { events, cause, pinned, answers: running !== undefined }));
+    const { assigned, minor } = await nodeConfigReader(session).read(node);
+    const content = assigned.text === undefined ? undefined : contentText(assigned.text, node.name, minor);
+    session.terminal.print(page(session, node, { events, cause, content }));
   });
 
 interface Known {
   events: ConfigEvent[];
   cause: string | undefined;
-  pinned: PinnedField[];
-  /** The kubelet answers on /configz. */
-  answers: boolean;
+  /** What the assigned ConfigMap has in it, where it may be read. */
+  content: string | undefined;
+}
+
+/** An overlay is short enough to be shown in a line; a whole config is not. */
+function contentText(text: string, name: string, minor: Minor): string {
+  if (!isOverlay(text))
+    return `a whole config, which hides the local file; 'relet convert ${name}' makes an overlay of it`;
+  try {
+    return `overlay, ${overlaySentence(readOverlay(text, minor))}`;
+  } catch (error) {
+    if (error instanceof DecodeError) return `an overlay that cannot be read: ${error.message}`;
+    throw error;
+  }
 }
 
 function page({ terminal, references }: Session, node: ConfiguredNode, known: Known): string {
@@ -41,10 +56,11 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
   };
   const facts: [string, string | undefined][] = [
     ['Node', node.name],
-    ['Kubelet', `${node.kubeletVersion || 'version unknown'}${known.answers ? '' : ', its /configz cannot be read'}`],
+    ['Kubelet', node.kubeletVersion || 'version unknown'],
     ['Ready', node.ready],
     ['relet', node.agentVersion ?? (node.reports ? 'reports' : 'never reported about its config')],
     ['Reference', `${references.kind}, ${formatRef(refOf(node.configSource), 'short')}`],
+    ['Content', known.content],
     ['Assigned', exact('assigned')],
     ['Active', exact('active')],
     ['Last known good', exact('lastKnownGood')],
@@ -57,7 +73,7 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
       condition &&
         `${condition.status} for ${ageOf(condition.since, nowMs)}: ${condition.message.replace(/\.$/, '')}; ${condition.reason}`,
     ],
-    ['Pinned by flags', known.pinned.map(({ path }) => path).join(', ') || undefined],
+    ['Pinned by flags', node.pinnedByFlags?.join(', ') || undefined],
   ];
   const sections = [
     facts.flatMap(([title, text]) => (text === undefined ? [] : [fact(title, text, terminal)])).join('\n'),

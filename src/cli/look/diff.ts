@@ -3,9 +3,13 @@
 import { existsSync } from 'node:fs';
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError, decode } from '../../config/decode.js';
+import { header } from '../../config/header.js';
+import type { KubeletConfig, Minor } from '../../config/model.js';
 import { findConfigMap } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { filledIn, isPinned, minorOf, pinnedNow, readEffective } from '../../fleet/effective-config.js';
+import { filledIn, minorOf, type NodeConfigReader, nodeConfigReader } from '../../fleet/node-configs.js';
+import { documentOf, isWithin } from '../../fleet/payload.js';
+import { asYaml } from '../../go/yaml/write.js';
 import { isNotFound } from '../../kube/api-error.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
@@ -31,11 +35,14 @@ export const diff = (name: string, other: string | undefined, options: DiffOptio
   withSession(options, async (session) => {
     const { terminal } = session;
     const node = await session.references.get(nodeName(name), { signal: session.signal });
-    const { text, running } = await readEffective(session, node);
+    const reader = nodeConfigReader(session);
+    const { document } = await reader.runningOrActive(node);
     const against = other === undefined ? await assignedText(session, node) : await textFor(session, other, options);
-    const pinned = running === undefined || against.runs ? [] : await pinnedNow(session, node, running);
-    const differences = compare(text, against, node).map((difference) =>
-      isPinned(difference.path, pinned) ? { ...difference, pinnedByFlag: true as const } : difference,
+    const pinned = against.kind === 'document' ? [] : (node.pinnedByFlags ?? []);
+    const differences = compare(document, await documentFor(reader, node, against), minorOf(node)).map((difference) =>
+      pinned.some((field) => isWithin(difference.path, field))
+        ? { ...difference, pinnedByFlag: true as const }
+        : difference,
     );
     const changing = differences.filter(({ pinnedByFlag }) => !pinnedByFlag);
     if (options.output === 'json') terminal.print(differencesAsJson(differences));
@@ -56,22 +63,29 @@ function pinnedText(kept: Difference[], { columns }: Terminal): string {
   ].join('\n');
 }
 
-interface Other {
-  title: string;
-  text: string;
-  /** It is what another node runs, with the flags of that node. */
-  runs?: true;
-}
+/** A payload, or the document that another node runs, with the flags of that node. */
+type Other = { title: string } & ({ kind: 'text'; text: string } | { kind: 'document'; document: KubeletConfig });
 
-function compare(text: string, { text: other, title }: Other, node: ConfiguredNode) {
-  const minor = minorOf(node);
-  const read = (document: string) => decode(document, { minor, strict: false }).config;
+/** What the node would be started with; an overlay is merged into its local config. */
+async function documentFor(reader: NodeConfigReader, node: ConfiguredNode, other: Other): Promise<KubeletConfig> {
+  if (other.kind === 'document') return other.document;
+  const { local, active, minor } = await reader.read(node);
   try {
-    return differencesOf(read(text), read(other), minor).filter(({ path, to }) => !(filledIn.has(path) && to === ''));
+    // Where the local config is not known, what runs is nearest to it.
+    const document = documentOf(other.text, local ?? active, minor);
+    if (document !== undefined) return document;
   } catch (error) {
-    if (error instanceof DecodeError) throw new CannotRun(`${title}: ${error.message}`);
+    if (error instanceof DecodeError) throw new CannotRun(`${other.title}: ${error.message}`);
     throw error;
   }
+  throw new CannotRun(
+    `${other.title} is an overlay, and the local config of ${node.name} that it is merged into is not known: its agent does not report it; 'relet view ${node.name} --assigned' prints the overlay`,
+  );
+}
+
+function compare(before: KubeletConfig, after: KubeletConfig, minor: Minor): Difference[] {
+  const read = (document: KubeletConfig) => decode(asYaml({ ...document, ...header }), { minor, strict: false }).config;
+  return differencesOf(read(before), read(after), minor).filter(({ path, to }) => !(filledIn.has(path) && to === ''));
 }
 
 async function assignedText(session: Session, node: ConfiguredNode): Promise<Other> {
@@ -79,21 +93,27 @@ async function assignedText(session: Session, node: ConfiguredNode): Promise<Oth
     throw new CannotRun(
       `${node.name} is on its local config, so there is nothing to compare; name a file, a ConfigMap or another node`,
     );
-  return { title: `${node.name}, as assigned`, text: await textOf(session, node, 'assigned') };
+  return { kind: 'text', title: `${node.name}, as assigned`, text: await textOf(session, node, 'assigned') };
 }
 
 /** A file that exists; what a prefix says; else a node of that name, else a ConfigMap. */
 async function textFor(session: Session, word: string, { key }: DiffOptions): Promise<Other> {
   const [, prefix, rest] = /^(nodes?|no|configmaps?|cm)\/(.+)$/.exec(word) ?? [];
-  const fromConfigMap = async (name: string) => ({
+  const fromConfigMap = async (name: string): Promise<Other> => ({
+    kind: 'text',
     title: `ConfigMap ${name}`,
     text: (await findConfigMap(session, name, key)).text,
   });
-  const fromNode = async (name: string) => {
+  const fromNode = async (name: string): Promise<Other> => {
     const node = await session.references.get(nodeName(name), { signal: session.signal });
-    return { title: `${name}, as it runs`, text: (await readEffective(session, node)).text, runs: true as const };
+    const { document } = await nodeConfigReader(session).runningOrActive(node);
+    return { kind: 'document', title: `${name}, as it runs`, document };
   };
-  const fromFile = async (path: string) => ({ title: path, text: (await readConfigDocument(path)).text });
+  const fromFile = async (path: string): Promise<Other> => ({
+    kind: 'text',
+    title: path,
+    text: (await readConfigDocument(path)).text,
+  });
   if (prefix !== undefined) return prefix.startsWith('no') ? fromNode(rest!) : fromConfigMap(rest!);
   if (word === '-' || existsSync(word)) return fromFile(word);
   // What looks like a file, and is not there: read it all the same, for the words that say so.

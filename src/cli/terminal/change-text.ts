@@ -39,15 +39,15 @@ export function previewText(preview: Preview, columns: number, paint: Paint = cr
 }
 
 function changeText(
-  { path, before, after, needs, why, risk, pods, dropped }: FieldChange,
+  { path, before, after, needs, why, risk, pods, dropped, unknown }: FieldChange,
   columns: number,
   paint: Paint,
 ) {
   const isDefault = dropped === true && after !== undefined;
   return [
     `${paint.bold(oneLine(path))}  ${paintNeeds(needs, paint)}`,
-    `    ${paint.red(`- ${shown(before)}`)}`,
-    `    ${paint.green(`+ ${shown(after)}${isDefault ? ' (the default: the new config does not set it)' : ''}`)}`,
+    `    ${paint.red(`- ${unknown === 'before' ? 'value before not known' : shown(before)}`)}`,
+    `    ${paint.green(`+ ${unknown === 'after' ? 'the value of its local config, not known' : shown(after)}${isDefault ? ' (the default: the new config does not set it)' : ''}`)}`,
     ...(needs === 'restart' ? [] : wrap(why, columns, '    ').split('\n')),
     ...(pods.kind === 'new containers only' ? wrap(podsText(pods)!, columns, '    ').split('\n') : []),
     ...(risk === undefined ? [] : wrap(`Risk: ${risk}`, columns, '    ').split('\n')),

@@ -1,0 +1,276 @@
+/**
+ * A change before it is made: what a node has now, what it would get, which errors that has, and what a person reads before saying
+ * yes. Nodes with the same difference are shown once.
+ */
+import { formatRef, type NodeConfigSource, nodeConfigSource, refOf, sameConfig } from '../../api/config-ref.js';
+import { CannotRun } from '../../cannot-run.js';
+import { check } from '../../config/check.js';
+import { checkOverlay } from '../../config/check-overlay.js';
+import { DecodeError } from '../../config/decode.js';
+import { diff } from '../../config/diff.js';
+import { type Finding, getField, type KubeletConfig } from '../../config/model.js';
+import type { NodeFacts } from '../../config/node-facts.js';
+import { decodeOverlay, isOverlay } from '../../config/overlay.js';
+import { withSetting } from '../../config/set-field.js';
+import { type ConfigMap, defaultKey, defaultName, newConfigMap, sourceOf } from '../../fleet/config-maps.js';
+import { asConfigText } from '../../fleet/config-text.js';
+import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
+import { type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
+import { readNodeFacts } from '../../fleet/node-facts.js';
+import { documentOf, isWithin, localFile, readOverlay, sameMeaning } from '../../fleet/payload.js';
+import { type Preview, previewChanges, previewOverlays, summarize } from '../../fleet/preview.js';
+import type { Session } from '../session.js';
+import { showProgress } from '../terminal/progress.js';
+import type { NodeChange } from './outcome.js';
+
+export interface NodeNow extends NodeConfigs {
+  facts: NodeFacts;
+}
+
+/** Nodes read at the same time. */
+const mostAtOnce = 8;
+
+/** What each node has now, in their order. With many, a line shows the progress. */
+export async function readNow(
+  session: Session,
+  nodes: readonly ConfiguredNode[],
+  options: { local?: string } = {},
+): Promise<NodeNow[]> {
+  const reader = nodeConfigReader(session, options);
+  const found: NodeNow[] = [];
+  const progress = showProgress(session.terminal, () => performance.now(), { isQuietInPipe: true });
+  let [next, done] = [0, 0];
+  const worker = async () => {
+    for (let at = next++; at < nodes.length; at = next++) {
+      const node = nodes[at]!;
+      const [configs, facts] = await Promise.all([reader.read(node), readNodeFacts(session, node.name)]);
+      found[at] = { ...configs, facts };
+      done++;
+      if (nodes.length > mostAtOnce) progress.at('Reading', `what runs now, ${done} of ${nodes.length} nodes`);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.min(mostAtOnce, nodes.length) }, worker));
+  } finally {
+    progress.close();
+  }
+  return found;
+}
+
+/** The payload that a node is assigned; undefined: local. Throws where it cannot be read, so that nothing is built on a guess. */
+export function assignedText({ node: { name }, assigned: { ref, text, problem } }: NodeNow): string | undefined {
+  if (problem === undefined) return text;
+  throw new CannotRun(
+    `${formatRef(ref, 'short')}, which ${name} is assigned, cannot be read (${problem}), so there is nothing to build on; 'relet undo ${name}' goes back to the config before it, 'relet reset ${name}' to the local one`,
+  );
+}
+
+/** What a person should know when a verb builds on the assigned payload. */
+export function notesOnStart({ node, assigned }: NodeNow, start: string | undefined): string[] {
+  const state = configState(node);
+  const notes: string[] = [];
+  if (state === 'rejected' || state === 'rolled back')
+    notes.push(
+      `this builds on ${formatRef(assigned.ref, 'short')}, which was ${state}; 'relet undo ${node.name}' drops that instead.`,
+    );
+  if (start !== undefined && !isOverlay(start))
+    notes.push(
+      `it is assigned a whole config, which hides its local file; 'relet convert ${node.name}' makes an overlay of it.`,
+    );
+  return notes;
+}
+
+/** What a node is to get. */
+export type Target =
+  | { kind: 'local' }
+  /** A ConfigMap is made of it, named by its content. */
+  | { kind: 'new'; text: string }
+  | { kind: 'stored'; source: NodeConfigSource; text: string };
+
+/** No text: nothing is left to say, which is the local config. */
+export const newTarget = (text: string | undefined): Target =>
+  text === undefined ? { kind: 'local' } : { kind: 'new', text };
+
+export interface Wish {
+  now: NodeNow;
+  target: Target;
+  /** What a person should know, one sentence each. */
+  notes?: string[];
+  /** What is printed where nothing changes, in place of the usual words. */
+  already?: string;
+}
+
+export interface PlanOptions {
+  /** Before the hash, and the key, of a new ConfigMap. */
+  name?: string;
+  key?: string;
+  /** False leaves validation to the node. */
+  validate?: boolean;
+}
+
+export interface Plan extends NodeChange {
+  now: NodeNow;
+  /** Undefined: what runs now, or what the change makes of it, is not known. */
+  preview: Preview | undefined;
+  notes: string[];
+}
+
+const textOf = (target: Target): string | undefined => (target.kind === 'local' ? undefined : target.text);
+
+/** The node is assigned that already: the same ConfigMap, or one of the same meaning. */
+export function isUnchanged({ now: { node, assigned, minor }, target }: Wish): boolean {
+  if (node.unset) return false;
+  if (target.kind === 'stored') return sameConfig(refOf(node.configSource), refOf(target.source), 'name');
+  const isKnown = assigned.problem === undefined;
+  try {
+    return isKnown && sameMeaning(assigned.text, textOf(target), minor);
+  } catch (error) {
+    if (error instanceof DecodeError) return false;
+    throw error;
+  }
+}
+
+/** Throws where the node's kubelet would not run with it. */
+export function planChange({ namespace }: Session, wish: Wish, options: PlanOptions): Plan {
+  const { now, target } = wish;
+  const text = textOf(target);
+  if (options.validate !== false && text !== undefined) rejectErrors(now, text);
+  const { preview, pinned } = previewOf(now, text);
+  return {
+    ...destination(target, namespace, options),
+    node: now.node,
+    now,
+    preview,
+    notes: notesOn(wish, preview, pinned),
+  };
+}
+
+function destination(
+  target: Target,
+  namespace: string,
+  { name = defaultName, key = defaultKey }: PlanOptions,
+): { to: NodeConfigSource | undefined; configMap?: ConfigMap } {
+  if (target.kind === 'local') return { to: undefined };
+  if (target.kind === 'stored') return { to: nodeConfigSource(refOf(target.source)!) };
+  const configMap = newConfigMap({ name, namespace, key, bytes: Buffer.from(target.text) });
+  return { configMap, to: sourceOf(configMap, key) };
+}
+
+/** `pinned`: fields that would change, if flags of the kubelet did not set them. */
+function previewOf(now: NodeNow, text: string | undefined): { preview: Preview | undefined; pinned: string[] } {
+  const { active: before, activeText, local, minor, facts, node } = now;
+  const flags = node.pinnedByFlags ?? [];
+  let after: KubeletConfig | undefined;
+  try {
+    after = documentOf(text, local, minor);
+  } catch (error) {
+    // The node validates it; only with --no-validate does it get this far.
+    if (!(error instanceof DecodeError)) throw error;
+    return { preview: undefined, pinned: [] };
+  }
+  const isPinned = ({ path }: { path: string }) => flags.some((flag) => isWithin(path, flag));
+  if (before === undefined || after === undefined) {
+    const [old, next] = [activeText, text].map((one) => overlayOf(one, now));
+    if (old === undefined || next === undefined) return { preview: undefined, pinned: [] };
+    const { changes } = previewOverlays({ before: old, after: next, running: before }, minor);
+    const preview = summarize(changes.filter((change) => !isPinned(change)));
+    return { preview, pinned: changes.filter(isPinned).map(({ path }) => path) };
+  }
+  // A change that has no effect does nothing to pods either.
+  const effective = flags
+    .filter((path) => path !== 'featureGates')
+    .reduce((document, path) => withSetting(document, { path: path.split('.'), value: getField(before, path) }), after);
+  return {
+    preview: previewChanges({ before, after: effective, minor, facts }),
+    pinned: diff(before, after, minor)
+      .filter(isPinned)
+      .map(({ path }) => path),
+  };
+}
+
+/** An empty one for local. Undefined for a whole config, and for one that the API no longer has. */
+function overlayOf(text: string | undefined, { minor }: NodeNow) {
+  if (text === undefined) return { config: {}, unset: [] };
+  return isOverlay(text) ? readOverlay(text, minor) : undefined;
+}
+
+/** What a person should know before saying yes, as far as the node shows it. */
+function notesOn({ now, notes = [] }: Wish, preview: Preview | undefined, pinned: string[]): string[] {
+  const { node, facts } = now;
+  const found = [...notes];
+  if (preview === undefined) found.push(`${whyNoPreview(now)}, so the difference cannot be shown.`);
+  if (pinned.length > 0)
+    found.push(`a flag of the kubelet pins ${pinned.join(', ')}; this change will have no effect on it.`);
+  if (facts.pods === undefined && preview !== undefined && preview.changes.length > 0)
+    found.push('its pods could not be listed, so those that the change affects are not named.');
+  if (!node.reports) found.push("nothing there has reported about its config yet: is 'relet kubelet' running on it?");
+  return found;
+}
+
+const whyNoPreview = ({ active, local }: NodeNow): string =>
+  active === undefined
+    ? 'what it runs now is not known here: its agent does not report it, and its kubelet cannot be asked (nodes/proxy)'
+    : local === undefined
+      ? 'its local config is a file on the host that its agent does not report'
+      : 'the new config cannot be read';
+
+/**
+ * The errors of a text for this node's kubelet, with their lines. Not those that its local config has alone, since the kubelet runs
+ * with that; nor those about fields that a flag sets, since the flag wins.
+ */
+export function errorsIn({ node, local: known, active, minor }: NodeNow, text: string): Finding[] {
+  // Where the local config is not known, what runs is nearest to it.
+  const local = known ?? active;
+  const errors = errorsOf(text, local, minor);
+  if (errors.length === 0) return errors;
+  const isIn = (others: Finding[]) => (error: Finding) =>
+    others.some(({ path, message }) => error.path === path && error.message === message);
+  const ofLocal = isOverlay(text) && local ? errorsOf(asConfigText(local, minor), undefined, minor) : [];
+  const found = errors.filter((error) => !isIn(ofLocal)(error));
+  const pinned = node.pinnedByFlags ?? [];
+  if (found.length === 0 || pinned.length === 0) return found;
+  try {
+    const document = documentOf(text, local, minor);
+    if (document === undefined) return found;
+    const rest = pinned.reduce((one, path) => withSetting(one, { path: path.split('.'), value: undefined }), document);
+    return found.filter(isIn(errorsOf(asConfigText(rest, minor), local, minor)));
+  } catch (error) {
+    if (error instanceof DecodeError) return found;
+    throw error;
+  }
+}
+
+/** Without the local config of a node only an overlay itself can be checked. */
+function errorsOf(text: string, local: KubeletConfig | undefined, minor: number): Finding[] {
+  const found = !isOverlay(text)
+    ? check(text, { minor }).findings
+    : local === undefined
+      ? decodeErrors(text, minor)
+      : checkOverlay(text, { minor, local: [localFile(local)] }).findings;
+  return found.filter(({ severity }) => severity === 'error');
+}
+
+function decodeErrors(text: string, minor: number): Finding[] {
+  try {
+    return decodeOverlay(text, { minor }).findings;
+  } catch (error) {
+    if (error instanceof DecodeError) return error.findings;
+    throw error;
+  }
+}
+
+function rejectErrors(now: NodeNow, text: string): void {
+  const { node } = now;
+  const errors = errorsIn(now, text);
+  if (errors.length === 0) return;
+  throw new CannotRun(
+    `the kubelet of ${node.name} (${node.kubeletVersion || 'version unknown'}) would not run with that, so nothing was changed:\n${errorLines(errors)}`,
+  );
+}
+
+export const errorLines = (errors: readonly Finding[]): string =>
+  errors
+    .map(
+      ({ path, message, remedy }) => `  ${path === '' ? '' : `${path}: `}${message}${remedy ? `\n    ${remedy}` : ''}`,
+    )
+    .join('\n');
