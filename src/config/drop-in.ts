@@ -5,17 +5,19 @@
  *   1.29–1.31  what the drop-ins write, over the config with its defaults; an explicit zero stays zero
  *   1.32–      the same, and the result gets defaults again; null removes
  */
+import type { Value } from '../go/yaml/value.js';
 import { isObject } from '../json.js';
-import { copy, setOwn } from './copy.js';
+import { copy } from './copy.js';
 import { DecodeError, decode } from './decode.js';
-import { complete } from './decode-fields.js';
+import { complete, decodeFields } from './decode-fields.js';
 import { setDefaults } from './defaults.js';
 import { type DropIn, decodeDropIn } from './drop-in-decode.js';
 import { resolvePaths } from './host-paths.js';
 import { stillPointers } from './internal-version.js';
-import { mergeFields, mergeKeys, removeField } from './merge-fields.js';
-import type { KubeletConfig, Minor } from './model.js';
-import { type Shape, type StructShape, shapeOf } from './shape.js';
+import { mergeFields, mergeKeys } from './merge-fields.js';
+import type { Finding, KubeletConfig, Minor } from './model.js';
+import { type StructShape, shapeOf } from './shape.js';
+import { asValue, decodedOver, mergePatch, withFieldNames } from './value-patch.js';
 
 /** A config to which drop-ins are added, one by one. */
 export interface DropInMerger {
@@ -40,13 +42,18 @@ export function dropInMerger(base: KubeletConfig, minor: Minor): DropInMerger {
 /** 1.28: the drop-in's defaults count as if it had written them. */
 function overDefaults(base: KubeletConfig, minor: Minor): DropInMerger {
   let [effective, written] = [setDefaults(base, minor), base];
+  // Where the file has no thresholds, the kubelet takes its map of defaults itself and then writes into it: what one drop-in
+  // sets is a default of the next.
+  const isShared = !isObject(base.evictionHard);
   return {
     add(path, text) {
       const { config, positions, findings } = decode(text, { minor, file: path, strict: false });
       resolvePaths(config, path, minor);
-      effective = overrideNonZero(effective, setDefaults(config, minor), shapeOf(minor));
+      const over = setDefaults(config, minor);
+      if (isShared && !isObject(config.evictionHard)) over.evictionHard = effective.evictionHard;
+      effective = overrideNonZero(effective, over, shapeOf(minor));
       written = mergeFields(written, config, shapeOf(minor));
-      return { config, sparse: config, removed: [], positions, findings };
+      return { config, positions, findings };
     },
     effective: () => effective,
     written: () => written,
@@ -74,77 +81,62 @@ function isZero(value: unknown): boolean {
 /** 1.29–1.31: one JSON patch of all drop-ins, decoded over the kubelet's internal object. */
 function overInternal(base: KubeletConfig, minor: Minor): DropInMerger {
   const shape = shapeOf(minor);
-  let patch: KubeletConfig = {};
+  let patch: Value = { kind: 'object', entries: [], at: { line: 1, column: 1 } };
+  const named = () => withoutResolvConf(withFieldNames(patch, shape));
   return {
     add(_path, text) {
-      const dropIn = decodeDropIn(text, { minor });
-      ignoreResolvConf(dropIn, minor);
-      patch = withPatch(patch, { ...dropIn, config: dropIn.sparse }, shape);
-      return dropIn;
+      const dropIn = decodeDropIn(text, minor);
+      patch = mergePatch(patch, dropIn.patch);
+      return withoutIgnored(dropIn, minor);
     },
-    effective: () => decodeOver(setDefaults(base, minor), patch, shape),
-    written: () => mergeFields(base, patch, shape),
+    effective() {
+      const before = asValue(setDefaults(base, minor), shape);
+      return complete(fieldsIn(decodedOver(before, named(), shape), minor), shape);
+    },
+    written: () => mergeFields(base, fieldsIn(named(), minor), shape),
   };
 }
 
-/** The internal object calls it ResolverConfig, which no JSON name of the drop-in fits. */
-function ignoreResolvConf(dropIn: DropIn, minor: Minor): void {
-  const at = dropIn.positions.get('resolvConf');
-  if (at === undefined) return;
-  delete dropIn.config.resolvConf;
-  delete dropIn.sparse.resolvConf;
+const fieldsIn = (value: Value, minor: Minor): KubeletConfig => decodeFields(value, shapeOf(minor), minor).config;
+
+/** The internal object calls it ResolverConfig, which no spelling of the drop-in fits. */
+function withoutResolvConf(value: Value): Value {
+  if (value.kind !== 'object') return value;
+  return { ...value, entries: value.entries.filter(({ key }) => key !== 'resolvConf') };
+}
+
+function withoutIgnored({ config, positions, findings }: DropIn, minor: Minor): DropIn {
+  const at = positions.get('resolvConf');
+  if (at === undefined) return { config, positions, findings };
+  const { resolvConf, ...others } = config;
   const message = `kubelet 1.${minor} ignores resolvConf in a drop-in: write it in the file of --config`;
-  dropIn.findings.push({ severity: 'warning', source: 'relet', path: 'resolvConf', ...at, message });
+  const finding: Finding = { severity: 'warning', source: 'relet', path: 'resolvConf', ...at, message };
+  const rest = new Map([...positions].filter(([path]) => path !== 'resolvConf'));
+  return { config: others, positions: rest, findings: [...findings, finding] };
 }
 
-/** Go decodes into what is there: keys of a map stay, and so do fields of a list's items, by index. */
-function decodeOver(before: KubeletConfig, over: KubeletConfig, shape: StructShape): KubeletConfig {
-  const merged = copy(before);
-  for (const [name, value] of Object.entries(over)) {
-    const child = shape.fields.get(name);
-    if (child !== undefined) setOwn(merged, name, decodeValueOver(merged[name], value, child));
-  }
-  return merged;
-}
-
-function decodeValueOver(before: unknown, value: unknown, shape: Shape): unknown {
-  if (shape.kind === 'struct' && isObject(value))
-    return complete(decodeOver(isObject(before) ? before : {}, value, shape), shape);
-  if (shape.kind === 'map' && isObject(value)) return mergeKeys(isObject(before) ? before : {}, value);
-  if (shape.kind === 'list' && shape.item.kind === 'struct' && Array.isArray(value)) {
-    const items = Array.isArray(before) ? before : [];
-    return value.map((item, index) => decodeValueOver(items[index], item, shape.item));
-  }
-  return copy(value);
-}
-
-/** 1.32 and later: over the versioned object, whose JSON leaves out empty lists. */
+/** 1.32 and later: patches of the versioned object as JSON, which leaves out what is empty. */
 function overVersioned(base: KubeletConfig, minor: Minor): DropInMerger {
   const shape = shapeOf(minor);
-  let document = withoutEmptyLists(setDefaults(base, minor));
-  let written = base;
+  let [document, written] = [asValue(setDefaults(base, minor), shape), asValue(base, shape)];
   return {
     add(_path, text) {
-      const dropIn = decodeDropIn(text, { minor, over: document });
-      document = withPatch(document, dropIn, shape);
-      written = withPatch(written, dropIn, shape);
+      const { patch, ...dropIn } = decodeDropIn(text, minor);
+      document = mergePatch(document, patch);
+      written = mergePatch(written, patch);
       return dropIn;
     },
     effective() {
+      const config = fieldsIn(withFieldNames(document, shape), minor);
+      const { evictionHard, mergeDefaultEvictionSettings: isMerged } = config;
       // Since 1.26 the thresholds are filled in where --config is loaded, not with the other defaults.
-      const { evictionHard, mergeDefaultEvictionSettings = false, ...rest } = document;
-      const thresholds = { evictionHard: evictionHard ?? {}, mergeDefaultEvictionSettings };
-      return { ...setDefaults(rest, minor), ...thresholds };
+      const whole = setDefaults({ ...config, mergeDefaultEvictionSettings: false }, minor);
+      return {
+        ...whole,
+        evictionHard: evictionHard ?? {},
+        ...(isMerged === true && { mergeDefaultEvictionSettings: true }),
+      };
     },
-    written: () => written,
+    written: () => fieldsIn(withFieldNames(written, shape), minor),
   };
-}
-
-const withoutEmptyLists = (config: KubeletConfig): KubeletConfig =>
-  Object.fromEntries(Object.entries(config).filter(([, value]) => !(Array.isArray(value) && value.length === 0)));
-
-function withPatch(config: KubeletConfig, { config: over, removed }: DropIn, shape: StructShape): KubeletConfig {
-  const merged = mergeFields(config, over, shape);
-  for (const path of removed) removeField(merged, path);
-  return merged;
 }
