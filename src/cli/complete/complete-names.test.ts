@@ -1,6 +1,6 @@
-/** What TAB offers in a word of `relet set`. */
+/** What TAB offers in a word of `relet set`, and for options of `relet config`. */
 import { describe, expect, test } from 'vitest';
-import { settingsFor } from './complete-names.js';
+import { flagsFor, namesOf, settingsFor } from './complete-names.js';
 
 const offered = (typed: string) =>
   settingsFor(typed, 32)
@@ -34,5 +34,32 @@ describe('a word of relet set', () => {
 
   test('only what the version of the kubelet knows', () => {
     expect(settingsFor('evictionHard.', 13).map(({ word }) => word)).not.toContain('evictionHard.pid.available=');
+  });
+});
+
+describe('an option of relet config', () => {
+  const flags = (typed: string, minor = 32) =>
+    flagsFor(typed, minor)
+      .map(({ word }) => word)
+      .filter((word) => word.startsWith(typed));
+
+  test.each<[string, string, string[]]>([
+    ['a flag ends in an equals sign', 'max-p', ['max-pods=']],
+    ['values of a flag whose field takes a few', 'cgroup-driver=', ['cgroup-driver=cgroupfs', 'cgroup-driver=systemd']],
+    ['true and false', 'fail-swap-on=t', ['fail-swap-on=true']],
+    ['no values of a number', 'max-pods=', []],
+    ['no values of a flag that does not exist', 'nope=', []],
+  ])('--flag: %s', (_name, typed, expected) => expect(flags(typed)).toEqual(expected));
+
+  test('--flag: only flags of that version', async () => {
+    expect(flags('iptables-drop-b', 27)).toEqual(['iptables-drop-bit=']);
+    expect(flags('iptables-drop-b', 36)).toEqual([]);
+    const named = await namesOf(['flags'], '', { kubeletVersion: '1.27' });
+    expect(named).toEqual(flagsFor('', 27));
+  });
+
+  test('--kubelet-version: those that relet knows, the newest first', async () => {
+    const words = (await namesOf(['versions'], '', {})).map(({ word }) => word);
+    expect([words[0], words.at(-1)]).toEqual(['1.36', '1.11']);
   });
 });

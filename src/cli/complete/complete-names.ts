@@ -3,8 +3,9 @@
 import { readdirSync } from 'node:fs';
 import { configLabel } from '../../api/node-config.js';
 import { choicesOf, mapKeysOf } from '../../config/choices.js';
+import { flagRows } from '../../config/facts/flag-rows.js';
 import { type Field, fieldsOf } from '../../config/fields.js';
-import { type Minor, newestMinor } from '../../config/model.js';
+import { knownMinor, type Minor, newestMinor, oldestMinor, parseMinor } from '../../config/model.js';
 import { readPlain } from '../../config/plain-document.js';
 import { kubeconfigPaths, loadKubeconfig, systemFileReader } from '../../kube/kubeconfig.js';
 import { configMaps, namespaces, nodes, type ResourceType } from '../../kube/resource-type.js';
@@ -34,9 +35,13 @@ export async function namesOf(
 async function namesOfKind(kind: Names, typed: string, options: Record<string, string>): Promise<Suggestion[]> {
   switch (kind) {
     case 'fields':
-      return fieldsOf(newestMinor).map(({ path, goType }) => ({ word: path, what: goType }));
+      return fieldsOf(minorIn(options)).map(({ path, goType }) => ({ word: path, what: goType }));
+    case 'versions':
+      return Array.from({ length: newestMinor - oldestMinor + 1 }, (_, at) => ({ word: `1.${newestMinor - at}` }));
+    case 'flags':
+      return flagsFor(typed, minorIn(options));
     case 'settings':
-      return settingsFor(typed, newestMinor);
+      return settingsFor(typed, minorIn(options));
     case 'contexts': {
       const { paths } = kubeconfigPaths({ explicit: options.kubeconfig, env: process.env });
       return [...loadKubeconfig(paths, { readYaml: readPlain, files: systemFileReader }).contexts.keys()].map(
@@ -53,6 +58,10 @@ async function namesOfKind(kind: Names, typed: string, options: Record<string, s
       return configFiles(typed);
   }
 }
+
+/** Of --kubelet-version, as far as it is typed. */
+const minorIn = ({ kubeletVersion = '' }: Record<string, string>): Minor =>
+  knownMinor(parseMinor(kubeletVersion) ?? newestMinor);
 
 interface Metadata {
   metadata: { name: string };
@@ -93,6 +102,16 @@ export function settingsFor(typed: string, minor: Minor): Suggestion[] {
     return settable.flatMap((field) => valuesOf(field, name, minor)).map((value) => ({ word: `${name}=${value}` }));
   }
   return settable.flatMap((field) => names(field, typed, minor));
+}
+
+/** Flags of the kubelet that set a field, for `--flag NAME=VALUE`. */
+export function flagsFor(typed: string, minor: Minor): Suggestion[] {
+  const known = flagRows.filter(([, , , first, last]) => first <= minor && minor <= last);
+  const equals = typed.indexOf('=');
+  if (equals < 0) return known.map(([name, , field]) => ({ word: `${name}=`, what: field }));
+  const [name, type, field] = known.find(([flag]) => flag === typed.slice(0, equals)) ?? [];
+  const values = type === 'bool' ? ['true', 'false'] : (choicesOf(field ?? '', minor) ?? []);
+  return values.map((value) => ({ word: `${name}=${value}` }));
 }
 
 /** A map is offered whole and by key; its keys only once they are asked for, there may be a hundred. */

@@ -15,7 +15,16 @@ export interface Answer {
   directive: number;
 }
 
-export type Names = 'nodes' | 'configmaps' | 'fields' | 'settings' | 'namespaces' | 'contexts' | 'files';
+export type Names =
+  | 'nodes'
+  | 'configmaps'
+  | 'fields'
+  | 'settings'
+  | 'namespaces'
+  | 'contexts'
+  | 'files'
+  | 'versions'
+  | 'flags';
 
 /** `before` is put before each answer: `--for=` of `--for=act`. */
 type Place = { typed: string; before: string };
@@ -26,7 +35,12 @@ export type Want =
   | { kind: 'files' }
   | { kind: 'nothing' };
 
-const namesByValue: Record<string, Names> = { '--namespace': 'namespaces', '--context': 'contexts' };
+const namesByValue: Record<string, Names> = {
+  '--namespace': 'namespaces',
+  '--context': 'contexts',
+  '--kubelet-version': 'versions',
+  '--flag': 'flags',
+};
 const namesByArgument: Record<string, Names[]> = {
   NODE: ['nodes'],
   CONFIGMAP: ['configmaps'],
