@@ -1,6 +1,5 @@
 /** The feature gates of each minor: which exist, what they default to, and what a kubelet says when they are set. */
-import { gateDependencies } from './facts/gate-dependencies.js';
-import { gateRows } from './facts/gate-rows.js';
+import { gateDependencies, gateRows } from './facts/gate-rows.js';
 import { type KubeletConfig, knownMinor, type Minor } from './model.js';
 import { nearest } from './suggest.js';
 

@@ -26,9 +26,14 @@ import {
 } from './rules/node-allocatable.js';
 import { checkOS } from './rules/os.js';
 import { checkHairpin, checkMemoryQoS, checkQuotaPeriod, checkTopology, checkTopologyGate } from './rules/resources.js';
-import { checkContainerLogs, checkHiddenMetrics, checkLogQuery, checkRuntimeEndpoint } from './rules/server.js';
+import {
+  checkContainerLogs,
+  checkHiddenMetrics,
+  checkLogQuery,
+  checkRuntimeEndpoint,
+  checkTracing,
+} from './rules/server.js';
 import { tlsErrors } from './rules/tls.js';
-import { checkTracing } from './rules/tracing.js';
 
 /** Where the kubelet stops. `gates`, `logging` and `validate` are its validation, `flags` and `dependencies` stages around it. */
 export type Stage = 'accepted' | 'flags' | 'gates' | 'logging' | 'validate' | 'dependencies' | 'panic';

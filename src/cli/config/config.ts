@@ -51,7 +51,7 @@ export function configVerb(): Command {
     .command('schema')
     .description('Print a JSON Schema, so that editors complete and check the file')
     .addOption(kubeletVersionOption())
-    .action(async (options) => (await import('./schema.js')).printSchema(options));
+    .action(async (options) => (await import('./defaults.js')).printSchema(options));
 
   return config;
 }

@@ -1,14 +1,16 @@
-/** `relet config defaults`: the config of a kubelet that is given none. */
-import { stringify } from 'yaml';
+/** `relet config defaults` and `relet config schema`: what one kubelet minor fills in, and what it takes. */
 import { setDefaults } from '../../config/defaults.js';
 import { header } from '../../config/header.js';
+import { jsonSchema } from '../../config/schema.js';
+import { asYaml } from '../../go/yaml/write.js';
 import type { KubeletVersion } from '../command-line.js';
 import { openTerminal, printError } from '../terminal/terminal.js';
 
+/** The config of a kubelet that is given none. */
 export function printDefaults(options: { kubeletVersion: KubeletVersion; output: 'yaml' | 'json' }): void {
   const config = { ...header, ...(said(setDefaults({}, options.kubeletVersion.minor)) as object) };
   const { print } = openTerminal();
-  print(options.output === 'json' ? JSON.stringify(config, null, 2) : stringify(config, { version: '1.1' }));
+  print(options.output === 'json' ? JSON.stringify(config, null, 2) : asYaml(config));
   if (options.kubeletVersion.note !== undefined) printError(`relet: for ${options.kubeletVersion.note}`);
 }
 
@@ -21,4 +23,10 @@ function said(value: unknown): unknown {
     .map(([name, part]) => [name, said(part)] as const)
     .filter(([, part]) => !(typeof part === 'object' && part !== null && Object.keys(part).length === 0));
   return Object.fromEntries(parts);
+}
+
+/** A JSON Schema, for editors. */
+export function printSchema({ kubeletVersion }: { kubeletVersion: KubeletVersion }): void {
+  openTerminal().print(JSON.stringify(jsonSchema(kubeletVersion.minor), null, 2));
+  if (kubeletVersion.note !== undefined) printError(`relet: for ${kubeletVersion.note}`);
 }
