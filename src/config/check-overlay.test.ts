@@ -53,3 +53,32 @@ test('a field that a flag pins is a warning at its place in the overlay', () => 
   const { findings } = checked('', 'config:\n  maxPods: 5\n', { flags: ['--max-pods=60'] });
   expect(findings).toMatchObject([{ severity: 'warning', path: 'maxPods', line: 4 }]);
 });
+
+test('all errors of an overlay and of the config that it makes are found in one run, in the order of the files', () => {
+  const local = 'imageGCHighThresholdPercent: 70\nport: 70000\n';
+  const body = `config:
+  maxPods: "5"
+  podsPerCore: -1
+  imageGCLowThresholdPercent: 75
+  kubeReserved: {cpu: 1}
+  cpuManagerPolicy: static
+  resolvConf: etc/resolv.conf
+unset: [nonsense]
+`;
+  const { verdict, message, findings } = checked(local, body);
+  expect([verdict, message]).toEqual(['decode-error', expect.stringMatching(/^cannot decode overlay: overlay:4:12: /)]);
+  expect(findings.map(({ path, file = '', line }) => `${path} ${file}:${line}`)).toEqual([
+    'maxPods :4',
+    'podsPerCore :5',
+    'imageGCLowThresholdPercent :6',
+    'kubeReserved[cpu] :7',
+    'resolvConf :9',
+    'nonsense :10',
+    'port /var/lib/kubelet/config.yaml:4',
+  ]);
+});
+
+test('a local file that cannot be decoded does not hide the errors of the overlay', () => {
+  const { findings } = checked('maxPods: many\n', 'config: {maxPods: "5"}\n');
+  expect(findings.map(({ file = '', line }) => `${file}:${line}`)).toEqual([':3', '/var/lib/kubelet/config.yaml:3']);
+});

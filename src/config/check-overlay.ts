@@ -1,27 +1,41 @@
 /** The check of what an overlay makes of a node's local config; findings point into the overlay or into the local file. */
 import { type CheckOptions, type CheckResult, check } from './check.js';
 import { DecodeError } from './decode.js';
-import { type LocalFile, type Merged, mergeOverlay } from './merge.js';
-import type { Finding } from './model.js';
+import { Doubts } from './follow-ups.js';
+import { type LocalConfig, type LocalFile, type Merged, mergeDecoded, mergeLocal } from './merge.js';
+import { type Finding, knownMinor, parentPath } from './model.js';
+import { readOverlay } from './overlay.js';
 
+/** As check(): all findings at once, those of the overlay first, then those of each local file; by line. */
 export function checkOverlay(overlay: string, options: CheckOptions & { local: readonly LocalFile[] }): CheckResult {
   const { local, file, ...rest } = options;
-  let merged: Merged;
+  const minor = knownMinor(rest.minor);
+  const order = ['', ...local.map(({ path }) => path)];
+  const decoded = readOverlay(overlay, { minor, strict: rest.lenient !== true, ...(file !== undefined && { file }) });
+  let base: LocalConfig;
   try {
-    merged = mergeOverlay({
-      minor: rest.minor,
-      local,
-      overlay,
-      ...(file !== undefined && { overlayFile: file }),
-      strict: rest.lenient !== true,
-    });
+    base = mergeLocal({ minor, local });
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    return { verdict: 'decode-error', message: error.message, startup: 'fails', findings: error.findings };
+    return { ...undecoded(error), findings: [...decoded.findings, ...error.findings].sort(byPlace(order)) };
   }
+  const merged = mergeDecoded(base, decoded, { minor, overlayFile: file });
   const result = check(merged.text, { ...rest, ...(file !== undefined && { file }) });
-  return { ...result, findings: [...merged.findings, ...result.findings.map((finding) => place(finding, merged))] };
+  const doubts = new Doubts();
+  for (const { path } of decoded.error?.findings ?? []) doubts.add(path);
+  const found = result.findings.filter((finding) => !doubts.cover(finding)).map((finding) => place(finding, merged));
+  return {
+    ...(decoded.error === undefined ? result : undecoded(decoded.error)),
+    findings: [...merged.findings, ...found].sort(byPlace(order)),
+  };
 }
+
+const undecoded = ({ message }: DecodeError) => ({ verdict: 'decode-error', message, startup: 'fails' }) as const;
+
+const byPlace = (files: readonly string[]) => (a: Finding, b: Finding) =>
+  files.indexOf(a.file ?? '') - files.indexOf(b.file ?? '') ||
+  (a.line ?? 0) - (b.line ?? 0) ||
+  (a.column ?? 0) - (b.column ?? 0);
 
 /** The place of the path, else of its nearest parent, else of a field that the message names. */
 function place({ line: _line, column: _column, ...finding }: Finding, merged: Merged): Finding {
@@ -36,8 +50,5 @@ function place({ line: _line, column: _column, ...finding }: Finding, merged: Me
 
 /** The path and its parents, from the inside out. */
 function parents(path: string): string[] {
-  const found: string[] = [];
-  for (let end = path.length; end > 0; end = Math.max(path.lastIndexOf('.', end - 1), path.lastIndexOf('[', end - 1)))
-    found.push(path.slice(0, end));
-  return found;
+  return path === '' ? [] : [path, ...parents(parentPath(path))];
 }

@@ -1,6 +1,9 @@
 /** The whole check: order of the steps, messages by version, places of findings. */
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { check } from './check.js';
+import { existsIn, fields } from './fields.js';
+import { newestMinor, oldestMinor } from './model.js';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
@@ -160,4 +163,42 @@ describe('one check has everything', () => {
     const text = `${header}featureGates:\n  GracefulNodeShutdown: false\n`;
     expect(check(text, { minor: 35 }).findings).toMatchObject([{ line: 4 }, { line: 4 }]);
   });
+});
+
+test('whatever a field is set to, every step runs, and each error has its place', () => {
+  const values = [
+    '-1',
+    '0',
+    '"x"',
+    '[]',
+    '[a, 1, {b: c}]',
+    '{}',
+    '{a: 1, b: [c]}',
+    '{a: true}',
+    'true',
+    '1h',
+    '5%',
+    'null',
+  ];
+  const setting = fc.tuple(
+    fc.constantFrom(...fields.filter(({ path }) => !/[.[]/.test(path))),
+    fc.constantFrom(...values),
+  );
+  const minors = fc.integer({ min: oldestMinor, max: newestMinor });
+  fc.assert(
+    fc.property(fc.array(setting, { maxLength: 12 }), minors, (settings, minor) => {
+      const top = settings.filter(([field]) => existsIn(field, minor));
+      const text =
+        header +
+        [...new Map(top.map(([field, value]) => [field.path, value]))]
+          .map(([path, value]) => `${path}: ${value}\n`)
+          .join('');
+      const { findings } = check(text, { minor });
+      const lines = findings.map(({ line = 0 }) => line);
+      expect(lines).toEqual(lines.toSorted((a, b) => a - b));
+      for (const { severity, path, line } of findings)
+        if (severity === 'error' && top.some(([field]) => field.path === path)) expect(line).toBeGreaterThan(2);
+    }),
+    { numRuns: 400 },
+  );
 });

@@ -1,10 +1,10 @@
 /** The config that a node runs with an overlay: the local config as written, and the overlay over it. */
 import { asYaml } from '../go/yaml/write.js';
 import { header } from './header.js';
-import { type LocalFile, mergeLocal } from './merge-local.js';
+import { type LocalConfig, type LocalFile, mergeLocal } from './merge-local.js';
 import { type Finding, type KubeletConfig, knownMinor, type Minor } from './model.js';
 import { type Layer, type Origin, originOf } from './origin.js';
-import { decodeOverlay } from './overlay.js';
+import { type DecodedOverlay, decodeOverlay } from './overlay.js';
 import { withOverlay } from './with-overlay.js';
 
 export { type LocalConfig, type LocalFile, mergeLocal } from './merge-local.js';
@@ -32,15 +32,22 @@ export interface MergeOptions {
 }
 
 /** Throws DecodeError when the overlay, or a local file, cannot be decoded. */
-export function mergeOverlay({ minor, local, overlay: text, overlayFile, strict }: MergeOptions): Merged {
-  const known = knownMinor(minor);
-  const base = mergeLocal({ minor: known, local });
-  const { overlay, findings, positions } = decodeOverlay(text, {
-    minor: known,
+export function mergeOverlay({ minor, local, overlay, overlayFile, strict }: MergeOptions): Merged {
+  const base = mergeLocal({ minor, local });
+  const decoded = decodeOverlay(overlay, {
+    minor,
     ...(overlayFile !== undefined && { file: overlayFile }),
     ...(strict !== undefined && { strict }),
   });
-  const config = withOverlay(base.config, overlay, known);
+  return mergeDecoded(base, decoded, { minor, overlayFile });
+}
+
+export function mergeDecoded(
+  base: LocalConfig,
+  { overlay, findings, positions }: DecodedOverlay,
+  { minor, overlayFile }: { minor: Minor; overlayFile: string | undefined },
+): Merged {
+  const config = withOverlay(base.config, overlay, knownMinor(minor));
   const document = { ...header, ...config };
   const layers: Layer[] = [
     ...base.layers,

@@ -27,7 +27,7 @@ export const overlayHeader = { apiVersion: 'relet.dev/v1alpha1', kind: 'KubeletC
 
 export interface DecodedOverlay {
   overlay: Overlay;
-  /** Warnings; errors are thrown. */
+  /** In the order of the text. */
   findings: Finding[];
   /** Of each field that is set or unset, by its path in a KubeletConfiguration. */
   positions: Positions;
@@ -55,12 +55,21 @@ export function isOverlay(text: string): boolean {
 
 /** Throws DecodeError, with all errors in the order of the text. */
 export function decodeOverlay(text: string, options: DecodeOverlayOptions): DecodedOverlay {
+  const { error, ...decoded } = readOverlay(text, options);
+  if (error !== undefined) throw error;
+  return decoded;
+}
+
+/** What could be decoded; with an error where not all could, whose findings are among the others. */
+export function readOverlay(text: string, options: DecodeOverlayOptions): DecodedOverlay & { error?: DecodeError } {
   const decoder = new OverlayDecoder(knownMinor(options.minor), options.strict !== false);
-  decoder.document(read(text, options.file));
+  decoder.text(text);
   const findings = decoder.findings.sort((a, b) => a.line! - b.line! || a.column! - b.column!);
   const errors = findings.filter(({ severity }) => severity === 'error');
-  if (errors.length > 0) throw new DecodeError(inOneLine(errors, options.file), findings);
-  return { overlay: decoder.overlay, findings, positions: decoder.positions };
+  const decoded = { overlay: decoder.overlay, findings, positions: decoder.positions };
+  return errors.length === 0
+    ? decoded
+    : { ...decoded, error: new DecodeError(inOneLine(errors, options.file), findings) };
 }
 
 /** Equal overlays give equal text. */
@@ -72,17 +81,6 @@ export function encodeOverlay({ config, unset }: Overlay): string {
     ...((Object.keys(sorted).length > 0 || paths.length === 0) && { config: sorted }),
     ...(paths.length > 0 && { unset: paths }),
   });
-}
-
-function read(text: string, file: string | undefined): Document {
-  try {
-    return readDocument(text);
-  } catch (error) {
-    if (!(error instanceof DocumentError)) throw error;
-    const message = error.message.replace(/^couldn't get version\/kind; json parse error: /, '');
-    const finding: Finding = { severity: 'error', source: 'relet', path: '', ...error.at, message };
-    throw new DecodeError(inOneLine([finding], file), [finding]);
-  }
 }
 
 function inOneLine(errors: readonly Finding[], file = 'overlay'): string {
@@ -106,7 +104,16 @@ class OverlayDecoder {
     this.strict = strict;
   }
 
-  document({ value, duplicates, ignoredAt }: Document): void {
+  text(text: string): void {
+    try {
+      this.document(readDocument(text));
+    } catch (error) {
+      if (!(error instanceof DocumentError)) throw error;
+      this.error('', error.at, error.message.replace(/^couldn't get version\/kind; json parse error: /, ''));
+    }
+  }
+
+  private document({ value, duplicates, ignoredAt }: Document): void {
     if (value.kind !== 'object') {
       this.error('', value.at, 'an overlay is a mapping with apiVersion, kind, config and unset');
       return;

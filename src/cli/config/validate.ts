@@ -53,7 +53,6 @@ async function localUnder(documents: ConfigDocument[], files: string[]): Promise
 function report(document: ConfigDocument, options: ValidateOptions, host: Host | undefined, locals: Locals): Report {
   const { minor } = options.kubeletVersion;
   const local = locals.get(document);
-  const names = [...(local?.documents.values() ?? [])].map(({ name }) => name);
   const { verdict, startup, findings } = (local?.check ?? check)(document.text, {
     minor,
     flags: (options.flag ?? []).map(asArgument),
@@ -63,19 +62,13 @@ function report(document: ConfigDocument, options: ValidateOptions, host: Host |
   });
   return {
     file: document.name,
-    ...(local && { local: names }),
+    ...(local && { local: [...local.documents.values()].map(({ name }) => name) }),
     kubeletVersion: `1.${minor}`,
     verdict,
     startup,
-    findings: findings.map((finding) => inFile(finding, document, local)).sort(byPlace(names)),
+    findings: findings.map((finding) => inFile(finding, document, local)),
   };
 }
-
-/** Those of the overlay, then those of each local file; by line. Without a line they come first. */
-const byPlace = (names: string[]) => (a: Finding, b: Finding) =>
-  names.indexOf(a.file ?? '') - names.indexOf(b.file ?? '') ||
-  (a.line ?? 0) - (b.line ?? 0) ||
-  (a.column ?? 0) - (b.column ?? 0);
 
 /** `max-pods=60` and `--max-pods=60` are the same argument. */
 const asArgument = (flag: string): string => (flag.startsWith('-') ? flag : `--${flag}`);
