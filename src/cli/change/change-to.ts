@@ -11,8 +11,7 @@ import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import type { Session } from '../session.js';
 import { previewText } from '../terminal/change-text.js';
-import { hanging, wrap } from '../terminal/styled-text.js';
-import { isTerminal, type Terminal } from '../terminal/terminal.js';
+import { hanging, isTerminal, type Terminal, wrap } from '../terminal/terminal.js';
 import { type ChangeOptions, makeChanges } from './change.js';
 import { isUnchanged, type Plan, type PlanOptions, planChange, type Wish } from './plan.js';
 

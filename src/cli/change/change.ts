@@ -15,7 +15,7 @@ import { watchChange } from '../../fleet/change-progress.js';
 import { withEntry } from '../../fleet/config-history.js';
 import { type ConfigMap, ensureConfigMap, removeConfigMap } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { causeOfError } from '../../fleet/node-events.js';
+import { causeOfError } from '../../fleet/node-facts.js';
 import { ApiError, isConflict } from '../../kube/api-error.js';
 import { rfc3339 } from '../../time.js';
 import type { Session } from '../session.js';

@@ -14,15 +14,23 @@ import type { Finding } from '../../config/model.js';
 import { encodeOverlay, isOverlay } from '../../config/overlay.js';
 import { asConfigText } from '../../fleet/config-text.js';
 import { configState, errorText } from '../../fleet/configured-node.js';
-import { causeOfError } from '../../fleet/node-events.js';
+import { causeOfError } from '../../fleet/node-facts.js';
 import { saysNothing } from '../../fleet/payload.js';
 import { oneLine } from '../../visible-text.js';
 import { nodeName, type Session, withSession } from '../session.js';
 import { printError, terminalFor } from '../terminal/terminal.js';
 import { makeChanges } from './change.js';
 import { type ChangeVerbOptions, changeTo } from './change-to.js';
-import { overlayFor } from './convert.js';
-import { assignedText, errorLines, errorsIn, type NodeNow, newTarget, notesOnStart, readNow } from './plan.js';
+import {
+  assignedText,
+  errorLines,
+  errorsIn,
+  type NodeNow,
+  newTarget,
+  notesOnStart,
+  overlayFor,
+  readNow,
+} from './plan.js';
 
 export interface EditOptions extends ChangeVerbOptions {
   /** Open a whole config as an overlay. */

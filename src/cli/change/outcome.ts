@@ -7,8 +7,7 @@ import type { ChangeEnd } from '../../fleet/change-progress.js';
 import type { ConfigMap } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
 import { failureText, heldText, releaseHint } from '../state-text.js';
-import { wrap } from '../terminal/styled-text.js';
-import type { Terminal } from '../terminal/terminal.js';
+import { type Terminal, wrap } from '../terminal/terminal.js';
 
 export interface NodeChange {
   node: ConfiguredNode;

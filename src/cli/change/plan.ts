@@ -17,7 +17,7 @@ import { asConfigText } from '../../fleet/config-text.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
 import { type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
 import { readNodeFacts } from '../../fleet/node-facts.js';
-import { documentOf, isWithin, localFile, readOverlay, sameMeaning } from '../../fleet/payload.js';
+import { convertToOverlay, documentOf, isWithin, localFile, readOverlay, sameMeaning } from '../../fleet/payload.js';
 import { type Preview, previewChanges, previewOverlays, summarize } from '../../fleet/preview.js';
 import type { Session } from '../session.js';
 import { showProgress } from '../terminal/progress.js';
@@ -63,6 +63,23 @@ export function assignedText({ node: { name }, assigned: { ref, text, problem } 
   throw new CannotRun(
     `${formatRef(ref, 'short')}, which ${name} is assigned, cannot be read (${problem}), so there is nothing to build on; 'relet undo ${name}' goes back to the config before it, 'relet reset ${name}' to the local one`,
   );
+}
+
+/** A whole config as an overlay; what is none stays as it is. Undefined: nothing is left of it but the local config. */
+export function overlayFor({ node, local, minor }: NodeNow, text: string | undefined): string | undefined {
+  if (text === undefined || isOverlay(text)) return text;
+  if (local === undefined)
+    throw new CannotRun(
+      `the local config of ${node.name} is not known: no agent reports it, and its kubelet runs something else or cannot be asked. Copy the file of its kubelet's --config from the host, and name it: relet convert ${node.name} --local FILE`,
+    );
+  try {
+    return convertToOverlay(text, local, { minor, pinned: node.pinnedByFlags ?? [] });
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw new CannotRun(
+      `${node.name} is assigned a config that cannot be read (${error.message}); correct it with 'relet edit ${node.name}'`,
+    );
+  }
 }
 
 /** What a person should know when a verb builds on the assigned payload. */

@@ -12,8 +12,7 @@ import { type FieldStatement, parseStatements, withStatements } from '../../flee
 import { selectNodes, withSession } from '../session.js';
 import { terminalFor } from '../terminal/terminal.js';
 import { type ChangeVerbOptions, changeTo } from './change-to.js';
-import { overlayFor } from './convert.js';
-import { assignedText, type NodeNow, newTarget, notesOnStart, readNow, type Wish } from './plan.js';
+import { assignedText, type NodeNow, newTarget, notesOnStart, overlayFor, readNow, type Wish } from './plan.js';
 
 export interface SetOptions extends ChangeVerbOptions {
   selector?: string;

@@ -15,8 +15,7 @@ import { type Minor, newestMinor } from '../../config/model.js';
 import { nearest } from '../../config/suggest.js';
 import type { KubeletVersion } from '../command-line.js';
 import { paintNeeds } from '../terminal/change-text.js';
-import { wrap } from '../terminal/styled-text.js';
-import { openTerminal, type Paint, type Terminal } from '../terminal/terminal.js';
+import { openTerminal, type Paint, type Terminal, wrap } from '../terminal/terminal.js';
 
 export function explain(wanted: string | undefined, { kubeletVersion }: { kubeletVersion: KubeletVersion }): void {
   const terminal = openTerminal();

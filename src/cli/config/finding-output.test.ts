@@ -1,6 +1,6 @@
 /** Findings as people and GitHub read them. */
 import { describe, expect, test } from 'vitest';
-import { createPaint } from '../terminal/styled-text.js';
+import { createPaint } from '../terminal/terminal.js';
 import { asGithub, asText, type Report } from './finding-output.js';
 
 const terminal = { columns: 60, width: undefined, paint: createPaint(false), print: () => {}, printDocument: () => {} };

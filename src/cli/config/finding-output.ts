@@ -1,8 +1,7 @@
 /** Findings as people, programs and GitHub read them. */
 import type { Finding } from '../../config/model.js';
 import { oneLine } from '../../visible-text.js';
-import { hanging, wrap } from '../terminal/styled-text.js';
-import type { Terminal } from '../terminal/terminal.js';
+import { hanging, type Terminal, wrap } from '../terminal/terminal.js';
 
 /** The result for one document, in the form that `-o json` prints. */
 export interface Report {

@@ -7,15 +7,14 @@ import { isOverlay } from '../../config/overlay.js';
 import { readHistory } from '../../fleet/config-history.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { nodeConfigReader } from '../../fleet/node-configs.js';
-import { type ConfigEvent, causeOfError, configEvents } from '../../fleet/node-events.js';
+import { type ConfigEvent, causeOfError, configEvents } from '../../fleet/node-facts.js';
 import { overlaySentence, readOverlay } from '../../fleet/payload.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, type Session, withSession } from '../session.js';
 import { heldText, paintState, stateSentence, stateText } from '../state-text.js';
-import { wrapWords } from '../terminal/styled-text.js';
 import { ageOf } from '../terminal/table.js';
-import type { Terminal } from '../terminal/terminal.js';
+import { type Terminal, wrapWords } from '../terminal/terminal.js';
 
 export const describe = (name: string, options: ConnectionOptions): Promise<void> =>
   withSession(options, async (session) => {

@@ -22,8 +22,7 @@ import {
   differencesOf,
   shown,
 } from '../terminal/change-text.js';
-import { wrap } from '../terminal/styled-text.js';
-import type { Terminal } from '../terminal/terminal.js';
+import { type Terminal, wrap } from '../terminal/terminal.js';
 import { textOf } from './view.js';
 
 export interface DiffOptions extends ConnectionOptions {

@@ -4,8 +4,8 @@ import { type ConfigRef, formatRef, refOf } from '../../api/config-ref.js';
 import { readHistory } from '../../fleet/config-history.js';
 import { type ConfiguredNode, configState, errorReason, errorText } from '../../fleet/configured-node.js';
 import { paintState, stateText } from '../state-text.js';
-import { createPaint } from '../terminal/styled-text.js';
 import { ageOf, type Column } from '../terminal/table.js';
+import { createPaint } from '../terminal/terminal.js';
 
 /** The object that templates and sorting see. docs/cli.md describes it. */
 export interface NodeObject {

@@ -10,8 +10,7 @@ import { earlySignals } from './early-signals.js';
 
 import { type DividedCommandLine, divideCommandLine, kubeletArgs } from '../../agent/flags.js';
 import { ownFlags } from '../../agent/options.js';
-import { wrap } from '../terminal/styled-text.js';
-import { printError, writeOut } from '../terminal/terminal.js';
+import { printError, wrap, writeOut } from '../terminal/terminal.js';
 import { kubeletCommand } from './kubelet-command.js';
 import { runPlainKubelet } from './plain-kubelet.js';
 

@@ -14,8 +14,7 @@ import { systemProcesses as host, kill } from '../../proc.js';
 import { lockHolder, takeLock } from '../../process-lock.js';
 import { oneLine } from '../../visible-text.js';
 import { oneOf, runVerb, verb } from '../command-line.js';
-import { hanging } from '../terminal/styled-text.js';
-import { openTerminal, printError, type Terminal, writeOut } from '../terminal/terminal.js';
+import { hanging, openTerminal, printError, type Terminal, writeOut } from '../terminal/terminal.js';
 import { type NodeVerb, nodeVerbs } from './node-verb-names.js';
 
 interface DirOption {

@@ -3,8 +3,7 @@ import { type Needs, needsMeaning, type PodsEffect } from '../../config/catalogu
 import type { KubeletConfig, Minor } from '../../config/model.js';
 import { type FieldChange, type Preview, previewChanges, summarize } from '../../fleet/preview.js';
 import { oneLine } from '../../visible-text.js';
-import { createPaint, wrap } from './styled-text.js';
-import type { Paint, Terminal } from './terminal.js';
+import { createPaint, type Paint, type Terminal, wrap } from './terminal.js';
 
 /** One change as `-o json` prints it. `from` or `to` is absent where a map has no such key. */
 export interface Difference extends Omit<FieldChange, 'before' | 'after'> {

@@ -1,7 +1,7 @@
 /** Live lines on a screen that is shorter than the number of nodes, and after a key was echoed on it. */
 import { describe, expect, test } from 'vitest';
 import { liveLines } from './progress.js';
-import { createPaint, render } from './styled-text.js';
+import { createPaint, render } from './terminal.js';
 
 /** The rows of a terminal, as far as live lines need one: text, line feeds, carriage returns, up, and clearing below. */
 class Screen {

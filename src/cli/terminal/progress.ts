@@ -1,7 +1,6 @@
 /** Shows long work: on a terminal a line per node that changes in place, in a pipe a line whenever something happened. */
 import { oneLine } from '../../visible-text.js';
-import { clearUp, wrapLines } from './styled-text.js';
-import { isTerminal, type Terminal, writeOut } from './terminal.js';
+import { clearUp, isTerminal, type Terminal, wrapLines, writeOut } from './terminal.js';
 
 export interface Progress {
   /** What `name` does now. */

@@ -1,6 +1,6 @@
 /** Text broken to fit. */
 import { describe, expect, test } from 'vitest';
-import { createPaint, hanging, wrap, wrapLines, wrapWords } from './styled-text.js';
+import { createPaint, hanging, wrap, wrapLines, wrapWords } from './terminal.js';
 
 describe('wrap', () => {
   test('breaks at spaces so that no line is longer than the columns', () => {

@@ -7,8 +7,7 @@ import { createInterface } from 'node:readline';
 import { systemClock } from '../../clock.js';
 import { runVerb, verb } from '../command-line.js';
 import { reletExecutable } from '../node/kubelet-command.js';
-import { wrap } from '../terminal/styled-text.js';
-import { columnsVariable, isTerminal, openTerminal, type Terminal } from '../terminal/terminal.js';
+import { columnsVariable, isTerminal, openTerminal, type Terminal, wrap } from '../terminal/terminal.js';
 import { forScreen, ownName } from './narrator.js';
 
 export async function run(args: string[]): Promise<void> {

@@ -7,8 +7,7 @@ import { dataDirFlag, type SystemDirectory } from '../../lab/up/directory.js';
 import type { System } from '../../lab/up/settings.js';
 import type { SystemListener } from '../../lab/up/system.js';
 import { reletExecutable } from '../node/kubelet-command.js';
-import { wrapLines } from '../terminal/styled-text.js';
-import { openTerminal } from '../terminal/terminal.js';
+import { openTerminal, wrapLines } from '../terminal/terminal.js';
 
 /** To the process that waits for a system in the background. */
 export type Message =

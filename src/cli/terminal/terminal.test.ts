@@ -1,6 +1,6 @@
 /** relet's own colours and cursor moves, and those in a value. */
 import { describe, expect, test } from 'vitest';
-import { clearUp, createPaint, render, widthOf, wrap } from './styled-text.js';
+import { clearUp, createPaint, render, widthOf, wrap } from './terminal.js';
 
 const paint = createPaint(true);
 
