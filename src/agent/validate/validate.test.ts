@@ -109,6 +109,13 @@ test('a thousand errors in one config are reported in a few lines', async () => 
 });
 
 describe('validating an overlay', () => {
+  test('a flag that pins a field is a warning only where the overlay sets the field', async () => {
+    const question = { local: 'maxPods: 60\n', args: ['--max-pods=70'] };
+    expect((await validate({ config: overlay('config: {podsPerCore: 5}'), ...question })).warnings).toEqual([]);
+    const { warnings } = await validate({ config: overlay('config: {maxPods: 50}'), ...question });
+    expect(warnings.join('\n')).toMatch(/maxPods is pinned by the kubelet's flag --max-pods/);
+  });
+
   const overlay = (config: string) => `apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\n${config}`;
 
   test('the merged document is what counts, and is what is probed', async () => {

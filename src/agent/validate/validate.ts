@@ -16,7 +16,15 @@ import { fieldsOf } from '../../config/fields.js';
 import { flagAt } from '../../config/flags.js';
 import { emptyDocument, header } from '../../config/header.js';
 import { type LocalFile, mergeLocal } from '../../config/merge.js';
-import { getField, type Host, type KubeletConfig, type Minor, newestMinor, parseMinor } from '../../config/model.js';
+import {
+  type Finding,
+  getField,
+  type Host,
+  type KubeletConfig,
+  type Minor,
+  newestMinor,
+  parseMinor,
+} from '../../config/model.js';
 import type { Document } from '../documents.js';
 import { type DividedCommandLine, kubeletArgs } from '../flags.js';
 import type { Checkpoint } from '../state/checkpoints.js';
@@ -159,8 +167,10 @@ async function validate(parts: ValidatorParts, candidate: Candidate, options: Va
     local: localSubject,
     facts: checkpoint ? parts.nodeFacts(localSubject.effective) : { hasStaticPods: false },
   };
+  // What an overlay leaves to a local file was there before the overlay.
+  const isOfOverlay = ({ file }: Finding) => document.mergedDigest === undefined || file === undefined;
   const warnings = own.findings
-    .filter(({ severity }) => severity === 'warning')
+    .filter((finding) => finding.severity === 'warning' && isOfOverlay(finding))
     .map(({ path, message }) => `${path}: ${message}`);
   const places = document.mergedDigest === undefined ? [] : placesOf(own);
   for (const step of steps) {
