@@ -151,7 +151,7 @@ export function isUnchanged({ now: { node, assigned, minor }, target }: Wish): b
 export function planChange({ namespace }: Session, wish: Wish, options: PlanOptions): Plan {
   const { now, target } = wish;
   const text = textOf(target);
-  if (options.validate !== false && text !== undefined) rejectErrors(now, text);
+  if (options.validate !== false && text !== undefined) rejectErrors(wish, text);
   const { preview, pinned } = previewOf(now, text);
   return {
     ...destination(target, namespace, options),
@@ -276,12 +276,12 @@ function decodeErrors(text: string, minor: number): Finding[] {
   }
 }
 
-function rejectErrors(now: NodeNow, text: string): void {
+function rejectErrors({ now, notes = [] }: Wish, text: string): void {
   const { node } = now;
   const errors = errorsIn(now, text);
   if (errors.length === 0) return;
   throw new CannotRun(
-    `the kubelet of ${node.name} (${node.kubeletVersion || 'version unknown'}) would not run with that, so nothing was changed:\n${errorLines(errors)}`,
+    `the kubelet of ${node.name} (${node.kubeletVersion || 'version unknown'}) would not run with that, so nothing was changed:\n${[errorLines(errors), ...notes.map((words) => `Note: ${words}`)].join('\n')}`,
   );
 }
 
