@@ -104,7 +104,7 @@ describe('relet config validate', () => {
   test('a kubelet newer than relet knows is read as the newest, and it says so', () => {
     const { status, stderr } = run(['config', 'validate', good, '--kubelet-version', '1.99']);
     expect(status).toBe(0);
-    expect(stderr).toMatch(/checked for kubelet 1\.36: 1\.99 is newer than relet knows/);
+    expect(stderr).toMatch(/checked for kubelet 1\.37: 1\.99 is newer than relet knows/);
   });
 
   test('JSON has one object a file, with exactly the promised keys', () => {

@@ -94,7 +94,7 @@ process.exit(0);
     [{ nodes: 0 }, 'nodes must be a whole number from 1 to 500'],
     [{ nodes: 1.5 }, 'nodes must be a whole number from 1 to 500'],
     [{ trialDuration: 'soon' }, "trialDuration must be a duration such as 2s or 10m, not 'soon'"],
-    [{ kubeletVersion: '1.10.0' }, "kubeletVersion must be from 1.11.0 to 1.36.x, not '1.10.0'"],
+    [{ kubeletVersion: '1.10.0' }, "kubeletVersion must be from 1.11.0 to 1.37.x, not '1.10.0'"],
     [{ references: 'Pod' as 'Node' }, "references must be 'NodeConfig' or 'Node', not 'Pod'"],
     [{ packageDir: '/nowhere' }, 'install the whole relet package, or set packageDir'],
   ])('%j is rejected with a sentence that says what to do', async (options, message) => {

@@ -200,6 +200,8 @@ const safeSysctls: Record<string, Minor> = {
   'net.ipv4.tcp_keepalive_probes': 29,
   'net.ipv4.tcp_rmem': 32,
   'net.ipv4.tcp_wmem': 32,
+  'net.ipv4.tcp_notsent_lowat': 37,
+  'net.ipv4.tcp_slow_start_after_idle': 37,
 };
 
 const isSafe = (name: string, minor: Minor): boolean => (safeSysctls[name] ?? Number.POSITIVE_INFINITY) <= minor;

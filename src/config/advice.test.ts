@@ -14,6 +14,7 @@ describe('advice', () => {
     ['a name for an address', 32, 'clusterDNS: [dns.example]', 'warning clusterDNS[0]'],
     ['half a health address', 32, 'healthzBindAddress: 127.0.1', 'warning healthzBindAddress'],
     ['a relative path', 32, 'resolvConf: etc/resolv.conf', 'note resolvConf'],
+    ['a limit of events where none was meant', 36, 'eventRecordQPS: 0', 'warning eventRecordQPS'],
     ['a threshold without the others', 32, 'evictionHard: {memory.available: 200Mi}', 'warning evictionHard'],
     [
       'thresholds of disks without memory',
@@ -45,6 +46,11 @@ describe('advice', () => {
     ['no thresholds at all', 'evictionHard: {}'],
   ])('none on %s', (_name, body) => {
     expect(advice(body)).toEqual([]);
+  });
+
+  test('none on events without a limit, which 1.37 has', () => {
+    expect(advice('eventRecordQPS: 0', 37)).toEqual([]);
+    expect(advice('eventRecordQPS: 5', 36)).toEqual([]);
   });
 
   test('none on thresholds that the kubelet adds to its own', () => {

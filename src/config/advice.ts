@@ -1,6 +1,6 @@
 /**
  * What the kubelet takes without a word and the author has probably not meant: values that it does not know, addresses that it drops,
- * relative paths, default thresholds that are lost. Never an error: the kubelet starts. What is often meant is left alone.
+ * relative paths, default thresholds that are lost, a limit where none was meant. Never an error: the kubelet starts. What is often meant is left alone.
  */
 import { quote } from '../go/text.js';
 import { choicesOf, fieldsWithChoices } from './choices.js';
@@ -16,6 +16,7 @@ export function advise(document: KubeletConfig, minor: Minor): Finding[] {
     ...badAddresses(document),
     ...relativePaths(document, minor),
     ...lostThresholds(document, minor),
+    ...limitedEvents(document, minor),
   ];
 }
 
@@ -107,4 +108,12 @@ function lostThresholds(document: KubeletConfig, minor: Minor): Finding[] {
       ? 'name them too, or set mergeDefaultEvictionSettings to true'
       : 'name them too';
   return [warning('evictionHard', `evictionHard replaces its default as a whole: ${others}; ${advice}`)];
+}
+
+/** The field is documented as having no limit at 0; until 1.36 the client behind it takes 0 for its own default. */
+function limitedEvents(document: KubeletConfig, minor: Minor): Finding[] {
+  if (document.eventRecordQPS !== 0 || minor >= 37) return [];
+  const message =
+    '0 means no limit only since 1.37: this kubelet creates at most 5 events a second with it; write a number, or remove it for the default';
+  return [warning('eventRecordQPS', message)];
 }

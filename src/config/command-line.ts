@@ -21,7 +21,7 @@ export interface SplitCommandLine {
   incomplete?: string;
 }
 
-// Flags that may stand alone and write no config field; those that write one are in the facts. From every minor 1.11–1.36.
+// Flags that may stand alone and write no config field; those that write one are in the facts. From every minor 1.11–1.37.
 const otherBooleans =
   `allow-privileged alsologtostderr add-dir-header containerized docker-disable-shared-pid docker-tls
   enable-cadvisor-json-endpoints exit-on-lock-contention experimental-allocatable-ignore-eviction

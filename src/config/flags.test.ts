@@ -88,6 +88,18 @@ describe('what a flag writes', () => {
   });
 });
 
+test('1.37 no longer has the flags that came with cAdvisor, but for one', () => {
+  for (const flag of [
+    '--containerd=/run/containerd.sock',
+    '--storage-driver-db=a',
+    '--global-housekeeping-interval=1m',
+  ]) {
+    expect(parseCommandLine([flag], 36).size).toBe(1);
+    expect(() => parseCommandLine([flag], 37)).toThrow(`unknown flag: ${flag.split('=')[0]}`);
+  }
+  expect(parseCommandLine(['--housekeeping-interval=10s'], 37).size).toBe(1);
+});
+
 describe('what the kubelet says of a bad one', () => {
   test.each([
     [['--no-such-flag=1'], 'unknown flag: --no-such-flag'],

@@ -18,6 +18,13 @@ describe('what a minor knows', () => {
     ['ContextualLogging', 23, undefined],
     ['ContextualLogging', 24, { stage: 'Alpha', default: false, locked: false }],
     ['ReloadKubeletClientCAFile', 36, { stage: 'Beta', default: true, locked: false }],
+    ['SystemdWatchdog', 31, undefined],
+    ['SystemdWatchdog', 34, { stage: 'Beta', default: true, locked: false }],
+    ['SystemdWatchdog', 37, { stage: 'GA', default: true, locked: true }],
+    ['SidecarContainers', 37, undefined],
+    ['MemoryQoS', 36, { stage: 'Alpha', default: false, locked: false }],
+    ['MemoryQoS', 37, { stage: 'Beta', default: true, locked: false }],
+    ['NodeDeclaredFeatures', 37, { stage: 'GA', default: true, locked: true }],
     ['AllBeta', 16, undefined],
     ['AllBeta', 17, { stage: 'Beta', default: false, locked: false }],
     ['toString', 32, undefined],
@@ -26,11 +33,11 @@ describe('what a minor knows', () => {
   });
 
   test('the tables hold the same number of gates as the binaries', () => {
-    expect([11, 23, 32, 36].map((minor) => gatesOf(minor).length)).toEqual([57, 138, 175, 239]);
+    expect([11, 23, 32, 36, 37].map((minor) => gatesOf(minor).length)).toEqual([57, 138, 176, 240, 252]);
   });
 
   test('a minor newer than the tables is read as the newest we know', () => {
-    expect(gateAt('NodeSwap', 99)).toEqual(gateAt('NodeSwap', 36));
+    expect(gateAt('NodeSwap', 99)).toEqual(gateAt('NodeSwap', 37));
   });
 });
 
@@ -62,6 +69,13 @@ describe('what is refused', () => {
     [33, { NodeSwap: false }, []],
     [16, { AllBeta: true }, ['unrecognized feature gate: AllBeta']],
     [36, { ProcMountType: true, UserNamespacesSupport: true }, []],
+    [36, { EventedPLEG: true, PLEGOnDemandRelist: false }, []],
+    [37, { DRAConsumableCapacity: false }, []],
+    [
+      37,
+      { DRAConsumableCapacity: false, DRAFractionalCapacityRange: true },
+      ['DRAFractionalCapacityRange is enabled, but depends on features that are disabled: [DRAConsumableCapacity]'],
+    ],
   ])('1.%i on %j', (minor, gates, expected) => {
     expect(messages([gates as Record<string, boolean>], minor)).toEqual(expected);
   });
@@ -92,6 +106,7 @@ describe('what is refused', () => {
   test.each([
     ['NodeSwapp', true, 32, 'did you mean NodeSwap?'],
     ['DynamicKubeletConfig', true, 32, 'remove it: 1.25 was the last version that knew it'],
+    ['SidecarContainers', true, 37, 'remove it: 1.36 was the last version that knew it'],
     ['ReloadKubeletClientCAFile', true, 32, 'remove it: it came with 1.36'],
     ['NodeSwap', false, 34, 'remove it: this kubelet has it always on'],
     ['Xyzzy', true, 32, undefined],
@@ -109,7 +124,7 @@ describe('what is refused', () => {
   });
 
   test('no minor refuses its own defaults', () => {
-    for (let minor = 11; minor <= 36; minor++) expect(messages([{}], minor)).toEqual([]);
+    for (let minor = 11; minor <= 37; minor++) expect(messages([{}], minor)).toEqual([]);
   });
 });
 

@@ -141,13 +141,15 @@ function guess(name: string, minor: Minor): Pick<GateError, 'remedy' | 'meant'> 
   return meant === undefined ? {} : { meant, remedy: `did you mean ${meant}?` };
 }
 
+const dependency = /(\w+)<([\w+]+)(?:@(\d+)(?:-(\d+))?)?/g;
+
 function dependencyErrors(settled: ReadonlyMap<string, boolean>, minor: Minor): GateError[] {
   // The defaults of a minor never contradict each other.
   if (settled.size === 0) return [];
   const errors: GateError[] = [];
   const at = knownMinor(minor);
-  for (const [, name, others, only] of gateDependencies.matchAll(/(\w+)<([\w+]+)(?:@(\d+))?/g)) {
-    if ((only !== undefined && Number(only) !== at) || !isOn(name!, settled, minor)) continue;
+  for (const [, name, others, from = at, to = from] of gateDependencies.matchAll(dependency)) {
+    if (at < Number(from) || at > Number(to) || !isOn(name!, settled, minor)) continue;
     const off = others!.split('+').filter((other) => !isOn(other, settled, minor));
     if (off.length === 0) continue;
     errors.push({

@@ -1,5 +1,5 @@
 /**
- * `relet/config`: what a KubeletConfiguration is, for every kubelet from 1.11 to 1.36. Pure; reads no file and no
+ * `relet/config`: what a KubeletConfiguration is, for every kubelet from 1.11 to 1.37. Pure; reads no file and no
  * environment. Start with check().
  */
 export {

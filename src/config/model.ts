@@ -15,7 +15,7 @@ export type KubeletConfig = Record<string, unknown>;
 export type Minor = number;
 
 export const oldestMinor: Minor = 11;
-export const newestMinor: Minor = 36;
+export const newestMinor: Minor = 37;
 
 /** 32 for '1.32', 'v1.32.1' or '1.32.1-gke.1'; undefined when it is not a version. Not bounded by what we know. */
 export function parseMinor(version: string): Minor | undefined {

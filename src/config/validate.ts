@@ -6,7 +6,7 @@ import type { CommandLine, Finding, KubeletConfig, Minor, ValidationContext } fr
 import { checkBounds } from './rules/bounds.js';
 import { flagError, flagGateErrors, gatesOfFlags } from './rules/command-line.js';
 import { ConfigView, type RuleError } from './rules/config-view.js';
-import { checkImageCollection, checkImageCredentials, checkImagePulls } from './rules/images.js';
+import { checkImageAge, checkImageCollection, checkImageCredentials, checkImagePulls } from './rules/images.js';
 import { checkLogging, panicsOnFlush } from './rules/logging.js';
 import {
   checkCertificates,
@@ -33,6 +33,7 @@ import {
   checkRuntimeEndpoint,
   checkTracing,
 } from './rules/server.js';
+import { checkDefaultSysctls } from './rules/sysctls.js';
 import { tlsErrors } from './rules/tls.js';
 
 /** Where the kubelet stops. `gates`, `logging` and `validate` are its validation, `flags` and `dependencies` stages around it. */
@@ -56,6 +57,8 @@ const rules: readonly ((view: ConfigView) => void)[] = [
   (view) => checkBounds(view, ['eventBurst', 'eventRecordQPS', 'healthzPort']),
   checkQuotaPeriod,
   checkImageCollection,
+  checkDefaultSysctls,
+  checkImageAge,
   (view) => checkBounds(view, ['iptablesDropBit', 'iptablesMasqueradeBit', 'kubeAPIBurst', 'kubeAPIQPS']),
   checkStatusImages,
   (view) => checkBounds(view, ['maxOpenFiles', 'maxPods', 'oomScoreAdj', 'podsPerCore', 'port', 'readOnlyPort']),

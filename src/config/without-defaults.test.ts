@@ -6,7 +6,7 @@ import { diff } from './diff.js';
 import type { KubeletConfig } from './model.js';
 import { withoutDefaults } from './without-defaults.js';
 
-const minors = [11, 17, 23, 32, 36];
+const minors = [11, 17, 23, 32, 37];
 
 describe('a config without defaults', () => {
   test.each(minors)('of kubelet 1.%i is empty when it has nothing but defaults', (minor) => {

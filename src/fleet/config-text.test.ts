@@ -30,7 +30,7 @@ const roundTrip = (config: KubeletConfig, minor: Minor): KubeletConfig => {
 };
 
 describe('a running config as text', () => {
-  test.each([11, 17, 23, 32, 36])('of kubelet 1.%i means the same when it is read again', (minor) => {
+  test.each([11, 17, 23, 32, 37])('of kubelet 1.%i means the same when it is read again', (minor) => {
     const config = { maxPods: 42, clusterDNS: ['10.96.0.10'], evictionHard: { 'memory.available': '200Mi' } };
     expect(diff(config, roundTrip(config, minor), minor)).toEqual([]);
   });

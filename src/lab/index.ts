@@ -18,7 +18,7 @@ import { type NodeControl, runSystem } from './up/system.js';
 export interface LabOptions {
   /** How many nodes, called node-1, node-2 and so on: 1 to 500. Default: 1. */
   nodes?: number;
-  /** Version of the hollow kubelets: 1.11.0 to 1.36.x. Default: 1.32.1. */
+  /** Version of the hollow kubelets: 1.11.0 to 1.37.x. Default: 1.32.1. */
   kubeletVersion?: string;
   /** How long a config is on trial, as a Go duration of at least 0s, such as 2s or 10m. Default: 10m. */
   trialDuration?: string;

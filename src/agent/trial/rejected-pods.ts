@@ -11,7 +11,7 @@ interface PodStatus {
   message?: string;
 }
 
-/** What kubelets 1.11 to 1.36 write when they do not admit a pod, beside `OutOfcpu` and its like. */
+/** What kubelets 1.11 to 1.37 write when they do not admit a pod, beside `OutOfcpu` and its like. */
 const admissionReasons: ReadonlySet<string> = new Set([
   'AppArmor',
   'InitContainerRestartPolicyForbidden',

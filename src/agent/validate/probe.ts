@@ -1,7 +1,7 @@
 /**
  * Lets the kubelet binary itself validate a config, without starting it: with its lock file in a directory that does not
  * exist, a kubelet decodes, applies flags, validates, sets up TLS and then stops at the lock, before it changes anything.
- * True of every kubelet from 1.11 to 1.36.
+ * True of every kubelet from 1.11 to 1.37.
  */
 
 export interface KubeletProbe {

@@ -60,6 +60,6 @@ describe('an option of relet config', () => {
 
   test('--kubelet-version: those that relet knows, the newest first', async () => {
     const words = (await namesOf(['versions'], '', {})).map(({ word }) => word);
-    expect([words[0], words.at(-1)]).toEqual(['1.36', '1.11']);
+    expect([words[0], words.at(-1)]).toEqual(['1.37', '1.11']);
   });
 });

@@ -35,10 +35,10 @@ export const apiTraffic: Entries = {
     risk: 'Large bursts of many nodes at once hit the API server; too small ones delay the first sync after a restart.',
   },
   eventRecordQPS: {
-    what: 'Events a second the kubelet may create; 0 for no limit.',
+    what: 'Events a second the kubelet may create. 0 is for no limit since 1.37; before, the kubelet takes it as 5.',
     needs: 'restart',
     why: 'Events have a client of their own, built at start.',
-    risk: 'Low values lose events people look for; 0 lets one crashing pod flood the API server.',
+    risk: 'Low values lose events people look for; 0 lets one crashing pod flood the API server, since 1.37.',
   },
   eventBurst: {
     what: 'Events that may be created at once before eventRecordQPS applies.',

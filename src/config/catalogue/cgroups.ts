@@ -69,11 +69,11 @@ export const cgroups: Entries = {
     risk: 'Programs with several processes may live on half dead. False on cgroup v1 is refused.',
   },
   memoryThrottlingFactor: {
-    what: 'Share of the memory limit at which a container is slowed down, needs gate MemoryQoS and cgroup v2.',
+    what: 'Share of the memory limit at which a container is slowed down, needs gate MemoryQoS and cgroup v2. Unset, since 1.37, none is.',
     needs: 'restart',
     why: newContainers,
     pods: 'new containers only',
-    risk: 'Low values slow down containers that were fine.',
+    risk: 'Low values slow down containers that were fine. Without the gate, 1.37 rejects every value but 0.9.',
   },
   memoryReservationPolicy: {
     what: 'Whether requested memory of pods is protected from reclaim, needs gate MemoryQoS and cgroup v2.',

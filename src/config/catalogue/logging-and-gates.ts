@@ -6,11 +6,11 @@ import type { Entries, Situation } from './entry.js';
 
 const logger = 'The logger is set up at start.';
 
-/** Read in the code of kubelets 1.11 to 1.36: none of these takes part in admission, volumes, cgroups or containers of pods. */
+/** Read in the code of kubelets 1.11 to 1.37: none of these takes part in admission, volumes, cgroups or containers of pods. */
 const podNeutral: ReadonlySet<string> = new Set(
   `AllowDNSOnlyNodeCSR ComponentFlagz ComponentSLIs ComponentStatusz ContextualLogging DisableAcceleratorUsageMetrics
   DisableKubeletCloudCredentialProviders DisableNodeKubeProxyVersion ExtendWebSocketsToKubelet GracefulNodeShutdown
-  GracefulNodeShutdownBasedOnPodPriority ImageMaximumGCAge KubeletCredentialProviders KubeletFineGrainedAuthz KubeletPodResources
+  GracefulNodeShutdownBasedOnPodPriority ImageMaximumGCAge KubeletAllocatedPodsEndpoint KubeletCredentialProviders KubeletFineGrainedAuthz KubeletPodResources
   KubeletPodResourcesDynamicResources KubeletPodResourcesGet KubeletPodResourcesGetAllocatable KubeletPSI
   KubeletRegistrationGetOnExistsOnly KubeletServiceAccountTokenForCredentialProviders KubeletTracing LoggingAlphaOptions
   LoggingBetaOptions NodeLogQuery PodLogsQuerySplitStreams ReloadKubeletClientCAFile ReloadKubeletServerCertificateFile

@@ -133,6 +133,13 @@ export const pods: Entries = {
       }),
     ],
   },
+  defaultPodSysctls: {
+    what: 'Sysctls set in pods that do not set them, needs gate DefaultPodSysctls. Not in pods that share that namespace with the host.',
+    needs: 'restart',
+    why: newSandboxes,
+    pods: 'new containers only',
+    risk: 'A value that the kernel does not take keeps every new pod of the node from starting. Pods are not asked: one that was tuned for the old value gets the new one when it is created again.',
+  },
   enableControllerAttachDetach: {
     what: 'Whether the attach/detach controller, not the kubelet, attaches volumes.',
     needs: 'drain',

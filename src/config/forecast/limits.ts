@@ -2,6 +2,7 @@
 import { isWholeNumber } from '../../go/quantity.js';
 import { quote } from '../../go/text.js';
 import { print } from '../rules/bounds.js';
+import { isNamespaced } from '../rules/sysctls.js';
 import type { Outlook } from './outlook.js';
 
 export function foreseeLimits(outlook: Outlook): void {
@@ -136,8 +137,6 @@ function foreseeClient(outlook: Outlook): void {
 
 const dotted = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]$/;
 const slashed = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]$/;
-const namespaced = `kernel.sem kernel.shmall kernel.shmmax kernel.shmmni kernel.shm_rmid_forced kernel.shm kernel.msgmax
-  kernel.msgmnb kernel.msgmni kernel.msg`.split(/\s+/);
 
 /** Patterns of allowedUnsafeSysctls: their form, and whether the kernel keeps that sysctl per namespace. */
 function foreseeSysctls(outlook: Outlook): void {
@@ -156,20 +155,7 @@ function foreseeSysctls(outlook: Outlook): void {
       outlook.stops(path, {
         why: `${pattern} is not kept apart per pod by the kernel`,
         says: `are not known to be namespaced`,
-        remedy: 'allow only net.*, fs.mqueue.*, kernel.sem, kernel.shm* and kernel.msg*',
+        remedy: `allow only net.*, fs.mqueue.*, kernel.sem, kernel.shm* and kernel.msg*${view.minor >= 37 ? ', kernel.domainname and user.*' : ''}`,
       });
   }
-}
-
-function isNamespaced(pattern: string, minor: number): boolean {
-  const name = withDots(pattern).replace(/\*.*$/, '');
-  if (/^(net|fs\.mqueue)\./.test(name)) return true;
-  // Until 1.28 everything that begins so was taken.
-  return minor >= 29 ? namespaced.includes(name) : name === 'kernel.sem' || /^kernel\.(shm|msg)/.test(name);
-}
-
-/** `net/ipv4/ip_forward` is net.ipv4.ip_forward; the first separator decides. */
-function withDots(name: string): string {
-  const first = /[./]/.exec(name)?.[0];
-  return first === '/' ? name.replace(/[./]/g, (sign) => (sign === '/' ? '.' : '/')) : name;
 }

@@ -97,9 +97,15 @@ export function reservation(
   for (const map of ['kubeReserved', 'systemReserved']) {
     const quantity = readQuantity(String(view.map(map)[name] ?? '0'));
     if (total === undefined || typeof quantity === 'string') return undefined;
-    total += quantity.nano;
+    total += name === 'cpu' && view.minor >= 37 ? toMillis(quantity.nano) : quantity.nano;
   }
   return total;
+}
+
+/** Since 1.37 each CPU reservation is rounded to thousandths: 0.4m reserves nothing. */
+function toMillis(nano: bigint): bigint {
+  const micro = (nano + 999n) / 1000n;
+  return ((micro + 500n) / 1000n) * 1_000_000n;
 }
 
 const signalOf = { memory: 'memory.available', 'ephemeral-storage': 'nodefs.available' };

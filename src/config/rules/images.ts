@@ -12,19 +12,19 @@ export function checkImageCollection(view: ConfigView): void {
       low,
       `invalid configuration: ${spell(low, view.minor)} (--image-gc-low-threshold) ${print(view, low)} must be less than ${spell(high, view.minor)} (--image-gc-high-threshold) ${print(view, high)}`,
     );
-  if (view.minor >= 29) checkImageAge(view);
-}
-
-function checkImageAge(view: ConfigView): void {
-  const maximum = view.duration('imageMaximumGCAge');
-  const minimum = view.duration('imageMinimumGCAge');
-  const shownMaximum = view.text('imageMaximumGCAge');
-  const shownMinimum = view.text('imageMinimumGCAge');
-  if (maximum !== 0n && !view.gate('ImageMaximumGCAge'))
+  if (view.minor >= 29 && view.duration('imageMaximumGCAge') !== 0n && !view.gate('ImageMaximumGCAge'))
     view.report(
       'imageMaximumGCAge',
       `invalid configuration: ImageMaximumGCAge feature gate is required for Kubelet configuration option ${view.minor === 29 ? 'ImageMaximumGCAge' : 'imageMaximumGCAge'}`,
     );
+}
+
+export function checkImageAge(view: ConfigView): void {
+  if (view.minor < 29) return;
+  const maximum = view.duration('imageMaximumGCAge');
+  const minimum = view.duration('imageMinimumGCAge');
+  const shownMaximum = view.text('imageMaximumGCAge');
+  const shownMinimum = view.text('imageMinimumGCAge');
   if (view.minor >= 36 && minimum < 0n)
     view.report('imageMinimumGCAge', `invalid configuration: imageMinimumGCAge ${shownMinimum} must not be negative`);
   if (maximum < 0n)

@@ -1,5 +1,6 @@
 /** Rules of the operating system below the kubelet. Those that ask the host hold only where the host is known. */
 import { aggregate } from '../../go/text.js';
+import { fieldAt } from '../fields.js';
 import type { ConfigView, RuleError } from './config-view.js';
 
 const idsUnit = 65536n;
@@ -48,7 +49,8 @@ function windowsErrors(view: ConfigView): RuleError[] {
     ].map((what) => `invalid configuration: ${what} is not supported on Windows`);
     return errors.length === 0 ? [] : [{ path: 'cgroupsPerQOS', message: aggregate(errors) }];
   }
-  return ['singleProcessOOMKill', 'userNamespaces']
-    .filter((path, index) => view.minor >= 32 + index && view.isSet(path))
+  const sysctls = Object.keys(view.map('defaultPodSysctls')).length > 0 ? ['defaultPodSysctls'] : [];
+  return [...['singleProcessOOMKill', 'userNamespaces'].filter((path) => view.isSet(path)), ...sysctls]
+    .filter((path) => view.minor >= fieldAt(path)!.first)
     .map((path) => ({ path, message: `invalid configuration: ${path} is not supported on Windows` }));
 }

@@ -71,7 +71,8 @@ export function checkMemoryQoS(view: ConfigView): void {
   if (view.minor < 22) return;
   const isOn = view.gate('MemoryQoS');
   const factor = view.get('memoryThrottlingFactor') as number | null | undefined;
-  if (isOn && !view.isSet('memoryThrottlingFactor'))
+  if (view.minor >= 37) checkFactorWithoutQoS(view, isOn);
+  else if (isOn && !view.isSet('memoryThrottlingFactor'))
     view.report(
       'memoryThrottlingFactor',
       'invalid configuration: memoryThrottlingFactor is required when MemoryQoS feature flag is enabled',
@@ -83,6 +84,15 @@ export function checkMemoryQoS(view: ConfigView): void {
       `invalid configuration: memoryThrottlingFactor ${view.minor >= 24 ? float(factor) : '<PTR>'} must be greater than 0 and less than or equal to 1.0`,
     );
   if (view.minor >= 36) checkMemoryReservation(view, isOn);
+}
+
+/** 0.9, the default of 1.27 to 1.36, is in many files and is still taken. */
+function checkFactorWithoutQoS(view: ConfigView, isOn: boolean): void {
+  if (isOn || !view.isSet('memoryThrottlingFactor') || view.number('memoryThrottlingFactor') === 0.9) return;
+  view.report(
+    'memoryThrottlingFactor',
+    'invalid configuration: memoryThrottlingFactor must not be set when MemoryQoS feature gate is disabled',
+  );
 }
 
 function checkMemoryReservation(view: ConfigView, isOn: boolean): void {
