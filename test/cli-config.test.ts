@@ -45,7 +45,7 @@ describe('relet', () => {
   test.each([
     '',
     ...verbs,
-    ...['validate', 'explain', 'diff', 'defaults', 'schema'].map((name) => `config ${name}`),
+    ...['validate', 'explain', 'diff', 'merge', 'defaults', 'schema'].map((name) => `config ${name}`),
     ...['status', 'view', 'use-local', 'retry', 'hold', 'release'].map((name) => `node ${name}`),
     ...['backup', 'restore'].map((name) => `apiserver ${name}`),
   ])('the help of relet %s fits 80 columns', (verb) => {
@@ -319,6 +319,61 @@ describe('relet config explain', () => {
   });
 });
 
+const overlay = file(
+  'port-overlay.yaml',
+  'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\nconfig: {port: 10260}\nunset: [clusterDomain]\n',
+);
+
+describe('relet config merge', () => {
+  const dropIn = file('10.conf', `${header}clusterDomain: example.org\nclusterDNS: [10.96.0.10]\n`);
+  const merge = (...args: string[]) => run(['config', 'merge', ...args, '--kubelet-version', '1.32']);
+  const merged = `${header}clusterDNS:\n  - "10.96.0.10"\nmaxPods: 60\nport: 10260\n`;
+
+  test('prints the local config, its drop-ins and the overlay as one config', () => {
+    expect(merge(good, dropIn, overlay)).toEqual({ status: 0, stdout: merged, stderr: '' });
+    expect(merge(overlay, '--local', good, '--local', dropIn)).toEqual({ status: 0, stdout: merged, stderr: '' });
+  });
+
+  test('reads one of the files from standard input', () => {
+    const text = `${header}maxPods: 60\nclusterDNS: [10.96.0.10]\n`;
+    const { status, stdout } = run(['config', 'merge', '-', overlay, '--kubelet-version', '1.32'], text);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: merged });
+    expect(merge('-', '-')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('can be only one of the files'),
+    });
+  });
+
+  test('without a local file it is a host without --config, and says so', () => {
+    const { status, stdout, stderr } = merge(overlay);
+    expect(status).toBe(0);
+    expect(stdout).toContain('readOnlyPort: 10255');
+    expect(stderr).toBe('relet: no local file given; merged as on a host whose kubelet has no --config\n');
+  });
+
+  test('warns of what the kubelet ignores in a local file, with its place', () => {
+    const { status, stderr } = merge(file('typo.yaml', `${header}maxpods: 60\n`), overlay);
+    expect(status).toBe(0);
+    expect(stderr).toMatch(/^relet: warning: .*typo.yaml:3:1: maxpods: unknown field "maxpods"/);
+  });
+
+  test.each([
+    ['an overlay that is none', [good], 'not an overlay'],
+    ['an overlay as a local file', [overlay, overlay], "it is an overlay; name the node's own config"],
+    [
+      'an overlay with an error',
+      [good, 'wrong.yaml'],
+      'cannot decode overlay: wrong.yaml:3:10: unknown field "maxpods"',
+    ],
+    ['a local file with an error', ['broken.yaml', overlay], 'broken.yaml: failed to decode'],
+    ['a file that is not there', [good, 'no.yaml'], 'cannot read no.yaml'],
+  ])('%s exits with 2', (_name, files, message) => {
+    file('wrong.yaml', 'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\nconfig: {maxpods: 5}\n');
+    file('broken.yaml', `${header}maxPods: many\n`);
+    expect(merge(...files)).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining(message) });
+  });
+});
+
 describe('relet config diff', () => {
   test('equal in meaning exits with 0', () => {
     const spelled = file('spelled.yaml', `${header}maxPods: 60\nsyncFrequency: 60s\nport: 10250\n`);
@@ -330,6 +385,25 @@ describe('relet config diff', () => {
     expect(run(['config', 'diff', '/dev/null', spelledOut, '--kubelet-version', '1.32'])).toMatchObject({ status: 0 });
     const { status, stdout } = run(['config', 'diff', '/dev/null', good, '--kubelet-version', '1.32']);
     expect({ status, stdout }).toMatchObject({ status: 1, stdout: expect.stringContaining('- 110\n    + 60') });
+  });
+
+  test('an overlay is compared as what it makes of the local config', () => {
+    const { status, stdout } = run(['config', 'diff', good, overlay, '--local', good, '--kubelet-version', '1.32']);
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^port .*\n +- 10250\n +\+ 10260\n/);
+    const same = run(['config', 'diff', overlay, overlay, '--local', good, '--kubelet-version', '1.32']);
+    expect(same).toMatchObject({ status: 0 });
+  });
+
+  test('an overlay without --local, and --local without an overlay, exit with 2', () => {
+    expect(run(['config', 'diff', good, overlay])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--local'),
+    });
+    expect(run(['config', 'diff', good, good, '--local', good])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('neither file is one'),
+    });
   });
 
   test('a difference exits with 1 and shows what it needs', () => {
@@ -365,5 +439,7 @@ describe('relet config defaults and schema', () => {
     expect(of('1.32').properties).toHaveProperty('crashLoopBackOff');
     expect(of('1.31').properties).not.toHaveProperty('crashLoopBackOff');
     expect(of('1.32')).toHaveProperty('$schema');
+    const overlay = JSON.parse(run(['config', 'schema', '--overlay', '--kubelet-version', '1.32']).stdout);
+    expect(overlay.properties.config.properties).toHaveProperty('crashLoopBackOff');
   });
 });

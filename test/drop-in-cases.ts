@@ -101,15 +101,15 @@ interface Situation {
   config: KubeletConfig;
 }
 
-/** The table in docs/overlays.md, by the words of its first column: whether it explains a difference. */
+/** Rows of the table in docs/overlays.md: whether it explains a difference. */
 const deviations: Record<string, (field: string, on: Situation) => boolean> = {
   'defaults of the drop-in itself': (field, { minor, config }) => minor === 28 && getField(config, field) === undefined,
   'a zero value': (field, { minor, config }) => minor < 32 && isZero(getField(config, field)),
   resolvConf: (field, { minor }) => minor >= 29 && minor < 32 && field === 'resolvConf',
   'items of a list': (field, { minor, config }) =>
     minor >= 29 && minor < 32 && isListOfStructs(getField(config, field)),
-  'a default that depends on another field': (field) =>
-    field === 'nodeStatusReportFrequency' || field === 'serializeImagePulls',
+  'a default that depends on another field': (field, { minor }) =>
+    minor >= 29 && (field === 'nodeStatusReportFrequency' || field === 'serializeImagePulls'),
   'an empty map': (field, { config }) => isEmptyMap(getField(config, field)),
   'an empty list in the local file': (field, { minor, local }) =>
     minor >= 32 && field === 'enforceNodeAllocatable' && isZero(local.enforceNodeAllocatable),

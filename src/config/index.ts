@@ -55,5 +55,5 @@ export {
   overlayFrom,
   overlayHeader,
 } from './overlay.js';
-export { type JsonSchema, jsonSchema } from './schema.js';
+export { type JsonSchema, jsonSchema, overlaySchema } from './schema.js';
 export { type Stage, type Validation, validate, validateCommandLine } from './validate.js';

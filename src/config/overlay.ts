@@ -15,15 +15,15 @@ import { decodeFields } from './decode-fields.js';
 import { type Document, DocumentError, readDocument } from './document.js';
 import { formatPath, leavesOf } from './field-path.js';
 import { fields } from './fields.js';
+import { overlayHeader } from './header.js';
 import { identify } from './identity.js';
 import { type Finding, getField, knownMinor, type Minor, newestMinor, type Overlay, type Positions } from './model.js';
 import { FieldWordError, findField } from './set-field.js';
 import { shapeOf } from './shape.js';
 
+export { overlayHeader } from './header.js';
 export type { Overlay } from './model.js';
 export { overlayFrom } from './overlay-from.js';
-
-export const overlayHeader = { apiVersion: 'relet.dev/v1alpha1', kind: 'KubeletConfigurationOverlay' } as const;
 
 export interface DecodedOverlay {
   overlay: Overlay;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { setDefaults } from './defaults.js';
 import { fieldsOf } from './fields.js';
 import { newestMinor, oldestMinor } from './model.js';
-import { type JsonSchema, jsonSchema } from './schema.js';
+import { type JsonSchema, jsonSchema, overlaySchema } from './schema.js';
 
 const minors = Array.from({ length: newestMinor - oldestMinor + 1 }, (_, index) => oldestMinor + index);
 
@@ -13,6 +13,9 @@ function problems(value: unknown, schema: JsonSchema, path = ''): string[] {
   const type = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
   const fits = types.includes(type) || (type === 'number' && types.includes('integer') && Number.isInteger(value));
   if (types.length > 0 && !fits) return [`${path}: ${type} is not ${types}`];
+  const choices = (schema.anyOf ?? []) as JsonSchema[];
+  if (choices.length > 0 && choices.every((choice) => problems(value, choice, path).length > 0))
+    return [`${path}: ${value} is none of these`];
   if (schema.enum && !(schema.enum as unknown[]).includes(value)) return [`${path}: ${value} is not of ${schema.enum}`];
   if ('const' in schema && schema.const !== value) return [`${path}: ${value} is not ${schema.const}`];
   if (schema.pattern && type === 'string' && !new RegExp(schema.pattern as string).test(value as string))
@@ -81,5 +84,37 @@ describe('what an editor would underline', () => {
     const { maxPods } = jsonSchema(32).properties as Record<string, JsonSchema>;
     expect(maxPods).toMatchObject({ default: 110 });
     expect(maxPods!.description).toEqual(expect.any(String));
+  });
+});
+
+describe('the schema of an overlay', () => {
+  const schema = overlaySchema(36);
+  const overlay = (parts: object) =>
+    problems({ apiVersion: 'relet.dev/v1alpha1', kind: 'KubeletConfigurationOverlay', ...parts }, schema);
+
+  test.each([
+    ['some fields', { config: { maxPods: 5, evictionHard: { 'memory.available': '1Gi' }, resolvConf: '' } }],
+    ['paths to unset', { unset: ['maxPods', 'authentication.anonymous.enabled', 'evictionHard[memory.available]'] }],
+    ['a key of a map behind a dot', { unset: ['evictionHard.memory.available'] }],
+  ])('takes %s', (_name, parts) => {
+    expect(overlay(parts)).toEqual([]);
+  });
+
+  test.each([
+    ['null', { config: { clusterDNS: null } }],
+    ['null in a struct', { config: { tracing: { endpoint: null } } }],
+    ['an unknown field', { config: { maxPod: 5 } }],
+    ['a header in config', { config: { kind: 'KubeletConfiguration' } }],
+    ['a field beside config', { maxPods: 5 }],
+    ['a relative path', { config: { resolvConf: 'etc/resolv.conf' } }],
+    ['an unknown path', { unset: ['maxPod'] }],
+    ['a key of a field that is not a map', { unset: ['maxPods[a]'] }],
+  ])('does not take %s', (_name, parts) => {
+    expect(overlay(parts)).toHaveLength(1);
+  });
+
+  test.each(minors)('of 1.%i is plain JSON', (minor) => {
+    const schema = overlaySchema(minor);
+    expect(JSON.parse(JSON.stringify(schema))).toEqual(schema);
   });
 });

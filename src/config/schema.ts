@@ -1,8 +1,8 @@
-/** A JSON Schema (draft 7) of KubeletConfiguration for one minor, so that editors complete and check the file. */
+/** JSON Schemas (draft 7) of KubeletConfiguration and of its overlay for one minor, so that editors complete and check files. */
 import { entryOf } from './catalogue.js';
 import { choicesOf, gateNamesOf } from './choices.js';
-import { defaultOf, fieldAt } from './fields.js';
-import { header } from './header.js';
+import { defaultOf, fieldAt, fieldsOf } from './fields.js';
+import { header, overlayHeader } from './header.js';
 import { childPath, knownMinor, type Minor } from './model.js';
 import { type ScalarType, type Shape, type StructShape, shapeOf } from './shape.js';
 
@@ -22,6 +22,51 @@ export function jsonSchema(minor: Minor): JsonSchema {
       kind: { const: 'KubeletConfiguration' },
       ...(root.properties as object),
     },
+  };
+}
+
+/** Without null, which an overlay rejects, and with absolute paths only. */
+export function overlaySchema(minor: Minor): JsonSchema {
+  const known = knownMinor(minor);
+  const all = fieldsOf(known).filter(({ path }) => !path.includes('[]'));
+  const maps = all.filter(({ goType }) => goType.startsWith('map['));
+  const key = `^(${maps.map(({ path }) => path.replaceAll('.', '\\.')).join('|')})(\\..+|\\[.+\\])$`;
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: `KubeletConfigurationOverlay for kubelet 1.${known}`,
+    type: 'object',
+    additionalProperties: false,
+    required: ['apiVersion', 'kind'],
+    properties: {
+      apiVersion: { const: overlayHeader.apiVersion },
+      kind: { const: overlayHeader.kind },
+      config: {
+        description:
+          "Fields to set. Maps are merged into the node's local config key by key, everything else replaces.",
+        ...withoutNull(structSchema(shapeOf(known), '', known)),
+      },
+      unset: {
+        description: "Fields, and keys of maps, that get the kubelet's default instead of what the local config has.",
+        type: 'array',
+        items: { type: 'string', anyOf: [{ enum: all.map(({ path }) => path) }, { pattern: key }] },
+      },
+    },
+  };
+}
+
+function withoutNull(schema: JsonSchema, path = ''): JsonSchema {
+  const { type, properties, items } = schema;
+  const types = [type].flat().filter((name) => name !== 'null');
+  const inside = Object.entries((properties ?? {}) as Record<string, JsonSchema>).map(([name, child]) => [
+    name,
+    withoutNull(child, childPath(path, name, 'field')),
+  ]);
+  return {
+    ...schema,
+    type: types.length === 1 ? types[0] : types,
+    ...(properties !== undefined && { properties: Object.fromEntries(inside) }),
+    ...(items !== undefined && { items: withoutNull(items as JsonSchema, `${path}[]`) }),
+    ...(fieldAt(path)?.isHostPath && { pattern: '^(/.*)?$' }),
   };
 }
 

@@ -36,9 +36,22 @@ export function configVerb(): Command {
     .argument('<A>', "file; '-' is standard input, an empty file such as /dev/null stands for the defaults")
     .argument('<B>', 'file')
     .addOption(kubeletVersionOption())
+    .option('--local <FILE>', "the node's local config, under an overlay; repeat it for drop-ins", collect)
     .addOption(oneOf('-o, --output <FORMAT>', 'how the difference is written', ['text', 'json']))
     .addHelpText('after', '\nExit codes: 0 no difference, 1 a difference, 2 could not compare.')
     .action(async (a, b, options) => (await import('./diff.js')).diffFiles(a, b, options));
+
+  config
+    .command('merge')
+    .description('Print the config that a node would run with an overlay')
+    .argument('<FILE...>', "the node's --config file, its drop-ins in the kubelet's order, the overlay last")
+    .addOption(kubeletVersionOption())
+    .option('--local <FILE>', 'a file that comes before the others; may be repeated', collect)
+    .addHelpText(
+      'after',
+      "\nThe overlay alone is merged as on a host whose kubelet has no --config. One of\nthe files may be '-', standard input.",
+    )
+    .action(async (files, options) => (await import('./merge.js')).mergeFiles(files, options));
 
   config
     .command('defaults')
@@ -51,6 +64,7 @@ export function configVerb(): Command {
     .command('schema')
     .description('Print a JSON Schema, so that editors complete and check the file')
     .addOption(kubeletVersionOption())
+    .option('--overlay', 'of overlays instead of whole configs')
     .action(async (options) => (await import('./defaults.js')).printSchema(options));
 
   return config;

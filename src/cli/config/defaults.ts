@@ -1,7 +1,7 @@
 /** `relet config defaults` and `relet config schema`: what one kubelet minor fills in, and what it takes. */
 import { setDefaults } from '../../config/defaults.js';
 import { header } from '../../config/header.js';
-import { jsonSchema } from '../../config/schema.js';
+import { jsonSchema, overlaySchema } from '../../config/schema.js';
 import { asYaml } from '../../go/yaml/write.js';
 import type { KubeletVersion } from '../command-line.js';
 import { openTerminal, printError } from '../terminal/terminal.js';
@@ -26,7 +26,8 @@ function said(value: unknown): unknown {
 }
 
 /** A JSON Schema, for editors. */
-export function printSchema({ kubeletVersion }: { kubeletVersion: KubeletVersion }): void {
-  openTerminal().print(JSON.stringify(jsonSchema(kubeletVersion.minor), null, 2));
-  if (kubeletVersion.note !== undefined) printError(`relet: for ${kubeletVersion.note}`);
+export function printSchema({ kubeletVersion, overlay }: { kubeletVersion: KubeletVersion; overlay?: boolean }): void {
+  const { minor, note } = kubeletVersion;
+  openTerminal().print(JSON.stringify(overlay === true ? overlaySchema(minor) : jsonSchema(minor), null, 2));
+  if (note !== undefined) printError(`relet: for ${note}`);
 }

@@ -5,18 +5,22 @@ import type { KubeletConfig, Minor } from '../../config/model.js';
 import type { KubeletVersion } from '../command-line.js';
 import { differencesAsJson, differencesAsText, differencesOf } from '../terminal/change-text.js';
 import { openTerminal, printError } from '../terminal/terminal.js';
-import { readConfigDocument } from './documents.js';
+import { type ConfigDocument, readConfigDocument } from './documents.js';
 
 interface DiffOptions {
   kubeletVersion: KubeletVersion;
+  local?: string[];
   output: 'text' | 'json';
 }
 
-export async function diffFiles(a: string, b: string, { kubeletVersion, output }: DiffOptions): Promise<void> {
-  if (a === '-' && b === '-')
-    throw new CannotRun('standard input can be only one of the two; name a file for the other');
+export async function diffFiles(a: string, b: string, options: DiffOptions): Promise<void> {
+  const { kubeletVersion, local = [], output } = options;
+  if ([a, b, ...local].filter((file) => file === '-').length > 1)
+    throw new CannotRun('standard input can be only one of the files; name a file for the others');
   const { minor, note } = kubeletVersion;
-  const [before, after] = [await read(a, minor), await read(b, minor)];
+  const documents = [await readConfigDocument(a), await readConfigDocument(b)];
+  const texts = await withoutOverlays(documents, local, minor);
+  const [before, after] = [decodeFile(a, texts[0]!, minor), decodeFile(b, texts[1]!, minor)];
   const differences = differencesOf(before, after, minor);
   const terminal = openTerminal();
   terminal.print(output === 'json' ? differencesAsJson(differences) : differencesAsText(differences, terminal));
@@ -24,10 +28,26 @@ export async function diffFiles(a: string, b: string, { kubeletVersion, output }
   process.exitCode = differences.length === 0 ? 0 : 1;
 }
 
-async function read(file: string, minor: Minor): Promise<KubeletConfig> {
-  const document = await readConfigDocument(file);
+/** Overlays are compared as what they make of the local config. */
+async function withoutOverlays(documents: ConfigDocument[], local: string[], minor: Minor): Promise<string[]> {
+  // What an overlay cannot do without; whether it is one is decided by reading it.
+  const mayBe = documents.some(({ text }) => /KubeletConfigurationOverlay|[\\!]/.test(text));
+  const found = mayBe || local.length > 0 ? await import('./merge.js') : undefined;
+  const overlays = documents.filter(({ text }) => found?.isOverlay(text));
+  if (overlays.length === 0 && local.length > 0)
+    throw new CannotRun('--local names the local config under an overlay, and neither file is one; leave it out');
+  if (overlays.length > 0 && local.length === 0)
+    throw new CannotRun(`${overlays[0]!.file}: an overlay; name the local config that it is merged into with --local`);
+  if (found === undefined || overlays.length === 0) return documents.map(({ text }) => text);
+  const files = found.asLocalFiles(await found.readLocalFiles(local));
+  return documents.map((document) =>
+    overlays.includes(document) ? found.mergeDocument(document, files, minor).text : document.text,
+  );
+}
+
+function decodeFile(file: string, text: string, minor: Minor): KubeletConfig {
   try {
-    return decode(document.text, { minor, file, strict: false }).config;
+    return decode(text, { minor, file, strict: false }).config;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw new CannotRun(`${file}: ${error.message}; 'relet config validate ${file}' shows where`);

@@ -1,12 +1,11 @@
 /** Overlays in `relet config validate`; a bundle of its own, since most files are whole configs. */
-import { resolve } from 'node:path';
-import { CannotRun } from '../../cannot-run.js';
 import type { CheckOptions, CheckResult } from '../../config/check.js';
 import { checkOverlay } from '../../config/check-overlay.js';
 import { emptyDocument } from '../../config/header.js';
 import type { LocalFile } from '../../config/merge.js';
 import { isOverlay } from '../../config/overlay.js';
-import { type ConfigDocument, readConfigDocument } from './documents.js';
+import type { ConfigDocument } from './documents.js';
+import { asLocalFiles, readLocalFiles } from './merge.js';
 
 export { isOverlay };
 
@@ -18,16 +17,8 @@ export interface LocalConfig {
 
 /** The local config that overlays are merged into: the file of --config, then drop-ins. Without any, an empty one. */
 export async function readLocal(files: readonly string[]): Promise<LocalConfig> {
-  const documents = new Map<string, ConfigDocument>();
-  for (const file of files) {
-    const document = await readConfigDocument(file);
-    if (isOverlay(document.text)) throw new CannotRun(`--local ${file}: it is an overlay; name the node's own config`);
-    documents.set(file === '-' ? '/dev/stdin' : resolve(file), document);
-  }
+  const documents = await readLocalFiles(files);
   const empty: LocalFile = { path: '/var/lib/kubelet/config.yaml', text: emptyDocument };
-  const local = [...documents].map(([path, { text }]): LocalFile => ({ path, text }));
-  return {
-    documents,
-    check: (overlay, options) => checkOverlay(overlay, { ...options, local: local.length === 0 ? [empty] : local }),
-  };
+  const local = documents.size === 0 ? [empty] : asLocalFiles(documents);
+  return { documents, check: (overlay, options) => checkOverlay(overlay, { ...options, local }) };
 }
