@@ -193,13 +193,13 @@ describe('relet set', () => {
 
     test('edit opens the config that failed, with the error', async () => {
       await cluster.node('mistaken', { does: 'refuse' });
-      await cluster.relet(['set', 'mistaken', 'maxPods=8', '--yes']);
+      await cluster.relet(['set', 'mistaken', 'maxPods=8', 'port=10269', '--yes']);
       const copy = join(cluster.dir, 'mistaken.yaml');
       await cluster.relet(['edit', 'mistaken', '--yes'], { env: { KUBE_EDITOR: `sh -c 'cp "$0" ${copy}'` } });
       const opened = readFileSync(copy, 'utf8');
       expect(opened).toMatch(/^# relet: What mistaken \(kubelet v1.32.1\) is assigned; it was rejected\.$/m);
-      expect(opened).toMatch(/^# relet: error: rejected: .*: port 10250 is taken\napiVersion: /m);
-      expect(opened).toMatch(/^ {2}maxPods: 8$/m);
+      // The cause names the field port.
+      expect(opened).toMatch(/^ {2}maxPods: 8\n# relet: error: rejected: .*: port 10250 is taken\n {2}port: 10269$/m);
     });
   });
 
