@@ -248,8 +248,33 @@ describe('relet set', () => {
     test('is made when it is accepted', async () => {
       await cluster.node('drained', { does: 'prove' });
       const words = ['cpuManagerPolicy=static', 'reservedSystemCPUs=0'];
-      const { status } = await cluster.relet(['set', 'drained', ...words, '--yes', '--accept=drain,state-file']);
+      const { status, stdout } = await cluster.relet([
+        'set',
+        'drained',
+        ...words,
+        '--yes',
+        '--accept=drain,state-file',
+      ]);
       expect(status).toBe(0);
+      expect(stdout).toMatch(/^drained: left to do on its host: removal of a state file, then a drain \(for cpuMan/m);
+    });
+
+    test('what is left to do stays with another change, is shown, and can be dismissed', async () => {
+      await cluster.node('owing', { does: 'prove' });
+      const annotation = async () => (await cluster.object('owing')).metadata.annotations?.['relet.dev/owed'];
+      await cluster.relet(['set', 'owing', 'cgroupDriver=systemd', '--yes', '--accept=reboot']);
+      expect(JSON.parse((await annotation())!)).toMatchObject({ needs: ['reboot'], fields: ['cgroupDriver'] });
+      await cluster.relet(['set', 'owing', 'containerLogMaxFiles=7', '--yes']);
+      expect(JSON.parse((await annotation())!)).toMatchObject({ needs: ['reboot'], fields: ['cgroupDriver'] });
+      expect((await cluster.relet(['get', 'owing'])).stdout).toMatch(
+        /left to do on its host: reboot \(for cgroupDriver\)/,
+      );
+      expect((await cluster.relet(['describe', 'owing'])).stdout).toMatch(/^Owed: +left to do on its host: reboot/m);
+      expect((await cluster.relet(['doctor', 'owing'])).stdout).toMatch(/need a reboot after a change: owing/);
+      const { stdout } = await cluster.relet(['dismiss', 'owing']);
+      expect(stdout).toBe('owing: dismissed: left to do on its host: reboot (for cgroupDriver)\n');
+      expect(await annotation()).toBeUndefined();
+      expect((await cluster.relet(['dismiss', 'owing'])).stdout).toBe('owing: nothing is left to do\n');
     });
   });
 

@@ -3,6 +3,7 @@
  * declarations; the work of a verb is imported when it runs, so that help is quick.
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { owedActions } from '../api/owed.js';
 import {
   addConnectionFlags,
   collect,
@@ -236,6 +237,14 @@ const declarations: Record<string, () => Command> = {
       ],
     ),
 
+  dismiss: () =>
+    withExamples(
+      verb('relet dismiss', 'Drop what is left to do on hosts after a change: a drain, a state file, a reboot.')
+        .argument('<NODE...>', 'nodes')
+        .action(async (names, options) => (await import('./change/dismiss.js')).dismiss(names, options)),
+      [['relet dismiss node-1', 'when it was done in another way, or is not needed']],
+    ),
+
   gc: () =>
     withExamples(
       verb('relet gc', 'Remove ConfigMaps of relet that no node uses or has in its history. Asks first.')
@@ -282,8 +291,7 @@ function parseAccepted(text: string): string[] {
   );
 }
 
-/** As in src/fleet/preview.ts, which is too large to load for help. */
-const acceptable = ['drain', 'state-file', 'reboot'];
+const acceptable: readonly string[] = owedActions;
 
 function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command {
   if (parts.includes('many'))

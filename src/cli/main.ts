@@ -42,6 +42,7 @@ const groups: Record<string, readonly Verb[]> = {
     ofCluster('assign', 'Assign a stored config to nodes, one at a time'),
     ofCluster('reset', 'Return nodes to their local config'),
     ofCluster('undo', 'Undo the last change of a node'),
+    ofCluster('dismiss', 'Drop what is left to do on a host after a change'),
     ofCluster('gc', 'Delete ConfigMaps that no node uses'),
   ],
   'On a host': [

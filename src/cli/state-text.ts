@@ -3,6 +3,7 @@
 import type { ConfigErrorReason } from '../api/config-error.js';
 import { formatRef, refOf, sameConfig } from '../api/config-ref.js';
 import type { HeldState } from '../api/node-config.js';
+import type { Owed, OwedAction } from '../api/owed.js';
 import { type ConfiguredNode, configState, errorOutcome, errorReason, errorText } from '../fleet/configured-node.js';
 import { shortDuration } from '../go/short-duration.js';
 import type { Paint } from './terminal/terminal.js';
@@ -29,6 +30,17 @@ export function heldText({ since, who, why }: HeldState): string {
 
 export const releaseHint = "run 'relet node release' on its host to release it";
 
+const actions: Record<OwedAction, string> = {
+  drain: 'drain',
+  'state-file': 'removal of a state file, then a drain',
+  reboot: 'reboot',
+};
+
+/** `left to do on its host: reboot (for cgroupDriver)`. */
+export function owedText({ needs, fields }: Pick<Owed, 'needs' | 'fields'>, left = needs.at(-1)!): string {
+  return `left to do on its host: ${actions[left]}${fields.length > 0 ? ` (for ${fields.join(', ')})` : ''}`;
+}
+
 export function stateSentence(node: ConfiguredNode): string {
   const { held } = node;
   if (held === undefined) return sentence(node);
@@ -49,7 +61,7 @@ function sentence(node: ConfiguredNode): string {
     case 'local':
       return `It runs its local config. 'relet edit ${name}' or 'relet set ${name} FIELD=VALUE' changes it.${following}`;
     case 'active':
-      return `It runs the config that it is assigned, and its trial is over: it is the last known good. There is nothing to do.${following}`;
+      return `It runs the config that it is assigned, and its trial is over: it is the last known good. ${node.owed === undefined ? 'There is nothing to do.' : `But there is something ${owedText(node.owed, node.owed.left)}.`}${following}`;
     case 'trial':
       return `It runs the config that it is assigned, on trial. When it has been healthy long enough, the config becomes the last known good; until then a rollback goes to ${formatRef(refOf(status.lastKnownGood), 'short')}. 'relet wait ${name} --for=lastKnownGood' waits for the end of the trial, 'relet undo ${name}' ends it.${following}`;
     case 'rejected':

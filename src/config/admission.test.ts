@@ -15,6 +15,7 @@ const pod = (name: string, age: number, more: Partial<PodFacts> = {}): PodFacts 
   requests: {},
   qosClass: 'Burstable',
   isStatic: false,
+  ofDaemonSet: false,
   sysctls: [],
   hasUserNamespace: false,
   ...more,

@@ -17,6 +17,8 @@ export interface PodFacts {
   priority?: number;
   /** A static pod, by its mirror pod in the API. */
   isStatic: boolean;
+  /** A drain leaves it. */
+  ofDaemonSet: boolean;
   sysctls: readonly string[];
   /** It has a user namespace of its own (`hostUsers: false`). */
   hasUserNamespace: boolean;

@@ -2,9 +2,11 @@
  * The references from nodes to their configs, for the command line: one interface, so that nothing else knows which object holds
  * the reference. It is the Node itself, as in Dynamic Kubelet Configuration, or the NodeConfig of the node.
  */
+import { owedReasons } from '../api/condition-reasons.js';
 import { type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
 import { isUnset, type NodeConfig, nodeConfigs, unsetAnnotations } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
+import { type Owed, owedActions, owedAnnotation, readOwed } from '../api/owed.js';
 import { isNotFound } from '../kube/api-error.js';
 import { type CallOptions, type KubeClient, serves } from '../kube/client.js';
 import { nodes } from '../kube/resource-type.js';
@@ -19,6 +21,7 @@ import {
   ReferenceDropped,
   readable,
   type WatchNodes,
+  withLeft,
 } from './configured-node.js';
 
 /** The references of this cluster. The server is asked which kind it has. */
@@ -45,25 +48,43 @@ function nodeReferences(client: KubeClient): ConfigReferences {
         onChange: (type, node) => onChange(configured(node), type === 'DELETED'),
         onFailure,
       }),
-    async assign(node, source, { history, ...options }) {
+    async assign(node, source, { history, owed, ...options }) {
       const written = configured(
-        await client.patch<Node>(nodes, { name: node.name }, nodePatch(node.version, source, history), {
-          ...options,
-          as: 'merge',
-          fieldManager: 'relet',
-        }),
+        await client.patch<Node>(
+          nodes,
+          { name: node.name },
+          nodePatch(node.version, source, annotationsOf(history, owed)),
+          {
+            ...options,
+            as: 'merge',
+            fieldManager: 'relet',
+          },
+        ),
       );
       if (!sameConfig(refOf(source), refOf(written.configSource), 'name'))
         throw new ReferenceDropped(`the server does not keep spec.configSource of Node ${JSON.stringify(node.name)}`);
       return written;
     },
+    async dismiss({ name }, options) {
+      await client.patch(nodes, { name }, nothingOwed, { ...options, as: 'merge', fieldManager: 'relet' });
+    },
   };
 }
 
-function nodePatch(resourceVersion: string, source: NodeConfigSource | undefined, history: string): object {
+type Annotations = Record<string, string | null>;
+
+/** Null in a patch removes one. */
+const annotationsOf = (history: string, owed: Owed | undefined): Annotations => ({
+  [historyAnnotation]: history,
+  [owedAnnotation]: owed === undefined ? null : JSON.stringify(owed),
+});
+
+const nothingOwed = { metadata: { annotations: { [owedAnnotation]: null } } };
+
+function nodePatch(resourceVersion: string, source: NodeConfigSource | undefined, annotations: Annotations): object {
   // A merge keeps what it does not name, so the other dialect's field is named as null.
   const configSource = source === undefined ? null : { configMap: null, configMapRef: null, ...source };
-  return { metadata: { resourceVersion, annotations: { [historyAnnotation]: history } }, spec: { configSource } };
+  return { metadata: { resourceVersion, annotations }, spec: { configSource } };
 }
 
 /** A node is its Node and its NodeConfig together. */
@@ -88,19 +109,27 @@ function nodeConfigReferences(client: KubeClient): ConfigReferences {
     localConfig: async (name, options) =>
       (await client.get<NodeConfig>(nodeConfigs, { name }, options).catch(absent))?.status?.localConfig,
     watch: (options) => watchBoth(client, options),
-    async assign(node, source, { history, ...options }) {
+    async assign(node, source, { history, owed, ...options }) {
       const write = { ...options, fieldManager: 'relet' };
       const written = await (node.version === ''
-        ? client.create<NodeConfig>(nodeConfigs, {}, newObject(node.name, source, history), write)
-        : client.patch<NodeConfig>(nodeConfigs, { name: node.name }, nodeConfigPatch(node.version, source, history), {
-            ...write,
-            as: 'merge',
-          }));
+        ? client.create<NodeConfig>(nodeConfigs, {}, newObject(node.name, source, annotationsOf(history, owed)), write)
+        : client.patch<NodeConfig>(
+            nodeConfigs,
+            { name: node.name },
+            nodeConfigPatch(node.version, source, annotationsOf(history, owed)),
+            {
+              ...write,
+              as: 'merge',
+            },
+          ));
       if (!sameConfig(refOf(source), refOf(written.spec?.configSource), 'name'))
         throw new ReferenceDropped(
           `the server does not keep spec.configSource of NodeConfig ${JSON.stringify(node.name)}`,
         );
       return combine(node, written);
+    },
+    async dismiss({ name }, options) {
+      await client.patch(nodeConfigs, { name }, nothingOwed, { ...options, as: 'merge', fieldManager: 'relet' });
     },
   };
 }
@@ -110,19 +139,24 @@ function absent(error: unknown): undefined {
   return undefined;
 }
 
-function nodeConfigPatch(resourceVersion: string, source: NodeConfigSource | undefined, history: string): object {
+function nodeConfigPatch(
+  resourceVersion: string,
+  source: NodeConfigSource | undefined,
+  annotations: Annotations,
+): object {
   // A merge keeps what it does not name: a pin is of one content, and goes with it.
   const configSource = source === undefined ? null : { configMap: { sha256: null, ...source.configMap } };
-  const annotations = { [historyAnnotation]: history, ...unsetAnnotations(null) };
-  return { metadata: { resourceVersion, annotations }, spec: { configSource } };
+  const metadata = { resourceVersion, annotations: { ...annotations, ...unsetAnnotations(null) } };
+  return { metadata, spec: { configSource } };
 }
 
 /** Where no controller made one yet. */
-function newObject(name: string, source: NodeConfigSource | undefined, history: string): NodeConfig {
+function newObject(name: string, source: NodeConfigSource | undefined, annotations: Annotations): NodeConfig {
+  const set = Object.entries(annotations).filter((entry): entry is [string, string] => entry[1] !== null);
   return {
     apiVersion: 'relet.dev/v1alpha1',
     kind: 'NodeConfig',
-    metadata: { name, annotations: { [historyAnnotation]: history } },
+    metadata: { name, annotations: Object.fromEntries(set) },
     spec: source === undefined ? {} : { configSource: source },
   };
 }
@@ -146,6 +180,7 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     cause: status?.config?.error === undefined ? undefined : status.cause,
     kubeletLog: status?.kubeletLog,
     held: status?.held,
+    owed: object && owedOf(object),
     pinnedByFlags: status?.pinnedByFlags,
     warnings: status?.warnings ?? [],
     agentVersion: status?.agentVersion,
@@ -154,6 +189,16 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     observedGeneration: status?.observedGeneration,
     version: object?.metadata.resourceVersion ?? '',
   });
+}
+
+/** As the node reports it, once its report is about this change. */
+function owedOf({ metadata, status }: NodeConfig): ConfiguredNode['owed'] {
+  const owed = readOwed(metadata.annotations?.[owedAnnotation]);
+  const condition = status?.conditions?.find(({ type }) => type === 'ActionOwed');
+  if (condition === undefined || (condition.observedGeneration ?? 0) < (metadata.generation ?? 1))
+    return withLeft(owed);
+  const left = owedActions.find((one) => owedReasons[one].reason === condition.reason);
+  return left === undefined ? undefined : withLeft(owed, left);
 }
 
 /** Two watches, reported as one: a change of either is a change of the node. */

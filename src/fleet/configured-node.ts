@@ -23,6 +23,7 @@ import {
 import type { NodeCondition } from '../api/node-condition.js';
 import type { HeldState } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
+import { type Owed, type OwedAction, owedAnnotation, readOwed } from '../api/owed.js';
 import { outcomeOfBeta, reasonOfBeta } from '../api/upstream-words.js';
 import type { CallOptions, ListOptions } from '../kube/client.js';
 import { oneLine } from '../visible-text.js';
@@ -56,6 +57,8 @@ export interface ConfiguredNode {
   kubeletLog?: string[] | undefined;
   /** The node is held: it uses no new assignment until it is released on its host. */
   held?: HeldState | undefined;
+  /** What is left to do on its host for a change that was accepted; `left` comes first. */
+  owed?: (Owed & { left: OwedAction }) | undefined;
   /** Configs changed in quick succession, so it restarts its kubelet with the newest only at this time. */
   restartDelayedUntil?: string | undefined;
   /** Fields that flags of its kubelet set, if the node reports it. */
@@ -91,6 +94,8 @@ export interface WatchNodes {
 export interface AssignOptions extends CallOptions {
   /** The new text of the history annotation; written together with the reference, or not at all. */
   history: string;
+  /** What is left to do on the host after this change; written together with it. */
+  owed?: Owed | undefined;
   dryRun?: boolean;
 }
 
@@ -107,6 +112,8 @@ export interface ConfigReferences {
   watch(options: WatchNodes): Promise<void>;
   /** Undefined means local. Throws a conflict when the object is no longer as `node` has it. */
   assign(node: ConfiguredNode, source: NodeConfigSource | undefined, options: AssignOptions): Promise<ConfiguredNode>;
+  /** Nothing is owed any more. */
+  dismiss(node: ConfiguredNode, options?: CallOptions): Promise<void>;
 }
 
 export interface Node extends KubeObject {
@@ -142,6 +149,8 @@ export function fromNode({ metadata, spec, status }: Node): ConfiguredNode {
     restartDelayedUntil: annotations[restartDelayedAnnotation],
     cause: readCause(annotations[causeAnnotation], status?.config ?? {}),
     held: readHeld(annotations[heldAnnotation]),
+    // The node removes the annotation when it is done. A change that did not stay owes nothing.
+    owed: status?.config?.error === undefined ? withLeft(readOwed(annotations[owedAnnotation])) : undefined,
     pinnedByFlags: annotations[pinnedByFlagsAnnotation]?.split(','),
     warnings: [],
     agentVersion: annotations[agentVersionAnnotation],
@@ -149,6 +158,9 @@ export function fromNode({ metadata, spec, status }: Node): ConfiguredNode {
     version: metadata.resourceVersion ?? '',
   };
 }
+
+export const withLeft = (owed: Owed | undefined, left = owed?.needs.at(-1)): ConfiguredNode['owed'] =>
+  owed && left && { ...owed, left };
 
 /** Every text on one line; the history is JSON and is read as such. */
 export const readable = (node: ConfiguredNode): ConfiguredNode => ({ ...texts(node), history: node.history });

@@ -73,6 +73,7 @@ export function podFacts({ metadata, spec = {}, status = {} }: Pod): PodFacts {
     qosClass: status.qosClass ?? 'BestEffort',
     ...(spec.priority !== undefined && { priority: spec.priority }),
     isStatic: metadata.annotations?.[mirrorAnnotation] !== undefined,
+    ofDaemonSet: (metadata.ownerReferences ?? []).some(({ kind }) => kind === 'DaemonSet'),
     sysctls: (spec.securityContext?.sysctls ?? []).map(({ name }) => name),
     hasUserNamespace: spec.hostUsers === false,
   };

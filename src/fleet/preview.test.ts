@@ -11,6 +11,7 @@ const pod = (index: number): PodFacts => ({
   requests: {},
   qosClass: 'BestEffort',
   isStatic: false,
+  ofDaemonSet: false,
   sysctls: [],
   hasUserNamespace: false,
 });
@@ -91,14 +92,22 @@ describe('preview: what must be accepted', () => {
   });
 
   test('what is left to do afterwards is each class above restart', () => {
-    expect(owedBy(restart)).toEqual([]);
-    expect(owedBy(both)).toEqual(['state-file', 'reboot']);
+    expect(owedBy(restart)).toBeUndefined();
+    expect(owedBy(both)).toEqual({ needs: ['state-file', 'reboot'], fields: ['cgroupDriver', 'cpuManagerPolicy'] });
+  });
+
+  test('a node that was drained before owes no drain, and still its reboot', () => {
+    const daemon = { ...node, pods: [{ ...pod(0), ofDaemonSet: true }] };
+    const drain = preview({}, { topologyManagerPolicy: 'restricted' });
+    expect(owedBy(drain, node)?.needs).toEqual(['drain']);
+    expect(owedBy(drain, daemon)).toBeUndefined();
+    expect(owedBy(reboot, daemon)?.needs).toEqual(['reboot']);
   });
 
   test('a change that fails pods must be accepted, and leaves nothing to do: they are gone', () => {
     const fails = preview({}, { maxPods: 2 }, node);
     expect(acceptError(fails, [])).toMatch(/maxPods .*more run than it will admit.*--accept=drain$/s);
-    expect(owedBy(fails)).toEqual([]);
+    expect(owedBy(fails)).toBeUndefined();
   });
 });
 

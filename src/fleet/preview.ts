@@ -9,6 +9,7 @@
  *   owedBy(preview)                                            what is left to do afterwards
  */
 import { isDeepStrictEqual } from 'node:util';
+import { type Owed, type OwedAction, owedActions } from '../api/owed.js';
 import { admissionFailures, type PodFailure } from '../config/admission.js';
 import {
   fieldImpact,
@@ -23,6 +24,7 @@ import { setDefaults } from '../config/defaults.js';
 import { type Change, diff } from '../config/diff.js';
 import { formatPath, leavesOf } from '../config/field-path.js';
 import { getField, type KubeletConfig, type Minor, type Overlay } from '../config/model.js';
+import type { NodeFacts } from '../config/node-facts.js';
 import { sameValue } from '../config/same-value.js';
 import { shapeOf } from '../config/shape.js';
 
@@ -113,10 +115,6 @@ function mostSerious(effects: readonly PodsEffect[], failures: readonly PodFailu
   return { kind: effectsInOrder[rank] as 'unknown' };
 }
 
-/** Classes that a person can accept with `--accept`. */
-export const acceptable = ['drain', 'state-file', 'reboot'] as const;
-export type Acceptable = (typeof acceptable)[number];
-
 /**
  * Why the change is refused: a class above restart that was not accepted, or one that no flag lets through. A state file or a reboot
  * includes the drain. `isReturn`: the node goes back to a config that it had (undo, reset), which is the way out of a change of
@@ -130,7 +128,7 @@ export function acceptError(
   const forbidden = changes.find(({ needs }) => needs === 'never');
   if (forbidden !== undefined && !isReturn)
     return `${forbidden.path} cannot be changed on a live node: ${forbidden.why} Set it in the local config when the node is built, or replace the node; no flag allows this`;
-  const open = changes.filter(({ needs }) => acceptable.includes(needs as Acceptable) && !isAccepted(needs, accepted));
+  const open = changes.filter(({ needs }) => owedActions.includes(needs as OwedAction) && !isAccepted(needs, accepted));
   if (open.length === 0) return undefined;
   const worst = mostDemanding(open.map(({ needs }) => needs));
   const first = open.find(({ needs }) => needs === worst)!;
@@ -143,13 +141,23 @@ const isAccepted = (needs: Needs, accepted: readonly string[]): boolean =>
   accepted.includes(needs) || (needs === 'drain' && accepted.some((one) => one === 'state-file' || one === 'reboot'));
 
 /**
- * Classes above restart of which something is left to do after the change, the most demanding last. Pods that the kubelet rejects at
- * the restart are gone then: of such a drain nothing is left.
+ * What is left to do after the change, and for which fields; undefined where nothing is. Pods that the kubelet rejects at the restart
+ * are gone then: of such a drain nothing is left. Nor is it on a node that was drained before.
  */
-export const owedBy = ({ changes }: Pick<Preview, 'changes'>): Acceptable[] =>
-  acceptable.filter((one) => changes.some(({ needs, pods }) => needs === one && pods.kind !== 'fail admission'));
+export function owedBy({ changes }: Pick<Preview, 'changes'>, { pods }: NodeFacts = {}): Omit<Owed, 'at'> | undefined {
+  const isDrained = pods?.every(({ isStatic, ofDaemonSet }) => isStatic || ofDaemonSet) ?? false;
+  const owing = changes.filter(
+    (change) =>
+      owedActions.includes(change.needs as OwedAction) &&
+      change.pods.kind !== 'fail admission' &&
+      !(change.needs === 'drain' && isDrained),
+  );
+  if (owing.length === 0) return undefined;
+  const needs = owedActions.filter((one) => owing.some((change) => change.needs === one));
+  return { needs, fields: owing.map(({ path }) => path) };
+}
 
 function flagValue(changes: FieldChange[]): string {
-  const classes = acceptable.filter((one) => changes.some(({ needs }) => needs === one));
+  const classes = owedActions.filter((one) => changes.some(({ needs }) => needs === one));
   return (classes.length > 1 ? classes.filter((one) => one !== 'drain') : classes).join(',');
 }

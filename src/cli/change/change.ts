@@ -9,6 +9,7 @@
  */
 import { formatRef, refOf, sameConfig } from '../../api/config-ref.js';
 import type { KubeObject } from '../../api/object.js';
+import { addOwed, type Owed } from '../../api/owed.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
 import { watchChange } from '../../fleet/change-progress.js';
@@ -19,9 +20,9 @@ import { causeOfError } from '../../fleet/node-facts.js';
 import { ApiError, isConflict } from '../../kube/api-error.js';
 import { rfc3339 } from '../../time.js';
 import type { Session } from '../session.js';
-import { heldText, releaseHint } from '../state-text.js';
+import { heldText, owedText, releaseHint } from '../state-text.js';
 import { type Progress, showProgress } from '../terminal/progress.js';
-import { printError } from '../terminal/terminal.js';
+import { hanging, printError } from '../terminal/terminal.js';
 import {
   changeResult,
   endText,
@@ -216,6 +217,8 @@ async function conclude(session: Session, changes: NodeChange[], outcomes: Map<s
   session.signal.throwIfAborted();
   const isDone = ({ node }: NodeChange) => ['active', 'assigned'].includes(outcomes.get(node.name)?.kind ?? '');
   const ends = [...outcomes.values()].map(({ kind }) => kind);
+  for (const { node, owed } of changes.filter(isDone))
+    if (owed) session.terminal.print(hanging(`${node.name}: ${owedText(owed)}`, session.terminal));
   if (changes.every(isDone)) return;
   process.exitCode = ends.every((kind) => ['active', 'assigned', 'timed out'].includes(kind)) ? 3 : 1;
   const failed = changes.find((one) => outcomes.has(one.node.name) && !isDone(one));
@@ -237,7 +240,7 @@ interface Entry {
  */
 async function writeReference(
   session: Session,
-  { node, to }: NodeChange,
+  { node, to, owed }: NodeChange,
   { by, verb, why }: Entry,
   { dryRun = false } = {},
 ): Promise<ConfiguredNode> {
@@ -254,13 +257,18 @@ async function writeReference(
       to: formatRef(refOf(to), 'short'),
     });
     try {
-      return await session.references.assign(present, to, { history, dryRun });
+      const left = addOwed(present.owed, owed && { ...owed, at: entry.at });
+      return await session.references.assign(present, to, { history, owed: withoutLeft(left), dryRun });
     } catch (error) {
       if (!isConflict(error) || tries >= 10) throw error;
     }
     present = await session.references.get(node.name);
   }
 }
+
+/** As it is written: which action comes first is for the node to find out. */
+const withoutLeft = (owed: Owed | undefined): Owed | undefined =>
+  owed && { needs: owed.needs, fields: owed.fields, at: owed.at };
 
 const selfReviews = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews' };
 

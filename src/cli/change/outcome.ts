@@ -3,6 +3,7 @@
  * for the printing.
  */
 import { formatRef, type NodeConfigSource, refOf, sameConfig } from '../../api/config-ref.js';
+import type { Owed } from '../../api/owed.js';
 import type { ChangeEnd } from '../../fleet/change-progress.js';
 import type { ConfigMap } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
@@ -14,6 +15,8 @@ export interface NodeChange {
   to: NodeConfigSource | undefined;
   /** To be made first, unless it is there. */
   configMap?: ConfigMap;
+  /** What is left to do on the host afterwards. */
+  owed?: Omit<Owed, 'at'> | undefined;
 }
 
 /** What became of a node of the change. */
@@ -99,6 +102,8 @@ export interface NodeResult {
   state: string;
   reason: Reason;
   message?: string;
+  /** What is left to do on the host: drain, state-file, reboot. */
+  owed?: string[];
 }
 
 export type Reason =
@@ -132,14 +137,15 @@ export function changeResult({ verb, changes, outcomes, unchanged = [], dryRun }
     const source = formatRef(refOf(node.configSource), 'short');
     return { node: node.name, from: source, to: source, state: configState(node), reason: 'AlreadyAssigned' };
   });
-  const changed = changes.map(({ node, to }): NodeResult => {
+  const changed = changes.map(({ node, to, owed }): NodeResult => {
     const outcome = outcomes.get(node.name) ?? { kind: dryRun ? 'dry run' : 'not changed' };
     const place = {
       node: node.name,
       from: formatRef(refOf(node.configSource), 'short'),
       to: formatRef(refOf(to), 'short'),
     };
-    return { ...place, state: stateAfter(outcome, node, to === undefined), ...reasonOf(outcome) };
+    const left = owed && isDone(outcome) ? { owed: owed.needs } : {};
+    return { ...place, state: stateAfter(outcome, node, to === undefined), ...reasonOf(outcome), ...left };
   });
   const nodes = [...already, ...changed].sort((a, b) => a.node.localeCompare(b.node));
   return { apiVersion: 'cli.relet.dev/v1', kind: 'ChangeResult', verb, dryRun, nodes };
@@ -153,6 +159,8 @@ export function resultText(result: ChangeResult, format: ResultFormat): string {
     .map(({ node }) => `node/${node}`)
     .join('\n');
 }
+
+const isDone = ({ kind }: AnyOutcome): boolean => kind === 'active' || kind === 'assigned';
 
 type AnyOutcome = Outcome | { kind: 'dry run' | 'not changed' };
 

@@ -18,7 +18,7 @@ import { type ConfiguredNode, configState } from '../../fleet/configured-node.js
 import { type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
 import { readNodeFacts } from '../../fleet/node-facts.js';
 import { convertToOverlay, documentOf, isWithin, localFile, readOverlay, sameMeaning } from '../../fleet/payload.js';
-import { type Preview, previewChanges, previewOverlays, summarize } from '../../fleet/preview.js';
+import { owedBy, type Preview, previewChanges, previewOverlays, summarize } from '../../fleet/preview.js';
 import type { Session } from '../session.js';
 import { showProgress } from '../terminal/progress.js';
 import type { NodeChange } from './outcome.js';
@@ -156,6 +156,7 @@ export function planChange({ namespace }: Session, wish: Wish, options: PlanOpti
   return {
     ...destination(target, namespace, options),
     node: now.node,
+    owed: preview && owedBy(preview, now.facts),
     now,
     preview,
     notes: notesOn(wish, preview, pinned),

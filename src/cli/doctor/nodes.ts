@@ -1,6 +1,7 @@
 /** What `relet doctor` looks at on nodes: who reports, in which state, what they may read, pinned fields, clocks. */
 import { refOf } from '../../api/config-ref.js';
 import type { KubeObject } from '../../api/object.js';
+import { type OwedAction, owedActions } from '../../api/owed.js';
 import { DecodeError, decode } from '../../config/decode.js';
 import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
 import { isOverlay } from '../../config/overlay.js';
@@ -50,6 +51,20 @@ const remedies: Partial<Record<ConfigState, string>> = {
   trial: "'relet wait NODE --for=lastKnownGood' waits for the end of the trial",
 };
 
+const owedWhat: Record<OwedAction, string> = {
+  drain: 'have pods of before a change that needs a drain',
+  'state-file': 'need a state file of the kubelet removed for the config that they are assigned',
+  reboot: 'need a reboot after a change',
+};
+
+const dismissHint = "'relet describe NODE' shows for which fields, 'relet dismiss NODE' drops it";
+
+const owedRemedies: Record<OwedAction, string> = {
+  drain: `'kubectl drain' and 'kubectl uncordon' them; ${dismissHint}`,
+  'state-file': `drain them, and remove the file under the root directory of the kubelet; ${dismissHint}`,
+  reboot: `drain and reboot them; ${dismissHint}`,
+};
+
 export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
   const byState = new Map<ConfigState, string[]>();
   for (const node of nodes) byState.set(configState(node), [...(byState.get(configState(node)) ?? []), node.name]);
@@ -70,6 +85,11 @@ export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
       what: `held, and follow no new assignment: ${someOf(held)}`,
       remedy: `'relet describe NODE' shows since when and why; ${releaseHint}`,
     });
+  for (const action of owedActions) {
+    const owing = nodes.filter(({ owed }) => owed?.left === action).map(({ name }) => name);
+    if (owing.length > 0)
+      found.push({ level: 'warning', what: `${owedWhat[action]}: ${someOf(owing)}`, remedy: owedRemedies[action] });
+  }
   const cannot = nodes.filter(
     ({ status, condition }) => status.error && errorOutcome(status.error, condition) === 'not followed',
   );

@@ -12,7 +12,7 @@ import { overlaySentence, readOverlay } from '../../fleet/payload.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, type Session, withSession } from '../session.js';
-import { heldText, paintState, stateSentence, stateText } from '../state-text.js';
+import { heldText, owedText, paintState, stateSentence, stateText } from '../state-text.js';
 import { ageOf } from '../terminal/table.js';
 import { type Terminal, wrapWords } from '../terminal/terminal.js';
 
@@ -65,6 +65,11 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
     ['Last known good', exact('lastKnownGood')],
     ['State', paintState(stateText(node, nowMs), terminal.paint)],
     ['Held', node.held && (heldText(node.held).slice('held '.length) || 'yes')],
+    [
+      'Owed',
+      node.owed &&
+        `${owedText(node.owed, node.owed.left)}, since ${node.owed.at}; 'relet dismiss ${node.name}' drops it`,
+    ],
     ['Error', status.error],
     ['Cause', known.cause],
     [

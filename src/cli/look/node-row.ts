@@ -1,9 +1,10 @@
 /** One node in the fleet as `relet get` shows it: as a row, and as an object for `-o json` and its kin. Pure. */
 
+import { owedReasons } from '../../api/condition-reasons.js';
 import { type ConfigRef, formatRef, refOf } from '../../api/config-ref.js';
 import { readHistory } from '../../fleet/config-history.js';
 import { type ConfiguredNode, configState, errorReason, errorText } from '../../fleet/configured-node.js';
-import { paintState, stateText } from '../state-text.js';
+import { owedText, paintState, stateText } from '../state-text.js';
 import { ageOf, type Column } from '../terminal/table.js';
 import { createPaint } from '../terminal/terminal.js';
 
@@ -17,6 +18,7 @@ export interface NodeObject {
     state: string;
     cause?: string;
     held?: ConfiguredNode['held'];
+    owed?: ConfiguredNode['owed'];
     /** When the reference was changed last, as far as it is known. */
     configuredAt?: string;
     trialEndsAt?: string;
@@ -39,6 +41,7 @@ export function nodeObject(node: ConfiguredNode): NodeObject {
       ...node.status,
       ...(node.cause !== undefined && { cause: node.cause }),
       ...(node.held !== undefined && { held: node.held }),
+      ...(node.owed !== undefined && { owed: node.owed }),
       ...optional('configuredAt', configuredAt(node)),
       ...(state === 'trial' && trialEndsAt && { trialEndsAt }),
       ready: node.ready,
@@ -89,8 +92,7 @@ export function nodeRow(
     active: name(refOf(status.active)),
     lastKnownGood: name(refOf(status.lastKnownGood)),
     age: ageOf(configuredAt(node), nowMs),
-    error: status.error === undefined ? '' : errorText(status.error, node.condition),
-    reason: status.error === undefined ? undefined : errorReason(status.error, node.condition),
+    ...errorCells(node),
     ready: node.ready,
     version: node.kubeletVersion,
     labels: labels
@@ -99,6 +101,15 @@ export function nodeRow(
           .join(',')
       : '',
   };
+}
+
+/** Where there is no error, what is left to do on the host. */
+function errorCells({ status, condition, owed }: ConfiguredNode): Pick<NodeRow, 'error' | 'reason'> {
+  if (status.error !== undefined)
+    return { error: errorText(status.error, condition), reason: errorReason(status.error, condition) };
+  return owed === undefined
+    ? { error: '', reason: undefined }
+    : { error: owedText(owed, owed.left), reason: owedReasons[owed.left].reason };
 }
 
 /** Hashes tell configs apart, so a name keeps its end; the last known good is in the state already. */

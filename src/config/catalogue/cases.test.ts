@@ -15,6 +15,7 @@ const pod = (name: string, more: Partial<PodFacts> = {}): PodFacts => ({
   requests: { cpu: one, memory: gi, 'ephemeral-storage': gi },
   qosClass: 'Burstable',
   isStatic: false,
+  ofDaemonSet: false,
   sysctls: [],
   hasUserNamespace: false,
   ...more,

@@ -1,0 +1,18 @@
+/** `relet dismiss NODE...`: nothing is left to do on these hosts any more. The condition ActionOwed follows. */
+import type { ConnectionOptions } from '../command-line.js';
+import { nodeName, withSession } from '../session.js';
+import { owedText } from '../state-text.js';
+import { hanging } from '../terminal/terminal.js';
+
+export const dismiss = (names: string[], options: ConnectionOptions): Promise<void> =>
+  withSession(options, async ({ references, terminal, signal }) => {
+    for (const name of names) {
+      const node = await references.get(nodeName(name), { signal });
+      if (node.owed === undefined) {
+        terminal.print(`${node.name}: nothing is left to do`);
+        continue;
+      }
+      await references.dismiss(node);
+      terminal.print(hanging(`${node.name}: dismissed: ${owedText(node.owed, node.owed.left)}`, terminal));
+    }
+  });
