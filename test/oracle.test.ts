@@ -1,5 +1,5 @@
 /**
- * What real kubelets 1.23.17 and 1.32.1 did with 368 documents, against what relet says of them; see test/evidence/oracle.md.
+ * What real kubelets did with recorded documents, against what relet says of them; see test/evidence/oracle.md.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,11 +8,13 @@ import { describe, expect, test } from 'vitest';
 import { type CheckResult, check } from '../src/config/check.js';
 import { fieldAt } from '../src/config/fields.js';
 import type { Host, KubeletConfig } from '../src/config/model.js';
-import { type OracleAnswer, type OracleCase, oracleCases } from './evidence/read.js';
+import { newerOracleCases, type OracleAnswer, type OracleDocument, oracleCases } from './evidence/read.js';
 import { relet } from './run-relet.js';
 
 const cases = oracleCases();
-const minors = [23, 32] as const;
+const newer = newerOracleCases();
+const minors = [23, 32, 36] as const;
+const newerMinors = [36] as const;
 type OracleMinor = (typeof minors)[number];
 
 /** The machine the record was made on. */
@@ -27,20 +29,31 @@ const host: Host = {
 };
 
 const file = '/oracle/case/kubelet.yaml';
-const answerOf = (one: OracleCase, minor: OracleMinor): OracleAnswer => one[`v1.${minor}`];
-const checked = (one: OracleCase, minor: OracleMinor): CheckResult =>
-  check(one.payload, { minor, flags: one.flags, lenient: true, file, ...(one.hostDependent ? { host } : {}) });
-
-/** Each case with both answers; those that failed are shown by id, with what was said on either side. */
-const pairs = minors.flatMap((minor) =>
-  cases.map((one) => ({
-    id: `${one.id} (1.${minor})`,
-    one,
+const checked = (one: OracleDocument, minor: OracleMinor): CheckResult =>
+  check(one.payload, {
     minor,
-    real: answerOf(one, minor),
-    ours: checked(one, minor),
-  })),
-);
+    flags: [...one.flags, ...recordingFlags(one, minor)],
+    lenient: true,
+    file,
+    ...(one.hostDependent ? { host } : {}),
+  });
+
+/** Kubelets from 1.35 on do not start on the recording host otherwise. */
+const recordingFlags = (one: OracleDocument, minor: OracleMinor): string[] =>
+  minor < 35 || /failCgroupV1|fail-cgroupv1/.test(one.payload + one.flags) ? [] : ['--fail-cgroupv1=false'];
+
+/** Each case with each answer; those that failed are shown by id, with what was said on either side. */
+const pair = (one: OracleDocument, minor: OracleMinor, real: OracleAnswer) => ({
+  id: `${one.id} (1.${minor})`,
+  one,
+  minor,
+  real,
+  ours: checked(one, minor),
+});
+const pairs = [
+  ...minors.flatMap((minor) => cases.map((one) => pair(one, minor, one[`v1.${minor}`]))),
+  ...newerMinors.flatMap((minor) => newer.map((one) => pair(one, minor, one[`v1.${minor}`]))),
+];
 type Pair = (typeof pairs)[number];
 
 const settled = pairs.filter(({ one }) => one.hostDependent !== true);
@@ -48,11 +61,11 @@ const share = (good: Pair[], all: Pair[]) => good.length / all.length;
 const ids = (list: Pair[]) => list.map(({ id }) => id);
 
 describe('real kubelets', () => {
-  test('each of 368 documents is accepted or rejected as by real kubelets 1.23 and 1.32', () => {
-    expect(cases).toHaveLength(368);
+  test('each document is accepted or rejected as by real kubelets 1.23, 1.32 and 1.36', () => {
+    expect([cases.length, newer.length]).toEqual([368, 96]);
     const wrong = pairs.filter(({ real, ours }) => (real.verdict === 'accepted') !== (ours.verdict === 'accepted'));
     expect(wrong.map(({ id, real, ours }) => `${id}: ${real.verdict}, relet: ${ours.verdict}`)).toEqual([]);
-    expect(pairs).toHaveLength(2 * 368);
+    expect(pairs).toHaveLength(3 * 368 + 96);
   });
 
   test('the answer is the one of the kubelet in every case that does not depend on the host', () => {
@@ -152,6 +165,7 @@ const notShown: Record<OracleMinor, string[]> = {
     'logging.verbosity',
   ],
   32: ['logging.verbosity'],
+  36: ['logging.verbosity', 'failCgroupV1'],
 };
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';

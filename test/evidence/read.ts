@@ -19,13 +19,17 @@ export interface OracleAnswer {
   effective?: Record<string, unknown>;
 }
 
-export interface OracleCase {
+export interface OracleDocument {
   id: string;
   payload: string;
   flags: string[];
   hostDependent?: boolean;
-  'v1.23': OracleAnswer;
-  'v1.32': OracleAnswer;
 }
 
+export type OracleCase = OracleDocument & Record<'v1.23' | 'v1.32' | 'v1.36', OracleAnswer>;
+export type NewerOracleCase = OracleDocument & Record<'v1.36', OracleAnswer>;
+
 export const oracleCases = (): OracleCase[] => readEvidence('oracle.jsonl');
+
+/** About what only 1.33 and later have. */
+export const newerOracleCases = (): NewerOracleCase[] => readEvidence('oracle-newer.jsonl');
