@@ -299,9 +299,9 @@ function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command
   command
     .option('-y, --yes', 'do not ask')
     .addOption(
-      new Option('--accept <IMPACT,...>', 'accept more than a kubelet restart: drain, state-file, reboot').argParser(
-        parseAccepted,
-      ),
+      new Option('--accept <IMPACT,...>', 'accept more than a kubelet restart; several with commas')
+        .choices(owedActions)
+        .argParser(parseAccepted),
     )
     .addOption(dryRunOption())
     .option('-m, --why <TEXT>', 'a reason, kept in the history')
