@@ -2,13 +2,15 @@
  * The verbs that work with a cluster, as they are declared on the command line: arguments, options, help. Help and completion read these
  * declarations; the work of a verb is imported when it runs, so that help is quick.
  */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { owedActions } from '../api/owed.js';
 import {
   addConnectionFlags,
   collect,
+  dryRunOption,
   fillIn,
   oneOf,
+  parseAccepted,
   parseCount,
   parseKubeletVersion,
   parseTime,
@@ -272,26 +274,6 @@ export function clusterCommand(name: string): Command | undefined {
 
 export const runClusterVerb = (name: string, args: string[]): Promise<void> =>
   runVerb(clusterCommand(name)!, fillIn(args, presets));
-
-/** `--dry-run` alone means the client's, as with kubectl. */
-const dryRunOption = (): Option =>
-  new Option(
-    '--dry-run [HOW]',
-    "preview only; 'server' also validates on the API server (client when left out)",
-  ).choices(['none', 'client', 'server']);
-
-function parseAccepted(text: string): string[] {
-  const words = text.split(',');
-  const wrong = words.find((word) => !acceptable.includes(word));
-  if (wrong === undefined) return words;
-  throw new InvalidArgumentError(
-    wrong === 'never'
-      ? 'A field of class never cannot be changed on a live node.'
-      : `'${wrong}' is none of ${acceptable.join(', ')}.`,
-  );
-}
-
-const acceptable: readonly string[] = owedActions;
 
 function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command {
   if (parts.includes('many'))

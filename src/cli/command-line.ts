@@ -4,6 +4,7 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { configNamespace } from '../api/node-config.js';
+import { owedActions } from '../api/owed.js';
 import { knownMinor, type Minor, newestMinor, oldestMinor, parseMinor } from '../config/model.js';
 import { tryParseDuration } from '../go/duration.js';
 import { complain } from './complain.js';
@@ -171,3 +172,24 @@ export const kubeletVersionOption = (): Option =>
   new Option('--kubelet-version <VERSION>', `kubelet version to check against, 1.${oldestMinor} to 1.${newestMinor}`)
     .argParser(parseKubeletVersion)
     .default(newestKnown, `1.${newestMinor}, the newest known`);
+
+/** `--dry-run` alone means the client's, as with kubectl. */
+export const dryRunOption = (): Option =>
+  new Option(
+    '--dry-run [HOW]',
+    "preview only; 'server' also validates on the API server (client when left out)",
+  ).choices(['none', 'client', 'server']);
+
+/** The classes of `--accept`. */
+export function parseAccepted(text: string): string[] {
+  const words = text.split(',');
+  const wrong = words.find((word) => !acceptable.includes(word));
+  if (wrong === undefined) return words;
+  throw new InvalidArgumentError(
+    wrong === 'never'
+      ? 'A field of class never cannot be changed on a live node.'
+      : `'${wrong}' is none of ${acceptable.join(', ')}.`,
+  );
+}
+
+const acceptable: readonly string[] = owedActions;
