@@ -147,7 +147,7 @@ function asDropIn({ minor, local: base, fields, path }: Example): unknown {
   );
   const { config, findings } = mergeLocal({ minor, local: [local(base), { path: '/d/10.conf', text }] });
   const lost = findings.flatMap((finding) =>
-    finding.path === path ? (/takes (.*) from/.exec(finding.message) ?? []) : [],
+    finding.path === path ? (/takes (.*) from a drop-in/.exec(finding.message) ?? []) : [],
   );
   return lost.length > 0 ? JSON.parse(lost[1]!) : getField(setDefaults(config, minor), path);
 }

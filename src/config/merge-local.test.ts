@@ -145,7 +145,11 @@ describe('1.32 and later merge drop-ins into the versioned object', () => {
   });
 
   test('relative paths count from the working directory of a service', () => {
-    expect(local(36, '', 'staticPodPath: m').config).toEqual({ staticPodPath: '/m' });
+    const { config, findings } = local(36, '', 'staticPodPath: m');
+    expect(config).toEqual({ staticPodPath: '/m' });
+    expect(findings).toMatchObject([
+      { severity: 'warning', path: 'staticPodPath', file: '/etc/kubernetes/kubelet.d/00.conf', line: 3 },
+    ]);
   });
 });
 

@@ -8,6 +8,7 @@ import { DecodeError, decode } from './decode.js';
 import { setDefaults } from './defaults.js';
 import { type Change, diffWhole } from './diff.js';
 import { dropInMerger } from './drop-in.js';
+import { fields, isResolvedPath } from './fields.js';
 import { header } from './header.js';
 import { resolvePaths } from './host-paths.js';
 import { type Finding, getField, type KubeletConfig, knownMinor, type Minor, type Positions } from './model.js';
@@ -102,9 +103,19 @@ function withDropIns(base: Files, files: readonly LocalFile[], minor: Minor): Fi
   const { config, lost } = writtenAs(effective, merger.written(), minor);
   const place = (path: string) => originOf(path, layers, effective);
   findings.push(...lost.map((change) => notExpressible(change, place(change.path), minor)));
-  // Left relative by kubelets from 1.29 on, so that they count from its working directory: / for a service of systemd.
+  findings.push(...relativePaths(config, place, minor));
   resolvePaths(config, '/', minor);
   return { config: canonical(config), findings, layers };
+}
+
+/** Kubelets from 1.29 on leave them as they are in drop-ins, so that they count from the working directory. */
+function relativePaths(config: KubeletConfig, place: (path: string) => Origin | undefined, minor: Minor): Finding[] {
+  return fields.flatMap(({ path }): Finding[] => {
+    const value = isResolvedPath(path, minor) ? getField(config, path) : undefined;
+    if (typeof value !== 'string' || value === '' || value.startsWith('/')) return [];
+    const message = `'${value}' is a relative path in a drop-in: kubelet 1.${minor} takes it from its working directory, and relet from /, which that of a service is; write it absolute`;
+    return [{ severity: 'warning', source: 'relet', path, ...inOrigin(place(path)), message }];
+  });
 }
 
 /** Changes `written` until it means `wanted`: takes out the fields that differ, then writes those that still do. */
@@ -127,6 +138,8 @@ function writtenAs(wanted: KubeletConfig, written: KubeletConfig, minor: Minor) 
 
 function notExpressible({ path, before, after }: Change, origin: Origin | undefined, minor: Minor): Finding {
   const message = `kubelet 1.${minor} takes ${JSON.stringify(after)} from a drop-in; in one file it means ${JSON.stringify(before)}, which the merged config has`;
-  const place = origin?.position && { file: origin.file!, ...origin.position };
-  return { severity: 'warning', source: 'relet', path, ...place, message };
+  return { severity: 'warning', source: 'relet', path, ...inOrigin(origin), message };
 }
+
+const inOrigin = (origin: Origin | undefined): Partial<Finding> =>
+  origin?.file === undefined ? {} : { file: origin.file, ...origin.position };

@@ -191,3 +191,9 @@ unset:
   expect(encodeOverlay({ config: {}, unset: [] })).toBe(overlayText('config: {}\n'));
   expect(encodeOverlay({ config: {}, unset: ['port'] })).toBe(overlayText('unset:\n  - port\n'));
 });
+
+test('only the first of many unknown paths under unset get a guess, which costs a look at every field', () => {
+  const findings = findingsIn(overlayText(`unset: [${Array(60).fill('maxPodz')}]\n`));
+  const isGuess = (line: string) => line.endsWith("has no field 'maxPodz'; did you mean 'maxPods'?");
+  expect(findings.map(isGuess)).toEqual([...Array(50).fill(true), ...Array(10).fill(false)]);
+});

@@ -96,8 +96,11 @@ class OverlayDecoder {
   positions = new Map<string, Position>();
   private readonly minor: Minor;
   private readonly strict: boolean;
-  /** What config sets: fields, and keys of maps. */
-  private set: string[][] = [];
+  /** What config sets: fields and keys of maps, and everything around them. */
+  private readonly set = new Set<string>();
+  private readonly around = new Set<string>();
+  private readonly unsetPaths = new Set<string>();
+  private unknownPaths = 0;
 
   constructor(minor: Minor, strict: boolean) {
     this.minor = minor;
@@ -162,7 +165,10 @@ class OverlayDecoder {
       this.findings.push({ ...finding, source: 'relet' });
     this.overlay.config = decoded.config;
     this.positions = decoded.positions;
-    this.set = leavesOf(decoded.config, shapeOf(this.minor));
+    for (const leaf of leavesOf(decoded.config, shapeOf(this.minor))) {
+      this.set.add(joined(leaf));
+      for (let end = 1; end <= leaf.length; end++) this.around.add(joined(leaf.slice(0, end)));
+    }
     for (const { key, keyAt } of value.kind === 'object' ? value.entries : [])
       if (Object.hasOwn(overlayHeader, key))
         this.error(key, keyAt, `config has no ${key} of its own: remove it, the overlay's header is at the top`);
@@ -203,20 +209,21 @@ class OverlayDecoder {
   private unsetPath(name: string, at: Position): void {
     let parts: string[];
     try {
-      parts = findField(name, this.minor).path;
+      parts = findField(name, this.minor, { guess: this.unknownPaths < maxGuesses }).path;
     } catch (error) {
       if (!(error instanceof FieldWordError)) throw error;
+      this.unknownPaths++;
       this.forgivable(name, at, error.message);
       return;
     }
     const path = formatPath(parts, this.minor);
-    if (this.set.some((leaf) => parts.every((part, index) => index >= leaf.length || leaf[index] === part))) {
+    if (this.around.has(joined(parts)) || parts.some((_, end) => this.set.has(joined(parts.slice(0, end)))))
       this.error(path, at, 'both set and unset: keep one of them');
-      return;
+    else if (!this.unsetPaths.has(path)) {
+      this.unsetPaths.add(path);
+      this.overlay.unset.push(path);
+      this.positions.set(path, at);
     }
-    if (this.overlay.unset.includes(path)) return;
-    this.overlay.unset.push(path);
-    this.positions.set(path, at);
   }
 
   private error(path: string, at: Position, message: string): void {
@@ -227,3 +234,8 @@ class OverlayDecoder {
     this.findings.push({ severity: this.strict ? 'error' : 'warning', source: 'relet', path, ...at, message });
   }
 }
+
+/** A key of a map may hold any character but this one. */
+const joined = (parts: readonly string[]): string => parts.join('\0');
+
+const maxGuesses = 50;

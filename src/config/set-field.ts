@@ -55,8 +55,11 @@ export function withSetting(document: KubeletConfig, { path, value }: FieldSetti
   return changed;
 }
 
-/** Follows the dots as far as there are fields; behind a map everything that is left is its key, dots and all. */
-export function findField(name: string, minor: Minor): { path: string[]; shape: Shape } {
+/**
+ * Follows the dots as far as there are fields; behind a map everything that is left is its key, dots and all. Throws
+ * FieldWordError; a guess at what was meant costs a look at every field.
+ */
+export function findField(name: string, minor: Minor, { guess = true } = {}): { path: string[]; shape: Shape } {
   let shape: Shape = shapeOf(minor);
   const path: string[] = [];
   // No name of a field has a bracket, so everything behind the first one is the key of a map.
@@ -65,6 +68,7 @@ export function findField(name: string, minor: Minor): { path: string[]; shape: 
   for (const [index, word] of words.entries()) {
     if (shape.kind === 'map') return { path: [...path, words.slice(index).join('.')], shape: shape.value };
     const child: Shape | undefined = shape.kind === 'struct' ? shape.fields.get(word) : undefined;
+    if (child === undefined && !guess) throw new FieldWordError(`kubelet 1.${minor} has no field '${name}'`);
     if (child === undefined) throw unknownField(name, path, word, shape, minor);
     path.push(word);
     shape = child;
