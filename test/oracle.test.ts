@@ -13,8 +13,8 @@ import { relet } from './run-relet.js';
 
 const cases = oracleCases();
 const newer = newerOracleCases();
-const minors = [23, 32, 36] as const;
-const newerMinors = [36] as const;
+const minors = [23, 32, 36, 37] as const;
+const newerMinors = [36, 37] as const;
 type OracleMinor = (typeof minors)[number];
 
 /** The machine the record was made on. */
@@ -61,11 +61,11 @@ const share = (good: Pair[], all: Pair[]) => good.length / all.length;
 const ids = (list: Pair[]) => list.map(({ id }) => id);
 
 describe('real kubelets', () => {
-  test('each document is accepted or rejected as by real kubelets 1.23, 1.32 and 1.36', () => {
+  test('each document is accepted or rejected as by real kubelets 1.23, 1.32, 1.36 and 1.37', () => {
     expect([cases.length, newer.length]).toEqual([368, 96]);
     const wrong = pairs.filter(({ real, ours }) => (real.verdict === 'accepted') !== (ours.verdict === 'accepted'));
     expect(wrong.map(({ id, real, ours }) => `${id}: ${real.verdict}, relet: ${ours.verdict}`)).toEqual([]);
-    expect(pairs).toHaveLength(3 * 368 + 96);
+    expect(pairs).toHaveLength(4 * 368 + 2 * 96);
   });
 
   test('the answer is the one of the kubelet in every case that does not depend on the host', () => {
@@ -166,6 +166,7 @@ const notShown: Record<OracleMinor, string[]> = {
   ],
   32: ['logging.verbosity'],
   36: ['logging.verbosity', 'failCgroupV1'],
+  37: ['logging.verbosity', 'failCgroupV1'],
 };
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
@@ -178,13 +179,16 @@ function difference({ minor, real, ours }: Pair): string | undefined {
     if (notShown[minor].includes(path) && !(path in real.effective!)) continue;
     if (text(value) !== text(before.get(path))) changed.set(path, value);
   }
-  // 1.23 shows its object without what is empty.
-  const got = text(Object.fromEntries([...changed].filter(([, value]) => !(minor === 23 && isEmpty(value)))));
+  // 1.23 and 1.37 show their object without what is empty, unless it is behind a pointer.
+  const isHidden = (path: string, value: unknown) =>
+    (minor === 23 || minor === 37) && isEmpty(value) && fieldAt(path)?.pointer !== true;
+  const got = text(Object.fromEntries([...changed].filter(([path, value]) => !isHidden(path, value))));
   const want = text(real.effective!);
   return got === want ? undefined : `${want}, relet: ${got}`;
 }
 
-const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
+const isEmpty = (value: unknown) =>
+  value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 
 /** Objects are taken apart down to fields; maps and lists are values. */
 function flatten(config: KubeletConfig, parent = '', into = new Map<string, unknown>()): Map<string, unknown> {

@@ -26,8 +26,8 @@ export interface OracleDocument {
   hostDependent?: boolean;
 }
 
-export type OracleCase = OracleDocument & Record<'v1.23' | 'v1.32' | 'v1.36', OracleAnswer>;
-export type NewerOracleCase = OracleDocument & Record<'v1.36', OracleAnswer>;
+export type OracleCase = OracleDocument & Record<'v1.23' | 'v1.32' | 'v1.36' | 'v1.37', OracleAnswer>;
+export type NewerOracleCase = OracleDocument & Record<'v1.36' | 'v1.37', OracleAnswer>;
 
 export const oracleCases = (): OracleCase[] => readEvidence('oracle.jsonl');
 
