@@ -21,7 +21,7 @@ export async function diffFiles(a: string, b: string, options: DiffOptions): Pro
   const documents = [await readConfigDocument(a), await readConfigDocument(b)];
   const texts = await withoutOverlays(documents, local, minor);
   const [before, after] = [decodeFile(a, texts[0]!, minor), decodeFile(b, texts[1]!, minor)];
-  const differences = differencesOf(before, after, minor);
+  const differences = differencesOf({ before, after, minor });
   const terminal = openTerminal();
   terminal.print(output === 'json' ? differencesAsJson(differences) : differencesAsText(differences, terminal));
   if (output === 'text' && note !== undefined) printError(`relet: compared for ${note}`);

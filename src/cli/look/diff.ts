@@ -2,12 +2,14 @@
 
 import { existsSync } from 'node:fs';
 import { CannotRun } from '../../cannot-run.js';
+import type { ImpactContext } from '../../config/catalogue.js';
 import { DecodeError, decode } from '../../config/decode.js';
 import { header } from '../../config/header.js';
-import type { KubeletConfig, Minor } from '../../config/model.js';
+import type { KubeletConfig } from '../../config/model.js';
 import { findConfigMap } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { filledIn, minorOf, type NodeConfigReader, nodeConfigReader } from '../../fleet/node-configs.js';
+import { readNodeFacts } from '../../fleet/node-facts.js';
 import { documentOf, isWithin } from '../../fleet/payload.js';
 import { asYaml } from '../../go/yaml/write.js';
 import { isNotFound } from '../../kube/api-error.js';
@@ -38,7 +40,9 @@ export const diff = (name: string, other: string | undefined, options: DiffOptio
     const { document } = await reader.runningOrActive(node);
     const against = other === undefined ? await assignedText(session, node) : await textFor(session, other, options);
     const pinned = against.kind === 'document' ? [] : (node.pinnedByFlags ?? []);
-    const differences = compare(document, await documentFor(reader, node, against), minorOf(node)).map((difference) =>
+    const after = await documentFor(reader, node, against);
+    const facts = await readNodeFacts(session, node.name);
+    const differences = compare({ before: document, after, minor: minorOf(node), facts }).map((difference) =>
       pinned.some((field) => isWithin(difference.path, field))
         ? { ...difference, pinnedByFlag: true as const }
         : difference,
@@ -82,9 +86,11 @@ async function documentFor(reader: NodeConfigReader, node: ConfiguredNode, other
   );
 }
 
-function compare(before: KubeletConfig, after: KubeletConfig, minor: Minor): Difference[] {
+function compare({ before, after, minor, facts }: Required<ImpactContext>): Difference[] {
   const read = (document: KubeletConfig) => decode(asYaml({ ...document, ...header }), { minor, strict: false }).config;
-  return differencesOf(read(before), read(after), minor).filter(({ path, to }) => !(filledIn.has(path) && to === ''));
+  return differencesOf({ before: read(before), after: read(after), minor, facts }).filter(
+    ({ path, to }) => !(filledIn.has(path) && to === ''),
+  );
 }
 
 async function assignedText(session: Session, node: ConfiguredNode): Promise<Other> {

@@ -1,6 +1,5 @@
 /** Changes of a config as people read them: what was, what will be, what each needs on a live node and what it does to pods. */
-import { type Needs, needsMeaning, type PodsEffect } from '../../config/catalogue.js';
-import type { KubeletConfig, Minor } from '../../config/model.js';
+import { type ImpactContext, type Needs, needsMeaning, type PodsEffect } from '../../config/catalogue.js';
 import { type FieldChange, type Preview, previewChanges, summarize } from '../../fleet/preview.js';
 import { oneLine } from '../../visible-text.js';
 import { createPaint, type Paint, type Terminal, wrap } from './terminal.js';
@@ -14,8 +13,8 @@ export interface Difference extends Omit<FieldChange, 'before' | 'after'> {
 }
 
 /** By meaning; both are decoded. */
-export const differencesOf = (before: KubeletConfig, after: KubeletConfig, minor: Minor): Difference[] =>
-  previewChanges({ before, after, minor }).changes.map(({ path, before: from, after: to, ...rest }) => ({
+export const differencesOf = (context: ImpactContext): Difference[] =>
+  previewChanges(context).changes.map(({ path, before: from, after: to, ...rest }) => ({
     path,
     from,
     to,
