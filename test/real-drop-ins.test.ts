@@ -122,6 +122,10 @@ describe.skipIf(minor < 28)(`drop-ins of ${title}`, () => {
     }
   });
 
+  test('a kubelet without --config has the defaults that relet takes for its local config', async () => {
+    expect(await wrongLocal([])).toBeUndefined();
+  });
+
   test('an overlay differs from a drop-in only where the documentation says so', async () => {
     let compared = 0;
     for (const [local, config = {}] of pairs(2)) {

@@ -7,13 +7,12 @@ import { DecodeError } from './decode.js';
 import { decodeFields } from './decode-fields.js';
 import { type Document, DocumentError, readDocument } from './document.js';
 import { header } from './header.js';
-import type { Finding, KubeletConfig, Minor, Position, Positions } from './model.js';
+import type { Finding, Minor, Position, Positions } from './model.js';
 import { shapeOf } from './shape.js';
 import { mergePatch, withFieldNames } from './value-patch.js';
 
 export interface DropIn {
-  /** What it sets. */
-  config: KubeletConfig;
+  /** Of what it sets. */
   positions: Positions;
   findings: Finding[];
 }
@@ -28,12 +27,11 @@ export function decodeDropIn(text: string, minor: Minor): DropIn & { patch: Valu
   const empty: Value = { kind: 'object', entries: [], at: start };
   const fields = decodeFields(withFieldNames(mergePatch(empty, patch), shapeOf(minor)), shapeOf(minor), minor);
   if (fields.message !== undefined) throw new DecodeError(fields.message, fields.errors);
-  const { config, positions } = fields;
   const findings = fields.unknown.map(({ path, name, at }): Finding => {
     const message = `unknown field ${JSON.stringify(name)}: the kubelet ignores it in a drop-in`;
     return { severity: 'warning', source: 'relet', path, ...at, message };
   });
-  return { config, positions, findings, patch };
+  return { positions: fields.positions, findings, patch };
 }
 
 const start: Position = { line: 1, column: 1 };

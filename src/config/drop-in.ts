@@ -53,7 +53,7 @@ function overDefaults(base: KubeletConfig, minor: Minor): DropInMerger {
       if (isShared && !isObject(config.evictionHard)) over.evictionHard = effective.evictionHard;
       effective = overrideNonZero(effective, over, shapeOf(minor));
       written = mergeFields(written, config, shapeOf(minor));
-      return { config, positions, findings };
+      return { positions, findings };
     },
     effective: () => effective,
     written: () => written,
@@ -105,14 +105,13 @@ function withoutResolvConf(value: Value): Value {
   return { ...value, entries: value.entries.filter(({ key }) => key !== 'resolvConf') };
 }
 
-function withoutIgnored({ config, positions, findings }: DropIn, minor: Minor): DropIn {
+function withoutIgnored({ positions, findings }: DropIn, minor: Minor): DropIn {
   const at = positions.get('resolvConf');
-  if (at === undefined) return { config, positions, findings };
-  const { resolvConf, ...others } = config;
+  if (at === undefined) return { positions, findings };
   const message = `kubelet 1.${minor} ignores resolvConf in a drop-in: write it in the file of --config`;
   const finding: Finding = { severity: 'warning', source: 'relet', path: 'resolvConf', ...at, message };
-  const rest = new Map([...positions].filter(([path]) => path !== 'resolvConf'));
-  return { config: others, positions: rest, findings: [...findings, finding] };
+  const others = new Map([...positions].filter(([path]) => path !== 'resolvConf'));
+  return { positions: others, findings: [...findings, finding] };
 }
 
 /** 1.32 and later: patches of the versioned object as JSON, which leaves out what is empty. */

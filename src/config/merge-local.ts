@@ -137,7 +137,8 @@ function writtenAs(wanted: KubeletConfig, written: KubeletConfig, minor: Minor) 
 }
 
 function notExpressible({ path, before, after }: Change, origin: Origin | undefined, minor: Minor): Finding {
-  const message = `kubelet 1.${minor} takes ${JSON.stringify(after)} from a drop-in; in one file it means ${JSON.stringify(before)}, which the merged config has`;
+  const [shown, instead] = [after, before].map((value) => (typeof value === 'bigint' ? value : JSON.stringify(value)));
+  const message = `kubelet 1.${minor} takes ${shown} from a drop-in; in one file it means ${instead}, which the merged config has`;
   return { severity: 'warning', source: 'relet', path, ...inOrigin(origin), message };
 }
 
