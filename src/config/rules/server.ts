@@ -9,9 +9,13 @@ export function checkHiddenMetrics(view: ConfigView): void {
   const version = view.text('showHiddenMetricsForVersion');
   const previous = `1.${view.minor - 1}`;
   if (view.minor < 18 || version === '' || version === previous) return;
+  const field = 'showHiddenMetricsForVersion';
+  const rule = `must be omitted or have the value '${previous}'`;
   view.report(
-    'showHiddenMetricsForVersion',
-    `--show-hidden-metrics-for-version must be omitted or have the value '${previous}'. Only the previous minor version is allowed`,
+    field,
+    view.minor >= 36
+      ? `invalid ${field}: ${field}: Invalid value: ${quote(version)}: ${rule}; only the previous minor version is allowed`
+      : `--show-hidden-metrics-for-version ${rule}. Only the previous minor version is allowed`,
   );
 }
 
