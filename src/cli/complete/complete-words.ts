@@ -42,7 +42,6 @@ const namesByValue: Record<string, Names> = {
   '--flag': 'flags',
   '--unset': 'fields',
 };
-const wordsByValue: Record<string, string[]> = { '--accept': ['drain', 'state-file', 'reboot'] };
 const namesByArgument: Record<string, Names[]> = {
   NODE: ['nodes'],
   CONFIGMAP: ['configmaps'],
@@ -82,8 +81,6 @@ export function wanted(command: Command, words: readonly string[]): Want {
 function valueWanted(option: Option, place: Place, options: Record<string, string>): Want {
   if (option.argChoices !== undefined)
     return { kind: 'words', words: option.argChoices.map((word) => ({ word })), ...place };
-  const words = wordsByValue[option.long ?? ''];
-  if (words !== undefined) return { kind: 'words', words: words.map((word) => ({ word })), ...place };
   const names = namesByValue[option.long ?? ''];
   if (names !== undefined) return { kind: 'names', of: [names], options, ...place };
   return /<FILE>/.test(option.flags) ? { kind: 'files' } : { kind: 'nothing' };
