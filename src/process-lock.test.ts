@@ -51,8 +51,8 @@ describe('a lock', () => {
   });
 
   test('of a zombie is void: its parent may never reap it', async () => {
-    // The shell becomes `sleep`, which does not wait for the child of the shell.
-    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 1000'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    // The shell becomes `sleep`, which does not wait for the child of the shell. The shell itself would, so the child outlives it.
+    const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 1000'], { stdio: ['ignore', 'pipe', 'ignore'] });
     try {
       const [line] = await once(parent.stdout, 'data');
       const zombie = Number(String(line).trim());
