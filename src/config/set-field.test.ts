@@ -52,6 +52,31 @@ describe('a setting', () => {
     expect(() => parseSetting(word, 32)).toThrow(words);
   });
 
+  const instead = (field: string) =>
+    `null is not a value; use '--unset ${field}' for the kubelet's default, or '${field}-' for the local config`;
+
+  test.each([
+    ['maxPods=null', `maxPods: ${instead('maxPods')}`],
+    ['clusterDomain=null', `clusterDomain: ${instead('clusterDomain')}`],
+    ['clusterDNS=null', `clusterDNS: ${instead('clusterDNS')}`],
+    ['evictionHard=null', `evictionHard: ${instead('evictionHard')}`],
+    ['authentication=null', `authentication: ${instead('authentication')}`],
+    [
+      'evictionHard={"memory.available":null}',
+      `evictionHard[memory.available]: ${instead('evictionHard.memory.available')}`,
+    ],
+    [
+      'evictionHard=memory.available=null',
+      `evictionHard[memory.available]: ${instead('evictionHard.memory.available')}`,
+    ],
+    ['authentication={"anonymous":null}', `authentication.anonymous: ${instead('authentication.anonymous')}`],
+    ['clusterDNS=["10.0.0.10",null]', 'clusterDNS: null is not a value; leave it out of the list'],
+    ['clusterDNS=10.0.0.10,null', 'clusterDNS: null is not a value; leave it out of the list'],
+    ['registerWithTaints=[{"key":null}]', 'registerWithTaints: null is not a value; leave it out of the list'],
+  ])('%s is refused: null would be dropped', (word, message) => {
+    expect(() => parseSetting(word, 32)).toThrow(new FieldWordError(message));
+  });
+
   test('a field that this kubelet does not have yet is refused', () => {
     expect(() => parseSetting('memorySwap.swapBehavior=LimitedSwap', 17)).toThrow(
       "kubelet 1.17 has no field 'memorySwap",

@@ -4,6 +4,7 @@
  */
 import { isObject } from '../json.js';
 import { setOwn } from './copy.js';
+import { formatPath } from './field-path.js';
 import { fieldsOf } from './fields.js';
 import { type KubeletConfig, knownMinor, type Minor } from './model.js';
 import { type ScalarShape, type Shape, type StructShape, shapeOf } from './shape.js';
@@ -32,12 +33,30 @@ export function parseSetting(word: string, minor: Minor): FieldSetting {
   const name = removes ? word.slice(0, -1) : word.slice(0, equals);
   const { path, shape } = findField(name, knownMinor(minor));
   if (removes) return { path, value: undefined };
+  let value: unknown;
   try {
-    return { path, value: readValue(word.slice(equals + 1), shape) };
+    value = readValue(word.slice(equals + 1), shape);
   } catch (error) {
     throw new FieldWordError(`${name}: ${(error as Error).message}`);
   }
+  rejectNull(value, path, knownMinor(minor));
+  return { path, value };
 }
+
+/** Decoding drops a null, and with the only key of a map the value would be `{}`, which empties the map. */
+function rejectNull(value: unknown, path: readonly string[], minor: Minor): void {
+  const field = path.join('.');
+  if (value === null)
+    throw new FieldWordError(
+      `${formatPath(path, minor)}: null is not a value; use '--unset ${field}' for the kubelet's default, or '${field}-' for the local config`,
+    );
+  if (Array.isArray(value) && value.some(hasNull))
+    throw new FieldWordError(`${formatPath(path, minor)}: null is not a value; leave it out of the list`);
+  if (isObject(value)) for (const [key, part] of Object.entries(value)) rejectNull(part, [...path, key], minor);
+}
+
+const hasNull = (value: unknown): boolean =>
+  value === null || (typeof value === 'object' && Object.values(value).some(hasNull));
 
 /** A new document; the argument is not changed. */
 export function withSetting(document: KubeletConfig, { path, value }: FieldSetting): KubeletConfig {
@@ -93,6 +112,7 @@ function unknownField(name: string, path: string[], word: string, shape: Shape, 
 }
 
 function readValue(text: string, shape: Shape): unknown {
+  if (text === 'null') return null;
   switch (shape.kind) {
     case 'scalar':
       return readScalar(text, shape);
@@ -106,6 +126,7 @@ function readValue(text: string, shape: Shape): unknown {
 }
 
 function readScalar(text: string, { type }: ScalarShape): unknown {
+  if (text === 'null') return null;
   switch (type) {
     case 'bool':
       if (text !== 'true' && text !== 'false') throw new Error(`'${text}' is neither true nor false`);

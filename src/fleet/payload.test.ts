@@ -147,6 +147,22 @@ describe('what set makes of a payload', () => {
     expect(evictionHard).toMatchObject({ 'memory.available': '5%', 'nodefs.available': '10%' });
   });
 
+  test.each([
+    [['maxPods=1', 'maxPods=2'], 'maxPods is given twice (maxPods=1, maxPods=2)'],
+    [['maxPods=1', '!maxPods'], 'maxPods is given twice (maxPods=1, --unset maxPods)'],
+    [['maxPods=1', 'maxPods-'], 'maxPods is given twice (maxPods=1, maxPods-)'],
+    [
+      ['evictionHard={"memory.available":"1Gi"}', 'evictionHard.memory.available=5%'],
+      'evictionHard[memory.available] is given twice (evictionHard={"memory.available":"1Gi"}, evictionHard.memory.available=5%)',
+    ],
+    [
+      ['evictionHard.memory.available=5%', '!evictionHard'],
+      'evictionHard[memory.available] is given twice (evictionHard.memory.available=5%, --unset evictionHard)',
+    ],
+  ])('%j is refused: only one of them would count', (words, message) => {
+    expect(() => set(undefined, ...words)).toThrow(`${message}; keep one of them`);
+  });
+
   test('a key of a map that is unset as a whole is not set half', () => {
     expect(() => set(overlay({}, 'evictionHard'), 'evictionHard.memory.available=5%')).toThrow(
       /unsets all of evictionHard/,

@@ -51,7 +51,7 @@ export const readOverlay = (text: string, minor: Minor): Overlay =>
 export function overlaySentence({ config, unset }: Overlay): string {
   const sets = leavesOf(config, shapeOf(newestMinor)).map((parts) => {
     const value = parts.reduce<unknown>((inner, part) => (inner as KubeletConfig)[part], config);
-    return `${formatPath(parts, newestMinor)}: ${typeof value === 'string' ? value : encodeValue(value)}`;
+    return `${formatPath(parts, newestMinor)}: ${typeof value === 'string' && !/^[{[]/.test(value) ? value : encodeValue(value)}`;
   });
   const parts = [
     ...(sets.length > 0 ? [`sets ${sets.join(', ')}`] : []),
@@ -69,12 +69,30 @@ export interface FieldStatement extends FieldSetting {
   unset?: true;
 }
 
-/** `maxPods=150` and `maxPods-` as words, and the fields of --unset. Throws FieldWordError. */
+/** `maxPods=150` and `maxPods-` as words, and the fields of --unset; each field once. Throws FieldWordError. */
 export function parseStatements(words: readonly string[], unset: readonly string[], minor: Minor): FieldStatement[] {
-  return [
-    ...words.map((word) => parseSetting(word, minor)),
-    ...unset.map((name) => ({ path: findField(name, minor).path, value: undefined, unset: true as const })),
+  const given = [
+    ...words.map((word) => ({ word, statement: parseSetting(word, minor) })),
+    ...unset.map((name) => ({ word: `--unset ${name}`, statement: unsetStatement(name, minor) })),
   ];
+  rejectTwice(given.map(({ word, statement }) => ({ word, name: formatPath(statement.path, minor) })));
+  return given.map(({ statement }) => statement);
+}
+
+const unsetStatement = (name: string, minor: Minor): FieldStatement => ({
+  path: findField(name, minor).path,
+  value: undefined,
+  unset: true,
+});
+
+/** Of a field, or of a map and a key of it, only one word would count, and it would depend on their order. */
+function rejectTwice(given: readonly { word: string; name: string }[]): void {
+  for (const [index, second] of given.entries()) {
+    const first = given.slice(0, index).find(({ name }) => isWithin(name, second.name) || isWithin(second.name, name));
+    if (first === undefined) continue;
+    const inner = isWithin(first.name, second.name) ? first.name : second.name;
+    throw new FieldWordError(`${inner} is given twice (${first.word}, ${second.word}); keep one of them`);
+  }
 }
 
 /**

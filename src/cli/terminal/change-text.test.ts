@@ -51,6 +51,15 @@ test('a value that the new config leaves out is shown as the default', () => {
   );
 });
 
+test.each<[string, unknown, string]>([
+  ['clusterDomain', '{}', '    + "{}"'],
+  ['clusterDomain', '[a]', '    + "[a]"'],
+  ['clusterDomain', 'a.b', '    + a.b'],
+  ['evictionHard', {}, '    + {}'],
+])('%s: a text that reads as a map or a list is quoted, a map is not', (path, after, line) => {
+  expect(text(path, undefined, after).split('\n')).toContain(line);
+});
+
 test('no text of the catalogue promises that running pods are left alone: that depends on the change', () => {
   const texts = [
     ...Object.values(needsMeaning),

@@ -85,9 +85,10 @@ function failuresText(names: string[]): string | undefined {
     : `${names.length} running pods will fail, because the kubelet rejects them at the restart: ${shownNames}.`;
 }
 
+/** A text that is empty, or reads as a map or a list, is quoted. */
 export function shown(value: unknown): string {
   if (value === undefined || value === null) return 'not set';
-  return typeof value === 'string' && value !== ''
+  return typeof value === 'string' && value !== '' && !/^(\{.*\}|\[.*\])$/s.test(value)
     ? oneLine(value)
     : JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? Number(part) : part));
 }
