@@ -170,15 +170,28 @@ describe('relet set', () => {
   describe('on a node that runs something else than it is assigned', () => {
     test('set changes the assignment that failed', async () => {
       const failing = await cluster.node('failing', { does: 'roll back' });
-      expect((await cluster.relet(['set', 'failing', 'maxPods=7', '--yes'])).status).toBe(1);
+      expect((await cluster.relet(['set', 'failing', 'maxPods=7', 'port=10269', '--yes'])).status).toBe(1);
       const failed = await sourceOf('failing');
       failing.does = 'prove';
-      const { status, stdout } = await cluster.relet(['set', 'failing', 'maxPods=110', '--yes']);
-      expect(stdout).toMatch(
-        new RegExp(`failing: this builds on relet-system/${failed}/kubelet,\\s+which was\\s+rolled back`),
+      const { status, stdout } = await cluster.relet(['set', 'failing', 'maxPods=111', '--yes']);
+      expect(stdout.replace(/\s+/g, ' ')).toMatch(
+        /Warning: the kubelet of failing rolled back the assigned config \(.+\), and this change keeps what it sets: port: 10269\. To drop it: relet set failing port- port/,
       );
       expect(status).toBe(0);
       expect(await sourceOf('failing')).not.toBe(failed);
+    });
+
+    test('undo to a config that failed before warns of it, and is not recommended', async () => {
+      const twice = await cluster.node('twice', { does: 'roll back' });
+      await cluster.relet(['set', 'twice', 'port=10269', '--yes']);
+      const failed = `relet-system/${await sourceOf('twice')}/kubelet`;
+      const { stderr } = await cluster.relet(['set', 'twice', 'maxPods=111', '--yes']);
+      const hint = `'relet reset twice' returns to its local config ('relet undo twice' would assign ${failed} again, which was rolled back before)`;
+      expect(stderr).toContain(hint);
+      expect((await cluster.relet(['describe', 'twice'])).stdout.replace(/\s+/g, ' ')).toContain(hint);
+      twice.does = 'prove';
+      const { stdout } = await cluster.relet(['undo', 'twice', '--dry-run=client']);
+      expect(stdout.replace(/\s+/g, ' ')).toMatch(/Warning: twice rolled this config back before \(.+\); 'relet reset/);
     });
 
     test('set of what failed is not reported as well', async () => {
@@ -342,7 +355,7 @@ describe('a change that a node does not take', () => {
     );
     expect(stdout).toMatch(/^Done \(1\): b-1\nFailed \(1\): b-2\nNot changed \(1\): b-3$/m);
     expect(stderr).toContain("'relet undo b-2' takes the change back");
-    expect(stderr).toContain('to continue with the nodes that are not done, run the same command again');
+    expect(stderr).toContain('b-3 was not changed. Correct the value first; the same command would now change b-3.');
     expect(await sourceOf('b-3')).toBe(before);
   });
 

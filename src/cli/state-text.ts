@@ -4,6 +4,7 @@ import type { ConfigErrorReason } from '../api/config-error.js';
 import { formatRef, refOf, sameConfig } from '../api/config-ref.js';
 import type { HeldState } from '../api/node-config.js';
 import type { Owed, OwedAction } from '../api/owed.js';
+import { failureOf, goodRevision, readHistory, undoTarget } from '../fleet/config-history.js';
 import { type ConfiguredNode, configState, errorOutcome, errorReason, errorText } from '../fleet/configured-node.js';
 import { shortDuration } from '../go/short-duration.js';
 import type { Paint } from './terminal/terminal.js';
@@ -65,12 +66,33 @@ function sentence(node: ConfiguredNode): string {
     case 'trial':
       return `It runs the config that it is assigned, on trial. When it has been healthy long enough, the config becomes the last known good; until then a rollback goes to ${formatRef(refOf(status.lastKnownGood), 'short')}. 'relet wait ${name} --for=lastKnownGood' waits for the end of the trial, 'relet undo ${name}' ends it.${following}`;
     case 'rejected':
-      return `${wanted} was rejected before the kubelet was restarted; the node still runs ${fallback}. Correct it with 'relet edit ${name}', or return to the config before it with 'relet undo ${name}'.`;
+      return `${wanted} was rejected before the kubelet was restarted; the node still runs ${fallback}. Correct it with 'relet edit ${name}'; ${undoHint(node, 'returns to the config before it')}.`;
     case 'rolled back':
-      return `${wanted} failed its trial${trialFailure(node)}; the node rolled back to ${fallback}. The same config is not tried again. Correct it with 'relet edit ${name}', or return to the config before it with 'relet undo ${name}'.`;
+      return `${wanted} failed its trial${trialFailure(node)}; the node rolled back to ${fallback}. Correct it with 'relet edit ${name}'; ${undoHint(node, 'returns to the config before it')}.`;
     case 'waiting':
       return waiting(node, wanted, following);
   }
+}
+
+/** Where `undo` would assign a config again that failed on this node, the ways past it. */
+export function undoHint(node: ConfiguredNode, does: string): string {
+  const { name } = node;
+  const history = readHistory(node.history);
+  const now = refOf(node.configSource);
+  const target = undoTarget(history, now);
+  const failed = target && failureOf(history, target.to);
+  if (failed === undefined) return `'relet undo ${name}' ${does}`;
+  const revision = goodRevision(history, now);
+  const other = revision === undefined ? '' : `, 'relet undo ${name} --to ${revision}' to revision ${revision}`;
+  return `'relet reset ${name}' returns to its local config${other} ('relet undo ${name}' would assign ${target!.to} again, which was ${failed.split(':', 1)[0]} before)`;
+}
+
+/** `rolled back: …` or `rejected: …`, where the assigned config failed and the status is about it. */
+export function reportedFailure(node: ConfiguredNode): string | undefined {
+  const state = configState(node);
+  const { generation, observedGeneration = generation } = node;
+  const isOld = generation !== undefined && observedGeneration! < generation;
+  return (state === 'rejected' || state === 'rolled back') && !isOld ? failureText(state, node) : undefined;
 }
 
 const failures: Partial<Record<ConfigErrorReason, string>> = {

@@ -1,7 +1,7 @@
 /** The history of a node's reference: bounded, read with care, and used by undo. */
 import { describe, expect, test } from 'vitest';
 import { formatRef, parseRef } from '../api/config-ref.js';
-import { historyLength, readHistory, undoTarget, withEntry } from './config-history.js';
+import { failureOf, goodRevision, historyLength, readHistory, undoTarget, withEntry } from './config-history.js';
 
 const a = { namespace: 'kube-system', name: 'a', kubeletConfigKey: 'kubelet' };
 const entry = (from: string, to: string) => ({ at: '2026-01-01T00:00:00Z', by: 'ann', verb: 'assign', from, to });
@@ -14,6 +14,20 @@ describe('the history', () => {
     const entries = readHistory(text);
     expect(entries).toHaveLength(historyLength);
     expect(entries.map(({ to }) => to)).toEqual(Array.from({ length: 10 }, (_, i) => `n/c-${15 - i}/k`));
+  });
+
+  test('records how the config before a change failed, and which revision did not', () => {
+    const good = withEntry(undefined, entry('local', 'n/a/k'));
+    const bad = withEntry(good, entry('n/a/k', 'n/b/k'));
+    const next = readHistory(withEntry(bad, entry('n/b/k', 'n/c/k'), 'rolled back: it crashed'));
+    expect(['n/a/k', 'n/b/k', 'n/c/k'].map((config) => failureOf(next, config))).toEqual([
+      undefined,
+      'rolled back: it crashed',
+      undefined,
+    ]);
+    expect(goodRevision(next, parseRef('n/c/k'))).toBe(1);
+    const changedPastRelet = readHistory(withEntry(bad, entry('n/x/k', 'n/c/k'), 'rejected: no'));
+    expect(failureOf(changedPastRelet, 'n/b/k')).toBeUndefined();
   });
 
   test('numbers changes upwards, also when old ones have left', () => {

@@ -18,6 +18,8 @@ export interface HistoryEntry {
   /** `namespace/name/key`, or `local`. */
   from: string;
   to: string;
+  /** `rolled back: …` or `rejected: …`: how `to` ended, where that was so when the next change was made. */
+  failed?: string;
 }
 
 /** A sentence of a person; the annotation is read by every watcher of the Node, so it stays short. */
@@ -45,13 +47,37 @@ function numbered(entries: Omit<HistoryEntry, 'revision'>[]): HistoryEntry[] {
   return oldestFirst.reverse();
 }
 
-export function withEntry(annotation: string | undefined, entry: Omit<HistoryEntry, 'revision'>): string {
-  const before = readHistory(annotation);
+/** `failed`: what the node reports about the config that this change replaces, if it failed. */
+export function withEntry(
+  annotation: string | undefined,
+  entry: Omit<HistoryEntry, 'revision'>,
+  failed?: string,
+): string {
+  const before = withFailure(readHistory(annotation), entry.from, failed);
   const { why, ...rest } = entry;
-  const short = why === undefined || why.length <= longestWhy ? why : `${why.slice(0, longestWhy - 1)}…`;
-  const added: HistoryEntry = { revision: (before[0]?.revision ?? 0) + 1, ...rest, ...(short && { why: short }) };
+  const added: HistoryEntry = {
+    revision: (before[0]?.revision ?? 0) + 1,
+    ...rest,
+    ...(why && { why: shortened(why) }),
+  };
   return JSON.stringify([added, ...before].slice(0, historyLength));
 }
+
+const shortened = (text: string): string => (text.length <= longestWhy ? text : `${text.slice(0, longestWhy - 1)}…`);
+
+function withFailure([newest, ...older]: HistoryEntry[], config: string, failed: string | undefined): HistoryEntry[] {
+  if (newest === undefined) return [];
+  return [newest.to === config && failed !== undefined ? { ...newest, failed: shortened(failed) } : newest, ...older];
+}
+
+/** How a config ended when the node was last assigned it, if it failed and that is recorded. */
+export const failureOf = (history: readonly HistoryEntry[], config: string): string | undefined =>
+  history.find(({ to }) => to === config)?.failed;
+
+/** The newest revision that `undo --to` can go to: another config than the present one, and none that failed. */
+export const goodRevision = (history: readonly HistoryEntry[], now: ConfigRef | undefined): number | undefined =>
+  history.find(({ to }) => to !== 'local' && to !== formatRef(now, 'short') && failureOf(history, to) === undefined)
+    ?.revision;
 
 /**
  * Where `undo` goes: back before the newest change; or, where the reference was changed past relet since, back to what the
@@ -71,5 +97,5 @@ function isEntry(value: unknown): value is Omit<HistoryEntry, 'revision'> {
   if (typeof value !== 'object' || value === null) return false;
   const entry = value as Record<string, unknown>;
   const texts = ['at', 'by', 'verb', 'from', 'to'].every((field) => typeof entry[field] === 'string');
-  return texts && (entry.why === undefined || typeof entry.why === 'string');
+  return texts && ['why', 'failed'].every((field) => ['undefined', 'string'].includes(typeof entry[field]));
 }

@@ -13,6 +13,7 @@ import type { Session } from '../session.js';
 import { previewText } from '../terminal/change-text.js';
 import { hanging, isTerminal, type Terminal, wrap } from '../terminal/terminal.js';
 import { type ChangeOptions, makeChanges } from './change.js';
+import { namesOf } from './outcome.js';
 import { isUnchanged, type Plan, type PlanOptions, planChange, type Wish } from './plan.js';
 
 export interface ChangeVerbOptions extends ConnectionOptions, ChangeOptions, PlanOptions {
@@ -98,6 +99,8 @@ function headingOf(group: Plan[]): string {
 
 function groupText(group: Plan[], terminal: Terminal): string {
   const lines = [terminal.paint.bold(hanging(headingOf(group), terminal))];
+  for (const words of new Set(group.flatMap(({ warnings }) => warnings)))
+    lines.push(terminal.paint.red(wrap(`Warning: ${words}`, terminal.columns)));
   const preview = together(group);
   if (preview !== undefined) lines.push(...previewText(preview, terminal.columns, terminal.paint));
   const notes = new Map<string, string[]>();
@@ -105,11 +108,6 @@ function groupText(group: Plan[], terminal: Terminal): string {
     for (const words of plan.notes) notes.set(words, [...(notes.get(words) ?? []), plan.node.name]);
   for (const [words, about] of notes) lines.push(note(terminal, `${namesOf(about)}: ${words}`));
   return `${lines.join('\n')}\n`;
-}
-
-/** `12 nodes: node-1 … node-12`. */
-function namesOf(names: string[]): string {
-  return names.length <= 3 ? names.join(', ') : `${names.length} nodes: ${names[0]} … ${names.at(-1)}`;
 }
 
 /** The same changes on each node; the pods of all of them. */

@@ -20,13 +20,14 @@ import { causeOfError } from '../../fleet/node-facts.js';
 import { ApiError, isConflict } from '../../kube/api-error.js';
 import { rfc3339 } from '../../time.js';
 import type { Session } from '../session.js';
-import { heldText, owedText, releaseHint } from '../state-text.js';
+import { heldText, owedText, releaseHint, reportedFailure, undoHint } from '../state-text.js';
 import { type Progress, showProgress } from '../terminal/progress.js';
 import { hanging, printError } from '../terminal/terminal.js';
 import {
   changeResult,
   endText,
   type NodeChange,
+  namesOf,
   type Outcome,
   printRest,
   type ResultFormat,
@@ -224,8 +225,23 @@ async function conclude(session: Session, changes: NodeChange[], outcomes: Map<s
   const failed = changes.find((one) => outcomes.has(one.node.name) && !isDone(one));
   if (failed === undefined) return;
   const { name } = failed.node;
-  printError(`relet: next: see 'relet describe ${name}'; 'relet undo ${name}' takes the change back`);
-  if (changes.length > 1) printError('relet: to continue with the nodes that are not done, run the same command again');
+  const outcome = outcomes.get(name)!;
+  const hint =
+    'reported' in outcome
+      ? undoHint(outcome.reported, 'takes the change back')
+      : `'relet undo ${name}' takes the change back`;
+  printError(`relet: next: see 'relet describe ${name}'; ${hint}`);
+  if (changes.length > 1) printError(`relet: ${continueText(changes, outcomes)}`);
+}
+
+/** After a config failed on one node, the same command would give it to the next one. */
+function continueText(changes: NodeChange[], outcomes: Map<string, Outcome>): string {
+  const hasFailed = [...outcomes.values()].some(({ kind }) => kind === 'rejected' || kind === 'rolled back');
+  const left = changes.map(({ node }) => node.name).filter((name) => !outcomes.has(name));
+  if (!hasFailed) return 'to continue with the nodes that are not done, run the same command again';
+  if (left.length === 0) return 'correct the value before you run the same command again';
+  const [names, were] = [namesOf(left), left.length === 1 ? 'was' : 'were'];
+  return `${names} ${were} not changed. Correct the value first; the same command would now change ${namesOf(left.slice(0, 1))}${left.length > 1 ? ' next' : ''}.`;
 }
 
 interface Entry {
@@ -251,11 +267,8 @@ async function writeReference(
         `${node.name} was changed by somebody else meanwhile: it is now assigned ${formatRef(refOf(present.configSource), 'short')}; look at it ('relet history ${node.name}') and try again`,
       );
     const entry = { at: rfc3339(Date.now()), by, verb, ...(why && { why }) };
-    const history = withEntry(present.history, {
-      ...entry,
-      from: formatRef(before, 'short'),
-      to: formatRef(refOf(to), 'short'),
-    });
+    const places = { from: formatRef(before, 'short'), to: formatRef(refOf(to), 'short') };
+    const history = withEntry(present.history, { ...entry, ...places }, reportedFailure(present));
     try {
       const left = addOwed(present.owed, owed && { ...owed, at: entry.at });
       return await session.references.assign(present, to, { history, owed: withoutLeft(left), dryRun });

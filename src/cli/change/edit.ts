@@ -30,6 +30,7 @@ import {
   notesOnStart,
   overlayFor,
   readNow,
+  warningsOnFailed,
 } from './plan.js';
 
 export interface EditOptions extends ChangeVerbOptions {
@@ -56,7 +57,7 @@ export const edit = (name: string, options: EditOptions): Promise<void> =>
         }
         const result = text ?? original;
         const target = newTarget(saysNothing(result, now.minor) ? undefined : result);
-        const wish = { now, target, notes: notesOnStart(now, result) };
+        const wish = { now, target, notes: notesOnStart(now, result), warnings: warningsOnFailed(now, result) };
         await changeTo(session, 'edit', [wish], { ...options, question: (which) => `Change ${which}?` });
       } catch (error) {
         const isWorthKeeping = !['', original].includes(withoutRemarks(file.present()).trimStart());

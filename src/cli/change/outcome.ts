@@ -67,6 +67,10 @@ function rollbackText(before: ConfiguredNode, reported: ConfiguredNode): string 
   return `It rolls back to ${to}. ${formatRef(active, 'short')}, which was active before, had not passed its trial and is lost with it.`;
 }
 
+/** `12 nodes: node-1 … node-12`. */
+export const namesOf = (names: string[]): string =>
+  names.length <= 3 ? names.join(', ') : `${names.length} nodes: ${names[0]} … ${names.at(-1)}`;
+
 /** With several nodes: which are done, failed and not changed. */
 export function printRest(terminal: Terminal, changes: NodeChange[], outcomes: Map<string, Outcome>): void {
   if (changes.length <= 1) return;

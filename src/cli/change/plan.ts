@@ -8,18 +8,22 @@ import { check } from '../../config/check.js';
 import { checkOverlay } from '../../config/check-overlay.js';
 import { DecodeError } from '../../config/decode.js';
 import { diff } from '../../config/diff.js';
-import { type Finding, getField, type KubeletConfig } from '../../config/model.js';
+import { formatPath, leavesOf } from '../../config/field-path.js';
+import { type Finding, getField, type KubeletConfig, type Minor } from '../../config/model.js';
 import type { NodeFacts } from '../../config/node-facts.js';
 import { decodeOverlay, isOverlay } from '../../config/overlay.js';
 import { withSetting } from '../../config/set-field.js';
+import { shapeOf } from '../../config/shape.js';
+import { failureOf, readHistory } from '../../fleet/config-history.js';
 import { type ConfigMap, defaultKey, defaultName, newConfigMap, sourceOf } from '../../fleet/config-maps.js';
 import { asConfigText } from '../../fleet/config-text.js';
-import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
+import { type ConfiguredNode, configState, errorText } from '../../fleet/configured-node.js';
 import { type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
 import { readNodeFacts } from '../../fleet/node-facts.js';
 import { convertToOverlay, documentOf, isWithin, localFile, readOverlay, sameMeaning } from '../../fleet/payload.js';
 import { owedBy, type Preview, previewChanges, previewOverlays, summarize } from '../../fleet/preview.js';
 import type { Session } from '../session.js';
+import { shown } from '../terminal/change-text.js';
 import { showProgress } from '../terminal/progress.js';
 import type { NodeChange } from './outcome.js';
 
@@ -83,18 +87,45 @@ export function overlayFor({ node, local, minor }: NodeNow, text: string | undef
 }
 
 /** What a person should know when a verb builds on the assigned payload. */
-export function notesOnStart({ node, assigned }: NodeNow, start: string | undefined): string[] {
+export function notesOnStart({ node }: NodeNow, start: string | undefined): string[] {
+  if (start === undefined || isOverlay(start)) return [];
+  return [
+    `it is assigned a whole config, which hides its local file; 'relet convert ${node.name}' makes an overlay of it.`,
+  ];
+}
+
+/** The assigned payload failed on the node, and the new one keeps what may be the reason. */
+export function warningsOnFailed(now: NodeNow, text: string | undefined): string[] {
+  const { node, assigned } = now;
   const state = configState(node);
-  const notes: string[] = [];
-  if (state === 'rejected' || state === 'rolled back')
-    notes.push(
-      `this builds on ${formatRef(assigned.ref, 'short')}, which was ${state}; 'relet undo ${node.name}' drops that instead.`,
-    );
-  if (start !== undefined && !isOverlay(start))
-    notes.push(
-      `it is assigned a whole config, which hides its local file; 'relet convert ${node.name}' makes an overlay of it.`,
-    );
-  return notes;
+  if ((state !== 'rejected' && state !== 'rolled back') || text === undefined || assigned.text === undefined) return [];
+  const reason = errorText(node.status.error ?? '', node.condition);
+  const failed = `the kubelet of ${node.name} ${state} the assigned config (${reason})`;
+  if (!isOverlay(assigned.text) || !isOverlay(text))
+    return [`${failed}, and this change builds on it. To drop it: relet reset ${node.name}`];
+  const kept = keptStatements(assigned.text, text, now.minor);
+  if (kept.length === 0) return [];
+  const [what, it] = [kept.map(({ words }) => words).join(', '), kept.length === 1 ? 'it' : 'them'];
+  const drop = kept.map(({ path }) => `${path}-`).join(' ');
+  return [`${failed}, and this change keeps what it sets: ${what}. To drop ${it}: relet set ${node.name} ${drop}`];
+}
+
+/** What both overlays say. */
+function keptStatements(old: string, next: string, minor: Minor): { path: string; words: string }[] {
+  try {
+    const [before, after] = [readOverlay(old, minor), readOverlay(next, minor)];
+    const changed = new Set(previewOverlays({ before, after }, minor).changes.map(({ path }) => path));
+    const set = leavesOf(before.config, shapeOf(minor)).map((parts) => {
+      const value = parts.reduce<unknown>((inner, part) => (inner as KubeletConfig)[part], before.config);
+      const path = formatPath(parts, minor);
+      return { path, words: `${path}: ${shown(value)}` };
+    });
+    const unset = before.unset.map((path) => ({ path, words: `${path} (unset)` }));
+    return [...set, ...unset].filter(({ path }) => !changed.has(path));
+  } catch (error) {
+    if (error instanceof DecodeError) return [];
+    throw error;
+  }
 }
 
 /** What a node is to get. */
@@ -113,6 +144,8 @@ export interface Wish {
   target: Target;
   /** What a person should know, one sentence each. */
   notes?: string[];
+  /** The same, before the difference: what probably goes wrong. */
+  warnings?: string[];
   /** What is printed where nothing changes, in place of the usual words. */
   already?: string;
 }
@@ -130,6 +163,7 @@ export interface Plan extends NodeChange {
   /** Undefined: what runs now, or what the change makes of it, is not known. */
   preview: Preview | undefined;
   notes: string[];
+  warnings: string[];
 }
 
 const textOf = (target: Target): string | undefined => (target.kind === 'local' ? undefined : target.text);
@@ -153,14 +187,25 @@ export function planChange({ namespace }: Session, wish: Wish, options: PlanOpti
   const text = textOf(target);
   if (options.validate !== false && text !== undefined) rejectErrors(wish, text);
   const { preview, pinned } = previewOf(now, text);
+  const place = destination(target, namespace, options);
   return {
-    ...destination(target, namespace, options),
+    ...place,
     node: now.node,
     owed: preview && owedBy(preview, now.facts),
     now,
     preview,
     notes: notesOn(wish, preview, pinned),
+    warnings: [...(wish.warnings ?? []), ...failedBefore(now.node, place.to)],
   };
+}
+
+/** The history shows that the node had this config, and that it failed. */
+function failedBefore(node: ConfiguredNode, to: NodeConfigSource | undefined): string[] {
+  const failed = failureOf(readHistory(node.history), formatRef(refOf(to), 'short'));
+  if (failed === undefined) return [];
+  const [state, reason] = [failed.split(':', 1)[0], failed.replace(/^[^:]*: */, '')];
+  const did = state === 'rejected' ? 'rejected this config' : 'rolled this config back';
+  return [`${node.name} ${did} before (${reason}); 'relet reset ${node.name}' returns to its local config.`];
 }
 
 function destination(
@@ -221,6 +266,8 @@ function notesOn({ now, notes = [] }: Wish, preview: Preview | undefined, pinned
     found.push(`a flag of the kubelet pins ${pinned.join(', ')}; this change will have no effect on it.`);
   if (facts.pods === undefined && preview !== undefined && preview.changes.length > 0)
     found.push('its pods could not be listed, so those that the change affects are not named.');
+  if (node.reports && preview !== undefined && configState(node) === 'waiting')
+    found.push('it does not run its assigned config yet; the difference is to what it runs.');
   if (!node.reports) found.push("nothing there has reported about its config yet: is 'relet kubelet' running on it?");
   return found;
 }
@@ -277,12 +324,12 @@ function decodeErrors(text: string, minor: number): Finding[] {
   }
 }
 
-function rejectErrors({ now, notes = [] }: Wish, text: string): void {
+function rejectErrors({ now, notes = [], warnings = [] }: Wish, text: string): void {
   const { node } = now;
   const errors = errorsIn(now, text);
   if (errors.length === 0) return;
   throw new CannotRun(
-    `the kubelet of ${node.name} (${node.kubeletVersion || 'version unknown'}) would not run with that, so nothing was changed:\n${[errorLines(errors), ...notes.map((words) => `Note: ${words}`)].join('\n')}`,
+    `the kubelet of ${node.name} (${node.kubeletVersion || 'version unknown'}) would not run with that, so nothing was changed:\n${[errorLines(errors), ...warnings.map((words) => `Warning: ${words}`), ...notes.map((words) => `Note: ${words}`)].join('\n')}`,
   );
 }
 

@@ -12,7 +12,16 @@ import { type FieldStatement, parseStatements, withStatements } from '../../flee
 import { selectNodes, withSession } from '../session.js';
 import { terminalFor } from '../terminal/terminal.js';
 import { type ChangeVerbOptions, changeTo } from './change-to.js';
-import { assignedText, type NodeNow, newTarget, notesOnStart, overlayFor, readNow, type Wish } from './plan.js';
+import {
+  assignedText,
+  type NodeNow,
+  newTarget,
+  notesOnStart,
+  overlayFor,
+  readNow,
+  type Wish,
+  warningsOnFailed,
+} from './plan.js';
 
 export interface SetOptions extends ChangeVerbOptions {
   selector?: string;
@@ -54,7 +63,7 @@ function withSettings(now: NodeNow, settings: string[], options: SetOptions): Wi
     const statements = parseStatements(settings, options.unset ?? [], minor);
     const text = withStatements(start, statements, minor);
     const notes = [...notesOnStart(now, start), ...(text === start ? notesOnLocal(now, statements) : [])];
-    return { now, target: newTarget(text), notes };
+    return { now, target: newTarget(text), notes, warnings: warningsOnFailed(now, text) };
   } catch (error) {
     if (error instanceof FieldWordError) throw new CannotRun(error.message);
     if (error instanceof DecodeError)
