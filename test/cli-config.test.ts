@@ -192,6 +192,21 @@ describe('relet config validate', () => {
       expect(stdout).toMatch(/^overlay-map\.yaml:8:16 {2}error {2}maxPods$/m);
     });
 
+    test.each([
+      ['broken YAML', `${head}unset: [a\n`, /^meant\.yaml:4:1 {2}error.*\n {4}yaml: line \d+: /],
+      [
+        'a misspelt kind',
+        'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigOverlay\n',
+        /^meant\.yaml:2:7 .*\n {4}kind "KubeletConfigOverlay" is not known; did you mean\n {4}"KubeletConfigurationOverlay"\?$/m,
+      ],
+      ['no header', 'config: {maxPods: 5}\n', /^ {4}apiVersion is missing: write apiVersion: relet\.dev\/v1alpha1$/m],
+    ])('with %s is reported as an overlay, with its place', (_name, text, expected) => {
+      const { status, stdout } = run(['config', 'validate', file('meant.yaml', text), '--local', local, ...version]);
+      expect(status).toBe(1);
+      expect(stdout).toMatch(expected);
+      expect(stdout).toContain('meant.yaml over local.yaml: rejected: not a valid overlay');
+    });
+
     test('is not a local config, and a whole config takes none', () => {
       expect(run(['config', 'validate', overlay, '--local', overlay]).stderr).toMatch(/it is an overlay/);
       const { status, stderr } = run(['config', 'validate', good, '--local', local]);
@@ -319,10 +334,8 @@ describe('relet config explain', () => {
   });
 });
 
-const overlay = file(
-  'port-overlay.yaml',
-  'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\nconfig: {port: 10260}\nunset: [clusterDomain]\n',
-);
+const overlayHead = 'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\n';
+const overlay = file('port-overlay.yaml', `${overlayHead}config: {port: 10260}\nunset: [clusterDomain]\n`);
 
 describe('relet config merge', () => {
   const dropIn = file('10.conf', `${header}clusterDomain: example.org\nclusterDNS: [10.96.0.10]\n`);
@@ -351,6 +364,19 @@ describe('relet config merge', () => {
     expect(stderr).toBe('relet: no local file given; merged as on a host whose kubelet has no --config\n');
   });
 
+  test('a relative path from standard input counts from the working directory', () => {
+    const text = `${header}staticPodPath: manifests\n`;
+    const { stdout } = run(['config', 'merge', '-', overlay, '--kubelet-version', '1.32'], text);
+    expect(stdout).toMatch(/^staticPodPath: .*\/relet-cli-[^/]+\/manifests$/m);
+  });
+
+  test('of several errors the first is a whole sentence, and the others are counted', () => {
+    const several = file('several.yaml', `${overlayHead}config: {maxpods: 5, prt: 1}\nunset: [x]\n`);
+    expect(merge(good, several).stderr).toBe(
+      `relet: cannot decode overlay: several.yaml:3:10: unknown field "maxpods": did you mean "maxPods"? 2 more errors: 'relet config validate several.yaml --local FILE' shows all.\n`,
+    );
+  });
+
   test('warns of what the kubelet ignores in a local file, with its place', () => {
     const { status, stderr } = merge(file('typo.yaml', `${header}maxpods: 60\n`), overlay);
     expect(status).toBe(0);
@@ -359,7 +385,22 @@ describe('relet config merge', () => {
 
   test.each([
     ['an overlay that is none', [good], 'not an overlay'],
-    ['an overlay as a local file', [overlay, overlay], "it is an overlay; name the node's own config"],
+    ['an overlay as a local file', [overlay, overlay], 'port-overlay.yaml: only the last file may be an overlay'],
+    [
+      'broken YAML',
+      [good, file('syn.yaml', `${overlayHead}unset: [a\n`)],
+      'cannot decode overlay: syn.yaml:4:1: yaml: ',
+    ],
+    [
+      'a misspelt kind',
+      [good, file('kind.yaml', 'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigOverlay\n')],
+      'kind.yaml:2:7: kind "KubeletConfigOverlay" is not known; did you mean "KubeletConfigurationOverlay"?',
+    ],
+    [
+      'no header',
+      [good, file('headless.yaml', 'config: {maxPods: 5}\n')],
+      'apiVersion is missing: write apiVersion: relet.dev/v1alpha1. 1 more error: ',
+    ],
     [
       'an overlay with an error',
       [good, 'wrong.yaml'],
@@ -395,6 +436,13 @@ describe('relet config diff', () => {
     expect(same).toMatchObject({ status: 0 });
   });
 
+  test('relative paths count from the local file on both sides', () => {
+    const relative = file('relative.yaml', `${header}staticPodPath: manifests\n`);
+    const { stdout } = run(['config', 'diff', relative, overlay, '--local', relative, '--kubelet-version', '1.32']);
+    expect(stdout).toMatch(/^port /);
+    expect(stdout).not.toContain('staticPodPath');
+  });
+
   test('an overlay without --local, and --local without an overlay, exit with 2', () => {
     expect(run(['config', 'diff', good, overlay])).toMatchObject({
       status: 2,
@@ -423,6 +471,13 @@ describe('relet config diff', () => {
     expect(status).toBe(2);
     expect(stderr).toContain('broken.yaml');
   });
+});
+
+test.each([
+  ['merge', good, overlay, '-o', 'json'],
+  ['schema', '--kubelet-version', 'abc'],
+])('wrong usage of relet config %s names its own help', (verb, ...args) => {
+  expect(run(['config', verb, ...args]).stderr).toMatch(new RegExp(`See 'relet config ${verb} --help'\\.\n$`));
 });
 
 describe('relet config defaults and schema', () => {

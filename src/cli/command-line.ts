@@ -41,6 +41,7 @@ export function fillIn(args: readonly string[], presets: Record<string, { value:
 }
 
 export async function runVerb(command: Command, args: string[]): Promise<void> {
+  for (const sub of command.commands) sub.showHelpAfterError(`See '${command.name()} ${sub.name()} --help'.`);
   try {
     await command.parseAsync(args, { from: 'user' });
   } catch (error) {

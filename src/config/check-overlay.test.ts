@@ -43,6 +43,15 @@ test('an overlay that cannot be decoded is a decode error, and so is a local fil
   });
 });
 
+test('a key under unset that no kubelet knows is an error, and with lenient a warning', () => {
+  const body = 'unset: [evictionHard.foo]\n';
+  expect(checked('', body)).toMatchObject({ verdict: 'decode-error', findings: [{ severity: 'error', line: 3 }] });
+  expect(checked('', body, { lenient: true })).toMatchObject({
+    verdict: 'accepted',
+    findings: [{ severity: 'warning', path: 'evictionHard[foo]' }],
+  });
+});
+
 test('with lenient, an unknown field is a warning', () => {
   const { verdict, findings } = checked('', 'config: {maxpods: 5}\n', { lenient: true });
   expect(verdict).toBe('accepted');

@@ -11,7 +11,8 @@ export function checkOverlay(overlay: string, options: CheckOptions & { local: r
   const { local, file, ...rest } = options;
   const minor = knownMinor(rest.minor);
   const order = ['', ...local.map(({ path }) => path)];
-  const decoded = readOverlay(overlay, { minor, strict: rest.lenient !== true, ...(file !== undefined && { file }) });
+  const strict = rest.lenient !== true;
+  const decoded = readOverlay(overlay, { minor, strict, strictKeys: strict, ...(file !== undefined && { file }) });
   let base: LocalConfig;
   try {
     base = mergeLocal({ minor, local });

@@ -69,7 +69,7 @@ describe('every finding carries its place', () => {
       11,
       'unknown field "sanitization": it went after 1.23',
     ],
-    ['a duplicate key', 'maxPods: 5\nmaxPods: 6\n', 'maxPods', 4, 1, 'duplicate field "maxPods": the last one counts'],
+    ['a duplicate key', 'maxPods: 5\nmaxPods: 6\n', 'maxPods', 4, 1, 'duplicate field "maxPods": remove one'],
     [
       'a wrong type',
       'maxPods: many\n',
@@ -98,7 +98,7 @@ describe('every finding carries its place', () => {
     const text = `{${jsonHeader},\n  "maxPods": 5, "maxPods": "6",\n  "bogus": 1}`;
     expect(findingsOf(text)).toMatchObject([{ path: 'maxPods', line: 2, column: 28 }]);
     expect(findingsOf(text.replace('"6"', '6'))).toMatchObject([
-      { path: 'maxPods', line: 2, column: 17, message: 'duplicate field "maxPods": the last one counts' },
+      { path: 'maxPods', line: 2, column: 17, message: 'duplicate field "maxPods": remove one' },
       { path: 'bogus', line: 3, column: 3 },
     ]);
     expect(findingsOf('{"kind": tru}')).toMatchObject([{ path: '', line: 1, column: 13 }]);

@@ -123,7 +123,7 @@ export function strictFindings(
   ];
   return [
     ...repeated.map(({ path, name, at }): Finding => {
-      const message = `duplicate field ${goQuote(name)}: the last one counts`;
+      const message = `duplicate field ${goQuote(name)}: ${strict ? 'remove one' : 'the last one counts'}`;
       return { severity, source, path, ...at, message };
     }),
     ...fields.unknown.map((note, index): Finding => {

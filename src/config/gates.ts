@@ -141,6 +141,13 @@ function guess(name: string, minor: Minor): Pick<GateError, 'remedy' | 'meant'> 
   return meant === undefined ? {} : { meant, remedy: `did you mean ${meant}?` };
 }
 
+/** Undefined for a gate that any minor knows; else a sentence. A guess at what was meant costs a look at every gate. */
+export function unknownGate(name: string, minor: Minor, { guess: mayGuess = true } = {}): string | undefined {
+  if (isGroup(name) || gateNames().has(name)) return undefined;
+  const meant = mayGuess ? nearest(name, gatesOf(minor)) : undefined;
+  return `there is no feature gate '${name}'; ${meant === undefined ? 'remove it' : `did you mean '${meant}'?`}`;
+}
+
 const dependency = /(\w+)<([\w+]+)(?:@(\d+)(?:-(\d+))?)?/g;
 
 function dependencyErrors(settled: ReadonlyMap<string, boolean>, minor: Minor): GateError[] {

@@ -19,6 +19,8 @@ export interface LocalFile {
   /** Absolute: relative paths in the file count from its directory. */
   path: string;
   text: string;
+  /** Where relative paths count from, when that is not the directory of the file: standard input has none. */
+  directory?: string;
   /** True for a first file that is from --config-dir, on a host without --config. All files after the first are drop-ins. */
   dropIn?: boolean;
 }
@@ -61,16 +63,21 @@ const legacyDefaults = (minor: Minor): Files => ({
   layers: [],
 });
 
-function loadConfig({ path, text }: LocalFile, minor: Minor): Files {
+function loadConfig(file: LocalFile, minor: Minor): Files {
+  const { path, text } = file;
   const decoded = inFile(path, () => decode(text, { minor, file: path, strict: false }));
   if (decoded.isInternal) throw internalVersion(path);
-  resolvePaths(decoded.config, path, minor);
+  resolvePaths(decoded.config, baseOf(file), minor);
   return {
     config: canonical(decoded.config),
     findings: decoded.findings.map((finding) => ({ ...finding, file: path })),
     layers: [layerOf(path, decoded.positions)],
   };
 }
+
+/** The file that relative paths count from. */
+export const baseOf = ({ path, directory }: LocalFile): string =>
+  directory === undefined ? path : `${directory}/file`;
 
 const layerOf = (file: string, positions: Positions): Layer => ({ in: 'local', file, positions });
 
@@ -94,8 +101,9 @@ function withDropIns(base: Files, files: readonly LocalFile[], minor: Minor): Fi
   if (files.length === 0) return base;
   const merger = inFile(files[0]!.path, () => dropInMerger(base.config, minor));
   const [findings, layers] = [[...base.findings], [...base.layers]];
-  for (const { path, text } of files) {
-    const dropIn = inFile(path, () => merger.add(path, text));
+  for (const file of files) {
+    const { path, text } = file;
+    const dropIn = inFile(path, () => merger.add(baseOf(file), text));
     findings.push(...dropIn.findings.map((finding) => ({ ...finding, file: path })));
     layers.push(layerOf(path, dropIn.positions));
   }

@@ -7,7 +7,7 @@ import { type Layer, type Origin, originOf } from './origin.js';
 import { type DecodedOverlay, decodeOverlay } from './overlay.js';
 import { withOverlay } from './with-overlay.js';
 
-export { type LocalConfig, type LocalFile, mergeLocal } from './merge-local.js';
+export { baseOf, type LocalConfig, type LocalFile, mergeLocal } from './merge-local.js';
 export type { Origin } from './origin.js';
 
 export interface Merged {

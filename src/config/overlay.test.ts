@@ -22,7 +22,10 @@ describe('what is an overlay', () => {
   });
 });
 
-const findingsIn = (text: string, options: { minor?: number; strict?: boolean } = {}): string[] => {
+const findingsIn = (
+  text: string,
+  options: { minor?: number; strict?: boolean; strictKeys?: boolean } = {},
+): string[] => {
   const lines = (findings: DecodeError['findings']) =>
     findings.map(({ severity, path, line, column, message }) => `${severity} ${line}:${column} ${path}: ${message}`);
   try {
@@ -60,13 +63,19 @@ describe('an overlay is rejected, with the place, for', () => {
     [
       'a duplicate key',
       'config:\n  maxPods: 5\n  maxPods: 6\n',
-      ['error 5:3 maxPods: duplicate field "maxPods": the last one counts'],
+      ['error 5:3 maxPods: duplicate field "maxPods": remove one'],
     ],
-    ['null', 'config:\n  maxPods: null\n', ['error 4:12 maxPods: null is rejected (apply prunes it): use unset']],
+    [
+      'null',
+      'config:\n  maxPods: null\n',
+      ['error 4:12 maxPods: null is not allowed, because kubectl apply removes it; list the field under unset'],
+    ],
     [
       'null in a map',
       'config:\n  evictionHard: {memory.available: }\n',
-      ['error 4:36 evictionHard[memory.available]: null is rejected (apply prunes it): use unset'],
+      [
+        'error 4:36 evictionHard[memory.available]: null is not allowed, because kubectl apply removes it; list the field under unset',
+      ],
     ],
     [
       'a value of the wrong type',
@@ -133,6 +142,11 @@ describe('an overlay is rejected, with the place, for', () => {
       'apiVersion: relet.dev/v1alpha1\n',
       'error 1:1 kind: kind is missing: write kind: KubeletConfigurationOverlay',
     ],
+    [
+      'a kind that is misspelt',
+      'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigOverlay\n',
+      'error 2:7 kind: kind "KubeletConfigOverlay" is not known; did you mean "KubeletConfigurationOverlay"?',
+    ],
     ['a list', '- 1\n', 'error 1:1 : an overlay is a mapping with apiVersion, kind, config and unset'],
     ['a text that is not YAML', 'a: [\n', 'error 2:1 : yaml: line 1: did not find expected node content'],
     ['JSON that is cut off', '{"kind": ', 'error 1:10 : unexpected end of JSON input'],
@@ -144,7 +158,7 @@ describe('an overlay is rejected, with the place, for', () => {
     const text = overlayText('config:\n  maxpods: 5\n  resolvConf: a\nunset: [nothing]\n');
     expect(findingsIn(text).map((line) => line.split(':')[0])).toEqual(['error 4', 'error 5', 'error 6']);
     expect(() => decodeOverlay(text, { minor, file: 'a.yaml' })).toThrow(
-      'cannot decode overlay: a.yaml:4:3: unknown field "maxpods": did you mean "maxPods"?, and 2 more',
+      'cannot decode overlay: a.yaml:4:3: unknown field "maxpods": did you mean "maxPods"? 2 more errors',
     );
   });
 });
@@ -154,6 +168,29 @@ test('without strict, unknown and duplicate fields are warnings and have no effe
   expect(findingsIn(text, { strict: false }).map((line) => line.split(' ')[0])).toEqual(Array(3).fill('warning'));
   const { overlay } = decodeOverlay(text, { minor: 32, strict: false });
   expect(overlay).toEqual({ config: { maxPods: 6 }, unset: ['clusterDomain'] });
+});
+
+describe('a key under unset that no kubelet knows', () => {
+  const signals =
+    'memory.available, allocatableMemory.available, nodefs.available, nodefs.inodesFree, imagefs.available, imagefs.inodesFree, pid.available, containerfs.available, containerfs.inodesFree';
+
+  test.each([
+    ['evictionHard.foo', `evictionHard[foo]: "foo" is not an eviction signal; use one of ${signals}`],
+    ['evictionSoftGracePeriod.foo', 'evictionSoftGracePeriod[foo]: "foo" is not an eviction signal; use one of'],
+    ['featureGates.MemoryQos', "there is no feature gate 'MemoryQos'; did you mean 'MemoryQoS'?"],
+    ['featureGates.Nope', "featureGates[Nope]: there is no feature gate 'Nope'; remove it"],
+  ])('%s is an error where keys are strict, else a warning and kept', (path, message) => {
+    const text = overlayText(`unset: [${path}]\n`);
+    expect(findingsIn(text, { strictKeys: true })).toEqual([expect.stringMatching(/^error 3:9 /)]);
+    expect(findingsIn(text, { strictKeys: true })[0]).toContain(message);
+    expect(findingsIn(text)).toEqual([expect.stringMatching(/^warning 3:9 /)]);
+    expect(decodeOverlay(text, { minor: 32 }).overlay.unset).toHaveLength(1);
+  });
+
+  test('a gate or signal of another version may have to be removed from a local config', () => {
+    const text = overlayText('unset: [featureGates.DynamicKubeletConfig, evictionHard.containerfs.available]\n');
+    expect(findingsIn(text, { minor: 28, strictKeys: true })).toEqual([]);
+  });
 });
 
 test('both spellings of a key of a map are read, and a repeated path counts once', () => {

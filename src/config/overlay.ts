@@ -7,6 +7,7 @@
  *   config: {maxPods: 150}
  *   unset: [clusterDomain]
  */
+import { goQuote } from '../go/quote.js';
 import type { Entry, Position, Value } from '../go/yaml/value.js';
 import { asYaml } from '../go/yaml/write.js';
 import { canonical } from './canonical.js';
@@ -20,6 +21,7 @@ import { identify } from './identity.js';
 import { type Finding, getField, knownMinor, type Minor, newestMinor, type Overlay, type Positions } from './model.js';
 import { FieldWordError, findField } from './set-field.js';
 import { shapeOf } from './shape.js';
+import { unknownKey } from './unset-key.js';
 
 export { overlayHeader } from './header.js';
 export type { Overlay } from './model.js';
@@ -39,6 +41,8 @@ export interface DecodeOverlayOptions {
   file?: string;
   /** Unknown and duplicate fields are errors, not warnings. Default true. */
   strict?: boolean;
+  /** Keys under unset that no kubelet knows are errors. Default false: stored overlays may have them, and they do nothing. */
+  strictKeys?: boolean;
 }
 
 /** Parses only a text that can hold the kind: as it is, in an escape, or behind a tag such as !!binary. */
@@ -53,6 +57,20 @@ export function isOverlay(text: string): boolean {
   }
 }
 
+/**
+ * Whether a text is to be read as an overlay where one is expected: whatever is not a whole config, also a text that cannot be
+ * parsed. Decoding reports what is wrong with it.
+ */
+export function isMeantAsOverlay(text: string): boolean {
+  try {
+    const { value } = readDocument(text);
+    const kind = value.kind === 'object' ? value.entries.find(({ key }) => key === 'kind')?.value : undefined;
+    return kind?.kind !== 'string' || kind.value !== 'KubeletConfiguration';
+  } catch {
+    return true;
+  }
+}
+
 /** Throws DecodeError, with all errors in the order of the text. */
 export function decodeOverlay(text: string, options: DecodeOverlayOptions): DecodedOverlay {
   const { error, ...decoded } = readOverlay(text, options);
@@ -62,7 +80,7 @@ export function decodeOverlay(text: string, options: DecodeOverlayOptions): Deco
 
 /** What could be decoded; with an error where not all could, whose findings are among the others. */
 export function readOverlay(text: string, options: DecodeOverlayOptions): DecodedOverlay & { error?: DecodeError } {
-  const decoder = new OverlayDecoder(knownMinor(options.minor), options.strict !== false);
+  const decoder = new OverlayDecoder(knownMinor(options.minor), options.strict !== false, options.strictKeys === true);
   decoder.text(text);
   const findings = decoder.findings.sort((a, b) => a.line! - b.line! || a.column! - b.column!);
   const errors = findings.filter(({ severity }) => severity === 'error');
@@ -85,7 +103,8 @@ export function encodeOverlay({ config, unset }: Overlay): string {
 
 function inOneLine(errors: readonly Finding[], file = 'overlay'): string {
   const [{ path, message, line, column }, ...others] = errors as [Finding, ...Finding[]];
-  const more = others.length === 0 ? '' : `, and ${others.length} more`;
+  const end = /[.?]$/.test(message) ? '' : '.';
+  const more = others.length === 0 ? '' : `${end} ${others.length} more error${others.length === 1 ? '' : 's'}`;
   const field = path === '' || message.includes(path) ? '' : `${path}: `;
   return `cannot decode overlay: ${file}:${line}:${column}: ${field}${message}${more}`;
 }
@@ -96,15 +115,17 @@ class OverlayDecoder {
   positions = new Map<string, Position>();
   private readonly minor: Minor;
   private readonly strict: boolean;
+  private readonly strictKeys: boolean;
   /** What config sets: fields and keys of maps, and everything around them. */
   private readonly set = new Set<string>();
   private readonly around = new Set<string>();
   private readonly unsetPaths = new Set<string>();
   private unknownPaths = 0;
 
-  constructor(minor: Minor, strict: boolean) {
+  constructor(minor: Minor, strict: boolean, strictKeys: boolean) {
     this.minor = minor;
     this.strict = strict;
+    this.strictKeys = strictKeys;
   }
 
   text(text: string): void {
@@ -138,14 +159,15 @@ class OverlayDecoder {
       const entry = entries.find(({ key }) => key === name);
       if (entry === undefined) this.error(name, at, `${name} is missing: write ${name}: ${wanted}`);
       else if (entry.value.kind !== 'string' || entry.value.value !== wanted)
-        this.error(name, entry.value.at, `${name} of an overlay must be ${wanted}`);
+        this.error(name, entry.value.at, headerMessage(name, entry.value, wanted));
     }
   }
 
   private topLevel(entries: readonly Entry[]): void {
     const seen = new Set<string>();
     for (const { key, keyAt } of entries) {
-      if (seen.has(key)) this.forgivable(key, keyAt, `duplicate field "${key}": the last one counts`);
+      if (seen.has(key))
+        this.forgivable(key, keyAt, `duplicate field "${key}": ${this.strict ? 'remove one' : 'the last one counts'}`);
       seen.add(key);
       if (Object.hasOwn(overlayHeader, key) || key === 'config' || key === 'unset') continue;
       const isField = shapeOf(this.minor).fields.has(key);
@@ -179,7 +201,7 @@ class OverlayDecoder {
   private rejectNulls(value: Value, parts: readonly string[]): void {
     if (value.kind === 'null') {
       const path = formatPath(parts, this.minor);
-      this.error(path, value.at, 'null is rejected (apply prunes it): use unset');
+      this.error(path, value.at, 'null is not allowed, because kubectl apply removes it; list the field under unset');
     } else if (value.kind === 'array') for (const item of value.items) this.rejectNulls(item, parts);
     else if (value.kind === 'object')
       for (const { key, value: child } of value.entries) this.rejectNulls(child, [...parts, key]);
@@ -217,6 +239,7 @@ class OverlayDecoder {
       return;
     }
     const path = formatPath(parts, this.minor);
+    this.unsetKey(parts, path, at);
     if (this.around.has(joined(parts)) || parts.some((_, end) => this.set.has(joined(parts.slice(0, end)))))
       this.error(path, at, 'both set and unset: keep one of them');
     else if (!this.unsetPaths.has(path)) {
@@ -226,6 +249,13 @@ class OverlayDecoder {
     }
   }
 
+  private unsetKey(parts: readonly string[], path: string, at: Position): void {
+    const message = unknownKey(parts, this.minor, { guess: this.unknownPaths < maxGuesses });
+    if (message === undefined) return;
+    this.unknownPaths++;
+    this.findings.push({ severity: this.strictKeys ? 'error' : 'warning', source: 'relet', path, ...at, message });
+  }
+
   private error(path: string, at: Position, message: string): void {
     this.findings.push({ severity: 'error', source: 'relet', path, ...at, message });
   }
@@ -233,6 +263,12 @@ class OverlayDecoder {
   private forgivable(path: string, at: Position, message: string): void {
     this.findings.push({ severity: this.strict ? 'error' : 'warning', source: 'relet', path, ...at, message });
   }
+}
+
+function headerMessage(name: string, value: Value, wanted: string): string {
+  if (name === 'kind' && value.kind === 'string' && /^(?!KubeletConfiguration$).*(overlay|kubelet)/i.test(value.value))
+    return `kind ${goQuote(value.value)} is not known; did you mean "${wanted}"?`;
+  return `${name} of an overlay must be ${wanted}`;
 }
 
 /** A key of a map may hold any character but this one. */

@@ -163,6 +163,20 @@ describe('what set makes of a payload', () => {
     expect(() => set(undefined, ...words)).toThrow(`${message}; keep one of them`);
   });
 
+  test.each([
+    ['!evictionHard.foo', '--unset evictionHard.foo: "foo" is not an eviction signal; use one of memory.available, '],
+    [
+      '!featureGates.MemoryQos',
+      "--unset featureGates.MemoryQos: there is no feature gate 'MemoryQos'; did you mean 'MemoryQoS'?",
+    ],
+  ])('%s is refused: no kubelet knows the key', (word, message) => {
+    expect(() => set(undefined, word)).toThrow(message);
+  });
+
+  test('FIELD- takes back a key that no kubelet knows', () => {
+    expect(set(overlay({}, 'evictionHard[foo]'), 'evictionHard.foo-')).toBeUndefined();
+  });
+
   test('a key of a map that is unset as a whole is not set half', () => {
     expect(() => set(overlay({}, 'evictionHard'), 'evictionHard.memory.available=5%')).toThrow(
       /unsets all of evictionHard/,

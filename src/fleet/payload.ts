@@ -12,6 +12,7 @@ import { getField, type KubeletConfig, type Minor, newestMinor } from '../config
 import { decodeOverlay, encodeOverlay, isOverlay, type Overlay, overlayFrom } from '../config/overlay.js';
 import { type FieldSetting, FieldWordError, findField, parseSetting, withSetting } from '../config/set-field.js';
 import { shapeAt, shapeOf } from '../config/shape.js';
+import { unknownKey } from '../config/unset-key.js';
 import { withoutDefaults } from '../config/without-defaults.js';
 import { isObject } from '../json.js';
 import { asConfigText, readWritten } from './config-text.js';
@@ -79,11 +80,12 @@ export function parseStatements(words: readonly string[], unset: readonly string
   return given.map(({ statement }) => statement);
 }
 
-const unsetStatement = (name: string, minor: Minor): FieldStatement => ({
-  path: findField(name, minor).path,
-  value: undefined,
-  unset: true,
-});
+function unsetStatement(name: string, minor: Minor): FieldStatement {
+  const { path } = findField(name, minor);
+  const wrong = unknownKey(path, minor);
+  if (wrong !== undefined) throw new FieldWordError(`--unset ${name}: ${wrong}`);
+  return { path, value: undefined, unset: true };
+}
 
 /** Of a field, or of a map and a key of it, only one word would count, and it would depend on their order. */
 function rejectTwice(given: readonly { word: string; name: string }[]): void {

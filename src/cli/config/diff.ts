@@ -19,8 +19,9 @@ export async function diffFiles(a: string, b: string, options: DiffOptions): Pro
     throw new CannotRun('standard input can be only one of the files; name a file for the others');
   const { minor, note } = kubeletVersion;
   const documents = [await readConfigDocument(a), await readConfigDocument(b)];
-  const texts = await withoutOverlays(documents, local, minor);
+  const { texts, resolve } = await withoutOverlays(documents, local, minor);
   const [before, after] = [decodeFile(a, texts[0]!, minor), decodeFile(b, texts[1]!, minor)];
+  for (const config of [before, after]) resolve(config);
   const differences = differencesOf({ before, after, minor });
   const terminal = openTerminal();
   terminal.print(output === 'json' ? differencesAsJson(differences) : differencesAsText(differences, terminal));
@@ -28,21 +29,35 @@ export async function diffFiles(a: string, b: string, options: DiffOptions): Pro
   process.exitCode = differences.length === 0 ? 0 : 1;
 }
 
-/** Overlays are compared as what they make of the local config. */
-async function withoutOverlays(documents: ConfigDocument[], local: string[], minor: Minor): Promise<string[]> {
+interface Comparable {
+  texts: string[];
+  /** Makes relative paths absolute, in place, where the other side has them so. */
+  resolve(config: KubeletConfig): void;
+}
+
+/**
+ * Overlays are compared as what they make of the local config. That has absolute paths, so relative ones of a whole config count from
+ * the local file too.
+ */
+async function withoutOverlays(documents: ConfigDocument[], local: string[], minor: Minor): Promise<Comparable> {
   // What an overlay cannot do without; whether it is one is decided by reading it.
   const mayBe = documents.some(({ text }) => /KubeletConfigurationOverlay|[\\!]/.test(text));
   const found = mayBe || local.length > 0 ? await import('./merge.js') : undefined;
-  const overlays = documents.filter(({ text }) => found?.isOverlay(text));
+  let overlays = documents.filter(({ text }) => found?.isOverlay(text));
+  // With --local one was meant: what is wrong with its YAML or its header is reported as that of an overlay.
+  if (overlays.length === 0 && local.length > 0)
+    overlays = documents.filter(({ text }) => found!.isMeantAsOverlay(text));
   if (overlays.length === 0 && local.length > 0)
     throw new CannotRun('--local names the local config under an overlay, and neither file is one; leave it out');
   if (overlays.length > 0 && local.length === 0)
     throw new CannotRun(`${overlays[0]!.file}: an overlay; name the local config that it is merged into with --local`);
-  if (found === undefined || overlays.length === 0) return documents.map(({ text }) => text);
+  if (found === undefined || overlays.length === 0)
+    return { texts: documents.map(({ text }) => text), resolve: () => {} };
   const files = found.asLocalFiles(await found.readLocalFiles(local));
-  return documents.map((document) =>
+  const texts = documents.map((document) =>
     overlays.includes(document) ? found.mergeDocument(document, files, minor).text : document.text,
   );
+  return { texts, resolve: (config) => found.resolveLike(files[0]!, config, minor) };
 }
 
 function decodeFile(file: string, text: string, minor: Minor): KubeletConfig {

@@ -48,11 +48,18 @@ function summary(report: Report, { paint }: Terminal): string {
   );
   const tail = others.map(([kind, n]) => (n === 0 ? '' : `, ${count(n, kind)}`)).join('');
   const kubelet = `kubelet ${kubeletVersion}`;
+  if (isInvalidOverlay(report)) return paint.red(`${file}: rejected: not a valid overlay${tail}`);
   if (verdict !== 'accepted') return paint.red(`${file}: ${kubelet} would refuse it (${verdict})${tail}`);
   if (startup === 'fails') return paint.red(`${file}: ${kubelet} would accept it and then fail to start${tail}`);
   if (errors![1] > 0) return paint.red(`${file}: ${kubelet} would ignore this; use --lenient to do the same${tail}`);
   return paint.green(`${file}: fine for ${kubelet}${tail}`);
 }
+
+/** Decoding an overlay is by rules of relet, not of the kubelet; a local file is the kubelet's to decode. */
+const isInvalidOverlay = ({ local, verdict, findings }: Report): boolean =>
+  local !== undefined &&
+  verdict === 'decode-error' &&
+  findings.some(({ severity, file }) => severity === 'error' && file === undefined);
 
 const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 

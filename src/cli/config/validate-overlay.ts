@@ -3,11 +3,11 @@ import type { CheckOptions, CheckResult } from '../../config/check.js';
 import { checkOverlay } from '../../config/check-overlay.js';
 import { emptyDocument } from '../../config/header.js';
 import type { LocalFile } from '../../config/merge.js';
-import { isOverlay } from '../../config/overlay.js';
+import { isMeantAsOverlay, isOverlay } from '../../config/overlay.js';
 import type { ConfigDocument } from './documents.js';
 import { asLocalFiles, readLocalFiles } from './merge.js';
 
-export { isOverlay };
+export { isMeantAsOverlay, isOverlay };
 
 export interface LocalConfig {
   /** By the path that findings name. */

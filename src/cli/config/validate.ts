@@ -39,9 +39,11 @@ type Locals = ReadonlyMap<ConfigDocument, LocalConfig>;
 
 async function localUnder(documents: ConfigDocument[], files: string[]): Promise<Locals> {
   // What an overlay cannot do without; whether it is one is decided by reading it.
-  const mayBe = documents.filter(({ text }) => /KubeletConfigurationOverlay|[\\!]/.test(text));
+  const mayBe = documents.filter(({ text }) => files.length > 0 || /KubeletConfigurationOverlay|[\\!]/.test(text));
   const found = mayBe.length === 0 ? undefined : await import('./validate-overlay.js');
-  const overlays = mayBe.filter(({ text }) => found!.isOverlay(text));
+  let overlays = mayBe.filter(({ text }) => found!.isOverlay(text));
+  // With --local one was meant: what is wrong with its YAML or its header is reported as that of an overlay.
+  if (overlays.length === 0 && files.length > 0) overlays = mayBe.filter(({ text }) => found!.isMeantAsOverlay(text));
   if (overlays.length === 0 && files.length > 0)
     throw new CannotRun(
       '--local names the local config under an overlay, and no file here is one (kind: KubeletConfigurationOverlay); leave it out',

@@ -1,0 +1,18 @@
+/** Keys of maps under unset: those that no kubelet knows are mistakes, and unsetting them would do nothing. Pure. */
+import { quote } from '../go/text.js';
+import { evictionSignals } from './forecast/eviction.js';
+import { unknownGate } from './gates.js';
+import { type Minor, newestMinor } from './model.js';
+
+const evictionMaps = ['evictionHard', 'evictionSoft', 'evictionSoftGracePeriod', 'evictionMinimumReclaim'];
+
+/**
+ * What is wrong with the key in a path such as ['evictionHard', 'foo']; undefined where any kubelet knows it: a signal or a gate of
+ * another version may have to be removed from a local config.
+ */
+export function unknownKey([map, key]: readonly string[], minor: Minor, { guess = true } = {}): string | undefined {
+  if (map === undefined || key === undefined) return undefined;
+  if (map === 'featureGates') return unknownGate(key, minor, { guess });
+  if (!evictionMaps.includes(map) || evictionSignals(newestMinor).includes(key)) return undefined;
+  return `${quote(key)} is not an eviction signal; use one of ${evictionSignals(minor).join(', ')}`;
+}
