@@ -148,14 +148,16 @@ describe('relet set', () => {
     test("--unset applies the kubelet's default; FIELD- of what only the local config sets points to it", async () => {
       await cluster.node('defaults', { config: { maxPods: 50 }, does: 'prove' });
       const nothing = await cluster.relet(['set', 'defaults', 'maxPods-', '--yes']);
-      expect(nothing.stdout).toMatch(/^defaults: has that already, nothing to change\nNote: .*--unset\s+maxPods/ms);
+      expect(nothing.stdout).toMatch(
+        /^defaults: maxPods is not in its overlay, nothing to change\nNote: .*--unset\s+maxPods/ms,
+      );
       const { stdout } = await cluster.relet(['set', 'defaults', '--unset', 'maxPods', '--yes']);
       expect(stdout).toMatch(/^maxPods {2}restart\n {4}- 50\n {4}\+ 110/m);
       expect((await payloadOf('defaults')).text).toBe(`${overlayHeader}unset:\n  - maxPods\n`);
     });
   });
 
-  test('a rollback says to what, and which change on trial is lost with it', async () => {
+  test('a rollback says what the node runs, and which change on trial is no longer used', async () => {
     const unlucky = await cluster.node('unlucky');
     await cluster.relet(['set', 'unlucky', 'maxPods=150', '--yes']);
     const onTrial = await sourceOf('unlucky');
@@ -163,7 +165,7 @@ describe('relet set', () => {
     const { status, stdout } = await cluster.relet(['set', 'unlucky', 'port=10269', '--yes']);
     expect(status).toBe(1);
     expect(stdout.replace(/\s+/g, ' ')).toContain(
-      `It rolls back to its local config. relet-system/${onTrial}/kubelet, which was active before, had not passed its trial and is lost with it.`,
+      `The node runs its local config. relet-system/${onTrial}/kubelet, which was active before, is no longer used; 'relet undo unlucky' assigns it again.`,
     );
   });
 
@@ -250,12 +252,29 @@ describe('relet set', () => {
         ['--accept=all'],
         /'all' is none of drain, state-file, reboot/,
       ],
+      ['is asked about where a word is near', 'maxPods=5', ['--accept=rebot'], /Did you mean reboot\?/],
+      ['needs a value', 'maxPods=5', ['--accept'], /^relet: --accept needs a value: drain, state-file or reboot$/m],
     ])('%s', async (_name, setting, flags, message) => {
       const before = await cluster.object('alpha');
       const { status, stderr } = await cluster.relet(['set', 'alpha', ...setting.split(' '), '--yes', ...flags]);
       expect(status).toBe(2);
       expect(stderr).toMatch(message);
       expect((await cluster.object('alpha')).spec).toEqual(before.spec);
+    });
+
+    test('is previewed without --accept, which the preview names', async () => {
+      const change = ['set', 'alpha', 'cgroupDriver=systemd'];
+      const { status, stdout } = await cluster.relet([...change, '--dry-run']);
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/\(dry run\)\nThis change needs --accept=reboot\.\n$/);
+      const previewed = await cluster.relet([...change, '--dry-run', '-o', 'json']);
+      expect(JSON.parse(previewed.stdout).nodes).toMatchObject([{ reason: 'DryRun', needs: ['reboot'] }]);
+      const refused = await cluster.relet([...change, '--yes', '-o', 'json']);
+      expect(refused.status).toBe(2);
+      expect(JSON.parse(refused.stdout)).toMatchObject({
+        nodes: [{ node: 'alpha', reason: 'NotChanged' }],
+        error: expect.stringContaining('use --accept=reboot'),
+      });
     });
 
     test('is made when it is accepted', async () => {
@@ -312,7 +331,7 @@ describe('relet set', () => {
     ['a selector that is none', ['set', '-l', 'a b', 'maxPods=1', '--yes'], /--selector 'a b'/],
     ['no field', ['set', 'alpha', '--yes'], /nothing to set: write FIELD=VALUE/],
     ['a value without its sign', ['set', 'alpha', 'maxPods', '100', '--yes'], /did you mean maxPods=100\?/],
-    ['no node', ['set', 'maxPods=1', '--yes'], /name the nodes that are meant/],
+    ['no node', ['set', 'maxPods=1', '--yes'], /name the nodes, or use --selector or --all/],
     [
       'nobody to ask',
       ['set', 'alpha', 'maxPods=152'],

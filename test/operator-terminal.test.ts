@@ -96,8 +96,9 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
 
   test('Ctrl-C at the question ends with 130, and nothing is changed', async () => {
     const before = (await cluster.object('b-1')).metadata.resourceVersion;
-    const { status } = await cluster.terminal(['set', 'b-1', 'maxPods=142'], { keys: [['[y/N]', '\x03']] });
+    const { status, screen } = await cluster.terminal(['set', 'b-1', 'maxPods=142'], { keys: [['[y/N]', '\x03']] });
     expect(status).toBe(130);
+    expect(screen).toContain('relet: interrupted; nothing was changed');
     expect((await cluster.object('b-1')).metadata.resourceVersion).toBe(before);
   });
 
@@ -144,7 +145,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
                (NodeRestriction)
       ok       the clocks of this machine and of the server agree
       ok       you may do all that relet does (ConfigMaps in relet-system)
-      ok       1 of 1 nodes report about their config
+      ok       1 of 1 nodes report their config
       ok       no node is on trial, waiting, rejected or rolled back
       ok       the assigned ConfigMap is there
       ok       every assigned node may read its ConfigMap
@@ -205,7 +206,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           read back.
 
       Impact: kubelet restart. The effect on running pods is not known.
-      configmap/kubelet-config-########## created in namespace relet-system (dry run)
+      configmap/kubelet-config-########## created (dry run) in namespace relet-system
       b-1: assigned relet-system/kubelet-config-##########/kubelet (dry run)
       alpha: assigned relet-system/kubelet-config-##########/kubelet (dry run)
       "
@@ -217,7 +218,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           - cgroupfs
           + systemd
           Kubelet and runtime must change together, and running pods stay in cgroups
-          named the old way. Only a fresh boot has neither.
+          named the old way. Only a reboot clears both.
           Risk: Different drivers fail every new pod. Kubelets from 1.28 can take the
           driver from the runtime and then ignore this field.
 
@@ -225,8 +226,8 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
       the runtime is not undone by a restart.
       relet: nothing was changed: changing cgroupDriver needs more than a kubelet
       restart (reboot): Kubelet and runtime must change together, and running pods
-      stay in cgroups named the old way. Only a fresh boot has neither. To go ahead,
-      use --accept=reboot
+      stay in cgroups named the old way. Only a reboot clears both. To go ahead, use
+      --accept=reboot
       "
     `);
     expect(await look(['set', 'b-1', 'maxPods=-1', '--yes'])).toMatchInlineSnapshot(`

@@ -6,6 +6,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { configNamespace } from '../api/node-config.js';
 import { owedActions } from '../api/owed.js';
 import { knownMinor, type Minor, newestMinor, oldestMinor, parseMinor } from '../config/model.js';
+import { nearest } from '../config/suggest.js';
 import { tryParseDuration } from '../go/duration.js';
 import { complain } from './complain.js';
 import { printError, writeOut } from './terminal/terminal.js';
@@ -18,7 +19,13 @@ export function verb(name: string, description: string): Command {
     .showHelpAfterError(`See '${name} --help'.`)
     .configureOutput({
       writeOut,
-      outputError: (text) => printError(`relet: ${text.replace(/^error: /, '').trimEnd()}`),
+      outputError: (text) =>
+        printError(
+          `relet: ${text
+            .replace(/^error: /, '')
+            .replace(/^option '--accept .*' argument missing/, acceptNeedsValue)
+            .trimEnd()}`,
+        ),
     });
 }
 
@@ -186,11 +193,16 @@ export function parseAccepted(text: string): string[] {
   const words = text.split(',');
   const wrong = words.find((word) => !acceptable.includes(word));
   if (wrong === undefined) return words;
-  throw new InvalidArgumentError(
-    wrong === 'never'
-      ? 'A field of class never cannot be changed on a live node.'
-      : `'${wrong}' is none of ${acceptable.join(', ')}.`,
-  );
+  throw new InvalidArgumentError(wrongAccept(wrong));
 }
+
+function wrongAccept(word: string): string {
+  if (word === 'never') return 'A field of class never cannot be changed on a live node.';
+  if (word === '' || word.startsWith('-')) return `${acceptNeedsValue}.`;
+  const near = nearest(word, acceptable);
+  return `'${word}' is none of ${acceptable.join(', ')}.${near === undefined ? '' : ` Did you mean ${near}?`}`;
+}
+
+const acceptNeedsValue = '--accept needs a value: drain, state-file or reboot';
 
 const acceptable: readonly string[] = owedActions;

@@ -164,7 +164,7 @@ export async function selectNodes(
   { names, selector, all }: NodeSelection,
 ): Promise<ConfiguredNode[]> {
   const ways = [names.length > 0, selector !== undefined, all === true].filter(Boolean).length;
-  if (ways === 0) throw new CannotRun('name the nodes that are meant, or choose them with --selector or --all');
+  if (ways === 0) throw new CannotRun('name the nodes, or use --selector or --all');
   if (ways > 1) throw new CannotRun('names of nodes, --selector and --all do not go together; keep one of them');
   if (names.length > 0) return byName(session, names);
   if (selector !== undefined) checkSelector(selector);

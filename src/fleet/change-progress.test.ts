@@ -1,7 +1,7 @@
 /** How far a node is with a change, and what can still be waited for. */
 import { describe, expect, test } from 'vitest';
 import type { NodeConfigSource, NodeConfigStatus } from '../api/config-ref.js';
-import { type Assignment, changeProgress, reaches } from './change-progress.js';
+import { type Assignment, changeProgress, progressText, reaches } from './change-progress.js';
 import type { ConfiguredNode } from './configured-node.js';
 
 const wanted = (name: string): NodeConfigSource => ({
@@ -102,6 +102,24 @@ describe('an error counts only if it is about the reference that was written', (
     const wish = { to: wanted('a'), written: writtenAs({ generation: 7, status: runsA }) };
     const now = { ...node(wanted('a'), status), generation: 7, observedGeneration: observed[which] };
     expect(changeProgress(now, wish)).toEqual(expected);
+  });
+});
+
+describe('the line about a node that is waited for', () => {
+  const waiting = 'waiting for the node to accept it';
+
+  test.each<[string, string | undefined, string]>([
+    ['names no failure of the config before', refusal, waiting],
+    ['names an error that keeps the node from following', download, `${waiting} (it reports: ${download})`],
+  ])('%s', (_name, error, text) => {
+    expect(progressText({ kind: 'assigned', ...(error && { error }) }, node(wanted('a'), {}))).toBe(text);
+  });
+
+  test('names the time of a delayed restart', () => {
+    const delayed = { ...node(wanted('a'), {}), restartDelayedUntil: '2026-03-01T14:01:31Z' };
+    expect(progressText({ kind: 'assigned' }, delayed)).toBe(
+      'restart delayed until 14:01:31 UTC (its config changed several times in a short time)',
+    );
   });
 });
 

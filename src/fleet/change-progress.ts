@@ -121,9 +121,9 @@ export async function watchChange(options: WatchChange): Promise<ChangeEnd> {
       uncertain = error === undefined ? undefined : { error, over: new AbortController() };
       if (uncertain) endAfter(uncertainMs, over!, AbortSignal.any([uncertain.over.signal, done.signal]));
     }
-    if (error !== undefined) onProgress(progressText({ kind: 'assigned', error }));
+    if (error !== undefined) onProgress(progressText({ kind: 'assigned', error }, node));
     else if (over !== undefined) end(over);
-    else onProgress(progressText(progress));
+    else onProgress(progressText(progress, node));
   };
   try {
     await references.watch({
@@ -147,12 +147,18 @@ function endOf(progress: ChangeProgress, reported: ConfiguredNode): ChangeEnd | 
   return progress.ready ? { kind: 'active', trialPassed: progress.trialPassed } : undefined;
 }
 
-function progressText(progress: ChangeProgress): string {
+/** What is printed while it is waited for. */
+export function progressText(progress: ChangeProgress, { restartDelayedUntil, condition }: ConfiguredNode): string {
+  const delayedUntil = /T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/.exec(restartDelayedUntil ?? '')?.[1];
+  if (delayedUntil !== undefined && (progress.kind === 'assigned' || progress.kind === 'accepted'))
+    return `restart delayed until ${delayedUntil} UTC (its config changed several times in a short time)`;
   switch (progress.kind) {
-    case 'assigned':
-      return progress.error === undefined
-        ? 'waiting for the node to accept it'
-        : `waiting for the node to accept it (it reports: ${progress.error})`;
+    case 'assigned': {
+      // That the config before this one was rejected or rolled back does not matter any more.
+      const { error } = progress;
+      const matters = error !== undefined && errorOutcome(error, condition) === 'not followed';
+      return `waiting for the node to accept it${matters ? ` (it reports: ${error})` : ''}`;
+    }
     case 'accepted':
       return 'accepted, restarting the kubelet';
     default:

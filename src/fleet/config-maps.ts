@@ -6,7 +6,7 @@ import { checkDnsLabel, checkDnsSubdomain } from '../api/names.js';
 import { configLabel } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
 import { CannotRun } from '../cannot-run.js';
-import { isAlreadyExists, isNotFound } from '../kube/api-error.js';
+import { isAlreadyExists, isForbidden, isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { configMaps } from '../kube/resource-type.js';
 import { readHistory } from './config-history.js';
@@ -77,6 +77,18 @@ export async function ensureConfigMap(
       `ConfigMap ${namespace}/${name} is there already with other content; choose another name with --name`,
     );
   return { created: false, configMap: present };
+}
+
+/** For a dry run that writes nothing. Who may not read it is answered no. */
+export async function isPresent({ client, signal }: Cluster, { metadata }: ConfigMap): Promise<boolean> {
+  const { namespace = '', name } = metadata;
+  try {
+    await client.get<ConfigMap>(configMaps, { namespace, name }, { signal });
+    return true;
+  } catch (error) {
+    if (isNotFound(error) || isForbidden(error)) return false;
+    throw error;
+  }
 }
 
 function sameContent(a: ConfigMap, b: ConfigMap): boolean {

@@ -128,14 +128,24 @@ export function acceptError(
   const forbidden = changes.find(({ needs }) => needs === 'never');
   if (forbidden !== undefined && !isReturn)
     return `${forbidden.path} cannot be changed on a live node: ${forbidden.why} Set it in the local config when the node is built, or replace the node; no flag allows this`;
-  const open = changes.filter(({ needs }) => owedActions.includes(needs as OwedAction) && !isAccepted(needs, accepted));
+  const open = openChanges(changes, accepted);
   if (open.length === 0) return undefined;
   const worst = mostDemanding(open.map(({ needs }) => needs));
   const first = open.find(({ needs }) => needs === worst)!;
   const others = open.filter((one) => one !== first).map(({ path, needs }) => `${path} (${needs})`);
   const also = others.length === 0 ? '' : ` The same goes for ${others.join(', ')}.`;
-  return `changing ${first.path} needs more than a kubelet restart (${first.needs}): ${first.why}${also} To go ahead, use --accept=${flagValue(changes)}`;
+  return `changing ${first.path} needs more than a kubelet restart (${first.needs}): ${first.why}${also} To go ahead, use --accept=${acceptNeeded({ changes }).join(',')}`;
 }
+
+/** What --accept must name for these changes; nothing where what is accepted is enough. */
+export function acceptNeeded({ changes }: Pick<Preview, 'changes'>, accepted: readonly string[] = []): OwedAction[] {
+  if (openChanges(changes, accepted).length === 0) return [];
+  const classes = owedActions.filter((one) => changes.some(({ needs }) => needs === one));
+  return classes.length > 1 ? classes.filter((one) => one !== 'drain') : classes;
+}
+
+const openChanges = (changes: readonly FieldChange[], accepted: readonly string[]): FieldChange[] =>
+  changes.filter(({ needs }) => owedActions.includes(needs as OwedAction) && !isAccepted(needs, accepted));
 
 const isAccepted = (needs: Needs, accepted: readonly string[]): boolean =>
   accepted.includes(needs) || (needs === 'drain' && accepted.some((one) => one === 'state-file' || one === 'reboot'));
@@ -155,9 +165,4 @@ export function owedBy({ changes }: Pick<Preview, 'changes'>, { pods }: NodeFact
   if (owing.length === 0) return undefined;
   const needs = owedActions.filter((one) => owing.some((change) => change.needs === one));
   return { needs, fields: owing.map(({ path }) => path) };
-}
-
-function flagValue(changes: FieldChange[]): string {
-  const classes = owedActions.filter((one) => changes.some(({ needs }) => needs === one));
-  return (classes.length > 1 ? classes.filter((one) => one !== 'drain') : classes).join(',');
 }

@@ -6,13 +6,13 @@ import { createInterface, type Interface } from 'node:readline/promises';
 import { formatRef, refOf } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
 import { configState } from '../../fleet/configured-node.js';
-import { acceptError, type FieldChange, type Preview, summarize } from '../../fleet/preview.js';
+import { acceptError, acceptNeeded, type FieldChange, type Preview, summarize } from '../../fleet/preview.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import type { Session } from '../session.js';
 import { previewText } from '../terminal/change-text.js';
 import { hanging, isTerminal, type Terminal, wrap } from '../terminal/terminal.js';
-import { type ChangeOptions, makeChanges } from './change.js';
+import { type ChangeOptions, isDryRun, makeChanges, reportNotChanged } from './change.js';
 import { namesOf } from './outcome.js';
 import { isUnchanged, type Plan, type PlanOptions, planChange, type Wish } from './plan.js';
 
@@ -40,19 +40,29 @@ export async function changeTo(
   const wanted = wishes.filter((wish) => !unchanged.includes(wish));
   const nodes = unchanged.map(({ now }) => now.node);
   if (wanted.length === 0) return makeChanges(session, verb, [], options, nodes);
-  const plans = wanted.map((wish) => planChange(session, wish, options));
-  const texts = groupsOf(plans).map((group) => groupText(group, session.terminal));
-  session.terminal.print(texts.join('\n'));
-  refuseUnaccepted(plans, options.accept, isReturn);
-  const isDryRun = options.dryRun !== undefined && options.dryRun !== 'none';
-  const which = plans.length === 1 ? plans[0]!.node.name : `${plans.length} nodes`;
-  if (!isDryRun && !(await confirm(session, question(which), options.yes))) {
-    session.terminal.print('Nothing was changed.');
-    process.exitCode = 1;
-    return;
+  const plans: Plan[] = [];
+  // A dry run shows what has to be accepted, and is not refused for it.
+  let missing: string[] = [];
+  try {
+    for (const wish of wanted) plans.push(planChange(session, wish, options));
+    const texts = groupsOf(plans).map((group) => groupText(group, session.terminal));
+    session.terminal.print(texts.join('\n'));
+    if (isDryRun(options)) missing = acceptNeeded({ changes: fieldChanges(plans) }, options.accept);
+    refuseUnaccepted(plans, [...(options.accept ?? []), ...missing], isReturn);
+    const which = plans.length === 1 ? plans[0]!.node.name : `${plans.length} nodes`;
+    if (!isDryRun(options) && !(await confirm(session, question(which), options.yes))) {
+      session.terminal.print('Nothing was changed.');
+      process.exitCode = 1;
+      return;
+    }
+  } catch (error) {
+    return reportNotChanged(session, { verb, changes: plans, unchanged: nodes }, options, error);
   }
   await makeChanges(session, verb, plans, options, nodes);
+  if (missing.length > 0) session.terminal.print(`This change needs --accept=${missing.join(',')}.`);
 }
+
+const fieldChanges = (plans: Plan[]): FieldChange[] => plans.flatMap(({ preview }) => preview?.changes ?? []);
 
 /** A node that does not run what it is asked to run has failed, also where there is nothing left to change. */
 function printUnchanged({ terminal }: Session, { now: { node }, notes = [], already }: Wish): void {
@@ -103,6 +113,8 @@ function groupText(group: Plan[], terminal: Terminal): string {
     lines.push(terminal.paint.red(wrap(`Warning: ${words}`, terminal.columns)));
   const preview = together(group);
   if (preview !== undefined) lines.push(...previewText(preview, terminal.columns, terminal.paint));
+  if (preview?.changes.length === 0)
+    lines.push(wrap('Impact: kubelet restart, unless its config stays the same byte for byte.', terminal.columns));
   const notes = new Map<string, string[]>();
   for (const plan of group)
     for (const words of plan.notes) notes.set(words, [...(notes.get(words) ?? []), plan.node.name]);
@@ -141,6 +153,7 @@ export async function confirm(session: Session, question: string, yes: boolean |
     return /^y(es)?$/i.test(answer.trim());
   } catch (error) {
     session.terminal.print('\n');
+    if (session.signal.aborted) (session.signal.reason as Error).message += '; nothing was changed';
     session.signal.throwIfAborted();
     if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
     session.terminal.print('No answer: the input ended (Ctrl-D). This counts as no.');

@@ -14,7 +14,7 @@ import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
 import { watchChange } from '../../fleet/change-progress.js';
 import { withEntry } from '../../fleet/config-history.js';
-import { type ConfigMap, ensureConfigMap, removeConfigMap } from '../../fleet/config-maps.js';
+import { type ConfigMap, ensureConfigMap, isPresent, removeConfigMap } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { causeOfError } from '../../fleet/node-facts.js';
 import { ApiError, isConflict } from '../../kube/api-error.js';
@@ -25,6 +25,7 @@ import { type Progress, showProgress } from '../terminal/progress.js';
 import { hanging, printError } from '../terminal/terminal.js';
 import {
   changeResult,
+  type Ended,
   endText,
   type NodeChange,
   namesOf,
@@ -54,15 +55,51 @@ export async function makeChanges(
   unchanged: ConfiguredNode[] = [],
 ): Promise<void> {
   const outcomes = new Map<string, Outcome>();
-  const dryRun = options.dryRun === 'client' || options.dryRun === 'server';
-  try {
-    if (changes.length > 0) await change(session, verb, changes, outcomes, options);
-  } finally {
-    const { output } = options;
-    if (output !== undefined)
-      session.terminal.printDocument(resultText(changeResult({ verb, changes, outcomes, unchanged, dryRun }), output));
-  }
+  await reportingResult(
+    session,
+    { verb, changes, outcomes, unchanged, dryRun: isDryRun(options) },
+    options,
+    async () => {
+      if (changes.length > 0) await change(session, verb, changes, outcomes, options);
+    },
+  );
 }
+
+export const isDryRun = ({ dryRun = 'none' }: ChangeOptions): boolean => dryRun !== 'none';
+
+/** Prints the result for a program, also where the work fails. */
+async function reportingResult(
+  { terminal }: Session,
+  ended: Ended,
+  { output }: ChangeOptions,
+  work: () => Promise<void>,
+): Promise<void> {
+  const print = (error?: string) =>
+    output !== undefined && terminal.printDocument(resultText(changeResult({ ...ended, error }), output));
+  try {
+    await work();
+  } catch (error) {
+    print((error as Error).message);
+    throw error;
+  }
+  print();
+}
+
+/** For a command that ends before anything is changed. */
+export const reportNotChanged = (
+  session: Session,
+  { verb, changes, unchanged }: Pick<Ended, 'verb' | 'changes' | 'unchanged'>,
+  options: ChangeOptions,
+  error: unknown,
+): Promise<void> =>
+  reportingResult(
+    session,
+    { verb, changes, unchanged: unchanged ?? [], outcomes: new Map(), dryRun: isDryRun(options) },
+    options,
+    async () => {
+      throw error;
+    },
+  );
 
 async function change(
   session: Session,
@@ -71,11 +108,24 @@ async function change(
   outcomes: Map<string, Outcome>,
   options: ChangeOptions,
 ): Promise<void> {
-  if (options.dryRun === 'client') return printPlan(session, changes, 'dry run');
+  if (options.dryRun === 'client') {
+    const wanted = newConfigMaps(changes);
+    const present = await Promise.all(wanted.map((configMap) => isPresent(session, configMap)));
+    return printPlan(
+      session,
+      changes,
+      'dry run',
+      wanted.filter((_, at) => present[at]),
+    );
+  }
   await preflight(session, verb, changes, options);
   if (options.dryRun === 'server') {
-    for (const configMap of newConfigMaps(changes)) await ensureConfigMap(session, configMap, { dryRun: true });
-    return printPlan(session, changes, 'server dry run');
+    const present: ConfigMap[] = [];
+    for (const configMap of newConfigMaps(changes)) {
+      const { created } = await ensureConfigMap(session, configMap, { dryRun: true });
+      if (!created) present.push(configMap);
+    }
+    return printPlan(session, changes, 'server dry run', present);
   }
   const by = await whoAmI(session);
   const made: ConfigMap[] = [];
@@ -94,9 +144,12 @@ async function change(
   await conclude(session, changes, outcomes);
 }
 
-function printPlan({ terminal }: Session, changes: NodeChange[], how: string): void {
-  for (const { metadata } of newConfigMaps(changes))
-    terminal.print(`configmap/${metadata.name} created in namespace ${metadata.namespace} (${how})`);
+function printPlan({ terminal }: Session, changes: NodeChange[], how: string, present: ConfigMap[]): void {
+  const unchanged = new Set(present.map(({ metadata }) => metadata.name));
+  for (const { metadata } of newConfigMaps(changes)) {
+    const done = unchanged.has(metadata.name) ? 'unchanged' : 'created';
+    terminal.print(`configmap/${metadata.name} ${done} (${how}) in namespace ${metadata.namespace}`);
+  }
   for (const { node, to } of changes)
     terminal.print(`${node.name}: assigned ${formatRef(refOf(to), 'short')} (${how})`);
 }

@@ -18,7 +18,7 @@ import { causeOfError } from '../../fleet/node-facts.js';
 import { saysNothing } from '../../fleet/payload.js';
 import { oneLine } from '../../visible-text.js';
 import { nodeName, type Session, withSession } from '../session.js';
-import { printError, terminalFor } from '../terminal/terminal.js';
+import { printError, terminalFor, wrap } from '../terminal/terminal.js';
 import { makeChanges } from './change.js';
 import { type ChangeVerbOptions, changeTo } from './change-to.js';
 import {
@@ -50,9 +50,14 @@ export const edit = (name: string, options: EditOptions): Promise<void> =>
       const file = openEditedFile(node.name, process.env);
       try {
         const text = await editUntilGood(session, file, now, original, await failureOf(session, now, original));
-        if (text === undefined && start === assigned) {
+        const isEmpty = text === undefined && withoutRemarks(file.present()).trim() === '';
+        if (text === undefined && (start === assigned || isEmpty)) {
           file.remove();
-          session.terminal.print('The text is unchanged, so nothing was changed.');
+          session.terminal.print(
+            isEmpty
+              ? `The file is empty, so nothing was changed. 'relet reset ${node.name}' returns to the local config.`
+              : 'The text is unchanged, so nothing was changed.',
+          );
           return makeChanges(session, 'edit', [], options, [node]);
         }
         const result = text ?? original;
@@ -120,6 +125,9 @@ function lineNamedBy(cause: string, text: string): number | undefined {
  */
 const mark = '# relet:';
 
+/** With the mark in front, no line is longer than 79 columns. */
+const wrapped = (text: string): string[] => wrap(text, 78 - mark.length).split('\n');
+
 function withIntroduction(text: string, { node, assigned, local, minor }: NodeNow): string {
   const kubelet = `${node.name} (kubelet ${node.kubeletVersion || 'of unknown version'})`;
   const state = configState(node);
@@ -127,8 +135,9 @@ function withIntroduction(text: string, { node, assigned, local, minor }: NodeNo
   const what = assigned.ref === undefined ? `What to change on ${kubelet}` : `What ${kubelet} is assigned${failed}`;
   const base = isOverlay(text)
     ? [
-        'It is an overlay: it sets the fields under config and gives those in the list',
-        `unset the kubelet's default; all others stay as in the local config${local === undefined ? '.' : ':'}`,
+        ...wrapped(
+          `It is an overlay: it sets the fields under config and gives those in the list unset the kubelet's default; all others stay as in the local config${local === undefined ? '.' : ':'}`,
+        ),
         ...(local === undefined
           ? []
           : asConfigText(local, minor)
@@ -139,10 +148,11 @@ function withIntroduction(text: string, { node, assigned, local, minor }: NodeNo
       ]
     : [];
   const lines = [
-    `${what}.`,
+    ...wrapped(`${what}.`),
     ...base,
-    'Change it, save and close: it is checked, shown as a difference, and used',
-    'only when you say yes. Save it unchanged, or empty, to give up.',
+    ...wrapped(
+      'Change it, save and close: it is checked, shown as a difference, and applied after you confirm. Save it unchanged, or empty, to cancel.',
+    ),
     'Lines that begin like this one are not part of it.',
   ];
   return `${remarks(lines)}${text}`;

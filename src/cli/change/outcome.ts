@@ -3,7 +3,7 @@
  * for the printing.
  */
 import { formatRef, type NodeConfigSource, refOf, sameConfig } from '../../api/config-ref.js';
-import type { Owed } from '../../api/owed.js';
+import type { Owed, OwedAction } from '../../api/owed.js';
 import type { ChangeEnd } from '../../fleet/change-progress.js';
 import type { ConfigMap } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
@@ -17,6 +17,8 @@ export interface NodeChange {
   configMap?: ConfigMap;
   /** What is left to do on the host afterwards. */
   owed?: Omit<Owed, 'at'> | undefined;
+  /** What --accept must name for it. */
+  needs?: OwedAction[];
 }
 
 /** What became of a node of the change. */
@@ -58,13 +60,13 @@ export function endText(
   }
 }
 
-/** To what the node rolls back, and which change is lost with it: one that had not passed its trial is not a last known good. */
+/** What the node runs now, and which change it no longer uses: one that had not passed its trial is not a last known good. */
 function rollbackText(before: ConfiguredNode, reported: ConfiguredNode): string {
   const good = refOf(reported.status.lastKnownGood);
   const to = good === undefined ? 'its local config' : `${formatRef(good, 'short')}, its last known good`;
   const active = refOf(before.status.active);
-  if (configState(before) !== 'trial' || sameConfig(active, good, 'name')) return `It rolls back to ${to}.`;
-  return `It rolls back to ${to}. ${formatRef(active, 'short')}, which was active before, had not passed its trial and is lost with it.`;
+  if (configState(before) !== 'trial' || sameConfig(active, good, 'name')) return `The node runs ${to}.`;
+  return `The node runs ${to}. ${formatRef(active, 'short')}, which was active before, is no longer used; 'relet undo ${before.name}' assigns it again.`;
 }
 
 /** `12 nodes: node-1 … node-12`. */
@@ -95,6 +97,8 @@ export interface ChangeResult {
   verb: string;
   dryRun: boolean;
   nodes: NodeResult[];
+  /** Why the command ended without a change, or in the middle of it. */
+  error?: string;
 }
 
 export interface NodeResult {
@@ -108,6 +112,8 @@ export interface NodeResult {
   message?: string;
   /** What is left to do on the host: drain, state-file, reboot. */
   owed?: string[];
+  /** With a dry run: what --accept must name. */
+  needs?: string[];
 }
 
 export type Reason =
@@ -134,25 +140,34 @@ export interface Ended {
   /** Nodes that had it already. */
   unchanged?: readonly ConfiguredNode[];
   dryRun: boolean;
+  error?: string | undefined;
 }
 
-export function changeResult({ verb, changes, outcomes, unchanged = [], dryRun }: Ended): ChangeResult {
+export function changeResult({ verb, changes, outcomes, unchanged = [], dryRun, error }: Ended): ChangeResult {
   const already = unchanged.map((node): NodeResult => {
     const source = formatRef(refOf(node.configSource), 'short');
     return { node: node.name, from: source, to: source, state: configState(node), reason: 'AlreadyAssigned' };
   });
-  const changed = changes.map(({ node, to, owed }): NodeResult => {
-    const outcome = outcomes.get(node.name) ?? { kind: dryRun ? 'dry run' : 'not changed' };
+  const changed = changes.map(({ node, to, owed, needs = [] }): NodeResult => {
+    const outcome = outcomes.get(node.name) ?? { kind: dryRun && error === undefined ? 'dry run' : 'not changed' };
     const place = {
       node: node.name,
       from: formatRef(refOf(node.configSource), 'short'),
       to: formatRef(refOf(to), 'short'),
     };
     const left = owed && isDone(outcome) ? { owed: owed.needs } : {};
-    return { ...place, state: stateAfter(outcome, node, to === undefined), ...reasonOf(outcome), ...left };
+    const asked = outcome.kind === 'dry run' && needs.length > 0 ? { needs } : {};
+    return { ...place, state: stateAfter(outcome, node, to === undefined), ...reasonOf(outcome), ...left, ...asked };
   });
   const nodes = [...already, ...changed].sort((a, b) => a.node.localeCompare(b.node));
-  return { apiVersion: 'cli.relet.dev/v1', kind: 'ChangeResult', verb, dryRun, nodes };
+  return {
+    apiVersion: 'cli.relet.dev/v1',
+    kind: 'ChangeResult',
+    verb,
+    dryRun,
+    nodes,
+    ...(error !== undefined && { error }),
+  };
 }
 
 export function resultText(result: ChangeResult, format: ResultFormat): string {

@@ -21,7 +21,7 @@ import { type ConfiguredNode, configState, errorText } from '../../fleet/configu
 import { type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
 import { readNodeFacts } from '../../fleet/node-facts.js';
 import { convertToOverlay, documentOf, isWithin, localFile, readOverlay, sameMeaning } from '../../fleet/payload.js';
-import { owedBy, type Preview, previewChanges, previewOverlays, summarize } from '../../fleet/preview.js';
+import { acceptNeeded, owedBy, type Preview, previewChanges, previewOverlays, summarize } from '../../fleet/preview.js';
 import type { Session } from '../session.js';
 import { shown } from '../terminal/change-text.js';
 import { showProgress } from '../terminal/progress.js';
@@ -146,6 +146,8 @@ export interface Wish {
   notes?: string[];
   /** The same, before the difference: what probably goes wrong. */
   warnings?: string[];
+  /** The verb found nothing to change. */
+  isNothing?: boolean;
   /** What is printed where nothing changes, in place of the usual words. */
   already?: string;
 }
@@ -169,7 +171,8 @@ export interface Plan extends NodeChange {
 const textOf = (target: Target): string | undefined => (target.kind === 'local' ? undefined : target.text);
 
 /** The node is assigned that already: the same ConfigMap, or one of the same meaning. */
-export function isUnchanged({ now: { node, assigned, minor }, target }: Wish): boolean {
+export function isUnchanged({ now: { node, assigned, minor }, target, isNothing = false }: Wish): boolean {
+  if (isNothing) return true;
   if (node.unset) return false;
   if (target.kind === 'stored') return sameConfig(refOf(node.configSource), refOf(target.source), 'name');
   const isKnown = assigned.problem === undefined;
@@ -192,6 +195,7 @@ export function planChange({ namespace }: Session, wish: Wish, options: PlanOpti
     ...place,
     node: now.node,
     owed: preview && owedBy(preview, now.facts),
+    needs: preview ? acceptNeeded(preview) : [],
     now,
     preview,
     notes: notesOn(wish, preview, pinned),

@@ -6,7 +6,14 @@ import { checkOverlay } from '../../config/check-overlay.js';
 import { emptyDocument } from '../../config/header.js';
 import { type Finding, knownMinor, type Minor, newestMinor, parseMinor } from '../../config/model.js';
 import { isOverlay } from '../../config/overlay.js';
-import { type ConfigMap, defaultKey, defaultName, ensureConfigMap, newConfigMap } from '../../fleet/config-maps.js';
+import {
+  type ConfigMap,
+  defaultKey,
+  defaultName,
+  ensureConfigMap,
+  isPresent,
+  newConfigMap,
+} from '../../fleet/config-maps.js';
 import { type Node, nodeLists } from '../../fleet/configured-node.js';
 import { isForbidden } from '../../kube/api-error.js';
 import { nodes } from '../../kube/resource-type.js';
@@ -31,7 +38,10 @@ export const push = (file: string, options: PushOptions): Promise<void> =>
     const bytes = await read(session, file, options);
     const { name = defaultName, key = defaultKey } = options;
     const wanted = newConfigMap({ name, namespace: session.namespace, key, bytes });
-    if (options.dryRun === 'client') return printMade(session, wanted, 'created (dry run)', options);
+    if (options.dryRun === 'client') {
+      const done = (await isPresent(session, wanted)) ? 'unchanged' : 'created';
+      return printMade(session, wanted, `${done} (dry run)`, options);
+    }
     const dryRun = options.dryRun === 'server';
     const { created, configMap } = await ensureConfigMap(session, wanted, { dryRun });
     printMade(session, configMap, `${created ? 'created' : 'unchanged'}${dryRun ? ' (server dry run)' : ''}`, options);

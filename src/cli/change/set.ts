@@ -7,7 +7,9 @@ import { DecodeError } from '../../config/decode.js';
 import { formatPath } from '../../config/field-path.js';
 import { fieldAt } from '../../config/fields.js';
 import { getField } from '../../config/model.js';
+import { isOverlay } from '../../config/overlay.js';
 import { FieldWordError, looksLikeSetting } from '../../config/set-field.js';
+import { configState } from '../../fleet/configured-node.js';
 import { type FieldStatement, parseStatements, withStatements } from '../../fleet/payload.js';
 import { selectNodes, withSession } from '../session.js';
 import { terminalFor } from '../terminal/terminal.js';
@@ -63,7 +65,10 @@ function withSettings(now: NodeNow, settings: string[], options: SetOptions): Wi
     const statements = parseStatements(settings, options.unset ?? [], minor);
     const text = withStatements(start, statements, minor);
     const notes = [...notesOnStart(now, start), ...(text === start ? notesOnLocal(now, statements) : [])];
-    return { now, target: newTarget(text), notes, warnings: warningsOnFailed(now, text) };
+    const warnings = warningsOnFailed(now, text);
+    const already = options.overlay ? undefined : nothingToDrop(now, statements);
+    const isNothing = already !== undefined && text === start;
+    return { now, target: newTarget(text), notes, warnings, isNothing, ...(already && { already }) };
   } catch (error) {
     if (error instanceof FieldWordError) throw new CannotRun(error.message);
     if (error instanceof DecodeError)
@@ -72,6 +77,15 @@ function withSettings(now: NodeNow, settings: string[], options: SetOptions): Wi
       );
     throw error;
   }
+}
+
+/** What is printed where `FIELD-` changes nothing. A node that failed is reported as such instead. */
+function nothingToDrop({ node, minor, assigned }: NodeNow, statements: FieldStatement[]): string | undefined {
+  const isDrop = statements.every(({ value, unset }) => value === undefined && !unset);
+  const isWhole = assigned.text !== undefined && !isOverlay(assigned.text);
+  if (!isDrop || isWhole || ['rejected', 'rolled back'].includes(configState(node))) return undefined;
+  const names = statements.map(({ path }) => formatPath(path, minor));
+  return `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not in its overlay, nothing to change`;
 }
 
 /** `FIELD-` takes back what the overlay says; what the local config sets, it leaves. */

@@ -15,7 +15,7 @@ const checkedAt = (renewTime: string) => ({ renewTime, leaseDurationSeconds: 180
 describe('relet doctor: guards', () => {
   test('that were checked lately are in force', () => {
     const found = guardsDiagnosis(inForce, checkedAt('2026-01-01T00:09:48.000000Z'), now);
-    expect(found).toEqual({ level: 'ok', what: 'guards: policies guard, 12 s ago (AdmissionPolicies)' });
+    expect(found).toEqual({ level: 'ok', what: 'guards: policies guard, 12s ago (AdmissionPolicies)' });
   });
 
   test.each([

@@ -113,7 +113,7 @@ export function guardsDiagnosis(
     return { level: 'error', what: `guards: ${when}, so nobody knows whether they are in force`, remedy };
   }
   if (guarded.status === 'True')
-    return { level: 'ok', what: `guards: ${guarded.message}, ${seconds} s ago (${guarded.reason})` };
+    return { level: 'ok', what: `guards: ${guarded.message}, ${seconds}s ago (${guarded.reason})` };
   return { level: 'error', what: `guards: ${guarded.message}`, remedy: "'kubectl apply -k deploy/' puts them back" };
 }
 
@@ -129,7 +129,7 @@ export async function checkClock({ client, signal }: Session): Promise<Diagnosis
   return [
     {
       level: 'warning',
-      what: `the clock of this machine is ${Math.abs(skew)} s ${skew > 0 ? 'ahead of' : 'behind'} the server's`,
+      what: `the clock of this machine is ${Math.abs(skew)}s ${skew > 0 ? 'ahead of' : 'behind'} the server's`,
       remedy:
         'set it with NTP: certificates and tokens are refused when clocks differ too much, and ages shown here are wrong',
     },

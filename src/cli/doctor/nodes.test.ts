@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { configuredNode as node } from '../../../test/configured-node.js';
 import type { Diagnosis } from './diagnosis.js';
 import { byRemedy, exitCodeOf } from './doctor.js';
-import { checkNodeConfigs, checkWarnings, pinnedWithEffect } from './nodes.js';
+import { checkNodeConfigs, checkStates, checkWarnings, pinnedWithEffect } from './nodes.js';
 
 describe('relet doctor', () => {
   test.each<[Diagnosis['level'][], number]>([
@@ -24,6 +24,16 @@ describe('relet doctor', () => {
       { level: 'warning', what: 'a' },
       { level: 'error', what: 'c', remedy: 'ask' },
       { level: 'ok', what: 'b' },
+    ]);
+  });
+
+  test('names the node in the remedy where it is only one', () => {
+    const configSource = { configMap: { namespace: 'relet-system', name: 'a', kubeletConfigKey: 'kubelet' } };
+    const waiting = ['node-1', 'node-2'].map((name) => node(name, { configSource }));
+    const remedies = [waiting.slice(0, 1), waiting].map((nodes) => checkStates(nodes)[0]?.remedy);
+    expect(remedies).toEqual([
+      "'relet describe node-1' shows what it waits for",
+      "'relet describe NODE' shows what it waits for",
     ]);
   });
 

@@ -32,7 +32,7 @@ export function checkAgents(nodes: ConfiguredNode[]): Diagnosis[] {
       remedy: "run 'relet kubelet --dynamic-config-dir=…' in front of the kubelet there, or 'relet reset' them",
     });
   const reporting = nodes.length - silent.length;
-  found.push({ level: 'ok', what: `${reporting} of ${nodes.length} nodes report about their config` });
+  found.push({ level: 'ok', what: `${reporting} of ${nodes.length} nodes report their config` });
   if (versions.size === 1)
     found.push({ level: 'ok', what: `relet on the nodes is version ${[...versions.keys()][0]}` });
   if (versions.size > 1)
@@ -45,8 +45,8 @@ export function checkAgents(nodes: ConfiguredNode[]): Diagnosis[] {
 }
 
 const remedies: Partial<Record<ConfigState, string>> = {
-  rejected: "'relet describe NODE' shows why; correct the config with 'relet edit', or 'relet undo'",
-  'rolled back': "'relet describe NODE' shows why; correct the config with 'relet edit', or 'relet undo'",
+  rejected: "'relet describe NODE' shows why, and how to return; 'relet edit NODE' corrects the config",
+  'rolled back': "'relet describe NODE' shows why, and how to return; 'relet edit NODE' corrects the config",
   waiting: "'relet describe NODE' shows what it waits for",
   trial: "'relet wait NODE --for=lastKnownGood' waits for the end of the trial",
 };
@@ -65,6 +65,10 @@ const owedRemedies: Record<OwedAction, string> = {
   reboot: `drain and reboot them; ${dismissHint}`,
 };
 
+/** With the name of the node, where it is only one. */
+const forNodes = (remedy: string, names: string[]): string =>
+  names.length === 1 ? remedy.replaceAll('NODE', names[0]!) : remedy;
+
 export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
   const byState = new Map<ConfigState, string[]>();
   for (const node of nodes) byState.set(configState(node), [...(byState.get(configState(node)) ?? []), node.name]);
@@ -76,19 +80,28 @@ export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
   const found: Diagnosis[] = [];
   for (const [state, names] of byState) {
     const remedy = remedies[state];
-    if (remedy !== undefined) found.push({ level: levels[state] ?? 'ok', what: `${state}: ${someOf(names)}`, remedy });
+    if (remedy !== undefined)
+      found.push({
+        level: levels[state] ?? 'ok',
+        what: `${state}: ${someOf(names)}`,
+        remedy: forNodes(remedy, names),
+      });
   }
   const held = nodes.filter((node) => node.held !== undefined).map(({ name }) => name);
   if (held.length > 0)
     found.push({
       level: 'warning',
       what: `held, and follow no new assignment: ${someOf(held)}`,
-      remedy: `'relet describe NODE' shows since when and why; ${releaseHint}`,
+      remedy: forNodes(`'relet describe NODE' shows since when and why; ${releaseHint}`, held),
     });
   for (const action of owedActions) {
     const owing = nodes.filter(({ owed }) => owed?.left === action).map(({ name }) => name);
     if (owing.length > 0)
-      found.push({ level: 'warning', what: `${owedWhat[action]}: ${someOf(owing)}`, remedy: owedRemedies[action] });
+      found.push({
+        level: 'warning',
+        what: `${owedWhat[action]}: ${someOf(owing)}`,
+        remedy: forNodes(owedRemedies[action], owing),
+      });
   }
   const cannot = nodes.filter(
     ({ status, condition }) => status.error && errorOutcome(status.error, condition) === 'not followed',
@@ -222,8 +235,10 @@ export function pinnedWithEffect(pinned: readonly { node: string; fields: Pinned
   return [...nodesByFields].map(([paths, names]) => ({
     level: 'warning',
     what: `${someOf(names)}: flags of the kubelet pin ${paths}; the config has another value there, without effect`,
-    remedy:
+    remedy: forNodes(
       "take the flags off the command line of the kubelet, or the fields out of the config: 'relet set NODE FIELD-'",
+      names,
+    ),
   }));
 }
 
@@ -237,7 +252,7 @@ export async function checkNodeClocks({ client, signal }: Session, nodes: Config
     for (const { metadata, spec } of items) {
       const renewed = Date.parse((spec as { renewTime?: string } | undefined)?.renewTime ?? '');
       const seconds = Math.round((renewed - serverMs) / 1000);
-      if (known.has(metadata.name) && seconds > 10) ahead.push(`${metadata.name} (${seconds} s)`);
+      if (known.has(metadata.name) && seconds > 10) ahead.push(`${metadata.name} (${seconds}s)`);
     }
   if (ahead.length === 0) return [];
   return [{ level: 'warning', what: `clocks ahead of the server's: ${someOf(ahead)}`, remedy: 'set them with NTP' }];

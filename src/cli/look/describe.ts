@@ -47,7 +47,9 @@ function contentText(text: string, name: string, minor: Minor): string {
 
 function page({ terminal, references }: Session, node: ConfiguredNode, known: Known): string {
   const nowMs = Date.now();
-  const { status, condition } = node;
+  const { status, condition, generation, observedGeneration = generation } = node;
+  const isOld = generation !== undefined && observedGeneration! < generation;
+  const before = isOld ? ', for the assignment before this one' : '';
   const exact = (which: 'assigned' | 'active' | 'lastKnownGood') => {
     const source = refOf(status[which]);
     const version = source?.resourceVersion ? ` (version ${source.resourceVersion})` : '';
@@ -70,12 +72,12 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
       node.owed &&
         `${owedText(node.owed, node.owed.left)}, since ${node.owed.at}; 'relet dismiss ${node.name}' drops it`,
     ],
-    ['Error', status.error],
+    ['Error', status.error && `${status.error}${before}`],
     ['Cause', known.cause],
     [
       'ConfigOK',
       condition &&
-        `${condition.status} for ${ageOf(condition.since, nowMs)}: ${condition.message.replace(/\.$/, '')}; ${condition.reason}`,
+        `${condition.status} for ${ageOf(condition.since, nowMs)}${before}: ${condition.message.replace(/\.$/, '')}; ${condition.reason}`,
     ],
     ['Pinned by flags', node.pinnedByFlags?.join(', ') || undefined],
   ];
@@ -90,7 +92,8 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
         .slice(0, 3)
         .map((entry) => {
           const why = entry.why === undefined ? '' : `: ${entry.why}`;
-          return `${ageOf(entry.at, nowMs)} ago, ${entry.verb} by ${entry.by}, ${entry.from} -> ${entry.to}${why}`;
+          const failed = entry.failed === undefined ? '' : `; ${entry.failed}`;
+          return `${ageOf(entry.at, nowMs)} ago, ${entry.verb} by ${entry.by}, ${entry.from} -> ${entry.to}${why}${failed}`;
         }),
       terminal,
     ),

@@ -53,7 +53,12 @@ function changeText(
 }
 
 function impactText({ needs, pods }: Preview): string {
-  const impact = needs === 'restart' ? 'Impact: kubelet restart.' : `Impact: ${needs}. ${needsMeaning[needs]}`;
+  const impact =
+    needs === 'restart'
+      ? 'Impact: kubelet restart.'
+      : needs === 'never'
+        ? `Impact: ${needsMeaning.never.replace(/^Not /, 'cannot be changed ')}`
+        : `Impact: ${needs}. ${needsMeaning[needs]}`;
   const about = podsText(pods) ?? (needs === 'restart' ? 'The effect on running pods is not known.' : undefined);
   return about === undefined ? impact : `${impact} ${about}`;
 }

@@ -12,7 +12,7 @@ export const cgroups: Entries = {
   cgroupDriver: {
     what: 'Who manages cgroups: cgroupfs or systemd. Must equal the setting of the container runtime.',
     needs: 'reboot',
-    why: 'Kubelet and runtime must change together, and running pods stay in cgroups named the old way. Only a fresh boot has neither.',
+    why: 'Kubelet and runtime must change together, and running pods stay in cgroups named the old way. Only a reboot clears both.',
     risk: 'Different drivers fail every new pod. Kubelets from 1.28 can take the driver from the runtime and then ignore this field.',
   },
   cgroupRoot: {
