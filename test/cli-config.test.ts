@@ -207,6 +207,12 @@ describe('relet config validate', () => {
       expect(stdout).toContain('meant.yaml over local.yaml: rejected: not a valid overlay');
     });
 
+    test('with a misspelt kind is known by its apiVersion, without --local too', () => {
+      const text = `${head.replace('Configuration', 'Config')}config: {maxPods: 5}\n`;
+      const { stdout } = run(['config', 'validate', file('by-version.yaml', text), ...version]);
+      expect(stdout).toContain('kind "KubeletConfigOverlay" is not known');
+    });
+
     test('is not a local config, and a whole config takes none', () => {
       expect(run(['config', 'validate', overlay, '--local', overlay]).stderr).toMatch(/it is an overlay/);
       const { status, stderr } = run(['config', 'validate', good, '--local', local]);

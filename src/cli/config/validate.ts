@@ -39,11 +39,15 @@ type Locals = ReadonlyMap<ConfigDocument, LocalConfig>;
 
 async function localUnder(documents: ConfigDocument[], files: string[]): Promise<Locals> {
   // What an overlay cannot do without; whether it is one is decided by reading it.
-  const mayBe = documents.filter(({ text }) => files.length > 0 || /KubeletConfigurationOverlay|[\\!]/.test(text));
+  const mayBe = documents.filter(
+    ({ text }) => files.length > 0 || /KubeletConfigurationOverlay|relet\.dev\/|[\\!]/.test(text),
+  );
   const found = mayBe.length === 0 ? undefined : await import('./validate-overlay.js');
   let overlays = mayBe.filter(({ text }) => found!.isOverlay(text));
-  // With --local one was meant: what is wrong with its YAML or its header is reported as that of an overlay.
-  if (overlays.length === 0 && files.length > 0) overlays = mayBe.filter(({ text }) => found!.isMeantAsOverlay(text));
+  // With --local, or that apiVersion, one was meant: what is wrong with its YAML or its header is reported as that of an overlay.
+  const isMeant = ({ text }: ConfigDocument) => files.length > 0 || /^apiVersion: *["']?relet\.dev\//m.test(text);
+  if (overlays.length === 0)
+    overlays = mayBe.filter((document) => isMeant(document) && found!.isMeantAsOverlay(document.text));
   if (overlays.length === 0 && files.length > 0)
     throw new CannotRun(
       '--local names the local config under an overlay, and no file here is one (kind: KubeletConfigurationOverlay); leave it out',
