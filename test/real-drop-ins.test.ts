@@ -62,9 +62,16 @@ async function askKubelet(files: readonly LocalFile[]): Promise<KubeletConfig | 
     (error: unknown) => error,
   )) as { stderr: string };
   await rm(place, { recursive: true, force: true });
-  const logged = /"KubeletConfiguration" configuration=<\n(.*?)\n >/s.exec(stderr)?.[1];
-  if (logged === undefined) return /"command failed" err=(.*)/.exec(stderr)?.[1] ?? stderr;
-  return complete(external(JSON.parse(logged), shapeOf(minor)), shapeOf(minor));
+  const error = /"command failed" err=(.*)/.exec(stderr)?.[1] ?? stderr;
+  return error.includes('unable to acquire file lock') ? complete(loggedConfig(stderr), shapeOf(minor)) : error;
+}
+
+/** Since 1.37 as /configz has it. */
+function loggedConfig(log: string): KubeletConfig {
+  const [, internal] = /"KubeletConfiguration" configuration=<\n(.*?)\n >/s.exec(log) ?? [];
+  const [, versioned] = /"Effective KubeletConfiguration" config=<\n(.*?)\n >/s.exec(log) ?? [];
+  if (internal !== undefined) return external(JSON.parse(internal), shapeOf(minor));
+  return decode(versioned!.replace(/^\t/gm, ''), { minor }).config;
 }
 
 /** The internal object has Go's names and no pointers. */
@@ -108,7 +115,8 @@ async function wrongLocal(files: readonly LocalFile[]): Promise<unknown> {
     return typeof theirs === 'string' ? undefined : { files, error };
   }
   if (typeof theirs === 'string') return check(ours.text, { minor }).message === '' ? { files, theirs } : undefined;
-  const lost = ours.findings.map(({ path }) => path);
+  // The last one has had its effect, or came too late for it, once evictionHard is filled in.
+  const lost = [...ours.findings.map(({ path }) => path), 'mergeDefaultEvictionSettings'];
   const changes = differences(decoded(ours.text), theirs).filter(({ path }) => !lost.includes(path));
   return changes.length > 0 ? { files, changes } : undefined;
 }
