@@ -196,6 +196,15 @@ describe('relet set', () => {
       expect(stdout.replace(/\s+/g, ' ')).toMatch(/Warning: twice rolled this config back before \(.+\); 'relet reset/);
     });
 
+    test('the difference to what runs is noted as such', async () => {
+      await cluster.node('late', { does: 'deaf' }).then((late) => late.report({}));
+      await cluster.relet(['set', 'late', 'maxPods=70', '--yes', '--no-wait']);
+      const { stdout } = await cluster.relet(['set', 'late', 'maxPods=71', '--dry-run']);
+      expect(stdout.replace(/\s+/g, ' ')).toContain(
+        'Note: late: it does not run its assigned config yet; the difference',
+      );
+    });
+
     test('set of what failed is not reported as well', async () => {
       await cluster.node('stubborn', { does: 'refuse' });
       await cluster.relet(['set', 'stubborn', 'maxPods=9', '--yes']);
@@ -692,15 +701,16 @@ describe('relet edit', () => {
   });
 
   test.each([
-    ['unchanged', 'true', 0],
-    ['emptied', ': > "$1"', 0],
-    ['only reordered in meaning', 'printf "# a thought\\n" >> "$1"', 0],
-    ['abandoned by a failing editor', 'exit 3', 2],
-  ])('a text %s changes nothing and leaves no file', async (_name, script, code) => {
+    ['unchanged', 'true', 0, 'The text is unchanged'],
+    ['emptied', ': > "$1"', 0, "The file is empty, so nothing was changed. 'relet reset b-1' returns"],
+    ['only reordered in meaning', 'printf "# a thought\\n" >> "$1"', 0, 'has that already'],
+    ['abandoned by a failing editor', 'exit 3', 2, ''],
+  ])('a text %s changes nothing and leaves no file', async (_name, script, code, words) => {
     const files = leftovers();
     const before = (await cluster.object('b-1')).metadata.resourceVersion;
-    const { status } = await cluster.relet(['edit', 'b-1', '--yes'], { env: editor(script) });
+    const { status, stdout } = await cluster.relet(['edit', 'b-1', '--yes'], { env: editor(script) });
     expect(status).toBe(code);
+    expect(stdout).toContain(words);
     expect((await cluster.object('b-1')).metadata.resourceVersion).toBe(before);
     expect(leftovers()).toEqual(files);
   });

@@ -1,7 +1,7 @@
 /** What `relet describe` says about the state of a node. */
 import { describe, expect, test } from 'vitest';
 import { configuredNode } from '../../test/configured-node.js';
-import { stateSentence } from './state-text.js';
+import { conditionText, stateSentence } from './state-text.js';
 
 const configMap = { namespace: 'kube-system', name: 'new', kubeletConfigKey: 'kubelet' };
 
@@ -13,6 +13,18 @@ describe('the sentence about a node that does not run what it is assigned', () =
     });
     expect(stateSentence(node)).toContain('the restart of its kubelet is delayed until 2026-03-01T12:00:32Z');
   });
+});
+
+test('ConfigOK of the assignment before is shown as such', () => {
+  const condition = { status: 'True', reason: 'ConfigActive', message: 'It runs.', since: '2026-03-01T12:00:00Z' };
+  const at = Date.parse('2026-03-01T12:00:15Z');
+  const shown = [1, 2].map((observedGeneration) =>
+    conditionText(configuredNode('n', { condition, generation: 2, observedGeneration }), at),
+  );
+  expect(shown).toEqual([
+    'True for 15s, for the assignment before this one: It runs; ConfigActive',
+    'True for 15s: It runs; ConfigActive',
+  ]);
 });
 
 describe('a node that rolled back', () => {

@@ -7,6 +7,7 @@ import type { Owed, OwedAction } from '../api/owed.js';
 import { failureOf, goodRevision, readHistory, undoTarget } from '../fleet/config-history.js';
 import { type ConfiguredNode, configState, errorOutcome, errorReason, errorText } from '../fleet/configured-node.js';
 import { shortDuration } from '../go/short-duration.js';
+import { ageOf } from './terminal/table.js';
 import type { Paint } from './terminal/terminal.js';
 
 /** `trial 4m12s left`, where the node reports when it ends; `held` whatever it runs, since it follows nothing new. */
@@ -90,9 +91,20 @@ export function undoHint(node: ConfiguredNode, does: string): string {
 /** `rolled back: …` or `rejected: …`, where the assigned config failed and the status is about it. */
 export function reportedFailure(node: ConfiguredNode): string | undefined {
   const state = configState(node);
-  const { generation, observedGeneration = generation } = node;
-  const isOld = generation !== undefined && observedGeneration! < generation;
-  return (state === 'rejected' || state === 'rolled back') && !isOld ? failureText(state, node) : undefined;
+  return (state === 'rejected' || state === 'rolled back') && !isOld(node) ? failureText(state, node) : undefined;
+}
+
+/** The status is about an assignment before the present one; only a NodeConfig shows that. */
+const isOld = ({ generation, observedGeneration = generation }: ConfiguredNode): boolean =>
+  generation !== undefined && observedGeneration! < generation;
+
+export const aboutBefore = (node: ConfiguredNode): string =>
+  isOld(node) ? ', for the assignment before this one' : '';
+
+/** ConfigOK: `True for 15s: The kubelet runs with the assigned config; ConfigActive`. */
+export function conditionText(node: ConfiguredNode, nowMs: number): string {
+  const { status, reason, message, since } = node.condition!;
+  return `${status} for ${ageOf(since, nowMs)}${aboutBefore(node)}: ${message.replace(/\.$/, '')}; ${reason}`;
 }
 
 const failures: Partial<Record<ConfigErrorReason, string>> = {

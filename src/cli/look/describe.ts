@@ -12,7 +12,7 @@ import { overlaySentence, readOverlay } from '../../fleet/payload.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, type Session, withSession } from '../session.js';
-import { heldText, owedText, paintState, stateSentence, stateText } from '../state-text.js';
+import { aboutBefore, conditionText, heldText, owedText, paintState, stateSentence, stateText } from '../state-text.js';
 import { ageOf } from '../terminal/table.js';
 import { type Terminal, wrapWords } from '../terminal/terminal.js';
 
@@ -47,9 +47,7 @@ function contentText(text: string, name: string, minor: Minor): string {
 
 function page({ terminal, references }: Session, node: ConfiguredNode, known: Known): string {
   const nowMs = Date.now();
-  const { status, condition, generation, observedGeneration = generation } = node;
-  const isOld = generation !== undefined && observedGeneration! < generation;
-  const before = isOld ? ', for the assignment before this one' : '';
+  const { status, condition } = node;
   const exact = (which: 'assigned' | 'active' | 'lastKnownGood') => {
     const source = refOf(status[which]);
     const version = source?.resourceVersion ? ` (version ${source.resourceVersion})` : '';
@@ -72,13 +70,9 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
       node.owed &&
         `${owedText(node.owed, node.owed.left)}, since ${node.owed.at}; 'relet dismiss ${node.name}' drops it`,
     ],
-    ['Error', status.error && `${status.error}${before}`],
+    ['Error', status.error && `${status.error}${aboutBefore(node)}`],
     ['Cause', known.cause],
-    [
-      'ConfigOK',
-      condition &&
-        `${condition.status} for ${ageOf(condition.since, nowMs)}${before}: ${condition.message.replace(/\.$/, '')}; ${condition.reason}`,
-    ],
+    ['ConfigOK', condition && conditionText(node, nowMs)],
     ['Pinned by flags', node.pinnedByFlags?.join(', ') || undefined],
   ];
   const sections = [

@@ -21,7 +21,9 @@ export const history = (name: string, options: HistoryOptions): Promise<void> =>
       return terminal.print(`No change of ${node.name} is recorded; ${hint}.`);
     }
     const short = shortSources(entries);
-    terminal.print(tableLines(columns(Date.now(), short), entries, terminal.width).join('\n'));
+    const all = columns(Date.now(), short);
+    const shown = entries.some(({ failed }) => failed !== undefined) ? [...all, failedColumn] : all;
+    terminal.print(tableLines(shown, entries, terminal.width).join('\n'));
     if (entries[0]!.to !== now)
       terminal.print(`\n${node.name} was changed without relet since: it is now assigned ${now}.`);
   });
@@ -48,3 +50,9 @@ const columns = (nowMs: number, short: (source: string) => string): Column<Histo
   { title: 'TO', cell: ({ to }) => short(to), gives: 'start' },
   { title: 'WHY', cell: ({ why = '' }) => why, gives: 'end' },
 ];
+
+/** Known of a config only when another one has replaced it. */
+const failedColumn: Column<HistoryEntry> = {
+  title: 'FAILED',
+  cell: ({ failed = '' }) => failed.split(':', 1)[0] ?? '',
+};
