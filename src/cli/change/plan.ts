@@ -321,7 +321,7 @@ function errorsOf(text: string, local: KubeletConfig | undefined, minor: number)
 
 function decodeErrors(text: string, minor: number): Finding[] {
   try {
-    return decodeOverlay(text, { minor }).findings;
+    return decodeOverlay(text, { minor, strictKeys: true }).findings;
   } catch (error) {
     if (error instanceof DecodeError) return error.findings;
     throw error;

@@ -84,7 +84,7 @@ export const needsMeaning: Readonly<Record<Needs, string>> = {
   none: 'Nothing: the kubelet of a registered, running node does not look at it.',
   restart: 'A kubelet restart, which relet does for every change.',
   drain:
-    'An empty node: pods that stay would break or be rejected, at the restart or when one of their containers restarts.',
+    'The node must be empty: pods that stay would break or be rejected, at the restart or when one of their containers restarts.',
   'state-file':
     'A drain, then removal of a state file under the kubelet root directory; the kubelet refuses to start while the old one is there.',
   reboot: 'A drain and a reboot: what the old value left in the kernel or the runtime is not undone by a restart.',
