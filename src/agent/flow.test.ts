@@ -2,6 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { behaviours, createFlowRig, type FlowRig } from '../../test/flow-rig.js';
 import type { ExactRef } from '../api/config-ref.js';
+import type { KubeObject } from '../api/object.js';
+import { configMaps } from '../kube/resource-type.js';
 import { previousConfigRecord } from './choose.js';
 import { trialRecord } from './trial/trial.js';
 
@@ -262,6 +264,21 @@ describe('overlays', () => {
     const { source } = rig.state.lastKnownGood() as { source: ExactRef };
     expect(rig.state.checkpoints.load(source).config.toString()).toMatch(/^apiVersion: relet.dev/);
     expect(rig.state.documents.read(source.mergedDigest!)).toBe(running(rig));
+  });
+
+  test('a reference of DKC alpha leads to it too', async () => {
+    const rig = await createFlowRig();
+    rig.local = local('eventBurst: 7');
+    rig.boot();
+    await rig.assignOverlay('over', 'config:', '  maxPods: 50');
+    await rig.untilStatus({ active: 'over' });
+    await rig.point(null);
+    await rig.until('local', () => rig.starts.at(-1) === 'local');
+    const { metadata } = await rig.client.get<KubeObject>(configMaps, { name: 'over', namespace: 'kube-system' });
+    await rig.point({ configMapRef: { name: 'over', namespace: 'kube-system', uid: metadata.uid } });
+    await rig.untilStatus({ assigned: 'over', active: 'over' });
+    expect(running(rig)).toContain('eventBurst: 7');
+    expect(running(rig)).toContain('maxPods: 50');
   });
 
   test('an edit of the local file takes effect at the next start, on trial', async () => {
