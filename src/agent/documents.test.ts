@@ -74,6 +74,11 @@ test('a payload of DKC alpha is converted once, with absolute paths, and keeps i
   expect(node.made()).toBe(1);
 });
 
+test('a converted payload keeps a number that JavaScript cannot hold', async () => {
+  const node = createNode(`${alpha}maxOpenFiles: 9007199254740993\n`);
+  expect((await node.of()).text).toContain('"maxOpenFiles": 9007199254740993');
+});
+
 test('an overlay is merged again after a change of the local file, of the kubelet, and of nothing else', async () => {
   const node = createNode(overlay);
   const first = await node.of();

@@ -1,6 +1,6 @@
 /** Makes the document that a kubelet can read from a payload that it cannot. Loaded only for a payload that may be one. */
 import { decode } from '../../config/decode.js';
-import { header } from '../../config/header.js';
+import { encode } from '../../config/encode.js';
 import { resolvePaths } from '../../config/host-paths.js';
 import { type LocalFile, mergeOverlay } from '../../config/merge.js';
 import { newestMinor, parseMinor } from '../../config/model.js';
@@ -18,7 +18,7 @@ export function makeDocument({ text, file, kubeletVersion, local }: Ingredients)
   if (alpha === undefined) return { kind: 'as is' };
   // The copy is in another directory.
   resolvePaths(alpha, file, minor);
-  return { kind: 'converted', text: `${JSON.stringify({ ...alpha, ...header }, null, 2)}\n` };
+  return { kind: 'converted', text: encode(alpha) };
 }
 
 export function asText(files: readonly HostFile[]): LocalFile[] {

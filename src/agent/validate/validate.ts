@@ -12,9 +12,10 @@ import type { ConfigErrorReason } from '../../api/config-error.js';
 import { type CheckResult, check } from '../../config/check.js';
 import { checkOverlay } from '../../config/check-overlay.js';
 import { decode } from '../../config/decode.js';
+import { encode } from '../../config/encode.js';
 import { fieldsOf } from '../../config/fields.js';
 import { flagAt } from '../../config/flags.js';
-import { emptyDocument, header } from '../../config/header.js';
+import { emptyDocument } from '../../config/header.js';
 import { type LocalFile, mergeLocal } from '../../config/merge.js';
 import {
   type Finding,
@@ -294,7 +295,7 @@ function localText(files: LocalFile[], minor: Minor): string {
   const [first] = files;
   if (files.length === 1 && first?.dropIn !== true) return first!.text;
   try {
-    return JSON.stringify({ ...mergeLocal({ minor, local: files }).config, ...header });
+    return encode(mergeLocal({ minor, local: files }).config);
   } catch {
     // The kubelet says what is wrong with it.
     return first?.text ?? emptyDocument;
