@@ -42,7 +42,7 @@ export function leftToDo({ needs, bootId, switchedAt, drained }: OwedRecord, pre
   const isRebooted = bootId !== present;
   if (needs.includes('reboot') && !isRebooted) return 'reboot';
   if (needs.includes('state-file') && switchedAt === undefined) return 'state-file';
-  return isRebooted || drained ? undefined : needs.includes('reboot') ? undefined : 'drain';
+  return isRebooted || drained ? undefined : 'drain';
 }
 
 interface PodObject extends KubeObject {
