@@ -23,3 +23,7 @@ export function leavesOf(config: KubeletConfig, shape: StructShape): string[][] 
     return inner.length === 0 ? [[name]] : inner.map((parts) => [name, ...parts]);
   });
 }
+
+/** Whether a path is that field or in it: `kubeReserved[cpu]` is in `kubeReserved`, `kubeReservedCgroup` is not. */
+export const isWithin = (path: string, field: string): boolean =>
+  path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`);

@@ -22,3 +22,11 @@ export function placeCertificate(config: KubeletConfig, certDir: string): void {
   config.tlsCertFile = posix.join(certDir, 'kubelet.crt');
   config.tlsPrivateKeyFile = posix.join(certDir, 'kubelet.key');
 }
+
+/** Whether its certificate is one that placeCertificate would name, so that nobody wrote it. */
+export function hasOwnCertificate({ tlsCertFile, tlsPrivateKeyFile, serverTLSBootstrap }: KubeletConfig): boolean {
+  const [certificate, key] = [String(tlsCertFile ?? ''), String(tlsPrivateKeyFile ?? '')];
+  return (
+    serverTLSBootstrap !== true && certificate.endsWith('/kubelet.crt') && key === certificate.replace(/crt$/, 'key')
+  );
+}

@@ -7,9 +7,10 @@ import { canonical } from './canonical.js';
 import { decode } from './decode.js';
 import { setDefaults } from './defaults.js';
 import { diffWhole } from './diff.js';
-import { leavesOf } from './field-path.js';
+import { isWithin, leavesOf } from './field-path.js';
 import { defaultOf, fieldAt } from './fields.js';
 import { header } from './header.js';
+import { hasOwnCertificate } from './host-paths.js';
 import { type LocalFile, mergeLocal } from './merge-local.js';
 import { childPath, getField, type KubeletConfig, knownMinor, type Minor, type Overlay } from './model.js';
 import { type FieldSetting, withSetting } from './set-field.js';
@@ -73,9 +74,6 @@ function withSet({ config, unset }: Overlay, field: string, { base, wanted, mino
   };
 }
 
-const isWithin = (path: string, field: string): boolean =>
-  path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`);
-
 const defaultThresholds = (minor: Minor): unknown => defaultOf(fieldAt('evictionHard')!, minor);
 
 /** Takes out everything without which the overlay means the same. */
@@ -105,12 +103,4 @@ function withoutDerived(config: KubeletConfig, base: KubeletConfig): KubeletConf
       { path: ['systemReserved', 'cpu'], value: systemReserved?.cpu },
     );
   return derived.reduce(withSetting, config);
-}
-
-/** Made by the kubelet in its --cert-dir, where no certificate is named. */
-function hasOwnCertificate({ tlsCertFile, tlsPrivateKeyFile, serverTLSBootstrap }: KubeletConfig): boolean {
-  const [certificate, key] = [String(tlsCertFile ?? ''), String(tlsPrivateKeyFile ?? '')];
-  return (
-    serverTLSBootstrap !== true && certificate.endsWith('/kubelet.crt') && key === certificate.replace(/crt$/, 'key')
-  );
 }

@@ -6,7 +6,8 @@ import { decode } from '../config/decode.js';
 import { setDefaults } from '../config/defaults.js';
 import { diff } from '../config/diff.js';
 import { encode } from '../config/encode.js';
-import { formatPath, leavesOf } from '../config/field-path.js';
+import { formatPath, isWithin, leavesOf } from '../config/field-path.js';
+import { hasOwnCertificate } from '../config/host-paths.js';
 import { mergeOverlay } from '../config/merge.js';
 import { getField, type KubeletConfig, type Minor, newestMinor } from '../config/model.js';
 import { decodeOverlay, encodeOverlay, isOverlay, type Overlay, overlayFrom } from '../config/overlay.js';
@@ -137,10 +138,6 @@ function overlayWith(
   return { config: withSetting(config, { path, value }), unset: others };
 }
 
-/** Whether a path, such as `evictionHard[memory.available]`, is that field or in it. */
-export const isWithin = (path: string, field: string): boolean =>
-  path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`);
-
 /** Structs and maps that become empty go with their last field. */
 function without(config: KubeletConfig, [name, ...rest]: string[]): KubeletConfig {
   const { [name!]: child, ...others } = config;
@@ -188,14 +185,8 @@ export function writtenLocally(running: KubeletConfig, pinned: readonly string[]
  * Gates of a flag are merged into those of the file, and the API does not show which are which: they stay.
  */
 export function withLocalValues(config: KubeletConfig, local: KubeletConfig, pinned: readonly string[]): KubeletConfig {
-  return ['providerID', ...ownCertificate(config), ...pinned.filter((path) => path !== 'featureGates')]
+  const certificate = hasOwnCertificate(config) ? ['tlsCertFile', 'tlsPrivateKeyFile'] : [];
+  return ['providerID', ...certificate, ...pinned.filter((path) => path !== 'featureGates')]
     .filter((path) => getField(config, path) !== undefined)
     .reduce((kept, path) => withSetting(kept, { path: path.split('.'), value: getField(local, path) }), config);
-}
-
-/** Where no certificate is named, the kubelet makes kubelet.crt and kubelet.key in its --cert-dir and names those. */
-function ownCertificate({ tlsCertFile, tlsPrivateKeyFile }: KubeletConfig): string[] {
-  const [cert, key] = [String(tlsCertFile ?? ''), String(tlsPrivateKeyFile ?? '')];
-  const isOwn = cert.endsWith('/kubelet.crt') && key === cert.replace(/crt$/, 'key');
-  return isOwn ? ['tlsCertFile', 'tlsPrivateKeyFile'] : [];
 }

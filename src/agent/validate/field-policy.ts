@@ -4,6 +4,7 @@
  * keeps closed; a file (`--field-policy`) replaces it. docs/field-policy.md describes the format.
  */
 import { diff } from '../../config/diff.js';
+import { isWithin } from '../../config/field-path.js';
 import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
 
 export interface FieldPolicy {
@@ -46,9 +47,9 @@ function changeObjections(
 ): Objection[] {
   if (policy.allow === undefined && policy.deny === undefined) return [];
   return diff(local, candidate, minor).flatMap(({ path: field }) => {
-    if (policy.deny?.some((pattern) => covers(pattern, field)))
+    if (policy.deny?.some((pattern) => isWithin(field, pattern)))
       return [{ field, message: `${field} differs from the local config, and the field policy denies changing it` }];
-    if (policy.allow !== undefined && !policy.allow.some((pattern) => covers(pattern, field)))
+    if (policy.allow !== undefined && !policy.allow.some((pattern) => isWithin(field, pattern)))
       return [
         { field, message: `${field} differs from the local config, and the field policy does not list it under allow` },
       ];
@@ -66,11 +67,6 @@ function boundObjections({ bounds = {} }: FieldPolicy, candidate: KubeletConfig)
       return [{ field, message: `${field} is ${value}, above the field policy's maximum ${max}` }];
     return [];
   });
-}
-
-/** `kubeReserved` covers itself and `kubeReserved[cpu]` and `a.b` below `a`; it does not cover `kubeReservedCgroup`. */
-function covers(pattern: string, field: string): boolean {
-  return field === pattern || field.startsWith(`${pattern}.`) || field.startsWith(`${pattern}[`);
 }
 
 // Each row: the field, and whether going from the local value to the candidate's opens something.

@@ -21,17 +21,8 @@ import { nodeName, type Session, withSession } from '../session.js';
 import { printError, terminalFor, wrap } from '../terminal/terminal.js';
 import { makeChanges } from './change.js';
 import { type ChangeVerbOptions, changeTo } from './change-to.js';
-import {
-  assignedText,
-  errorLines,
-  errorsIn,
-  type NodeNow,
-  newTarget,
-  notesOnStart,
-  overlayFor,
-  readNow,
-  warningsOnFailed,
-} from './plan.js';
+import { assignedText, type NodeNow, newTarget, notesOnStart, overlayFor, readNow, warningsOnFailed } from './plan.js';
+import { errorLines, errorsIn } from './text-errors.js';
 
 export interface EditOptions extends ChangeVerbOptions {
   /** Open a whole config as an overlay. */

@@ -1,31 +1,29 @@
 /**
- * A change before it is made: what a node has now, what it would get, which errors that has, and what a person reads before saying
- * yes. Nodes with the same difference are shown once.
+ * A change before it is made: what a node has now, what it would get, and what a person reads before saying yes. Nodes with the
+ * same difference are shown once.
  */
 import { formatRef, type NodeConfigSource, nodeConfigSource, refOf, sameConfig } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
-import { check } from '../../config/check.js';
-import { checkOverlay } from '../../config/check-overlay.js';
 import { DecodeError } from '../../config/decode.js';
 import { diff } from '../../config/diff.js';
-import { formatPath, leavesOf } from '../../config/field-path.js';
-import { type Finding, getField, type KubeletConfig, type Minor } from '../../config/model.js';
+import { formatPath, isWithin, leavesOf } from '../../config/field-path.js';
+import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
 import type { NodeFacts } from '../../config/node-facts.js';
-import { decodeOverlay, isOverlay } from '../../config/overlay.js';
+import { isOverlay } from '../../config/overlay.js';
 import { withSetting } from '../../config/set-field.js';
 import { shapeOf } from '../../config/shape.js';
 import { failureOf, readHistory } from '../../fleet/config-history.js';
 import { type ConfigMap, defaultKey, defaultName, newConfigMap, sourceOf } from '../../fleet/config-maps.js';
-import { asConfigText } from '../../fleet/config-text.js';
 import { type ConfiguredNode, configState, errorText } from '../../fleet/configured-node.js';
 import { type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
 import { readNodeFacts } from '../../fleet/node-facts.js';
-import { convertToOverlay, documentOf, isWithin, localFile, readOverlay, sameMeaning } from '../../fleet/payload.js';
+import { convertToOverlay, documentOf, readOverlay, sameMeaning } from '../../fleet/payload.js';
 import { acceptNeeded, owedBy, type Preview, previewChanges, previewOverlays, summarize } from '../../fleet/preview.js';
 import type { Session } from '../session.js';
 import { shown } from '../terminal/change-text.js';
 import { showProgress } from '../terminal/progress.js';
 import type { NodeChange } from './outcome.js';
+import { errorLines, errorsIn } from './text-errors.js';
 
 export interface NodeNow extends NodeConfigs {
   facts: NodeFacts;
@@ -283,51 +281,6 @@ const whyNoPreview = ({ active, local }: NodeNow): string =>
       ? 'its local config is a file on the host that its agent does not report'
       : 'the new config cannot be read';
 
-/**
- * The errors of a text for this node's kubelet, with their lines. Not those that its local config has alone, since the kubelet runs
- * with that; nor those about fields that a flag sets, since the flag wins.
- */
-export function errorsIn({ node, local: known, active, minor }: NodeNow, text: string): Finding[] {
-  // Where the local config is not known, what runs is nearest to it.
-  const local = known ?? active;
-  const errors = errorsOf(text, local, minor);
-  if (errors.length === 0) return errors;
-  const isIn = (others: Finding[]) => (error: Finding) =>
-    others.some(({ path, message }) => error.path === path && error.message === message);
-  const ofLocal = isOverlay(text) && local ? errorsOf(asConfigText(local, minor), undefined, minor) : [];
-  const found = errors.filter((error) => !isIn(ofLocal)(error));
-  const pinned = node.pinnedByFlags ?? [];
-  if (found.length === 0 || pinned.length === 0) return found;
-  try {
-    const document = documentOf(text, local, minor);
-    if (document === undefined) return found;
-    const rest = pinned.reduce((one, path) => withSetting(one, { path: path.split('.'), value: undefined }), document);
-    return found.filter(isIn(errorsOf(asConfigText(rest, minor), local, minor)));
-  } catch (error) {
-    if (error instanceof DecodeError) return found;
-    throw error;
-  }
-}
-
-/** Without the local config of a node only an overlay itself can be checked. */
-function errorsOf(text: string, local: KubeletConfig | undefined, minor: number): Finding[] {
-  const found = !isOverlay(text)
-    ? check(text, { minor }).findings
-    : local === undefined
-      ? decodeErrors(text, minor)
-      : checkOverlay(text, { minor, local: [localFile(local)] }).findings;
-  return found.filter(({ severity }) => severity === 'error');
-}
-
-function decodeErrors(text: string, minor: number): Finding[] {
-  try {
-    return decodeOverlay(text, { minor, strictKeys: true }).findings;
-  } catch (error) {
-    if (error instanceof DecodeError) return error.findings;
-    throw error;
-  }
-}
-
 function rejectErrors({ now, notes = [], warnings = [] }: Wish, text: string): void {
   const { node } = now;
   const errors = errorsIn(now, text);
@@ -336,10 +289,3 @@ function rejectErrors({ now, notes = [], warnings = [] }: Wish, text: string): v
     `the kubelet of ${node.name} (${node.kubeletVersion || 'version unknown'}) would not run with that, so nothing was changed:\n${[errorLines(errors), ...warnings.map((words) => `Warning: ${words}`), ...notes.map((words) => `Note: ${words}`)].join('\n')}`,
   );
 }
-
-export const errorLines = (errors: readonly Finding[]): string =>
-  errors
-    .map(
-      ({ path, message, remedy }) => `  ${path === '' ? '' : `${path}: `}${message}${remedy ? `\n    ${remedy}` : ''}`,
-    )
-    .join('\n');

@@ -21,7 +21,7 @@ import type { ConnectionOptions, KubeletVersion } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
 import { type Session, withSession } from '../session.js';
 import { printError } from '../terminal/terminal.js';
-import { errorLines } from './plan.js';
+import { errorLines } from './text-errors.js';
 
 export interface PushOptions extends ConnectionOptions {
   name?: string;
