@@ -130,6 +130,7 @@ function isReady({ port }) {
 
 async function stop(children, directory) {
   for (const child of children) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
     const gone = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
