@@ -1,9 +1,11 @@
-/** The image of the controller: Dockerfile, what it may read, and the Deployment that names it, say the same. */
+/** The image: what goes into it is enough, the manifests run it as it says, and it can be built without a container engine. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, expect, test } from 'vitest';
 import { parseDocument } from 'yaml';
 import pkg from '../package.json' with { type: 'json' };
 
@@ -14,6 +16,16 @@ const instructions = (name: string) =>
   [...dockerfile.matchAll(new RegExp(`^${name} (.*)$`, 'gm'))].map(([, rest]) => rest!);
 const { spec } = parseDocument(read('deploy/base/controller.yaml')).toJS().spec.template;
 
+const dir = mkdtempSync(join(tmpdir(), 'relet-image-test-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+function image(...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(repository, 'scripts/image.mjs'), ...args]);
+  expect(String(stderr)).toBe('');
+  expect(status).toBe(0);
+  return String(stdout);
+}
+
 test('the Deployment names the image of this version, and runs it as nobody', () => {
   expect(spec.containers[0].image).toBe(`relet:${pkg.version}`);
   expect(dockerfile).toContain(`relet:${pkg.version} .`);
@@ -22,24 +34,18 @@ test('the Deployment names the image of this version, and runs it as nobody', ()
   expect(JSON.parse(command!)).toEqual(spec.containers[0].args);
 });
 
-test('what goes into the image is enough to run the controller', () => {
-  const root = mkdtempSync(join(tmpdir(), 'relet-image-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  for (const copied of instructions('COPY').filter((one) => one.startsWith('--from=build '))) {
-    const [, ...words] = copied.split(' ');
-    const target = words.pop()!;
-    for (const source of words.map((word) => word.replace('/relet/', '')))
-      cpSync(join(repository, source), join(root, target, words.length > 1 ? source : ''), { recursive: true });
-  }
-  // The build of the image removes these.
-  const dist = join(root, 'opt/relet/dist');
-  for (const name of readdirSync(dist).filter((name) => /\.map$|^types$|^apiserver.*\.cjs$|^lab\.js$/.test(name)))
-    rmSync(join(dist, name), { recursive: true });
+test('the Dockerfile adds the files of scripts/image.mjs, and they are enough to run controller and agent', () => {
+  expect(dockerfile).toMatch(/node scripts\/image\.mjs --tree \/image$/m);
+  expect(instructions('COPY').at(-1)).toBe('--from=build /image /');
+  const root = join(dir, 'tree');
+  image('--tree', root);
   const [program, ...args] = JSON.parse(instructions('ENTRYPOINT')[0]!) as string[];
   const inImage = args.map((arg) => (arg.startsWith('/') ? join(root, arg) : arg));
-  const { status, stdout } = spawnSync(program!, [...inImage, 'controller', '--help'], { encoding: 'utf8' });
-  expect(stdout).toContain('--leader-elect');
-  expect(status).toBe(0);
+  const run = (...words: string[]) => spawnSync(program!, [...inImage, ...words], { encoding: 'utf8' });
+  expect(run('controller', '--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--leader-elect') });
+  expect(run('kubelet', '--version', '--kubelet-binary=/nowhere').stderr).toContain('/nowhere');
+  const files = readdirSync(root, { recursive: true }).map(String);
+  expect(files.filter((name) => /\.map$|\.d\.ts$|node_modules|apiserver|lmdb|\.node$/.test(name))).toEqual([]);
 });
 
 test('the build may read what it copies', () => {
@@ -55,3 +61,39 @@ test('the build may read what it copies', () => {
   for (const name of [...wanted, 'src', 'bin', 'scripts', 'tsconfig.json', 'LICENSE'])
     expect(allowed, name).toContain(name);
 });
+
+test('without an engine the same image is an OCI archive whose digests hold, and the same files give the same digest', () => {
+  const base = join(dir, 'base');
+  mkdirSync(join(base, 'usr/bin'), { recursive: true });
+  writeFileSync(join(base, 'usr/bin/node'), 'stands for Node.js');
+  const archive = join(dir, 'image.tar');
+  const printed = image('--base', base, '--output', archive);
+  const layout = join(dir, 'layout');
+  mkdirSync(layout);
+  expect(spawnSync('tar', ['-xf', archive, '-C', layout]).status).toBe(0);
+  const blob = ({ digest, size }: { digest: string; size: number }) => {
+    const bytes = readFileSync(join(layout, 'blobs', digest.replace(':', '/')));
+    expect([digest, size]).toEqual([`sha256:${sha256(bytes)}`, bytes.length]);
+    return bytes;
+  };
+  const json = (bytes: Buffer) => JSON.parse(bytes.toString());
+  const [image1] = json(readFileSync(join(layout, 'index.json'))).manifests;
+  expect(image1.annotations['io.containerd.image.name']).toBe(`docker.io/library/relet:${pkg.version}`);
+  const manifest = json(blob(image1));
+  const { config, rootfs } = json(blob(manifest.config));
+  expect(config).toMatchObject({ User: '65532:65532', Cmd: spec.containers[0].args });
+  const tars: Buffer[] = manifest.layers.map((layer: { digest: string; size: number }) => gunzipSync(blob(layer)));
+  expect(tars.map((tar) => `sha256:${sha256(tar)}`)).toEqual(rootfs.diff_ids);
+  const names = tars.map((input) => String(spawnSync('tar', ['-t'], { input }).stdout).split('\n'));
+  expect(names[0]).toContain('./usr/bin/node');
+  expect(names[1]).toContain(`.${config.Entrypoint[1]}`);
+
+  // A base as `docker export` writes it, and another time: only contents count.
+  const tar = join(dir, 'base.tar');
+  writeFileSync(tar, tars[0]!);
+  expect(image('--base', tar, '--output', archive)).toBe(printed);
+});
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
