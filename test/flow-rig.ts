@@ -102,7 +102,7 @@ export class FlowRig {
       driver: new FakeDriver({ machine }),
       hostFiles: {
         contentOf: (path) => (this.missing.has(path) ? 'ENOENT' : (this.local[path] ?? 'there')),
-        hasEntries: () => false,
+        hasEntries: async () => false,
       },
       probe: async () => machine.isHealthy,
       reporter: this.reporter,

@@ -22,7 +22,7 @@ function setUp() {
   const machine = { content: 'ENOENT', reads: 0, applied: 0 };
   const state = { read: () => results[0], write: (_record: unknown, value: Results) => void results.unshift(value) };
   const hostFiles = {
-    hasEntries: () => false,
+    hasEntries: async () => false,
     contentOf() {
       machine.reads++;
       return machine.content;

@@ -6,7 +6,7 @@ export interface HostFiles {
   /** Changes with the bytes of a file, the names in a directory, and whether there is one at all. */
   contentOf(path: string): string;
   /** Whether a directory has anything in it. */
-  hasEntries(path: string): boolean;
+  hasEntries(path: string): Promise<boolean>;
 }
 
 const maxHashedBytes = 1_048_576;
@@ -23,7 +23,7 @@ export const systemHostFiles: HostFiles = {
       return (error as NodeJS.ErrnoException).code ?? 'unreadable';
     }
   },
-  hasEntries(path) {
+  async hasEntries(path) {
     try {
       return readdirSync(path).length > 0;
     } catch {

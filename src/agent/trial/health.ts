@@ -99,7 +99,7 @@ export interface BaselineOptions {
 }
 
 export async function takeBaseline({ view, hostFiles, staticPodPath, clock }: BaselineOptions): Promise<Baseline> {
-  const staticPods = staticPodPath !== undefined && hostFiles.hasEntries(staticPodPath);
+  const staticPods = staticPodPath !== undefined && (await hostFiles.hasEntries(staticPodPath));
   const unknown = { apiAnswered: false, nodeReady: false, staticPods };
   if (view === undefined) return unknown;
   const limit = deadline(clock, baselineTimeoutMs, undefined, 'baseline');

@@ -39,7 +39,7 @@ async function validatedOnce(answer: ValidationResult = accepted) {
       record,
       circumstances: () => ['flags'],
       providerID: () => undefined,
-      hasEntries: () => false,
+      hasEntries: async () => false,
       load: async () => {
         loads++;
         return { validate: async () => answer };
@@ -65,7 +65,7 @@ describe('a cached result', () => {
 
   test.each<[string, Partial<CacheOptions>]>([
     ['flags, local files or the machine', { circumstances: () => ['other flags'] }],
-    ['whether there are static pods', { hasEntries: (dir) => dir === '/manifests' }],
+    ['whether there are static pods', { hasEntries: async (dir) => dir === '/manifests' }],
     ['the identity of the machine', { providerID: () => 'cloud://2' }],
   ])('is asked for again after a change of %s', async (_what, changed) => {
     const { candidate, again } = await validatedOnce();

@@ -23,7 +23,7 @@ export interface CacheOptions {
   circumstances(): unknown;
   /** Node.spec.providerID; undefined while unknown. */
   providerID(): string | undefined;
-  hasEntries(dir: string): boolean;
+  hasEntries(dir: string): Promise<boolean>;
   load(): Promise<Validator>;
 }
 
@@ -37,7 +37,7 @@ export function cached(options: CacheOptions): Validator {
     async validate(candidate, how) {
       const key = keyOf(candidate, options.circumstances());
       const known = record.read()?.[key];
-      if (how.steps !== 'all' && known !== undefined && stillHolds(known, options)) return known;
+      if (how.steps !== 'all' && known !== undefined && (await stillHolds(known, options))) return known;
       loading ??= load();
       const result = await (await loading).validate(candidate, how);
       if (result.kind === 'accepted') record.write(withResult(record.read(), key, result));
@@ -51,12 +51,13 @@ function keyOf({ checkpoint, document, kubeletVersion }: Candidate, circumstance
   return sha256(JSON.stringify([config ?? 'local', kubeletVersion, circumstances]));
 }
 
-function stillHolds({ grounds }: Accepted, options: CacheOptions): boolean {
+async function stillHolds({ grounds }: Accepted, options: CacheOptions): Promise<boolean> {
   if (grounds === undefined) return true;
   const providerID = options.providerID();
   // At boot it is not known yet; it does not change while a Node exists.
   if (providerID !== undefined && providerID !== grounds.providerID) return false;
-  return (grounds.staticPodPath !== '' && options.hasEntries(grounds.staticPodPath)) === grounds.hasStaticPods;
+  const { staticPodPath, hasStaticPods } = grounds;
+  return (staticPodPath !== '' && (await options.hasEntries(staticPodPath))) === hasStaticPods;
 }
 
 function withResult(validated: Validated = {}, key: string, result: Accepted): Validated {

@@ -3,7 +3,7 @@
  * each time, because an administrator may have edited them.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
+import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { CommandLine, Host } from '../../config/model.js';
 import type { HostFile } from '../documents.js';
@@ -35,11 +35,14 @@ function dropInFiles(dir: string): string[] {
     .map((name) => join(dir, name));
 }
 
-/** Only facts that are certain; an absent fact decides nothing. */
+/**
+ * Only facts that are certain; an absent fact decides nothing. Those of the machine, as the kubelet counts them: limits of our own
+ * service or pod are not limits of the kubelet.
+ */
 export function describeMachine(): Host {
   return {
     cgroupVersion: existsSync('/sys/fs/cgroup/cgroup.controllers') ? 2 : 1,
-    cpus: availableParallelism(),
+    cpus: cpus().length,
     memoryBytes: totalmem(),
   };
 }

@@ -36,10 +36,10 @@ export function validatorOnHost(parts: HostValidatorParts): Validator {
     policy: policy ?? defaultFieldPolicy,
     policyIsOurs: policy !== undefined,
     forecast,
-    nodeFacts(local) {
+    async nodeFacts(local) {
       const path = getField(local, 'staticPodPath');
       const providerID = parts.providerID();
-      const hasStaticPods = typeof path === 'string' && path !== '' && hostFiles.hasEntries(path);
+      const hasStaticPods = typeof path === 'string' && path !== '' && (await hostFiles.hasEntries(path));
       return { hasStaticPods, ...(providerID !== undefined && { providerID }) };
     },
     localFiles: () => asText(localFiles(commandLine.values, initConfigDir)),

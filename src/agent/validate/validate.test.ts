@@ -66,7 +66,7 @@ async function validate(question: Question) {
     policy: defaultFieldPolicy,
     policyIsOurs: false,
     forecast: true,
-    nodeFacts: () => ({ hasStaticPods: false }),
+    nodeFacts: async () => ({ hasStaticPods: false }),
     localFiles: () => localFiles,
     ...parts,
   });
@@ -144,7 +144,7 @@ describe('validating an overlay', () => {
   });
 
   test('isolation checks see the merged document', async () => {
-    const parts = { nodeFacts: () => ({ hasStaticPods: true }) };
+    const parts = { nodeFacts: async () => ({ hasStaticPods: true }) };
     const config = overlay('unset: [staticPodPath]');
     expect(await validate({ config, local: 'staticPodPath: /manifests\n', parts })).toMatchObject({
       kind: 'rejected',
@@ -213,7 +213,7 @@ test('flags of the hollow kubelet are none that relet would refuse', async () =>
 
 describe('guards', () => {
   const moved = { config: `${header}staticPodPath: /elsewhere\n`, local: 'staticPodPath: /etc/kubernetes/manifests\n' };
-  const withStaticPods = { nodeFacts: () => ({ hasStaticPods: true }) };
+  const withStaticPods = { nodeFacts: async () => ({ hasStaticPods: true }) };
 
   test('moving static pods away from under a control-plane node is refused', async () => {
     const result = await validate({ ...moved, parts: withStaticPods });
@@ -233,7 +233,7 @@ describe('guards', () => {
   test("a providerID that is not this machine's is refused", async () => {
     const config = `${header}providerID: aws:///a/i-1\n`;
     expect(await validate({ config })).toMatchObject({ kind: 'rejected', reason: 'NodeWouldBeCutOff' });
-    const own = { nodeFacts: () => ({ hasStaticPods: false, providerID: 'aws:///a/i-1' }) };
+    const own = { nodeFacts: async () => ({ hasStaticPods: false, providerID: 'aws:///a/i-1' }) };
     expect(await validate({ config, parts: own })).toMatchObject({ kind: 'accepted' });
   });
 });
@@ -350,7 +350,7 @@ describe.skipIf(!existsSync(kubelet))('a real kubelet (skipped unless KUBEBUILDE
       policy: defaultFieldPolicy,
       policyIsOurs: false,
       forecast: true,
-      nodeFacts: () => ({ hasStaticPods: false }),
+      nodeFacts: async () => ({ hasStaticPods: false }),
       localFiles: () => [],
     });
     const source = { namespace: 'n', name: 'c', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };

@@ -103,7 +103,7 @@ export interface ValidatorParts {
   /** A policy file was given: annotations of a ConfigMap do not override it. */
   policyIsOurs: boolean;
   forecast: boolean;
-  nodeFacts(local: KubeletConfig): NodeFacts;
+  nodeFacts(local: KubeletConfig): Promise<NodeFacts>;
   /** The local config as it is now. */
   localFiles(): LocalFile[];
 }
@@ -166,7 +166,7 @@ async function validate(parts: ValidatorParts, candidate: Candidate, options: Va
     // The kubelet accepts it and we cannot read it: the trial decides, with what we know of the defaults.
     effective: own.effective ?? checkText(parts, emptyDocument, minor, file).effective ?? {},
     local: localSubject,
-    facts: checkpoint ? parts.nodeFacts(localSubject.effective) : { hasStaticPods: false },
+    facts: checkpoint ? await parts.nodeFacts(localSubject.effective) : { hasStaticPods: false },
   };
   // What an overlay leaves to a local file was there before the overlay.
   const isOfOverlay = ({ file }: Finding) => document.mergedDigest === undefined || file === undefined;
