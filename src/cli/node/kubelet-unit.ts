@@ -1,0 +1,102 @@
+/**
+ * What the kubelet's unit runs: the program, its flags with the variables filled in, and which distribution set it up like this. Pure:
+ * systemd's answers and the files are given.
+ */
+import { basename } from 'node:path';
+import { CannotRun } from '../../cannot-run.js';
+import { assignments, expandWords, parseEnvironmentFile } from './unit-environment.js';
+
+/** As systemd shows the unit on D-Bus. */
+export interface UnitFacts {
+  name: string;
+  /** Empty where there is none. */
+  fragmentPath: string;
+  dropInPaths: readonly string[];
+  /** Words of each ExecStart=, specifiers filled in, variables not. */
+  execStart: readonly (readonly string[])[];
+  /** `NAME=VALUE`. */
+  environment: readonly string[];
+  environmentFiles: readonly { path: string; optional: boolean }[];
+}
+
+export interface UnitCommand {
+  /** The kubelet's executable and what leads to it. */
+  command: string[];
+  /** The kubelet's flags. */
+  args: string[];
+}
+
+/** Throws where the unit does not run a kubelet to whose command line something can be added. `read`: undefined for a missing file. */
+export async function readUnitCommand(
+  unit: UnitFacts,
+  read: (path: string) => Promise<string | undefined>,
+): Promise<UnitCommand> {
+  const [words, ...more] = unit.execStart;
+  if (words === undefined || more.length > 0)
+    throw new CannotRun(
+      `${unit.name} has ${words === undefined ? 'no' : 'more than one'} ExecStart=; relet needs a unit that runs one kubelet`,
+    );
+  const variables = new Map(assignments(unit.environment));
+  for (const { path, optional } of unit.environmentFiles) {
+    const text = await read(path);
+    if (text === undefined && !optional)
+      throw new CannotRun(
+        `${unit.name}: EnvironmentFile=${path} cannot be read, and the unit does not start without it`,
+      );
+    for (const [name, value] of parseEnvironmentFile(text ?? '')) variables.set(name, value);
+  }
+  return commandIn(expandWords(words, variables), unit);
+}
+
+/** A unit or a process whose words are these. */
+export function commandIn(words: readonly string[], { name }: { name: string }): UnitCommand {
+  const [program = '', first = ''] = words;
+  const wrapperDir = wrapperDirIn(words);
+  if (wrapperDir !== undefined)
+    throw new CannotRun(
+      `${name} runs 'relet kubelet', and two relets must not manage one kubelet. To move this node to attached mode, take 'relet kubelet' out of the unit, run 'systemctl daemon-reload', and start the agent with --import=${wrapperDir} (docs/attached-mode.md)`,
+    );
+  if (basename(program) === 'hyperkube' && first === 'kubelet')
+    return { command: [program, first], args: words.slice(2) };
+  if (/kubelet$/.test(program)) return { command: [program], args: words.slice(1) };
+  throw new CannotRun(
+    `${name} runs ${program}, not a kubelet, so nothing can be added to the command line of the kubelet; name the unit with --unit, or use 'relet kubelet' (docs/install.md)`,
+  );
+}
+
+/** The --dynamic-config-dir of 'relet kubelet'; undefined for any other program. */
+export function wrapperDirIn(words: readonly string[]): string | undefined {
+  const at = words.findIndex((word, index) => /^relet(\.cjs)?$/.test(basename(word)) && words[index + 1] === 'kubelet');
+  if (at < 0) return undefined;
+  const flags = words.slice(at + 2);
+  const name = /^--dynamic[-_]config[-_]dir(?:=(.*))?$/;
+  const found = flags.findIndex((word) => name.test(word));
+  return (found < 0 ? undefined : (name.exec(flags[found]!)![1] ?? flags[found + 1])) ?? 'DIR';
+}
+
+/** How a unit is recognized: by its files, or by a variable in its command line. */
+const layouts: readonly { name: string; matches(unit: UnitFacts): boolean }[] = [
+  { name: 'kubeadm', matches: isKubeadm },
+  { name: 'EKS', matches: ({ environmentFiles }) => environmentFiles.some(({ path }) => path.startsWith('/etc/eks/')) },
+  { name: 'kOps', matches: (unit) => usesVariable(unit, 'DAEMON_ARGS') },
+  { name: 'AKS', matches: (unit) => usesVariable(unit, 'KUBELET_FLAGS') },
+  { name: 'GCE', matches: (unit) => usesVariable(unit, 'KUBELET_OPTS') },
+];
+
+/** For people; nothing depends on it. */
+export function layoutOf(unit: UnitFacts): string {
+  return layouts.find(({ matches }) => matches(unit))?.name ?? 'a unit of its own';
+}
+
+function isKubeadm({ dropInPaths }: UnitFacts): boolean {
+  return dropInPaths.some((path) => basename(path) === '10-kubeadm.conf');
+}
+
+function usesVariable({ execStart }: UnitFacts, name: string): boolean {
+  return execStart.flat().includes(`$${name}`);
+}
+
+/** Units by whose name a person may have meant the kubelet's. */
+export function likelyKubelets(units: readonly string[]): string[] {
+  return units.filter((name) => name.endsWith('.service') && /kube-?let|kubelite|hyperkube|k3s|rke2/.test(name)).sort();
+}
