@@ -238,9 +238,9 @@ export class KubeletRun {
     const { healthz } = this.choice.accepted;
     // The API is asked where its answer counts: in a trial, and where only a Lease shows that the kubelet is alive.
     const view = this.onTrial || healthz === undefined ? this.#options.view() : undefined;
-    const isKubelets = () => {
+    const isKubelets = async () => {
       // Reported before the API is asked.
-      if (!this.alive && this.#ports.isKubelets()) this.#becomes(listener, { alive: true, healthy: false });
+      if (!this.alive && (await this.#ports.isKubelets())) this.#becomes(listener, { alive: true, healthy: false });
       return this.alive;
     };
     const startedAt = this.#startedAt();

@@ -14,7 +14,7 @@ export interface DriverRig {
   /** The config files of the kubelets that are running. */
   running(): (string | undefined)[];
   /** Resolves when this is so. */
-  until(satisfied: () => boolean): Promise<unknown>;
+  until(satisfied: () => boolean | Promise<boolean>): Promise<unknown>;
   /** Ends the kubelet with a signal that the driver did not send. */
   kill(signal: NodeJS.Signals): void;
   /** The port that the kubelet opens. */
@@ -34,7 +34,7 @@ export function testDriver(name: string, createRig: () => Promise<DriverRig>): v
     by = driver,
   ): Promise<Start> => {
     const exit = by.start(config);
-    await until(() => running().includes(config.file) && by.portOwners([port])?.[0] === 'kubelet');
+    await until(async () => running().includes(config.file) && (await by.portOwners([port]))?.[0] === 'kubelet');
     return { exit };
   };
 
@@ -172,13 +172,13 @@ export function testDriver(name: string, createRig: () => Promise<DriverRig>): v
 
     test('a port belongs to the kubelet that listens on it, to nobody else, and cannot be known without a kubelet', async () => {
       const rig = await createRig();
-      expect(rig.driver.portOwners([rig.port])).toBeUndefined();
+      expect(await rig.driver.portOwners([rig.port])).toBeUndefined();
       const { exit } = await start(rig, rig.config('runs'));
-      expect(rig.driver.portOwners([rig.port])).toEqual(['kubelet']);
-      expect(rig.driver.portOwners([])).toEqual([]);
+      expect(await rig.driver.portOwners([rig.port])).toEqual(['kubelet']);
+      expect(await rig.driver.portOwners([])).toEqual([]);
       await rig.driver.stop();
       await exit;
-      expect(rig.driver.portOwners([rig.port])).toBeUndefined();
+      expect(await rig.driver.portOwners([rig.port])).toBeUndefined();
     });
   });
 }

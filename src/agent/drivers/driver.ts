@@ -1,6 +1,7 @@
 /**
- * The one seam between the agent and the kubelet of its machine. process.ts: relet is the kubelet's parent. fake.ts: in memory,
- * for tests and simulations. contract.ts: the tests that every driver passes.
+ * The one seam between the agent and the kubelet of its machine. process.ts: relet is the kubelet's parent. systemd/driver.ts:
+ * the kubelet stays in its own unit. fake.ts: in memory, for tests and simulations. contract.ts: the tests that every driver
+ * passes.
  *
  * none ── start ──► running ── stop, shutdown ──► none (exit: requested)
  *                      └───── exits by itself ──► none
@@ -22,19 +23,75 @@ export interface KubeletDriver {
   fingerprint(): string;
   /** Once, before the first start: deals with a kubelet that an earlier agent left running, so that there are never two. */
   recover(): Promise<void>;
-  /** Starts the kubelet with this config, at once; resolves when it has exited. Throws when one is running or none may be started. */
+  /**
+   * Starts the kubelet with this config, at once, or adopts the one that runs with it; resolves when it has exited. An exit that
+   * nobody has seen yet, of a kubelet with this config, comes first. Throws when one is running or none may be started.
+   */
   start(config: StartedConfig): Promise<Exit>;
-  /** Resolves when the kubelet has exited, which it is made to after a grace period. Harmless when none is running. */
+  /**
+   * Ends this run, so that another config can be started. A kubelet that is a child of relet is made to exit, after a grace period
+   * by force; one in its own unit runs on until the next start, which is then a single restart. Harmless when none is running.
+   */
   stop(): Promise<void>;
   /** The agent ends. A kubelet that cannot live without it is stopped with this signal. */
   shutdown(signal: NodeJS.Signals): Promise<void>;
   /** Who listens on each of these ports. Undefined when no kubelet is running, or it exited meanwhile: then nothing can be known. */
-  portOwners(ports: readonly Port[]): PortOwner[] | undefined;
+  portOwners(ports: readonly Port[]): Promise<PortOwner[] | undefined>;
   /** What the kubelet that was started last has logged since; undefined where that cannot be read. Never rejects. */
   kubeletLog(): Promise<KubeletLog | undefined>;
+  /** Of a kubelet that others start and stop too: an operator, a package, a boot without the agent. */
+  readonly unit?: KubeletUnit;
 }
 
-export type DriverName = 'process' | 'fake';
+export type DriverName = 'process' | 'systemd' | 'fake';
+
+/**
+ * The unit that the kubelet is the main process of. What its next start runs is on the host, so that it does not need the agent:
+ *
+ *   start(config) ──► trial: until keep(), too many exits or a deadline make the host return to what was kept
+ *   keep(config) ───► kept: every boot starts it
+ *   stage(config) ──► the next start, by anyone, is a trial of it; the kubelet runs on
+ */
+export interface KubeletUnit {
+  /** Whether the kubelet runs with this config now, whatever its next start will be. */
+  runs(config: StartedConfig): Promise<boolean>;
+  /** The first healthy answer to the config on trial: there is no deadline any more. */
+  confirmHealthy(): Promise<void>;
+  /** The config passed its trial. Never rejects: where the host does not take it, that is a notice. */
+  keep(config: StartedConfig): Promise<void>;
+  stage(config: StartedConfig): Promise<void>;
+  /** What was seen on the host that the agent did not do, as it is now. */
+  notices(): Notice[];
+  /** Undefined where it is not known. */
+  nextStart(): StartedConfig | undefined;
+  /** Called when notices() or nextStart() may have changed. */
+  onChange(listener: () => void): void;
+}
+
+export type NoticeReason =
+  /** Somebody removed relet's drop-in: the config is not started again before another assignment or a retry. */
+  | 'DropInRemoved'
+  /** The unit's own command changed: the next start is a trial of it. */
+  | 'BaseCommandChanged'
+  /** The local config or the kubelet changed under an overlay: the next start is a trial. */
+  | 'StaleMerge'
+  | 'UnitMasked'
+  /** An operator stopped the unit: relet does not start it. */
+  | 'UnitStopped'
+  /** Another drop-in sets a command after relet's. */
+  | 'CommandOverridden'
+  /** The config that passed its trial cannot be written for the next boot. */
+  | 'NextStartNotKept'
+  /** The deadline of a trial passed without an agent: the config is tried again. */
+  | 'NoAgent'
+  /** The kept config kept crashing, and the host returned to the local one. */
+  | 'FellBackToLocal';
+
+export interface Notice {
+  reason: NoticeReason;
+  /** What was seen and where, for people. */
+  message: string;
+}
 
 export interface StartedConfig {
   /** Undefined for the local config. */
@@ -55,6 +112,8 @@ export interface Exit extends ExitStatus {
   requested: boolean;
   /** No other kubelet is to be started: the service manager starts the agent and the kubelet again. */
   last?: true;
+  /** It was one exit too many: the host has returned to what was kept. */
+  rolledBack?: true;
 }
 
 export interface Port {

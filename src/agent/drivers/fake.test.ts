@@ -63,10 +63,10 @@ describe('a scripted kubelet', () => {
     expect(await exit).toEqual({ code: null, signal: 'SIGSEGV', requested: false });
   });
 
-  test('does not have a port that is taken', () => {
+  test('does not have a port that is taken', async () => {
     const { driver } = setUp({ portsTakenBy: 'pid 9' });
     void driver.start(local);
-    expect(driver.portOwners([{ host: '0.0.0.0', port: 10250 }])).toEqual([{ other: 'pid 9' }]);
+    expect(await driver.portOwners([{ host: '0.0.0.0', port: 10250 }])).toEqual([{ other: 'pid 9' }]);
   });
 
   test('ends with its machine', async () => {

@@ -206,7 +206,7 @@ export class FakeDriver implements KubeletDriver {
     return summarizeLog(this.#machine.log ?? []);
   }
 
-  portOwners(ports: readonly Port[]): PortOwner[] | undefined {
+  async portOwners(ports: readonly Port[]): Promise<PortOwner[] | undefined> {
     const kubelet = this.#machine.running;
     if (kubelet === undefined) return undefined;
     const { portsTakenBy } = kubelet.behaviour;

@@ -156,7 +156,7 @@ export class ProcessDriver implements KubeletDriver {
     await overdue;
   }
 
-  portOwners(ports: readonly Port[]): PortOwner[] | undefined {
+  async portOwners(ports: readonly Port[]): Promise<PortOwner[] | undefined> {
     const kubelet = this.#child?.process;
     if (kubelet === undefined) return undefined;
     const owners = ports.map((port) => ownerOf(port, kubelet));

@@ -14,12 +14,12 @@ describe('an answer counts', () => {
     ['not while it has not opened its main port', ['kubelet', 'nobody'], 0, { isAlive: false }],
     ['when nobody opens that port, after a while', ['kubelet', 'nobody'], patienceMs, { isAlive: true }],
     ['not when the kubelet has exited', undefined, patienceMs, { isAlive: false }],
-  ])('%s', (_name, owners, answeredForMs, expected) => {
-    expect(ownsPorts({ portOwners: () => owners }, ports, answeredForMs)).toEqual(expected);
+  ])('%s', async (_name, owners, answeredForMs, expected) => {
+    expect(await ownsPorts({ portOwners: async () => owners }, ports, answeredForMs)).toEqual(expected);
   });
 
-  test('also where a config opens no port, as long as the kubelet is running', () => {
+  test('also where a config opens no port, as long as the kubelet is running', async () => {
     const none = { healthz: undefined, serves: undefined };
-    expect(ownsPorts({ portOwners: () => [] }, none, 0)).toEqual({ isAlive: true });
+    expect(await ownsPorts({ portOwners: async () => [] }, none, 0)).toEqual({ isAlive: true });
   });
 });

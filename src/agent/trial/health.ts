@@ -52,7 +52,7 @@ export interface HealthCheck {
   healthz: Accepted['healthz'];
   probe: HealthzProbe;
   /** Called right after an answer: whether it came from the kubelet. */
-  isKubelets(): boolean;
+  isKubelets(): Promise<boolean>;
   /** Wall clock, as in the heartbeats of the Node, which come from this same machine. */
   startedAt: number;
   /** Undefined until there is a kubeconfig. */
@@ -76,12 +76,12 @@ export async function checkHealth(check: HealthCheck): Promise<Health> {
 
 async function checkUntil(limit: AbortSignal, check: HealthCheck): Promise<Health> {
   const { healthz, probe, startedAt, view, isKubelets } = check;
-  const answered = healthz && (await probe(healthz, limit)) && isKubelets();
+  const answered = healthz && (await probe(healthz, limit)) && (await isKubelets());
   // The API is not asked about a kubelet that is not up yet.
   if (answered === false) return { alive: false, apiAnswers: true, readyAgain: false };
   const asSeen = await askApi(view, startedAt, limit);
   // Without a healthz port the Lease shows whether it is alive, and without the API the running process must do.
-  const alive = answered ?? ((asSeen.apiAnswers ? asSeen.renewed : true) && isKubelets());
+  const alive = answered ?? ((asSeen.apiAnswers ? asSeen.renewed : true) && (await isKubelets()));
   return { alive, apiAnswers: asSeen.apiAnswers, readyAgain: asSeen.readyAgain };
 }
 
@@ -162,12 +162,12 @@ export class PortCheck {
   }
 
   /** Called right after an answer. */
-  isKubelets(): boolean {
+  async isKubelets(): Promise<boolean> {
     const { driver, clock, log } = this.#options;
     const now = clock.monotonic();
     this.#answeredMs ??= now;
     if (now < this.#againMs) return false;
-    const { isAlive, taken } = ownsPorts(driver, this.#ports, now - this.#answeredMs);
+    const { isAlive, taken } = await ownsPorts(driver, this.#ports, now - this.#answeredMs);
     if (taken && this.taken === undefined) log.warn('another process has a port of the kubelet', { ...taken });
     if (taken) this.#againMs = now + checkAgainMs;
     this.taken = taken;
@@ -175,13 +175,13 @@ export class PortCheck {
   }
 }
 
-export function ownsPorts(
+export async function ownsPorts(
   driver: Pick<KubeletDriver, 'portOwners'>,
   { healthz, serves }: Pick<Accepted, 'healthz' | 'serves'>,
   answeredForMs: number,
-): { isAlive: boolean; taken?: Health['taken'] } {
+): Promise<{ isAlive: boolean; taken?: Health['taken'] }> {
   const ports = [healthz, serves].filter((port) => port !== undefined);
-  const owners = driver.portOwners(ports);
+  const owners = await driver.portOwners(ports);
   if (owners === undefined) return { isAlive: false };
   for (const [at, owner] of owners.entries())
     if (typeof owner === 'object') return { isAlive: false, taken: { port: ports[at]!.port, by: owner.other } };
