@@ -1,4 +1,4 @@
-/** The programs that tests use besides Node, the Debian package that has each, and what is skipped without it. */
+/** The programs that tests use besides Node, where each comes from, most from Debian, and what is skipped without it. */
 import { spawnSync } from 'node:child_process';
 
 export const programs = [
@@ -21,6 +21,7 @@ export const programs = [
     // Debian's own Python: another one on the PATH does not see Debian's packages.
     isThere: () => spawnSync('/usr/bin/python3', ['-c', 'import kubernetes']).status === 0,
   },
+  { name: 'helm', from: 'helm.sh', skips: 'the charts, rendered, installed and uninstalled by Helm' },
 ];
 
 export const has = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
@@ -29,4 +30,7 @@ export const missingPrograms = () => programs.filter(({ name, isThere }) => !(is
 
 /** One line a program, for people. */
 export const skipLines = (missing) =>
-  missing.map(({ name, package: from, skips }) => `  ${name} (Debian: ${from}) not found, skipped: ${skips}`);
+  missing.map(
+    ({ name, package: debian, from = `Debian: ${debian}`, skips }) =>
+      `  ${name} (${from}) not found, skipped: ${skips}`,
+  );

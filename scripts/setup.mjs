@@ -10,9 +10,9 @@ const apt = (...args) =>
   spawnSync('apt-get', ['-qq', ...args], { stdio: ['ignore', 'ignore', 'inherit'], env }).status === 0;
 const install = (names) => apt('install', '-y', '--no-install-recommends', ...names);
 
-const missing = missingPrograms();
-const packages = missing.map((program) => program.package);
-if (missing.length > 0 && process.getuid?.() === 0 && has('apt-get')) {
+const packagesOf = (programs) => programs.flatMap((program) => program.package ?? []);
+const packages = packagesOf(missingPrograms());
+if (packages.length > 0 && process.getuid?.() === 0 && has('apt-get')) {
   console.log(`setup: installing ${packages.join(', ')}`);
   if (!install(packages)) {
     // The list of packages may be old, and one that is not to be had should not cost the others.
@@ -20,9 +20,11 @@ if (missing.length > 0 && process.getuid?.() === 0 && has('apt-get')) {
     for (const name of packages) install([name]);
   }
 }
-const lines = skipLines(missingPrograms());
+const missing = missingPrograms();
+const toInstall = packagesOf(missing);
+const remedy = toInstall.length > 0 ? ` To install: apt-get install ${toInstall.join(' ')}` : '';
 console.log(
-  lines.length === 0
+  missing.length === 0
     ? 'setup: every program that tests use is installed'
-    : [`setup: some tests will be skipped. To install: apt-get install ${packages.join(' ')}`, ...lines].join('\n'),
+    : [`setup: some tests will be skipped.${remedy}`, ...skipLines(missing)].join('\n'),
 );

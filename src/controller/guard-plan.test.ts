@@ -12,11 +12,7 @@ const asServed = (object: object) => structuredClone(object) as unknown as KubeO
 function facts(change: (objects: Map<string, KubeObject>) => void = () => {}, served = true): GuardFacts {
   const objects = new Map<string, KubeObject>();
   for (const guard of guardPolicies) {
-    const policy = asServed(policyObject(guard));
-    // Defaults that a server adds.
-    const { matchConstraints } = policy.spec as { matchConstraints: object };
-    Object.assign(matchConstraints, { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} });
-    objects.set(`policy/${guard.name}`, policy);
+    objects.set(`policy/${guard.name}`, asServed(policyObject(guard)));
     objects.set(`binding/${guard.name}`, asServed(policyBindingObject(guard)));
   }
   change(objects);

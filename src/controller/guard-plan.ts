@@ -8,7 +8,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { configNamespace, guardsLease } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
-import { isObject } from '../json.js';
 import { guardPolicies, policyBindingObject, policyObject } from './guard-policies.js';
 
 /** auto: policies where they are complete, else roles. */
@@ -41,26 +40,12 @@ function problemsWith(name: string, { policy, binding }: GuardFacts): string[] {
   const [found, bound] = [policy(name), binding(name)];
   const problems: string[] = [];
   if (found === undefined) problems.push(`ValidatingAdmissionPolicy ${name} is missing`);
-  else if (!isDeepStrictEqual(withoutDefaults(found.spec), policyObject(guard).spec))
+  else if (!isDeepStrictEqual(found.spec, policyObject(guard).spec))
     problems.push(`ValidatingAdmissionPolicy ${name} was changed`);
   if (bound === undefined) problems.push(`ValidatingAdmissionPolicyBinding ${name} is missing`);
   else if (!isDeepStrictEqual(bound.spec, policyBindingObject(guard).spec))
     problems.push(`ValidatingAdmissionPolicyBinding ${name} was changed`);
   return problems;
-}
-
-const defaults: Record<string, unknown> = {
-  namespaceSelector: {},
-  objectSelector: {},
-  matchPolicy: 'Equivalent',
-};
-
-/** Removes the defaults that a server adds to a policy. */
-function withoutDefaults(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutDefaults);
-  if (!isObject(value)) return value;
-  const entries = Object.entries(value).filter(([key, held]) => !isDeepStrictEqual(held, defaults[key] ?? Symbol()));
-  return Object.fromEntries(entries.map(([key, held]) => [key, withoutDefaults(held)]));
 }
 
 export interface GuardedCondition {

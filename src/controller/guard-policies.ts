@@ -9,7 +9,6 @@ interface NamedRule {
   apiVersions: string[];
   operations: string[];
   resources: string[];
-  /** The server's default, written out so that applying the policy again changes nothing. */
   scope: '*';
 }
 
@@ -99,13 +98,19 @@ export const guardPolicies: readonly GuardPolicy[] = [
   },
 ];
 
-/** The objects to apply. */
+/** The objects to apply. The server's defaults are written out, so that applying them again, by any tool, changes nothing. */
 export function policyObject({ name, rules, matchConditions, validations }: GuardPolicy) {
+  const matchConstraints = {
+    matchPolicy: 'Equivalent',
+    namespaceSelector: {},
+    objectSelector: {},
+    resourceRules: rules,
+  };
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'ValidatingAdmissionPolicy',
     metadata: { name, labels: { 'app.kubernetes.io/name': 'relet' } },
-    spec: { failurePolicy: 'Fail', matchConstraints: { resourceRules: rules }, matchConditions, validations },
+    spec: { failurePolicy: 'Fail', matchConstraints, matchConditions, validations },
   };
 }
 
