@@ -1,13 +1,18 @@
 /** The check of what an overlay makes of a node's local config; findings point into the overlay or into the local file. */
-import { type CheckOptions, type CheckResult, check } from './check.js';
+import { type CheckOptions, type CheckResult, type Examination, examine, type Place, withEffective } from './check.js';
 import { DecodeError } from './decode.js';
 import { Doubts } from './follow-ups.js';
 import { type LocalConfig, type LocalFile, type Merged, mergeDecoded, mergeLocal } from './merge.js';
 import { type Finding, knownMinor, parentPath } from './model.js';
 import { readOverlay } from './overlay.js';
 
+export type OverlayCheckOptions = CheckOptions & { local: readonly LocalFile[] };
+
 /** As check(): all findings at once, those of the overlay first, then those of each local file; by line. */
-export function checkOverlay(overlay: string, options: CheckOptions & { local: readonly LocalFile[] }): CheckResult {
+export const checkOverlay = (overlay: string, options: OverlayCheckOptions): CheckResult =>
+  withEffective(examineOverlay(overlay, options));
+
+export function examineOverlay(overlay: string, options: OverlayCheckOptions): Examination {
   const { local, file, ...rest } = options;
   const minor = knownMinor(rest.minor);
   const order = ['', ...local.map(({ path }) => path)];
@@ -18,16 +23,23 @@ export function checkOverlay(overlay: string, options: CheckOptions & { local: r
     base = mergeLocal({ minor, local });
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    return { ...undecoded(error), findings: [...decoded.findings, ...error.findings].sort(byPlace(order)) };
+    const findings = [...decoded.findings, ...error.findings].sort(byPlace(order));
+    const result = { ...undecoded(error), findings };
+    return { result, flags: new Map(), isRead: false, placeOf: () => undefined };
   }
   const merged = mergeDecoded(base, decoded, { minor, overlayFile: file });
-  const result = check(merged.text, { ...rest, ...(file !== undefined && { file }) });
+  const examined = examine(merged.text, { ...rest, ...(file !== undefined && { file }) });
   const doubts = new Doubts();
   for (const { path } of decoded.error?.findings ?? []) doubts.add(path);
-  const found = result.findings.filter((finding) => !doubts.cover(finding)).map((finding) => place(finding, merged));
+  const found = examined.result.findings.filter((finding) => !doubts.cover(finding));
   return {
-    ...(decoded.error === undefined ? result : undecoded(decoded.error)),
-    findings: [...merged.findings, ...found].sort(byPlace(order)),
+    ...examined,
+    result: {
+      ...(decoded.error === undefined ? examined.result : undecoded(decoded.error)),
+      findings: [...merged.findings, ...found.map((finding) => place(finding, merged))].sort(byPlace(order)),
+    },
+    isRead: examined.isRead && decoded.error === undefined,
+    placeOf: (path) => placeIn(merged, path),
   };
 }
 
@@ -42,11 +54,16 @@ const byPlace = (files: readonly string[]) => (a: Finding, b: Finding) =>
 function place({ line: _line, column: _column, ...finding }: Finding, merged: Merged): Finding {
   const words = finding.message.matchAll(/\b[a-z]+[A-Z][A-Za-z.]*\b/g);
   for (const path of [...parents(finding.path), ...[...words].map(([word]) => word)]) {
-    const origin = merged.origin(path);
-    if (origin?.position === undefined) continue;
-    return { ...finding, ...(origin.in === 'local' && { file: origin.file! }), ...origin.position };
+    const at = placeIn(merged, path);
+    if (at !== undefined) return { ...finding, ...at };
   }
   return finding;
+}
+
+function placeIn(merged: Merged, path: string): Place | undefined {
+  const origin = merged.origin(path);
+  if (origin?.position === undefined) return undefined;
+  return { ...(origin.in === 'local' && { file: origin.file! }), ...origin.position };
 }
 
 /** The path and its parents, from the inside out. */

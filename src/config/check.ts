@@ -65,7 +65,34 @@ interface Step {
   stops?: boolean;
 }
 
-export function check(text: string, options: CheckOptions): CheckResult {
+export const check = (text: string, options: CheckOptions): CheckResult => withEffective(examine(text, options));
+
+/** The result with the config that the kubelet would show. */
+export function withEffective({ result, config, isRead, flags }: Examination): CheckResult {
+  if (config === undefined || !isRead) return result;
+  if (result.verdict === 'accepted') placeCertificate(config, flags.get('cert-dir')?.at(-1) ?? '/var/lib/kubelet/pki');
+  return { ...result, effective: config };
+}
+
+/** What was checked, also where a step refuses something. */
+export interface Examination {
+  result: CheckResult;
+  /** As decoded, before defaults and flags; undefined where nothing could be decoded. */
+  document?: KubeletConfig;
+  /** After defaults and flags. */
+  config?: KubeletConfig;
+  /** Those that this kubelet takes. */
+  flags: CommandLine;
+  /** The command line and the document were taken as a whole. */
+  isRead: boolean;
+  /** Where a field or a key of a map is set: `maxPods`, `evictionHard[memory.available]`. Undefined where it is not. */
+  placeOf(path: string): Place | undefined;
+}
+
+/** As in a Finding. */
+export type Place = Pick<Finding, 'file'> & Position;
+
+export function examine(text: string, options: CheckOptions): Examination {
   const minor = knownMinor(options.minor);
   const file = options.file ?? 'kubelet.yaml';
   const { flags, errors } = readCommandLine(options.flags ?? [], minor);
@@ -75,15 +102,12 @@ export function check(text: string, options: CheckOptions): CheckResult {
   step.doubtful.push(...commandLine.doubtful);
   const steps = [{ ...commandLine, doubtful: [] }, step];
   const isRead = steps.every(({ message }) => message === '');
-  if (decoded === undefined) return conclude(steps, new Map());
-  const { config, steps: more } = checkDecoded(
-    decoded,
-    { minor, flags, ...(options.host && { host: options.host }) },
-    file,
-  );
-  const result = conclude([...steps, ...more], decoded.positions);
-  if (result.verdict === 'accepted') placeCertificate(config, flags.get('cert-dir')?.at(-1) ?? '/var/lib/kubelet/pki');
-  return isRead ? { ...result, effective: config } : result;
+  if (decoded === undefined) return { result: conclude(steps, new Map()), flags, isRead, placeOf: () => undefined };
+  const { positions, config: document } = decoded;
+  const context = { minor, flags, ...(options.host && { host: options.host }) };
+  const { config, steps: more } = checkDecoded(decoded, context, file);
+  const placeOf = (path: string) => positions.get(path);
+  return { result: conclude([...steps, ...more], positions), document, config, flags, isRead, placeOf };
 }
 
 function checkCommandLine(flags: CommandLine, errors: readonly FlagError[], minor: Minor): Step {

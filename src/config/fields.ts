@@ -79,6 +79,9 @@ export function fieldsOf(minor: Minor): Field[] {
   return fields.filter((field) => existsIn(field, minor));
 }
 
+/** Whether it has a value of its own: not a struct, whose fields do, and not a part of the items of a list. */
+export const isLeaf = ({ path, goType }: Field): boolean => goType !== '{}' && !path.includes('[]');
+
 /** What a document that sets nothing gets: the default of that minor, else the zero value of the type. */
 export function defaultOf(field: Field, minor: Minor): unknown {
   for (let i = field.defaults.length - 1; i >= 0; i--) {

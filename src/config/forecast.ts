@@ -7,10 +7,8 @@ import { Outlook } from './forecast/outlook.js';
 import { foreseeReservations } from './forecast/reservations.js';
 import { foreseeServing } from './forecast/serving.js';
 import { foreseeTopologyManager } from './forecast/topology-manager.js';
-import { gatesIn, isOn, settle } from './gates.js';
 import type { Finding, KubeletConfig, ValidationContext } from './model.js';
-import { gatesOfFlags } from './rules/command-line.js';
-import { ConfigView } from './rules/config-view.js';
+import { viewOf } from './rules/config-view.js';
 
 const themes: readonly ((outlook: Outlook) => void)[] = [
   foreseeEviction,
@@ -28,8 +26,7 @@ const themes: readonly ((outlook: Outlook) => void)[] = [
  * refuses is not said again. Never guesses: where the outcome hangs on the host, it speaks only if that part of the host is known.
  */
 export function forecast(config: KubeletConfig, context: ValidationContext): Finding[] {
-  const settled = settle([gatesOfFlags(context.flags), gatesIn(config)], context.minor);
-  const outlook = new Outlook(new ConfigView(config, context, (name) => isOn(name, settled, context.minor)));
+  const outlook = new Outlook(viewOf(config, context));
   for (const foresee of themes) foresee(outlook);
   return outlook.findings;
 }

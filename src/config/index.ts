@@ -56,4 +56,11 @@ export {
   overlayHeader,
 } from './overlay.js';
 export { type JsonSchema, jsonSchema, overlaySchema } from './schema.js';
+export {
+  type UpgradeChange,
+  type UpgradeFinding,
+  type UpgradeOptions,
+  type UpgradeResult,
+  upgradeCheck,
+} from './upgrade-check.js';
 export { type Stage, type Validation, validate, validateCommandLine } from './validate.js';

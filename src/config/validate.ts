@@ -1,11 +1,11 @@
 /** The kubelet's validation, by minor: every rule with the kubelet's own message, all errors at once. */
 import { aggregate } from '../go/text.js';
 import { Doubts } from './follow-ups.js';
-import { type GateError, type Gates, gateErrors, gatesIn, gateWarnings, isOn, settle } from './gates.js';
+import { type GateError, type Gates, gateErrors, gatesIn, gateWarnings } from './gates.js';
 import type { CommandLine, Finding, KubeletConfig, Minor, ValidationContext } from './model.js';
 import { checkBounds } from './rules/bounds.js';
 import { flagError, flagGateErrors, gatesOfFlags } from './rules/command-line.js';
-import { ConfigView, type RuleError } from './rules/config-view.js';
+import { type ConfigView, type RuleError, viewOf } from './rules/config-view.js';
 import { checkImageAge, checkImageCollection, checkImageCredentials, checkImagePulls } from './rules/images.js';
 import { checkLogging, panicsOnFlush } from './rules/logging.js';
 import {
@@ -99,8 +99,7 @@ export function validateCommandLine(flags: CommandLine, { minor }: { minor: Mino
 /** Validates a config after defaults and flags. */
 export function validate(config: KubeletConfig, context: ValidationContext): Validation {
   const layers = [gatesOfFlags(context.flags), gatesIn(config)];
-  const settled = settle(layers, context.minor);
-  const view = () => new ConfigView(config, context, (name) => isOn(name, settled, context.minor));
+  const view = () => viewOf(config, context);
   const validation = report([...refuseGates(layers, context), ...runStages(view, context.minor)]);
   const isBad = ({ path }: Finding) => validation.doubtful.includes(path);
   validation.findings.push(...warnAboutGates(layers[1]!, context.minor).filter((warning) => !isBad(warning)));

@@ -2,7 +2,9 @@
 
 import { tryParseDuration } from '../../go/duration.js';
 import { isObject } from '../../json.js';
+import { gatesIn, isOn, settle } from '../gates.js';
 import { getField, type Host, type KubeletConfig, type Minor, type ValidationContext } from '../model.js';
+import { gatesOfFlags } from './command-line.js';
 
 export interface RuleError {
   /** Dotted path of the field to change; '' where there is no single one. */
@@ -76,6 +78,12 @@ export class ConfigView {
   get(path: string): unknown {
     return getField(this.config, path);
   }
+}
+
+/** With the gates as flags and config set them. */
+export function viewOf(config: KubeletConfig, context: ValidationContext): ConfigView {
+  const settled = settle([gatesOfFlags(context.flags), gatesIn(config)], context.minor);
+  return new ConfigView(config, context, (name) => isOn(name, settled, context.minor));
 }
 
 /** A duration is Go text; logging.flushFrequency was a number of nanoseconds until 1.27. */
