@@ -5,6 +5,7 @@
 import { onTestFinished } from 'vitest';
 import { Agent } from '../src/agent/agent.js';
 import type { FlowOptions } from '../src/agent/agent-options.js';
+import type { KubeletUnit } from '../src/agent/drivers/driver.js';
 import { type Behaviour, FakeDriver, FakeMachine } from '../src/agent/drivers/fake.js';
 import { newCounters } from '../src/agent/report/metrics.js';
 import { Reporter } from '../src/agent/report/reporter.js';
@@ -64,12 +65,18 @@ export class FlowRig {
   /** The object that has the reference; the Node unless a test sets another. */
   reference = (options: NodeReferenceOptions): Reference => new NodeReference(options);
 
+  /** Where the kubelet is in a unit of its own. */
+  unit: KubeletUnit | undefined;
   /** The local files: path → text. */
   local: Record<string, string> = {};
   /** Files that a kubelet needs: without them it crashes. */
   readonly missing = new Set<string>();
 
+  /** Of a kubelet with the local config. */
+  localBehaviour: Behaviour | undefined;
+
   #behaviour(file: string | undefined): Behaviour {
+    if (file === undefined && this.localBehaviour) return this.localBehaviour;
     const config = file === undefined ? '' : this.files.read(file).toString();
     this.#startedDocuments.push(config);
     // A merged document has no comments.
@@ -99,7 +106,7 @@ export class FlowRig {
       documents: testDocuments(this.state, () => this.local),
       validator: simpleValidator(10248),
       commandLine: { args: () => [] },
-      driver: new FakeDriver({ machine }),
+      driver: Object.assign(new FakeDriver({ machine }), this.unit && { unit: this.unit }),
       hostFiles: {
         contentOf: (path) => (this.missing.has(path) ? 'ENOENT' : (this.local[path] ?? 'there')),
         hasEntries: async () => false,
@@ -119,6 +126,11 @@ export class FlowRig {
     });
     this.#stop = new AbortController();
     this.#ended = this.#agent.run(this.#stop.signal);
+  }
+
+  /** The exit code, where relet ends by itself. */
+  get ended(): Promise<number> {
+    return this.#ended;
   }
 
   /** An operator stops relet; the exit code. */

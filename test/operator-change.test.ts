@@ -262,7 +262,12 @@ describe('relet set', () => {
         /'all' is none of drain, state-file, reboot/,
       ],
       ['is asked about where a word is near', 'maxPods=5', ['--accept=rebot'], /Did you mean reboot\?/],
-      ['needs a value', 'maxPods=5', ['--accept'], /^relet: --accept needs a value: drain, state-file or reboot$/m],
+      [
+        'needs a value',
+        'maxPods=5',
+        ['--accept'],
+        /^relet: --accept needs a value: drain, state-file, reboot or daemon-reload$/m,
+      ],
     ])('%s', async (_name, setting, flags, message) => {
       const before = await cluster.object('alpha');
       const { status, stderr } = await cluster.relet(['set', 'alpha', ...setting.split(' '), '--yes', ...flags]);

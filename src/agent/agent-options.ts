@@ -23,6 +23,8 @@ export interface FlowOptions {
   inPlaceJitterMs: number;
   /** The longest least distance between two restarts of the kubelet by sync; 0 for no limit. Default 60 s. */
   maxRestartDelayMs: number;
+  /** relet is only to leave the host: it ends when that is done, with 1 where the local config cannot run. Default false. */
+  detach?: boolean;
   /** After an exit, how long to wait until it can be seen whether the whole machine shuts down. Default 500 ms. */
   settleMs: number;
 }

@@ -17,6 +17,7 @@ import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
 import { betaError } from '../api/upstream-words.js';
 import { backoffMs } from '../kube/backoff.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
+import { rfc3339 } from '../time.js';
 import type { AgentOptions } from './agent-options.js';
 import { type Choice, choose, chooseOrWait } from './choose.js';
 import { exitCode } from './drivers/driver.js';
@@ -26,10 +27,11 @@ import { OwedActions } from './owed.js';
 import * as events from './report/events.js';
 import { shownLocalConfig } from './report/local-config.js';
 import { updateReport } from './report/update-report.js';
-import { holdRecord, takeRequest } from './requests.js';
+import { detachRecord, holdRecord, takeRequest } from './requests.js';
 import { forgetFailures } from './results.js';
 import { type ApiSide, runApiSide } from './sync/api-side.js';
 import { ChangePace } from './sync/change-pace.js';
+import type { Instruction } from './sync/reference.js';
 import {
   assign,
   checkpoint,
@@ -47,6 +49,8 @@ import { type TrialEnd, type TrialFailure, trialRecord } from './trial/trial.js'
 
 type TakenBaseline = Promise<Baseline | undefined> | undefined;
 
+/** As long as a timer can wait. */
+const idleMs = 2 ** 31 - 1;
 const crashBackoff = { initialMs: 1000, maxMs: 60_000, jitter: 0.1 };
 
 export class Agent {
@@ -64,6 +68,8 @@ export class Agent {
   #wake = new AbortController();
   /** Its checkpoint is saved, and no record names it before it is validated. */
   #arriving: ExactRef | undefined;
+  /** The exit code, once it is decided. */
+  #ends: number | undefined;
   #baseline: Baseline = { nodeReady: false, apiAnswered: false, staticPods: false };
 
   constructor(options: AgentOptions) {
@@ -105,6 +111,11 @@ export class Agent {
     const { options, documents, reporter, clock, random, driver, counters } = this.#options;
     const report = () => this.#updateReport();
     for (let crashes = 0; ; ) {
+      if (this.#isDetached) {
+        if (options.detach) return 0;
+        await this.#untilAttached(signal);
+        if (signal.aborted) return 0;
+      }
       const changes = this.#changes;
       const choice = this.#takeNext(changes) ?? (await chooseOrWait(this.#options, signal));
       if (choice === undefined) return 0;
@@ -123,6 +134,7 @@ export class Agent {
         onHealthy: () => {
           this.#keepRecords(run);
           this.#retry.onHealthy(run);
+          if (options.detach && run.choice.source !== undefined) this.#endWith(1);
         },
         onTrialEnd: (end) => this.#endTrial(run, end),
       });
@@ -131,6 +143,7 @@ export class Agent {
       await retrying;
       // A kubelet that was too young to handle it was killed by the signal, and that is not a failure.
       if (signal.aborted) return exit.signal === signal.reason ? 0 : exitCode(exit);
+      if (this.#ends !== undefined) return this.#ends;
       if (exit.requested && options.onChange === 'exit') return 0;
       if (exit.requested) {
         // The next config is another one: it does not wait for the crashes of the one before.
@@ -158,9 +171,42 @@ export class Agent {
     return next?.changes === changes && next.binary === this.#options.driver.fingerprint() ? next.choice : undefined;
   }
 
+  get #isDetached(): boolean {
+    return this.#options.state.read(detachRecord)?.done !== undefined;
+  }
+
+  /** Until another config is assigned, or a person on the host releases the node. */
+  async #untilAttached(signal: AbortSignal): Promise<void> {
+    const { reporter } = this.#options;
+    this.#updateReport();
+    reporter.publish();
+    while (this.#isDetached && !signal.aborted) await this.#pause(idleMs, signal);
+  }
+
+  #endWith(code: number): void {
+    this.#ends = code;
+    void this.#options.driver.stop();
+  }
+
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
     this.#wake = new AbortController();
     await this.#options.clock.sleep(ms, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
+  }
+
+  /** relet was asked to leave the host, and the kubelet is healthy with its local config. */
+  async #detach(run: KubeletRun): Promise<void> {
+    const { state, driver, clock, log } = this.#options;
+    const asked = state.read(detachRecord);
+    if (asked === undefined || this.#isDetached || driver.unit === undefined) return;
+    if (run.choice.source !== undefined || !run.isLastKnownGood()) return;
+    try {
+      await driver.unit.detach();
+    } catch (error) {
+      return log.error('cannot leave the host, tried again with the next change', { error });
+    }
+    state.write(detachRecord, { done: rfc3339(clock.now()) });
+    log.info("detached: relet's files are removed, the kubelet runs with its local config");
+    await driver.stop();
   }
 
   async #endTrial(run: KubeletRun, end: TrialEnd): Promise<void> {
@@ -175,6 +221,7 @@ export class Agent {
     } else state.remove(trialRecord);
     run.trial = undefined;
     this.#updateReport();
+    await this.#detach(run);
   }
 
   async #rollBack(run: KubeletRun, failure: TrialFailure): Promise<void> {
@@ -205,6 +252,7 @@ export class Agent {
     const instruction = await api.instruction(signal);
     if (instruction.kind === 'none') log.info('no instruction, nothing changes', { why: instruction.why });
     if (instruction.kind === 'none' || state.read(holdRecord)) return { kind: 'done' };
+    this.#noteDetach(instruction);
     const wanted = instruction.kind === 'source' ? await api.resolve(instruction.target, signal) : undefined;
     const assigned = state.assigned();
     const isNew = 'broken' in assigned || !sameConfig(assigned.source, wanted?.source, 'version');
@@ -220,7 +268,18 @@ export class Agent {
     if ((isNew || saved) && (await this.#applyChoice({ next, baseline }))) this.#pace.restarted();
     else this.#pace.settled();
     if (!isNew) this.#updateReport();
+    if (!isNew && this.#run) await this.#detach(this.#run);
     return { kind: 'done' };
+  }
+
+  /** A node that is assigned a config again is attached again. */
+  #noteDetach(instruction: Instruction): void {
+    const { state } = this.#options;
+    const isAsked = instruction.kind === 'local' && instruction.detach === true;
+    if (isAsked && state.read(detachRecord) === undefined) state.write(detachRecord, {});
+    if (isAsked) return;
+    state.remove(detachRecord);
+    this.#wake.abort();
   }
 
   /** Validated before anything is stopped. A rejected config is assigned all the same, and reported; it is only never started. */
@@ -287,6 +346,7 @@ export class Agent {
     if (run.isLastKnownGood()) keepAsLastKnownGood(state, run.choice.source, log);
     garbageCollect(state, log, this.#arriving);
     this.#updateReport();
+    void this.#detach(run);
   }
 
   #updateReport(run = this.#run): void {

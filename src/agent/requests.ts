@@ -21,6 +21,14 @@ export interface Hold {
 
 export const holdRecord = defineRecord('hold', isHold);
 
+/** relet leaves the host, once the kubelet is healthy with its local config. Only where it has put files there: beside a kubelet. */
+export interface Detach {
+  /** When it was done. */
+  done?: string;
+}
+
+export const detachRecord = defineRecord('detach', isDetach);
+
 /** As the `relet node` of the first edition writes it. */
 type FormerRetry = 'clear-verdict';
 
@@ -32,7 +40,9 @@ export type Request =
   /** Follow no new assignment. */
   | { verb: 'hold'; why: string; who?: string }
   /** Follow again. */
-  | { verb: 'release' };
+  | { verb: 'release' }
+  /** Back to the local config, and leave the host. */
+  | { verb: 'detach'; who?: string };
 
 export const requestRecord = defineRecord('request', isRequest);
 
@@ -53,6 +63,12 @@ export function handleRequest(state: NodeState, request: Request, now: Date): vo
       break;
     case 'release':
       state.remove(holdRecord);
+      state.remove(detachRecord);
+      break;
+    case 'detach':
+      state.write(holdRecord, hold(request, 'detach was asked for on the host', now));
+      assign(state, undefined, sourceOf(state.lastKnownGood()));
+      if (state.read(detachRecord) === undefined) state.write(detachRecord, {});
       break;
     default:
       request satisfies never;
@@ -74,9 +90,12 @@ export function takeRequest({ state, clock, log }: { state: NodeState; clock: Cl
 function isRequest(value: unknown): value is Request {
   if (!isObject(value) || !isText(value.who)) return false;
   if (value.verb === 'hold') return typeof value.why === 'string';
-  return (
-    value.verb === 'use-local' || value.verb === 'retry' || value.verb === 'clear-verdict' || value.verb === 'release'
-  );
+  const verbs: unknown[] = ['use-local', 'retry', 'clear-verdict', 'release', 'detach'];
+  return verbs.includes(value.verb);
+}
+
+function isDetach(value: unknown): value is Detach {
+  return isObject(value) && isText(value.done);
 }
 
 function isHold(value: unknown): value is Hold {

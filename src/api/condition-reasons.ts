@@ -15,6 +15,10 @@ export const okReasons = {
     reason: 'LocalConfigActive',
     message: 'The kubelet runs with its local config, and nothing else is assigned.',
   },
+  detached: {
+    reason: 'Detached',
+    message: 'relet has removed its files from the host, and the kubelet runs with its local config.',
+  },
   pending: { reason: 'ConfigPending', message: 'The kubelet does not run with the assigned config yet.' },
 } as const satisfies Record<string, ConditionReason>;
 

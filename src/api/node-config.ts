@@ -32,6 +32,12 @@ const unsetAnnotation = 'relet.dev/unset';
  */
 const formerUnsetAnnotation = 'relet.dev/undecided';
 
+/**
+ * On a NodeConfig: the agent beside the kubelet is to remove its files from the host, once the kubelet is healthy with the local config.
+ * Without effect while a config is assigned. The time at which it was asked for.
+ */
+export const detachAnnotation = 'relet.dev/detach';
+
 /** 'true' marks a NodeConfig as unset; null in a patch removes the mark. */
 export const unsetAnnotations = <T extends 'true' | null>(value: T): Record<string, T> => ({
   [unsetAnnotation]: value,

@@ -13,6 +13,10 @@ export const owedAnnotation = 'relet.dev/owed';
 export const owedActions = ['drain', 'state-file', 'reboot'] as const;
 export type OwedAction = (typeof owedActions)[number];
 
+/** What `--accept` may name. Nothing is left to do after a daemon-reload: it is a part of the change itself. */
+export const impacts = [...owedActions, 'daemon-reload'] as const;
+export type AcceptedImpact = (typeof impacts)[number];
+
 export interface Owed {
   needs: OwedAction[];
   /** The fields whose change needs it. */

@@ -3,7 +3,7 @@
  * declarations; the work of a verb is imported when it runs, so that help is quick.
  */
 import { type Command, Option } from 'commander';
-import { owedActions } from '../api/owed.js';
+import { impacts } from '../api/owed.js';
 import {
   addConnectionFlags,
   collect,
@@ -225,6 +225,21 @@ const declarations: Record<string, () => Command> = {
       [['relet reset node-1', 'what the kubelet was installed with']],
     ),
 
+  detach: () =>
+    withExamples(
+      changing(
+        verb(
+          'relet detach',
+          "Return nodes to their local config and remove the agent's files from their hosts, before the agent is uninstalled.",
+        ).argument('[NODE...]', 'nodes'),
+        ['many'],
+      ).action(async (names, options) => (await import('./change/assign.js')).detach(names, options)),
+      [
+        ['relet detach --all', "one node after the other; then 'helm uninstall'"],
+        ['relet detach node-1', 'a new assignment attaches it again'],
+      ],
+    ),
+
   undo: () =>
     withExamples(
       changing(
@@ -282,7 +297,7 @@ function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command
     .option('-y, --yes', 'do not ask')
     .addOption(
       new Option('--accept <IMPACT,...>', 'accept more than a kubelet restart; several with commas')
-        .choices(owedActions)
+        .choices(impacts)
         .argParser(parseAccepted),
     )
     .addOption(dryRunOption())

@@ -4,7 +4,7 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { configNamespace } from '../api/node-config.js';
-import { owedActions } from '../api/owed.js';
+import { impacts } from '../api/owed.js';
 import { knownMinor, type Minor, newestMinor, oldestMinor, parseMinor } from '../config/model.js';
 import { nearest } from '../config/suggest.js';
 import { tryParseDuration } from '../go/duration.js';
@@ -203,6 +203,6 @@ function wrongAccept(word: string): string {
   return `'${word}' is none of ${acceptable.join(', ')}.${near === undefined ? '' : ` Did you mean ${near}?`}`;
 }
 
-const acceptNeedsValue = '--accept needs a value: drain, state-file or reboot';
+const acceptNeedsValue = `--accept needs a value: ${impacts.slice(0, -1).join(', ')} or ${impacts.at(-1)}`;
 
-const acceptable: readonly string[] = owedActions;
+const acceptable: readonly string[] = impacts;

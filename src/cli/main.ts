@@ -41,6 +41,7 @@ const groups: Record<string, readonly Verb[]> = {
     ofCluster('push', 'Store a config as an immutable ConfigMap, named by its content'),
     ofCluster('assign', 'Assign a stored config to nodes, one at a time'),
     ofCluster('reset', 'Return nodes to their local config'),
+    ofCluster('detach', "Remove the agent's files from hosts, before it is uninstalled"),
     ofCluster('undo', 'Undo the last change of a node'),
     ofCluster('dismiss', 'Drop what is left to do on a host after a change'),
     ofCluster('gc', 'Delete ConfigMaps that no node uses'),

@@ -62,6 +62,8 @@ function sentence(node: ConfiguredNode): string {
   switch (configState(node)) {
     case 'local':
       return `It runs its local config. 'relet edit ${name}' or 'relet set ${name} FIELD=VALUE' changes it.${following}`;
+    case 'detached':
+      return `It runs its local config, and relet has removed its files from the host ('relet detach'). A new assignment attaches it again.`;
     case 'active':
       return `It runs the config that it is assigned, and its trial is over: it is the last known good. ${node.owed === undefined ? 'There is nothing to do.' : `But there is something ${owedText(node.owed, node.owed.left)}.`}${following}`;
     case 'trial':

@@ -15,6 +15,8 @@ import { type ConfigReferences, type ConfiguredNode, configState, errorOutcome }
 export type ChangeProgress =
   | { kind: 'assigned'; error?: string }
   | { kind: 'accepted' }
+  /** The local config is active, and relet has not left the host yet. */
+  | { kind: 'detaching' }
   | { kind: 'active'; ready: boolean; trialPassed: boolean }
   /** `uncertain`: it may be about the reference that the node had before. */
   | { kind: 'rejected' | 'rolled back' | 'cannot follow'; error: string; uncertain?: true }
@@ -22,12 +24,14 @@ export type ChangeProgress =
 
 export interface Assignment {
   to: NodeConfigSource | undefined;
+  /** relet is to leave the host as well. */
+  detach?: true | undefined;
   /** The node as it was when the reference was written. */
   written: Pick<ConfiguredNode, 'generation' | 'status' | 'ready'>;
 }
 
 /** Pure. */
-export function changeProgress(node: ConfiguredNode, { to, written }: Assignment): ChangeProgress {
+export function changeProgress(node: ConfiguredNode, { to, detach, written }: Assignment): ChangeProgress {
   const wanted = refOf(to);
   if (!sameConfig(wanted, refOf(node.configSource), 'name')) return { kind: 'changed' };
   const { assigned, active, lastKnownGood, error } = node.status;
@@ -42,6 +46,7 @@ export function changeProgress(node: ConfiguredNode, { to, written }: Assignment
     return { kind, error: error!, ...(isAbout === 'unknown' && wasAssigned && { uncertain: true }) };
   }
   if (kind === 'crashing' || !sameConfig(refOf(assigned), refOf(active), 'version')) return { kind: 'accepted' };
+  if (detach && configState(node) !== 'detached') return { kind: 'detaching' };
   const ready = node.ready === 'True' || written.ready !== 'True';
   return { kind: 'active', ready, trialPassed: hasPassedTrial(refOf(active), refOf(lastKnownGood)) };
 }
@@ -141,7 +146,7 @@ export async function watchChange(options: WatchChange): Promise<ChangeEnd> {
 }
 
 function endOf(progress: ChangeProgress, reported: ConfiguredNode): ChangeEnd | undefined {
-  if (progress.kind === 'assigned' || progress.kind === 'accepted') return undefined;
+  if (progress.kind === 'assigned' || progress.kind === 'accepted' || progress.kind === 'detaching') return undefined;
   if ('error' in progress) return { kind: progress.kind, error: progress.error, reported };
   if (progress.kind !== 'active') return progress;
   return progress.ready ? { kind: 'active', trialPassed: progress.trialPassed } : undefined;
@@ -161,6 +166,8 @@ export function progressText(progress: ChangeProgress, { restartDelayedUntil, co
     }
     case 'accepted':
       return 'accepted, restarting the kubelet';
+    case 'detaching':
+      return 'on its local config, waiting for relet to remove its files from the host';
     default:
       return 'active, waiting for the Node to be Ready again';
   }

@@ -4,7 +4,7 @@
  */
 import { owedReasons } from '../api/condition-reasons.js';
 import { type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
-import { isUnset, type NodeConfig, nodeConfigs, unsetAnnotations } from '../api/node-config.js';
+import { detachAnnotation, isUnset, type NodeConfig, nodeConfigs, unsetAnnotations } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
 import { type Owed, owedActions, owedAnnotation, readOwed } from '../api/owed.js';
 import { isNotFound } from '../kube/api-error.js';
@@ -48,12 +48,12 @@ function nodeReferences(client: KubeClient): ConfigReferences {
         onChange: (type, node) => onChange(configured(node), type === 'DELETED'),
         onFailure,
       }),
-    async assign(node, source, { history, owed, ...options }) {
+    async assign(node, source, { history, owed, detach, ...options }) {
       const written = configured(
         await client.patch<Node>(
           nodes,
           { name: node.name },
-          nodePatch(node.version, source, annotationsOf(history, owed)),
+          nodePatch(node.version, source, annotationsOf(history, owed, detach)),
           {
             ...options,
             as: 'merge',
@@ -74,9 +74,10 @@ function nodeReferences(client: KubeClient): ConfigReferences {
 type Annotations = Record<string, string | null>;
 
 /** Null in a patch removes one. */
-const annotationsOf = (history: string, owed: Owed | undefined): Annotations => ({
+const annotationsOf = (history: string, owed: Owed | undefined, detach: string | undefined): Annotations => ({
   [historyAnnotation]: history,
   [owedAnnotation]: owed === undefined ? null : JSON.stringify(owed),
+  [detachAnnotation]: detach ?? null,
 });
 
 const nothingOwed = { metadata: { annotations: { [owedAnnotation]: null } } };
@@ -109,14 +110,19 @@ function nodeConfigReferences(client: KubeClient): ConfigReferences {
     localConfig: async (name, options) =>
       (await client.get<NodeConfig>(nodeConfigs, { name }, options).catch(absent))?.status?.localConfig,
     watch: (options) => watchBoth(client, options),
-    async assign(node, source, { history, owed, ...options }) {
+    async assign(node, source, { history, owed, detach, ...options }) {
       const write = { ...options, fieldManager: 'relet' };
       const written = await (node.version === ''
-        ? client.create<NodeConfig>(nodeConfigs, {}, newObject(node.name, source, annotationsOf(history, owed)), write)
+        ? client.create<NodeConfig>(
+            nodeConfigs,
+            {},
+            newObject(node.name, source, annotationsOf(history, owed, detach)),
+            write,
+          )
         : client.patch<NodeConfig>(
             nodeConfigs,
             { name: node.name },
-            nodeConfigPatch(node.version, source, annotationsOf(history, owed)),
+            nodeConfigPatch(node.version, source, annotationsOf(history, owed, detach)),
             {
               ...write,
               as: 'merge',
@@ -184,6 +190,7 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     pinnedByFlags: status?.pinnedByFlags,
     warnings: status?.warnings ?? [],
     agentVersion: status?.agentVersion,
+    driver: status?.driver,
     history: object?.metadata.annotations?.[historyAnnotation],
     generation: object?.metadata.generation,
     observedGeneration: status?.observedGeneration,

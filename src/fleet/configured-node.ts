@@ -3,6 +3,7 @@
  * plain text: escaped where it is read, a value cannot forge lines in a sentence that it becomes part of, nor in the output of
  * `-o json`.
  */
+import { okReasons } from '../api/condition-reasons.js';
 import {
   type ConfigErrorOutcome,
   type ConfigErrorReason,
@@ -67,6 +68,8 @@ export interface ConfiguredNode {
   warnings: string[];
   /** relet's version on the node, if it reports it. */
   agentVersion: string | undefined;
+  /** How its agent drives the kubelet; a Node has no field for it. */
+  driver?: string | undefined;
   /** The text of the annotation; config-history.ts reads it. */
   history: string | undefined;
   /** Of the object that holds the reference, and the one that `status` is about; a Node has neither. */
@@ -96,6 +99,8 @@ export interface AssignOptions extends CallOptions {
   history: string;
   /** What is left to do on the host after this change; written together with it. */
   owed?: Owed | undefined;
+  /** relet is to leave the host: the time at which that was asked for. */
+  detach?: string | undefined;
   dryRun?: boolean;
 }
 
@@ -175,11 +180,12 @@ function texts<T>(value: T): T {
 /**
  * The state of a node's config, from its assignment and its report. The words are those that `relet get` prints:
  *
+ *   detached: local, and relet has left the host
  *   local ── assigned ──► waiting ── started, healthy ──► trial ── trial over ──► active
  *                            ├── validation failed ──► rejected         (runs its last known good)
  *                            └── crashed, or never healthy ─► rolled back  (runs its last known good)
  */
-export const configStates = ['local', 'active', 'trial', 'waiting', 'rejected', 'rolled back'] as const;
+export const configStates = ['local', 'detached', 'active', 'trial', 'waiting', 'rejected', 'rolled back'] as const;
 export type ConfigState = (typeof configStates)[number];
 
 /** The reason for an error in a node's status: that of ConfigOK beside it, or, on a Node, the one its words stand for. */
@@ -221,6 +227,6 @@ export function configState({ configSource, status = {}, unset = false, conditio
   // A node that cannot follow its reference keeps its current config, and reports the error.
   if (outcome === 'rejected' || outcome === 'rolled back') return outcome;
   if (outcome === 'crashing' || !sameConfig(assigned, active, 'version')) return 'waiting';
-  if (active === undefined) return 'local';
+  if (active === undefined) return condition?.reason === okReasons.detached.reason ? 'detached' : 'local';
   return sameConfig(active, good, 'document') ? 'active' : 'trial';
 }

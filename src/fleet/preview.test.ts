@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeletConfig } from '../config/model.js';
 import type { NodeFacts, PodFacts } from '../config/node-facts.js';
-import { acceptError, owedBy, previewChanges, previewOverlays } from './preview.js';
+import { acceptError, mayLoseGpus, owedBy, previewChanges, previewOverlays } from './preview.js';
 
 const giga = 1_000_000_000n;
 const pod = (index: number): PodFacts => ({
@@ -53,6 +53,17 @@ test('a value that the new config does not set is marked as dropped, with the de
     { path: 'registryPullQPS', before: 7, after: 8 },
     { path: 'maxPods', before: 250, after: 110, dropped: true },
   ]);
+});
+
+test.each([
+  ['systemd', 'nvidia.com/gpu', 4n, true],
+  ['systemd', 'nvidia.com/mig-1g.5gb', 7n, true],
+  ['systemd', 'nvidia.com/gpu', 0n, false],
+  ['systemd', 'amd.com/gpu', 4n, false],
+  ['process', 'nvidia.com/gpu', 4n, false],
+  [undefined, 'nvidia.com/gpu', 4n, false],
+])('driver %s, %s: %s: running containers may lose GPUs: %s', (driver, resource, amount, expected) => {
+  expect(mayLoseGpus({ driver }, { capacity: { [resource]: amount * giga } })).toBe(expected);
 });
 
 describe('preview: what must be accepted', () => {

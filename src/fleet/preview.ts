@@ -137,6 +137,15 @@ export function acceptError(
   return `changing ${first.path} needs more than a kubelet restart (${first.needs}): ${first.why}${also} To go ahead, use --accept=${acceptNeeded({ changes }).join(',')}`;
 }
 
+/**
+ * In attached mode a switch reloads systemd. On hosts with an older NVIDIA container toolkit, containers that run lose their GPUs
+ * then, and the API does not show which toolkit a host has.
+ */
+export function mayLoseGpus({ driver }: { driver?: string | undefined }, { capacity = {} }: NodeFacts): boolean {
+  const isGpu = (name: string) => name === 'nvidia.com/gpu' || name.startsWith('nvidia.com/mig-');
+  return driver === 'systemd' && Object.entries(capacity).some(([name, amount]) => isGpu(name) && amount > 0n);
+}
+
 /** What --accept must name for these changes; nothing where what is accepted is enough. */
 export function acceptNeeded({ changes }: Pick<Preview, 'changes'>, accepted: readonly string[] = []): OwedAction[] {
   if (openChanges(changes, accepted).length === 0) return [];

@@ -64,6 +64,8 @@ export interface KubeletUnit {
   notices(): Notice[];
   /** Undefined where it is not known. */
   nextStart(): StartedConfig | undefined;
+  /** Removes what relet has put on the host. The kubelet runs on, with its local config. */
+  detach(): Promise<void>;
   /** Called when notices() or nextStart() may have changed. */
   onChange(listener: () => void): void;
 }

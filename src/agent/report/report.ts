@@ -35,6 +35,8 @@ export interface Report {
   localConfig?: LocalConfig;
   /** The node follows no new assignment. */
   held?: HeldState;
+  /** relet has left the host. */
+  detached?: true;
   /** What was left to do on the host by the change of that time, and what still is. */
   owed?: OwedReport;
   /** The node was given an init config (`--init-config-dir`): local is then called `init`. */
@@ -93,11 +95,11 @@ export function configOk(report: Report): ConditionText {
 }
 
 /** ConfigOK of a NodeConfig: the same answer, as the conventions of Kubernetes want it. */
-export function configCondition({ assigned, active, configError, syncError }: Report): ConditionText {
+export function configCondition({ assigned, active, configError, syncError, detached }: Report): ConditionText {
   const error = syncError ?? configError;
   if (error !== undefined) return { status: 'False', reason: error.reason, message: error.message };
-  const state = !sameConfig(assigned, active, 'version') ? 'pending' : active === undefined ? 'local' : 'active';
-  return { status: 'True', ...okReasons[state] };
+  if (!sameConfig(assigned, active, 'version')) return { status: 'True', ...okReasons.pending };
+  return { status: 'True', ...okReasons[active !== undefined ? 'active' : detached ? 'detached' : 'local'] };
 }
 
 /** `(UID: "…")`, `(init)` or `(default)`. */

@@ -19,7 +19,7 @@ import { rfc3339 } from '../../time.js';
 import { type Choice, FailedBefore } from '../choose.js';
 import type { KubeletDriver } from '../drivers/driver.js';
 import type { KubeletRun } from '../kubelet-run.js';
-import { holdRecord } from '../requests.js';
+import { detachRecord, holdRecord } from '../requests.js';
 import type { NodeState } from '../state/node-state.js';
 import { sourceOf } from '../transitions.js';
 import { kubeletLogRecord } from '../trial/exit.js';
@@ -53,6 +53,7 @@ export function updateReport(options: UpdateOptions, run: KubeletRun | undefined
     }),
     trial: run && trialState(options, run),
     held: state.read(holdRecord),
+    detached: state.read(detachRecord)?.done === undefined ? undefined : true,
     owed: options.owed,
     driver: driver.name,
   });

@@ -6,6 +6,7 @@ import { ConfigError } from '../../api/config-error.js';
 import { formatRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import {
   type ConfigChange,
+  detachAnnotation,
   isUnset,
   type NodeConfig,
   type NodeConfigCondition,
@@ -94,7 +95,9 @@ export class NodeConfigReference implements Reference {
       const configSource = object.spec?.configSource;
       const owed = readOwed(object.metadata.annotations?.[owedAnnotation]);
       const about = { generation, ...(owed && { owed }) };
-      return configSource ? { kind: 'source', target: targetIn(configSource), ...about } : { kind: 'local', ...about };
+      if (configSource) return { kind: 'source', target: targetIn(configSource), ...about };
+      const isLeaving = object.metadata.annotations?.[detachAnnotation] !== undefined;
+      return { kind: 'local', ...about, ...(isLeaving && { detach: true }) };
     } catch (error) {
       if (isNotFound(error)) return { kind: 'none', why: `NodeConfig ${JSON.stringify(name)} does not exist` };
       if (error instanceof ApiError) throw new ConfigError('ReferenceUnreadable', error);
@@ -229,7 +232,8 @@ function versionOf(source: NodeConfigSource | undefined): string {
 function said(object: NodeConfig | undefined) {
   const granted = object?.status?.conditions?.find(({ type }) => type === 'Granted');
   const { generation, annotations } = object?.metadata ?? {};
-  return object && [generation, annotations?.[owedAnnotation], isUnset(object), granted?.status, granted?.reason];
+  const asked = [owedAnnotation, detachAnnotation].map((name) => annotations?.[name]);
+  return object && [generation, ...asked, isUnset(object), granted?.status, granted?.reason];
 }
 
 /** The controller's conditions count too: they come with the permission to write. */

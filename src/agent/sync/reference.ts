@@ -21,6 +21,8 @@ export type Instruction = ({ kind: 'none'; why: string } | { kind: 'local' } | {
   generation?: number;
   /** What a person accepted to do on the host for this config. */
   owed?: Owed;
+  /** With local: relet is to leave the host. */
+  detach?: true;
 };
 
 export interface ReferenceListener {

@@ -1,11 +1,11 @@
-/** `relet assign`, `reset` and `undo`: point nodes at a config that is there already: in a ConfigMap, or on the host. */
+/** `relet assign`, `reset`, `detach` and `undo`: point nodes at a config that is there already: in a ConfigMap, or on the host. */
 
 import { formatRef, nodeConfigSource, parseRef, refOf } from '../../api/config-ref.js';
 import { configLabel } from '../../api/node-config.js';
 import { CannotRun } from '../../cannot-run.js';
 import { readHistory, undoTarget } from '../../fleet/config-history.js';
 import { findConfigMap, readPayload, sourceOf } from '../../fleet/config-maps.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
 import { isNotFound } from '../../kube/api-error.js';
 import { nodeName, type Session, selectNodes, withSession } from '../session.js';
 import { terminalFor } from '../terminal/terminal.js';
@@ -51,6 +51,33 @@ export const reset = (names: string[], options: AssignOptions): Promise<void> =>
       }));
       const question = (which: string) => `Reset ${which}?`;
       await changeTo(session, 'reset', wishes, { ...options, question, isReturn: true });
+    },
+    terminalFor(options),
+  );
+
+export const detach = (names: string[], options: AssignOptions): Promise<void> =>
+  withSession(
+    options,
+    async (session) => {
+      const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
+      if (session.references.kind === 'Node')
+        throw new CannotRun(
+          "the cluster has no NodeConfigs, so agents cannot be asked through the API; on each host run '/var/lib/relet/bin/relet detach'",
+        );
+      const other = nodes.find(({ driver = 'systemd' }) => driver !== 'systemd');
+      if (other !== undefined)
+        throw new CannotRun(
+          `relet is the parent of the kubelet on ${other.name}, not beside it (driver ${other.driver}), so there is nothing to detach; docs/install.md#uninstalling shows how to remove it`,
+        );
+      const wishes = (await readNow(session, nodes)).map((now) => ({
+        now,
+        target: { kind: 'local' } as const,
+        detach: true as const,
+        isNothing: configState(now.node) === 'detached',
+        already: 'is detached already',
+      }));
+      const question = (which: string) => `Return ${which} to the local config and remove relet's files from the host?`;
+      await changeTo(session, 'detach', wishes, { ...options, question, isReturn: true });
     },
     terminalFor(options),
   );

@@ -47,7 +47,7 @@ export async function changeTo(
     for (const wish of wanted) plans.push(planChange(session, wish, options));
     const texts = groupsOf(plans).map((group) => groupText(group, session.terminal));
     session.terminal.print(texts.join('\n'));
-    if (isDryRun(options)) missing = acceptNeeded({ changes: fieldChanges(plans) }, options.accept);
+    if (isDryRun(options)) missing = missingIn(plans, options.accept);
     refuseUnaccepted(plans, [...(options.accept ?? []), ...missing], isReturn);
     const which = plans.length === 1 ? plans[0]!.node.name : `${plans.length} nodes`;
     if (!isDryRun(options) && !(await confirm(session, question(which), options.yes))) {
@@ -60,6 +60,13 @@ export async function changeTo(
   }
   await makeChanges(session, verb, plans, options, nodes);
   if (missing.length > 0) session.terminal.print(`This change needs --accept=${missing.join(',')}.`);
+}
+
+/** What --accept must name beside what is accepted. */
+function missingIn(plans: Plan[], accepted: readonly string[] = []): string[] {
+  const needsReload =
+    plans.some(({ needs }) => needs?.includes('daemon-reload')) && !accepted.includes('daemon-reload');
+  return [...acceptNeeded({ changes: fieldChanges(plans) }, accepted), ...(needsReload ? ['daemon-reload'] : [])];
 }
 
 const fieldChanges = (plans: Plan[]): FieldChange[] => plans.flatMap(({ preview }) => preview?.changes ?? []);
@@ -85,6 +92,11 @@ function refuseUnaccepted(plans: Plan[], accepted: string[] | undefined, isRetur
         changes.set(`${change.path} ${change.needs}`, { change, node: node.name });
   const error = acceptError({ changes: [...changes.values()].map(({ change }) => change) }, accepted, { isReturn });
   if (error !== undefined) throw new CannotRun(`nothing was changed: ${error}`);
+  const reloading = plans.find(({ needs }) => needs?.includes('daemon-reload'))?.node.name;
+  if (reloading !== undefined && !accepted?.includes('daemon-reload'))
+    throw new CannotRun(
+      `nothing was changed: the agent of ${reloading} reloads systemd, and running containers may lose their GPUs; see docs/attached-mode.md. To go ahead, use --accept=${missingIn(plans).join(',')}`,
+    );
 }
 
 /** Plans with the same difference. Which pods fail, and the names of the ConfigMaps, may differ from node to node. */

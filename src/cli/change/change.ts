@@ -241,7 +241,7 @@ async function changeOne(
     references: session.references,
     clock: systemClock,
     node: name,
-    assignment: { to, written },
+    assignment: { to, written, detach: change.detach },
     timeoutMs: options.timeout,
     signal: session.signal,
     onProgress: (text) => progress.at(name, text),
@@ -309,7 +309,7 @@ interface Entry {
  */
 async function writeReference(
   session: Session,
-  { node, to, owed }: NodeChange,
+  { node, to, owed, detach }: NodeChange,
   { by, verb, why }: Entry,
   { dryRun = false } = {},
 ): Promise<ConfiguredNode> {
@@ -324,7 +324,8 @@ async function writeReference(
     const history = withEntry(present.history, { ...entry, ...places }, reportedFailure(present));
     try {
       const left = addOwed(present.owed, owed && { ...owed, at: entry.at });
-      return await session.references.assign(present, to, { history, owed: withoutLeft(left), dryRun });
+      const asked = { owed: withoutLeft(left), detach: detach && entry.at };
+      return await session.references.assign(present, to, { history, ...asked, dryRun });
     } catch (error) {
       if (!isConflict(error) || tries >= 10) throw error;
     }

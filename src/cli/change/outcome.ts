@@ -3,7 +3,7 @@
  * for the printing.
  */
 import { formatRef, type NodeConfigSource, refOf, sameConfig } from '../../api/config-ref.js';
-import type { Owed, OwedAction } from '../../api/owed.js';
+import type { AcceptedImpact, Owed } from '../../api/owed.js';
 import type { ChangeEnd } from '../../fleet/change-progress.js';
 import type { ConfigMap } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
@@ -15,10 +15,12 @@ export interface NodeChange {
   to: NodeConfigSource | undefined;
   /** To be made first, unless it is there. */
   configMap?: ConfigMap;
+  /** With local: relet is to leave the host as well. */
+  detach?: true | undefined;
   /** What is left to do on the host afterwards. */
   owed?: Omit<Owed, 'at'> | undefined;
   /** What --accept must name for it. */
-  needs?: OwedAction[];
+  needs?: AcceptedImpact[];
 }
 
 /** What became of a node of the change. */
@@ -29,7 +31,7 @@ export type Outcome =
 
 export function endText(
   { paint, columns }: Terminal,
-  { node, to }: NodeChange,
+  { node, to, detach }: NodeChange,
   end: ChangeEnd,
   cause: string | undefined,
 ): string {
@@ -38,6 +40,7 @@ export function endText(
   const details = cause === undefined ? '' : `\n${wrap(cause, columns, '    ')}`;
   switch (end.kind) {
     case 'active':
+      if (detach) return paint.green('detached: it runs its local config');
       return end.trialPassed
         ? paint.green(target === 'local' ? 'active: its local config' : `active: ${target}`)
         : `${paint.green(`active: ${target}`)}; on trial, wait for its end with 'relet wait ${name} --for=lastKnownGood'`;
@@ -148,7 +151,7 @@ export function changeResult({ verb, changes, outcomes, unchanged = [], dryRun, 
     const source = formatRef(refOf(node.configSource), 'short');
     return { node: node.name, from: source, to: source, state: configState(node), reason: 'AlreadyAssigned' };
   });
-  const changed = changes.map(({ node, to, owed, needs = [] }): NodeResult => {
+  const changed = changes.map(({ node, to, owed, detach, needs = [] }): NodeResult => {
     const outcome = outcomes.get(node.name) ?? { kind: dryRun && error === undefined ? 'dry run' : 'not changed' };
     const place = {
       node: node.name,
@@ -157,7 +160,8 @@ export function changeResult({ verb, changes, outcomes, unchanged = [], dryRun, 
     };
     const left = owed && isDone(outcome) ? { owed: owed.needs } : {};
     const asked = outcome.kind === 'dry run' && needs.length > 0 ? { needs } : {};
-    return { ...place, state: stateAfter(outcome, node, to === undefined), ...reasonOf(outcome), ...left, ...asked };
+    const local = detach ? 'detached' : to === undefined ? 'local' : undefined;
+    return { ...place, state: stateAfter(outcome, node, local), ...reasonOf(outcome), ...left, ...asked };
   });
   const nodes = [...already, ...changed].sort((a, b) => a.node.localeCompare(b.node));
   return {
@@ -183,10 +187,10 @@ const isDone = ({ kind }: AnyOutcome): boolean => kind === 'active' || kind === 
 
 type AnyOutcome = Outcome | { kind: 'dry run' | 'not changed' };
 
-function stateAfter(outcome: AnyOutcome, node: ConfiguredNode, isLocal: boolean): string {
+function stateAfter(outcome: AnyOutcome, node: ConfiguredNode, local: 'local' | 'detached' | undefined): string {
   switch (outcome.kind) {
     case 'active':
-      return isLocal ? 'local' : outcome.trialPassed ? 'active' : 'trial';
+      return local ?? (outcome.trialPassed ? 'active' : 'trial');
     case 'rejected':
     case 'rolled back':
       return outcome.kind;

@@ -18,7 +18,15 @@ import { type ConfiguredNode, configState, errorText } from '../../fleet/configu
 import { type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
 import { readNodeFacts } from '../../fleet/node-facts.js';
 import { convertToOverlay, documentOf, readOverlay, sameMeaning } from '../../fleet/payload.js';
-import { acceptNeeded, owedBy, type Preview, previewChanges, previewOverlays, summarize } from '../../fleet/preview.js';
+import {
+  acceptNeeded,
+  mayLoseGpus,
+  owedBy,
+  type Preview,
+  previewChanges,
+  previewOverlays,
+  summarize,
+} from '../../fleet/preview.js';
 import type { Session } from '../session.js';
 import { shown } from '../terminal/change-text.js';
 import { showProgress } from '../terminal/progress.js';
@@ -146,6 +154,8 @@ export interface Wish {
   warnings?: string[];
   /** The verb found nothing to change. */
   isNothing?: boolean;
+  /** With local: relet is to leave the host as well. */
+  detach?: true;
   /** What is printed where nothing changes, in place of the usual words. */
   already?: string;
 }
@@ -169,9 +179,9 @@ export interface Plan extends NodeChange {
 const textOf = (target: Target): string | undefined => (target.kind === 'local' ? undefined : target.text);
 
 /** The node is assigned that already: the same ConfigMap, or one of the same meaning. */
-export function isUnchanged({ now: { node, assigned, minor }, target, isNothing = false }: Wish): boolean {
+export function isUnchanged({ now: { node, assigned, minor }, target, isNothing = false, detach }: Wish): boolean {
   if (isNothing) return true;
-  if (node.unset) return false;
+  if (node.unset || detach) return false;
   if (target.kind === 'stored') return sameConfig(refOf(node.configSource), refOf(target.source), 'name');
   const isKnown = assigned.problem === undefined;
   try {
@@ -188,18 +198,23 @@ export function planChange({ namespace }: Session, wish: Wish, options: PlanOpti
   const text = textOf(target);
   if (options.validate !== false && text !== undefined) rejectErrors(wish, text);
   const { preview, pinned } = previewOf(now, text);
+  const losesGpus = mayLoseGpus(now.node, now.facts);
   const place = destination(target, namespace, options);
   return {
     ...place,
+    detach: wish.detach,
     node: now.node,
     owed: preview && owedBy(preview, now.facts),
-    needs: preview ? acceptNeeded(preview) : [],
+    needs: [...(preview ? acceptNeeded(preview) : []), ...(losesGpus ? ['daemon-reload' as const] : [])],
     now,
     preview,
     notes: notesOn(wish, preview, pinned),
-    warnings: [...(wish.warnings ?? []), ...failedBefore(now.node, place.to)],
+    warnings: [...(wish.warnings ?? []), ...failedBefore(now.node, place.to), ...(losesGpus ? [gpuWarning] : [])],
   };
 }
+
+const gpuWarning =
+  'the node has GPUs, and its agent reloads systemd for the change (daemon-reload): with an older NVIDIA container toolkit, running containers lose their GPUs then, and have to be started again.';
 
 /** The history shows that the node had this config, and that it failed. */
 function failedBefore(node: ConfiguredNode, to: NodeConfigSource | undefined): string[] {

@@ -1,0 +1,104 @@
+/** Attached mode for an operator: `relet detach`, and the GPUs that a reload of systemd may take. The test plays the agents. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { detachAnnotation, type NodeConfig, type NodeConfigObjectStatus, nodeConfigs } from '../src/api/node-config.js';
+import { readPlain } from '../src/config/plain-document.js';
+import { nodes } from '../src/kube/resource-type.js';
+import { watchLoop } from '../src/kube/watch.js';
+import { OperatorCluster } from './operator-rig.js';
+
+let cluster: OperatorCluster;
+const over = new AbortController();
+const configMap = { namespace: 'relet-system', name: 'config', kubeletConfigKey: 'kubelet' };
+const exact = { configMap: { ...configMap, uid: 'u', resourceVersion: '1' } };
+
+beforeAll(async () => {
+  cluster = await OperatorCluster.start();
+  const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
+  const file = join(import.meta.dirname, '../deploy/base/nodeconfigs.relet.dev.yaml');
+  await cluster.admin.create(definitions, {}, readPlain(readFileSync(file, 'utf8')) as object);
+  await node('node-1', { driver: 'systemd', config: { assigned: exact, active: exact, lastKnownGood: exact } });
+  await node('node-2', { driver: 'process', config: {} });
+  await node('gpu-1', { driver: 'systemd', config: {} }, { 'nvidia.com/gpu': '4', pods: '110' });
+  void watchLoop<NodeConfig>(cluster.admin, {
+    type: nodeConfigs,
+    signal: over.signal,
+    onList() {},
+    onChange: (_type, object) => void leaveIfAsked(object),
+    onFailure() {},
+  });
+});
+afterAll(async () => {
+  over.abort();
+  await cluster?.close();
+});
+
+async function node(name: string, status: NodeConfigObjectStatus, capacity: Record<string, string> = {}) {
+  const nodeInfo = { kubeletVersion: 'v1.32.1' };
+  await cluster.admin.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name } });
+  await cluster.admin.patch(
+    nodes,
+    { name, subresource: 'status' },
+    { status: { capacity, nodeInfo } },
+    { as: 'merge' },
+  );
+  const { assigned } = status.config ?? {};
+  const spec = assigned ? { configSource: { configMap } } : {};
+  const object = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name }, spec };
+  const { metadata } = await cluster.admin.create<NodeConfig>(nodeConfigs, {}, object);
+  const report = { ...status, observedGeneration: metadata.generation, localConfig: { files: [] } };
+  await cluster.admin.patch(nodeConfigs, { name, subresource: 'status' }, { status: report }, { as: 'merge' });
+}
+
+/** As the agent of a node does it. */
+async function leaveIfAsked({ metadata, status }: NodeConfig): Promise<void> {
+  const { name, generation } = metadata;
+  if (metadata.annotations?.[detachAnnotation] === undefined || status?.observedGeneration === generation) return;
+  const time = new Date().toISOString();
+  const condition = {
+    type: 'ConfigOK',
+    status: 'True',
+    reason: 'Detached',
+    message: 'Gone.',
+    lastTransitionTime: time,
+  };
+  const config = { assigned: null, active: null, lastKnownGood: null };
+  const report = { observedGeneration: generation, config, conditions: [condition] };
+  await cluster.admin.patch(nodeConfigs, { name, subresource: 'status' }, { status: report }, { as: 'merge' });
+}
+
+describe('relet detach', () => {
+  test('returns a node to its local config and waits until relet has left the host', async () => {
+    const { status, stdout, stderr } = await cluster.relet(['detach', 'node-1', '--yes', '-o', 'json']);
+    expect({ status, stderr }).toMatchObject({ status: 0 });
+    const result = { verb: 'detach', nodes: [{ node: 'node-1', to: 'local', state: 'detached', reason: 'Active' }] };
+    expect(JSON.parse(stdout)).toMatchObject(result);
+    const { spec } = await cluster.admin.get<NodeConfig>(nodeConfigs, { name: 'node-1' });
+    expect(spec?.configSource).toBeUndefined();
+    expect((await cluster.relet(['get', 'node-1'])).stdout).toMatch(/^node-1 +detached +local/m);
+    expect((await cluster.relet(['detach', 'node-1', '--yes'])).stdout).toBe('node-1: is detached already\n');
+  });
+
+  test('an assignment takes the request back', async () => {
+    await cluster.relet(['set', 'node-1', 'maxPods=150', '--yes', '--no-wait']);
+    const { metadata } = await cluster.admin.get<NodeConfig>(nodeConfigs, { name: 'node-1' });
+    expect(metadata.annotations?.[detachAnnotation]).toBeUndefined();
+  });
+
+  test('is not for a node whose kubelet is a child of relet', async () => {
+    const { status, stderr } = await cluster.relet(['detach', 'node-2', '--yes']);
+    expect([status, stderr]).toEqual([2, expect.stringContaining('relet is the parent of the kubelet on node-2')]);
+  });
+});
+
+describe('a node with GPUs in attached mode', () => {
+  test('is not changed before the reload of systemd is accepted, and a dry run names the flag', async () => {
+    const refused = await cluster.relet(['set', 'gpu-1', 'maxPods=150', '--yes']);
+    expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('--accept=daemon-reload')]);
+    const dry = await cluster.relet(['set', 'gpu-1', 'maxPods=150', '--dry-run']);
+    expect([dry.status, dry.stdout]).toEqual([0, expect.stringContaining('This change needs --accept=daemon-reload.')]);
+    const accepted = ['set', 'gpu-1', 'maxPods=150', '--accept=daemon-reload', '--yes', '--no-wait'];
+    expect((await cluster.relet(accepted)).status).toBe(0);
+  });
+});
