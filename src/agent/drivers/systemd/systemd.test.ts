@@ -41,6 +41,8 @@ describe('systemd', () => {
         ['MainPID', variant('u', 42)],
         ['DropInPaths', variant('as', ['/run/a.conf'])],
         ['ExecStart', variant('a(sasbttttuii)', [['/k', ['/k', '--v=2'], false, 0, 0, 0, 0, 0, 0, 0]])],
+        ['Environment', variant('as', ['A=1'])],
+        ['EnvironmentFiles', variant('a(sb)', [['/etc/default/kubelet', true]])],
       ];
       socket.write(reply(call, 'a{sv}', all));
     });
@@ -50,7 +52,16 @@ describe('systemd', () => {
       mainPid: 42,
       dropInPaths: ['/run/a.conf'],
       execStart: [['/k', '--v=2']],
+      environment: ['A=1'],
+      environmentFiles: [{ path: '/etc/default/kubelet', optional: true }],
     });
+  });
+
+  test('units are listed by name', async () => {
+    const { systemd } = await setUp((socket, call) =>
+      socket.write(reply(call, 'a(ss)', [['/usr/lib/systemd/system/kubelet.service', 'enabled']])),
+    );
+    expect(await systemd.unitNames()).toEqual(['kubelet.service']);
   });
 
   test('a job that ends before the call is answered counts', async () => {

@@ -2,6 +2,7 @@
  * systemd over D-Bus: the few calls that relet uses, typed. The public bus is used where there is one, and systemd's own socket
  * otherwise. A lost connection is opened again; listeners are called then too, since anything may have happened in between.
  */
+import { basename } from 'node:path';
 import type { Clock } from '../../../clock.js';
 import { deadline } from '../../../kube/requester.js';
 import type { Log } from '../../../log.js';
@@ -27,6 +28,9 @@ export interface UnitState {
   needDaemonReload: boolean;
   /** The words of each command, variables as they are written. */
   execStart: string[][];
+  /** `NAME=VALUE` of Environment=. */
+  environment: string[];
+  environmentFiles: { path: string; optional: boolean }[];
   /** success, exit-code, signal, timeout, … */
   result: string;
   /** As of waitid: 1 exited, 2 killed, 3 dumped. */
@@ -56,6 +60,8 @@ export interface TransientUnit {
 export interface Systemd {
   manager(): Promise<ManagerState>;
   unit(name: string): Promise<UnitState>;
+  /** Of all units that have a file. */
+  unitNames(): Promise<string[]>;
   /** Reads all unit files again. */
   reload(): Promise<void>;
   /** Resolve when the job is over. Reject when there cannot be one, such as for a masked unit. */
@@ -121,6 +127,11 @@ class SystemdConnection implements Systemd {
     // Loaded first, since a unit that does not run may not be in memory.
     const [path] = await this.#call({ ...manager, member: 'LoadUnit', signature: 's', body: [name] });
     return unitState(await this.#getAll(String(path), ''));
+  }
+
+  async unitNames(): Promise<string[]> {
+    const [files] = await this.#call({ ...manager, member: 'ListUnitFiles' });
+    return (files as [string, string][]).map(([path]) => basename(path));
   }
 
   async reload(): Promise<void> {
@@ -310,6 +321,11 @@ function unitState(all: Record<string, unknown>): UnitState {
     dropInPaths: (all.DropInPaths ?? []) as string[],
     needDaemonReload: all.NeedDaemonReload === true,
     execStart: ((all.ExecStart ?? []) as [string, string[]][]).map(([, words]) => words),
+    environment: (all.Environment ?? []) as string[],
+    environmentFiles: ((all.EnvironmentFiles ?? []) as [string, boolean][]).map(([path, optional]) => ({
+      path,
+      optional,
+    })),
     result: text('Result'),
     execMainCode: number('ExecMainCode'),
     execMainStatus: number('ExecMainStatus'),
