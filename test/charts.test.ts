@@ -116,14 +116,15 @@ describe('the agent’s pod', () => {
   });
 
   test('writes to the host only where systemd reads drop-ins, and to relet’s own directory', () => {
-    const paths = Object.fromEntries(
-      spec.volumes.map((one: { name: string; hostPath: { path: string } }) => [one.name, one.hostPath.path]),
-    );
-    const mounts = container.volumeMounts as { name: string; mountPath: string; readOnly?: boolean }[];
-    expect(Object.keys(paths).sort()).toEqual(mounts.map(({ name }) => name).sort());
+    const volumes = spec.volumes as { name: string; hostPath?: { path: string } }[];
+    const paths = Object.fromEntries(volumes.flatMap((one) => (one.hostPath ? [[one.name, one.hostPath.path]] : [])));
+    const mounted = container.volumeMounts as { name: string; mountPath: string; readOnly?: boolean }[];
+    expect(volumes.map(({ name }) => name)).toEqual(mounted.map(({ name }) => name));
+    const mounts = mounted.filter(({ name }) => name in paths);
     for (const { name, mountPath } of mounts) expect(mountPath).toBe(paths[name]);
     expect(mounts.filter(({ readOnly }) => !readOnly).map(({ mountPath }) => mountPath)).toEqual([
       '/run/systemd',
+      '/run/relet',
       '/etc/systemd/system',
       '/var/lib/relet',
     ]);
