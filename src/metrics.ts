@@ -1,6 +1,7 @@
 /** Metrics in the Prometheus text format, and the HTTP server that they are scraped from. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Log } from './log.js';
 
 /** One sample. The samples of one metric follow each other and have the same type and help. */
@@ -50,19 +51,34 @@ export function parseBindAddress(text: string): BindAddress | undefined {
 export interface MetricsServerOptions extends BindAddress {
   /** What each path answers, such as /metrics. */
   paths: Record<string, () => string>;
+  /** Over TLS, to those who may. */
+  secure?: SecureOptions;
   log: Log;
   signal: AbortSignal;
 }
 
+export interface SecureOptions {
+  /** In PEM. Read for each connection, because certificates are rotated; throws where there is none yet. */
+  certificate(): { cert: string; key: string };
+  /** The status code for the owner of this token; 200 lets them in. */
+  check(token: string | undefined, path: string): Promise<number>;
+}
+
 /** Serves until the signal fires; returns the port. Failing to listen is logged and is not an error: metrics are optional. */
 export async function serveMetrics(options: MetricsServerOptions): Promise<number | undefined> {
-  const { host, port, paths, log, signal } = options;
-  const server = createServer((request, response) => {
-    const path = request.url ?? '';
-    const answer = request.method === 'GET' && Object.hasOwn(paths, path) ? paths[path] : undefined;
-    response.writeHead(answer ? 200 : 404, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
-    response.end(answer?.() ?? `not found, try ${Object.keys(paths).join(' or ')}\n`);
-  });
+  const { host, port, log, signal, secure } = options;
+  const handler = (request: IncomingMessage, response: ServerResponse) => void answer(options, request, response);
+  const server = secure ? createTlsServer({ handshakeTimeout: 5000 }, handler) : createServer(handler);
+  if (secure)
+    // Before the listener that starts TLS on the connection.
+    server.prependListener('connection', (socket: Socket) => {
+      try {
+        (server as TlsServer).setSecureContext(secure.certificate());
+      } catch (error) {
+        log.warn('metrics: no serving certificate, connection closed', { error });
+        socket.destroy();
+      }
+    });
   // One scraper and one person: more connections than this are a mistake or an attack.
   server.maxConnections = 16;
   server.headersTimeout = 5000;
@@ -78,4 +94,23 @@ export async function serveMetrics(options: MetricsServerOptions): Promise<numbe
       server.closeAllConnections();
     });
   });
+}
+
+const problems: Record<number, string> = {
+  401: 'a bearer token that the API server knows is needed',
+  403: "the owner of this token may not 'get' this path: grant it, for example with the ClusterRole relet:metrics-reader",
+  503: 'the API server cannot be asked who may read this',
+};
+
+async function answer(
+  { paths, secure }: MetricsServerOptions,
+  { method, url: path = '', headers }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const [scheme, token] = (headers.authorization ?? '').split(' ', 2);
+  const code = (await secure?.check(scheme?.toLowerCase() === 'bearer' ? token : undefined, path)) ?? 200;
+  const found = code === 200 && method === 'GET' && Object.hasOwn(paths, path) ? paths[path] : undefined;
+  const status = found === undefined && code === 200 ? 404 : code;
+  response.writeHead(status, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
+  response.end(found?.() ?? `${problems[status] ?? `not found, try ${Object.keys(paths).join(' or ')}`}\n`);
 }

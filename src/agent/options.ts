@@ -18,6 +18,9 @@ export interface NodeOptions {
   fieldPolicyFile: string | undefined;
   initConfigDir: string | undefined;
   metricsAddress: BindAddress | undefined;
+  metricsSecureAddress: BindAddress | undefined;
+  metricsCertFile: string | undefined;
+  metricsKeyFile: string | undefined;
   logFormat: 'text' | 'json';
   check: boolean;
 }
@@ -86,6 +89,17 @@ export const ownFlags = {
     default: '127.0.0.1:10269',
     help: "Where relet serves its metrics; '0' turns it off.",
   },
+  'metrics-secure-bind-address': {
+    value: 'HOST:PORT',
+    default: '0',
+    help: "Where relet serves its metrics over TLS, to tokens that may 'get' /metrics; '0' turns it off.",
+  },
+  'metrics-tls-cert-file': {
+    value: 'FILE',
+    default: '',
+    help: "The certificate for that; without it the kubelet's own serving certificate, from its --cert-dir.",
+  },
+  'metrics-tls-private-key-file': { value: 'FILE', default: '', help: 'The key of that certificate.' },
   'log-format': {
     value: 'text|json',
     default: 'text',
@@ -121,6 +135,9 @@ export function readOptions(given: ReadonlyMap<string, readonly string[]>): Node
     fieldPolicyFile: optional('field-policy'),
     initConfigDir: optional('init-config-dir'),
     metricsAddress: address('metrics-bind-address', text('metrics-bind-address')),
+    metricsSecureAddress: address('metrics-secure-bind-address', text('metrics-secure-bind-address')),
+    metricsCertFile: optional('metrics-tls-cert-file'),
+    metricsKeyFile: optional('metrics-tls-private-key-file'),
     logFormat: oneOf('log-format', text('log-format'), ['text', 'json']),
     check: boolean('check', text('check')),
   };

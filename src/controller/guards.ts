@@ -26,7 +26,7 @@ export interface GuardReconcilerOptions {
   /** Other guards are in force. */
   onChange(): void;
   writer: ObjectWriter;
-  counters: Pick<ControllerCounters, 'guards'>;
+  counters: Pick<ControllerCounters, 'guards' | 'guardProblems'>;
   log: Log;
   signal: AbortSignal;
 }
@@ -104,6 +104,7 @@ export class GuardReconciler {
     log[state.problems.length === 0 ? 'info' : 'error']('guards', { ...state });
     this.#state = state;
     counters.guards = state.inForce;
+    counters.guardProblems = state.problems.length;
     onChange();
   }
 }

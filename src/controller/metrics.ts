@@ -8,6 +8,8 @@ export interface ControllerCounters {
   nodeConfigsCreated: number;
   grantsWritten: number;
   guards: GuardState['inForce'] | 'unknown';
+  /** Guards that are missing or were changed. */
+  guardProblems: number;
 }
 
 export const newControllerCounters = (): ControllerCounters => ({
@@ -16,6 +18,7 @@ export const newControllerCounters = (): ControllerCounters => ({
   nodeConfigsCreated: 0,
   grantsWritten: 0,
   guards: 'unknown',
+  guardProblems: 0,
 });
 
 export function controllerMetrics(counters: ControllerCounters, isLeader: boolean): string {
@@ -42,6 +45,12 @@ export function controllerMetrics(counters: ControllerCounters, isLeader: boolea
       help: 'The guards in force, as a label.',
       value: 1,
       labels: { guards: counters.guards },
+    },
+    {
+      name: 'relet_controller_guard_problems',
+      type: 'gauge',
+      help: 'Guards that are missing or were changed, as the leader sees it.',
+      value: isLeader ? counters.guardProblems : 0,
     },
   ]);
 }

@@ -26,7 +26,7 @@ const users = {
 };
 export type UserName = keyof typeof users;
 
-const tokenOf = (user: string) => `${user.replaceAll(':', '-')}-token`;
+export const tokenOf = (user: string) => `${user.replaceAll(':', '-')}-token`;
 const tokenFile = Object.entries(users)
   .map(([user, group]) => `${tokenOf(user)},${user},${user},"${group}"\n`)
   .join('');

@@ -5,7 +5,7 @@ import { nodeConfigs } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
-import { createClient, serves } from '../../kube/client.js';
+import { createClient, type KubeClient, serves } from '../../kube/client.js';
 import { type IdentitySource, waitForKubeconfig } from '../../kube/identity.js';
 import type { FileReader } from '../../kube/kubeconfig.js';
 import type { Log } from '../../log.js';
@@ -41,6 +41,8 @@ export class NodeConnection {
   #source: IdentitySource | undefined;
   /** Node.spec.providerID as last seen. */
   providerID: string | undefined;
+  /** Of the connection made last; undefined before the first. */
+  client: KubeClient | undefined;
 
   constructor(options: ConnectOptions) {
     this.#options = options;
@@ -77,6 +79,7 @@ export class NodeConnection {
       onWarning: (warning) => log.debug('the API server warns', { warning }),
     });
     signal.addEventListener('abort', () => client.close(), { once: true });
+    this.client = client;
     const onNode = ({ spec }: KubeObject) => {
       this.providerID = (spec as { providerID?: string } | undefined)?.providerID;
     };

@@ -28,13 +28,13 @@ import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
 import { systemFileReader } from '../../kube/kubeconfig.js';
 import { createLog, type Log } from '../../log.js';
-import { type BindAddress, serveMetrics } from '../../metrics.js';
 import { systemProcesses } from '../../proc.js';
 import { systemRandom } from '../../random.js';
 import { oneLine } from '../../visible-text.js';
 import { writeOut } from '../terminal/terminal.js';
 import type { EarlySignals } from './early-signals.js';
 import { kubeletCommand } from './kubelet-command.js';
+import { serveNodeMetrics } from './node-metrics.js';
 import { createSpareMemory } from './spare-memory.js';
 import { nodeDocuments, nodeValidator, type PolicyFile, readPolicyFile } from './validator.js';
 
@@ -60,16 +60,16 @@ export async function runAgent(divided: DividedCommandLine, signals: EarlySignal
       if (complaint !== undefined) log.warn(complaint);
     }
     if (!protectFromOom()) log.debug('relet is not protected from the OOM killer; that needs root');
-    return await live(parts, signals, options.metricsAddress);
+    return await live(parts, signals, divided);
   } finally {
     directory.lock.release();
   }
 }
 
-type ProcessParts = AgentOptions & { driver: ProcessDriver; command: string[] };
+type ProcessParts = AgentOptions & { driver: ProcessDriver; command: string[]; connection: NodeConnection };
 
-async function live(parts: ProcessParts, signals: EarlySignals, metrics: BindAddress | undefined): Promise<number> {
-  const { log, state, reporter, counters, driver } = parts;
+async function live(parts: ProcessParts, signals: EarlySignals, divided: DividedCommandLine): Promise<number> {
+  const { clock, log, state, reporter, counters, driver, connection } = parts;
   const agent = new Agent(parts);
   reporter.listen(createSpareMemory());
   const stop = new AbortController();
@@ -87,8 +87,15 @@ async function live(parts: ProcessParts, signals: EarlySignals, metrics: BindAdd
     return { report: reporter.report, counters, trialSeconds, held: state.read(holdRecord) !== undefined };
   };
   const serving = new AbortController();
-  if (metrics)
-    void serveMetrics({ ...metrics, paths: { '/metrics': () => render(metricsState()) }, log, signal: serving.signal });
+  serveNodeMetrics({
+    options: divided.options,
+    certDir: divided.values.get('cert-dir')?.at(-1),
+    render: () => render(metricsState()),
+    client: () => connection.client,
+    clock,
+    log,
+    signal: serving.signal,
+  });
   try {
     return await agent.run(stop.signal);
   } finally {
@@ -164,6 +171,7 @@ function assemble({ divided, state, lock, writable = true, policy, log }: Surrou
     probe: probeHealthz,
     reporter,
     counters: newCounters(),
+    connection,
     connect: (signal) => (kubeconfig ? connection.connect(signal) : never(signal)),
     certificateExpired: () => connection.certificateExpired(),
     clock,

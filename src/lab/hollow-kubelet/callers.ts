@@ -1,17 +1,8 @@
 /** Authentication and authorization of a kubelet's clients by its config, with reviews of the API in Webhook mode. */
 import { getField, type KubeletConfig } from '../../config/model.js';
+import { type ReviewedUser, reviewAccess, reviewToken } from '../../kube/access-review.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { Caller } from './kubelet-server.js';
-
-interface User {
-  username: string;
-  groups: string[];
-  uid?: string;
-  extra?: Record<string, string[]>;
-}
-
-const tokenReviews = { group: 'authentication.k8s.io', version: 'v1', resource: 'tokenreviews' };
-const accessReviews = { group: 'authorization.k8s.io', version: 'v1', resource: 'subjectaccessreviews' };
 
 /** `client` is undefined where the kubelet has no API. */
 export function createAccessCheck(config: KubeletConfig, nodeName: string, client: KubeClient | undefined) {
@@ -19,22 +10,10 @@ export function createAccessCheck(config: KubeletConfig, nodeName: string, clien
   const reviewsTokens = getField(config, 'authentication.webhook.enabled') !== false;
   const asksTheApi = getField(config, 'authorization.mode') === 'Webhook';
 
-  const userOf = async ({ certificate, bearer }: Caller): Promise<User | undefined> => {
+  const userOf = async ({ certificate, bearer }: Caller): Promise<ReviewedUser | undefined> => {
     if (certificate) return { username: certificate.name, groups: [...certificate.groups, 'system:authenticated'] };
-    if (bearer !== undefined && reviewsTokens && client) {
-      const { status } = await client.create<{ status?: { authenticated?: boolean; user?: User } }>(
-        tokenReviews,
-        {},
-        {
-          apiVersion: 'authentication.k8s.io/v1',
-          kind: 'TokenReview',
-          spec: { token: bearer },
-        },
-      );
-      if (status?.authenticated && status.user) return status.user;
-      // A wrong token is rejected, never treated as anonymous.
-      return undefined;
-    }
+    // A wrong token is rejected, never treated as anonymous.
+    if (bearer !== undefined && reviewsTokens && client) return reviewToken(client, bearer);
     return anonymous ? { username: 'system:anonymous', groups: ['system:unauthenticated'] } : undefined;
   };
 
@@ -46,22 +25,9 @@ export function createAccessCheck(config: KubeletConfig, nodeName: string, clien
     const verb = verbOf(method);
     const message = `Forbidden (user=${user.username}, verb=${verb}, resource=nodes, subresource=${subresource})`;
     if (!client) return { status: 403, text: message };
-    const { status } = await client.create<{ status?: { allowed?: boolean } }>(
-      accessReviews,
-      {},
-      {
-        apiVersion: 'authorization.k8s.io/v1',
-        kind: 'SubjectAccessReview',
-        spec: {
-          user: user.username,
-          groups: user.groups,
-          ...(user.uid && { uid: user.uid }),
-          ...(user.extra && { extra: user.extra }),
-          resourceAttributes: { verb, version: 'v1', resource: 'nodes', subresource, name: nodeName },
-        },
-      },
-    );
-    return status?.allowed ? undefined : { status: 403, text: message };
+    const attributes = { verb, version: 'v1', resource: 'nodes', subresource, name: nodeName };
+    const allowed = await reviewAccess(client, user, { resourceAttributes: attributes });
+    return allowed ? undefined : { status: 403, text: message };
   };
 }
 
