@@ -1,5 +1,6 @@
 /**
- * Writes the templates of the Helm charts from the manifests that `kubectl apply -k` uses, so that both install the same.
+ * Writes the templates of the Helm charts from the manifests that `kubectl apply -k` uses, so that both install the same, and the
+ * alerts as the object that the Prometheus Operator reads.
  * Comments in deploy/ say what a chart makes of them:
  *
  *   replicas: 2 # chart: .Values.controller.replicas     its value is that expression, also where it is on the lines below
@@ -7,8 +8,8 @@
  *
  * `node scripts/deploy.mjs` writes them; test/charts.test.ts fails when they are out of date.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const repository = join(import.meta.dirname, '..');
@@ -25,7 +26,8 @@ function marks(lines) {
 }
 
 function templateOf(text) {
-  const lines = text.split('\n');
+  // What Prometheus fills in is not for Helm.
+  const lines = text.split('\n').map((line) => (/^ *#chart /.test(line) ? line : line.replaceAll('{{', '{{ "{{" }}')));
   for (const { first, last, before, key, value, expression } of marks(lines).reverse()) {
     const start = `${before}${key === undefined ? '' : `${key}: `}`;
     const isScalar = value !== '' && !/^[[{]/.test(value);
@@ -46,23 +48,48 @@ export function defaultsIn(text) {
     ]);
 }
 
-/** Each template by its path, from each manifest by its path. */
-export function templates() {
-  const list = [];
-  for (const dir of ['base', 'guards', 'agent'])
-    for (const name of readdirSync(join(repository, 'deploy', dir))) {
-      if (name === 'kustomization.yaml' || name === 'namespace.yaml') continue;
-      const from = join('deploy', dir, name);
-      const chart = name.endsWith('.relet.dev.yaml') ? 'relet-crds' : 'relet';
-      const text = readFileSync(join(repository, from), 'utf8');
-      const note = `{{- /* Written by scripts/deploy.mjs from ${from}. */ -}}\n`;
-      list.push({ from, to: join('deploy/helm', chart, 'templates', basename(name)), text: note + templateOf(text) });
-    }
-  return list;
+const read = (path) => readFileSync(join(repository, path), 'utf8');
+
+function prometheusRule() {
+  const [, groups] = read('deploy/monitoring/alerts.yaml').split(/^(?=groups:)/m);
+  return `#chart {{- if .Values.monitoring.alerts }}
+# Written by scripts/deploy.mjs from deploy/monitoring/alerts.yaml.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: relet
+  namespace: relet-system
+  labels:
+    app.kubernetes.io/name: relet
+    #chart {{- with .Values.monitoring.labels }}
+    #chart {{- toYaml . | nindent 4 }}
+    #chart {{- end }}
+spec:
+${groups.replace(/^(?=.)/gm, '  ')}#chart {{- end }}
+`;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href)
-  for (const { to, text } of templates()) {
-    mkdirSync(dirname(join(repository, to)), { recursive: true });
-    writeFileSync(join(repository, to), text);
-  }
+/** Not in a chart: Helm needs the namespace beforehand; alerts are in the rule. */
+const notInCharts = ['kustomization.yaml', 'namespace.yaml', 'alerts.yaml', 'alerts.test.yaml'];
+
+/** Each template by its path, from each manifest by its path. */
+export function templates() {
+  return ['base', 'guards', 'agent', 'monitoring'].flatMap((dir) =>
+    readdirSync(join(repository, 'deploy', dir))
+      .filter((name) => !notInCharts.includes(name))
+      .map((name) => {
+        const from = `deploy/${dir}/${name}`;
+        const chart = name.endsWith('.relet.dev.yaml') ? 'relet-crds' : 'relet';
+        const note = `{{- /* Written by scripts/deploy.mjs from ${from}. */ -}}\n`;
+        return { from, to: `deploy/helm/${chart}/templates/${name}`, text: note + templateOf(read(from)) };
+      }),
+  );
+}
+
+export const rule = { to: 'deploy/monitoring/prometheus-rule.yaml', text: prometheusRule };
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const write = (path, text) => writeFileSync(join(repository, path), text);
+  write(rule.to, rule.text());
+  for (const { to, text } of templates()) write(to, text);
+}

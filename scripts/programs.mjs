@@ -22,6 +22,7 @@ export const programs = [
     isThere: () => spawnSync('/usr/bin/python3', ['-c', 'import kubernetes']).status === 0,
   },
   { name: 'helm', from: 'helm.sh', skips: 'the charts, rendered, installed and uninstalled by Helm' },
+  { name: 'promtool', from: 'prometheus.io', skips: 'the alerts, evaluated by Prometheus' },
 ];
 
 export const has = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;

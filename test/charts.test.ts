@@ -1,6 +1,6 @@
 /** The Helm charts install what `kubectl apply -k` does, take the values that they list, and give the agent's pod no more than it needs. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import pkg from '../package.json' with { type: 'json' };
@@ -13,13 +13,14 @@ const defaultsIn = deploy.defaultsIn as (text: string) => [path: string, yaml: s
 const repository = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(repository, path), 'utf8');
 
-test('the templates are what scripts/deploy.mjs writes: run it after a change of deploy/', () => {
+test('the templates and the PrometheusRule are what scripts/deploy.mjs writes: run it after a change of deploy/', () => {
+  expect(read(deploy.rule.to)).toBe(deploy.rule.text());
   for (const { to, text } of templates()) expect(read(to), to).toBe(text);
 });
 
 test('every manifest that a kustomization names is in a chart, except the namespace, which Helm needs beforehand', () => {
-  const manifests = ['deploy/kustomization.yaml', 'deploy/agent/kustomization.yaml'].flatMap((file) =>
-    (parse(read(file)).resources as string[]).map((name) => join(dirname(file), name)),
+  const manifests = ['deploy', 'deploy/agent', 'deploy/monitoring'].flatMap((dir) =>
+    (parse(read(`${dir}/kustomization.yaml`)).resources as string[]).map((name) => `${dir}/${name}`),
   );
   const inCharts = templates().map(({ from }) => from);
   expect(manifests.filter((name) => !inCharts.includes(name))).toEqual(['deploy/base/namespace.yaml']);

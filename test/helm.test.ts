@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
@@ -52,13 +52,14 @@ describe.skipIf(helmHere.isMissing)(`what Helm makes of the charts${helmHere.not
   });
 
   test('without values the charts are what kubectl applies', async () => {
-    const applied = ['kustomization.yaml', 'agent/kustomization.yaml'].flatMap((file) =>
-      (parse(readFileSync(join(deploy, file), 'utf8')).resources as string[]).flatMap((name) =>
-        objectsIn(readFileSync(join(deploy, dirname(file), name), 'utf8')),
-      ),
-    );
+    const applied = (dir: string) =>
+      (parse(readFileSync(join(deploy, dir, 'kustomization.yaml'), 'utf8')).resources as string[])
+        .flatMap((name) => objectsIn(readFileSync(join(deploy, dir, name), 'utf8')))
+        .filter(({ kind }) => kind !== 'Namespace');
     const rendered = [...(await template('relet')), ...(await template('relet-crds', 'keep=false'))];
-    expect(byName(rendered)).toEqual(byName(applied.filter(({ kind }) => kind !== 'Namespace')));
+    expect(byName(rendered)).toEqual(byName([...applied('.'), ...applied('agent')]));
+    const monitored = byName(await template('relet', 'monitoring.monitors=true', 'monitoring.alerts=true'));
+    expect(monitored).toMatchObject(byName(applied('monitoring')));
   });
 
   interface Pod {
