@@ -52,10 +52,10 @@ describe('a pod', () => {
     const view = podView({
       mountinfo,
       run: answering({
-        'cat /etc/default/kubelet': { stdout: 'A=1\n' },
-        'cat /etc/none': { code: 1, stderr: 'cat: /etc/none: No such file or directory' },
-        'cat /etc/shadow': { code: 1, stderr: 'cat: /etc/shadow: Permission denied' },
-        'ls -A /etc/kubernetes/manifests': { stdout: 'etcd.yaml\n' },
+        '/bin/cat /etc/default/kubelet': { stdout: 'A=1\n' },
+        '/bin/cat /etc/none': { code: 1, stderr: 'cat: /etc/none: No such file or directory' },
+        '/bin/cat /etc/shadow': { code: 1, stderr: 'cat: /etc/shadow: Permission denied' },
+        '/bin/ls -A /etc/kubernetes/manifests': { stdout: 'etcd.yaml\n' },
       }),
     });
     expect(view.contentOf('/etc/default/kubelet')).toBe('unknown');

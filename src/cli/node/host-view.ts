@@ -26,11 +26,11 @@ export function podView({ mountinfo, run }: { mountinfo: string; run: RunCommand
     contentOf: (path) => (isVisible(path) ? systemHostFiles.contentOf(path) : 'unknown'),
     async hasEntries(path) {
       if (isVisible(path)) return systemHostFiles.hasEntries(path);
-      return (await run(['ls', '-A', path], commandTimeoutMs)).stdout.trim() !== '';
+      return (await run(['/bin/ls', '-A', path], commandTimeoutMs)).stdout.trim() !== '';
     },
     async readText(path) {
       if (isVisible(path)) return readText(path);
-      const { code, stdout, stderr } = await run(['cat', path], commandTimeoutMs);
+      const { code, stdout, stderr } = await run(['/bin/cat', path], commandTimeoutMs);
       if (code === 0) return stdout;
       if (stderr.includes('No such file')) return undefined;
       throw new Error(`cannot read ${path} on the host: ${stderr.trim() || `exit code ${code}`}`);

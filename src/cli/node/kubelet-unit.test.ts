@@ -139,30 +139,43 @@ const factsOf = ({ files, ...host }: Host): UnitFacts => ({
   environmentFiles: Object.entries(files).map(([path, text]) => ({ path, optional: text === undefined })),
 });
 
+const dir = '/var/lib/relet';
+
 describe('the unit of a kubelet', () => {
   test.each(hosts)('%s: its layout and its flags are known', async (layout, host, args) => {
     const unit = factsOf(host);
     expect(layoutOf(unit)).toBe(layout);
-    expect(await readUnitCommand(unit, async (path) => host.files[path])).toMatchObject({ args });
+    expect(await readUnitCommand(unit, { read: async (path) => host.files[path], dir })).toMatchObject({ args });
   });
 
   test('a later file overrides an earlier one, and any file overrides Environment=', async () => {
     const files = { '/a': 'X=--a\nY=--y', '/b': 'X=--b' };
     const host: Host = { ...kubeadm, execStart: [['/usr/bin/kubelet', '$X', '$Y']], environment: ['Y=--no'], files };
-    const { args } = await readUnitCommand(factsOf(host), async (path) => host.files[path]);
+    const { args } = await readUnitCommand(factsOf(host), { read: async (path) => host.files[path], dir });
     expect(args).toEqual(['--b', '--y']);
+  });
+
+  test("what relet's own drop-in adds is left out", async () => {
+    const own = [`--config=${dir}/configs/0a/kubelet.yaml`, '--config-dir='];
+    const host: Host = { ...kubeadm, execStart: [['/usr/bin/kubelet', '--config=/etc/k.yaml', ...own]], files: {} };
+    const { args } = await readUnitCommand(factsOf(host), { read: async () => undefined, dir });
+    expect(args).toEqual(['--config=/etc/k.yaml']);
   });
 
   test('a missing file is an error unless the unit starts without it', async () => {
     const unit = { ...factsOf(kubeadm), environmentFiles: [{ path: '/etc/needed', optional: false }] };
-    await expect(readUnitCommand(unit, async () => undefined)).rejects.toThrow('EnvironmentFile=/etc/needed');
+    await expect(readUnitCommand(unit, { read: async () => undefined, dir })).rejects.toThrow(
+      'EnvironmentFile=/etc/needed',
+    );
   });
 
   test.each([
     ['no ExecStart=', []],
     ['two', [['/usr/bin/kubelet'], ['/usr/bin/kubelet']]],
   ])('%s: it is rejected', async (_name, execStart) => {
-    await expect(readUnitCommand({ ...factsOf(kubeadm), execStart }, async () => '')).rejects.toThrow('ExecStart=');
+    await expect(readUnitCommand({ ...factsOf(kubeadm), execStart }, { read: async () => '', dir })).rejects.toThrow(
+      'ExecStart=',
+    );
   });
 });
 

@@ -26,11 +26,15 @@ export interface UnitCommand {
   args: string[];
 }
 
-/** Throws where the unit does not run a kubelet to whose command line something can be added. `read`: undefined for a missing file. */
-export async function readUnitCommand(
-  unit: UnitFacts,
-  read: (path: string) => Promise<string | undefined>,
-): Promise<UnitCommand> {
+export interface UnitCommandOptions {
+  /** Undefined for a missing file. */
+  read(path: string): Promise<string | undefined>;
+  /** Of relet: what its own drop-ins add is left out. */
+  dir: string;
+}
+
+/** Throws where the unit does not run a kubelet to whose command line something can be added. */
+export async function readUnitCommand(unit: UnitFacts, { read, dir }: UnitCommandOptions): Promise<UnitCommand> {
   const [words, ...more] = unit.execStart;
   if (words === undefined || more.length > 0)
     throw new CannotRun(
@@ -45,7 +49,13 @@ export async function readUnitCommand(
       );
     for (const [name, value] of parseEnvironmentFile(text ?? '')) variables.set(name, value);
   }
-  return commandIn(expandWords(words, variables), unit);
+  return commandIn(expandWords(withoutConfig(words, dir), variables), unit);
+}
+
+/** The config of relet that a drop-in adds, and with it the empty --config-dir. */
+function withoutConfig(words: readonly string[], dir: string): string[] {
+  const at = words.findLastIndex((word) => word.startsWith(`--config=${dir}/`));
+  return at < 0 ? [...words] : words.slice(0, at);
 }
 
 /** A unit or a process whose words are these. */

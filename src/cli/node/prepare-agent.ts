@@ -1,0 +1,203 @@
+/** The agent from real parts, but for the driver, and its life: signals in, exit code out. For `relet kubelet` and `relet agent`. */
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import pkg from '../../../package.json' with { type: 'json' };
+import { Agent } from '../../agent/agent.js';
+import type { AgentOptions } from '../../agent/agent-options.js';
+import { choose } from '../../agent/choose.js';
+import type { RunCommand } from '../../agent/drivers/command.js';
+import type { KubeletDriver } from '../../agent/drivers/driver.js';
+import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
+import type { HostFiles } from '../../agent/host-files.js';
+import { newCounters, render } from '../../agent/report/metrics.js';
+import { Reporter } from '../../agent/report/reporter.js';
+import { holdRecord } from '../../agent/requests.js';
+import { DocumentFiles } from '../../agent/state/documents.js';
+import { NodeState } from '../../agent/state/node-state.js';
+import { NodeConnection } from '../../agent/sync/connect.js';
+import { followedRecord } from '../../agent/sync/reference.js';
+import { probeHealthz } from '../../agent/trial/health.js';
+import { trialRecord } from '../../agent/trial/trial.js';
+import { formatRef } from '../../api/config-ref.js';
+import { type Files, realFiles } from '../../atomic-file.js';
+import { systemClock } from '../../clock.js';
+import { systemFileReader } from '../../kube/kubeconfig.js';
+import type { Log } from '../../log.js';
+import { systemRandom } from '../../random.js';
+import { oneLine } from '../../visible-text.js';
+import { writeOut } from '../terminal/terminal.js';
+import type { EarlySignals } from './early-signals.js';
+import { serveNodeMetrics } from './node-metrics.js';
+import { createSpareMemory } from './spare-memory.js';
+import { nodeDocuments, nodeValidator, type PolicyFile } from './validator.js';
+
+const settleMs = 500;
+
+export interface AgentSurroundings<D extends KubeletDriver> {
+  divided: DividedCommandLine;
+  /** The kubelet's executable and what leads to it. */
+  command: string[];
+  /** Runs programs of the host. */
+  run: RunCommand;
+  hostFiles: HostFiles;
+  /** Undefined for a kubelet that stands alone. */
+  kubeconfig: string | undefined;
+  /** Where the client certificate does not have it. */
+  nodeName: string | undefined;
+  driver: D;
+  state: NodeState;
+  policy: PolicyFile;
+  log: Log;
+}
+
+export interface PreparedAgent<D extends KubeletDriver> extends AgentOptions {
+  driver: D;
+  command: string[];
+  divided: DividedCommandLine;
+  connection: NodeConnection;
+}
+
+export function prepareAgent<D extends KubeletDriver>(surroundings: AgentSurroundings<D>): PreparedAgent<D> {
+  const { divided, command, run, hostFiles, kubeconfig, nodeName, driver, state, policy, log } = surroundings;
+  const { options } = divided;
+  const clock = systemClock;
+  const connection = new NodeConnection({
+    kubeconfig: kubeconfig ? resolve(kubeconfig) : '',
+    hostnameOverride: nodeName,
+    hostname: hostname(),
+    userAgent: `relet/${pkg.version} (node)`,
+    version: pkg.version,
+    followed: () => state.record(followedRecord),
+    env: process.env,
+    files: systemFileReader,
+    clock,
+    random: systemRandom,
+    log,
+  });
+  if (!kubeconfig) log.info('no --kubeconfig: the kubelet stands alone, and nothing can be assigned to it');
+  return {
+    options: {
+      trial: trialLimits(divided),
+      onChange: options.onChange,
+      inPlaceJitterMs: options.inPlaceJitterMs,
+      maxRestartDelayMs: options.maxRestartDelayMs,
+      settleMs,
+    },
+    state,
+    documents: nodeDocuments(divided, state),
+    validator: nodeValidator(
+      { divided, command, run, hostFiles, state, providerID: () => connection.providerID },
+      policy,
+    ),
+    commandLine: { args: (file) => kubeletArgs(divided, file) },
+    command,
+    divided,
+    connection,
+    driver,
+    hostFiles,
+    probe: probeHealthz,
+    reporter: new Reporter({ state, clock, log, initConfig: options.initConfigDir !== undefined }),
+    counters: newCounters(),
+    connect: (signal) => (kubeconfig ? connection.connect(signal) : never(signal)),
+    certificateExpired: () => connection.certificateExpired(),
+    clock,
+    random: systemRandom,
+    log,
+  };
+}
+
+export const trialLimits = ({ options }: DividedCommandLine) => ({
+  durationMs: options.trialMs,
+  healthDeadlineMs: options.trialHealthDeadlineMs,
+  failedStarts: options.trialFailedStarts,
+});
+
+export interface LifeOptions {
+  signals: EarlySignals;
+  /** Ends the agent as SIGTERM does. */
+  stop?: AbortController;
+  /** Every signal but those that end the agent and SIGHUP. */
+  onSignal?(signal: NodeJS.Signals): void;
+  /** Called with what a person on the host is to call after a request was left in its file. */
+  onRequests?(handle: () => void): void;
+}
+
+export async function live(parts: PreparedAgent<KubeletDriver>, options: LifeOptions): Promise<number> {
+  const { divided, connection, clock, log, state, reporter, counters } = parts;
+  const { signals, stop = new AbortController(), onSignal } = options;
+  const agent = new Agent(parts);
+  reporter.listen(createSpareMemory());
+  const handleRequest = () => void agent.handleHostRequest().catch((error) => log.error('request failed', { error }));
+  signals.handOver((signal) => {
+    if (signal === 'SIGTERM' || signal === 'SIGINT') return stop.abort(signal);
+    if (signal === 'SIGHUP') return handleRequest();
+    onSignal?.(signal);
+  });
+  options.onRequests?.(handleRequest);
+  const metricsState = () => {
+    const trial = state.read(trialRecord);
+    const trialSeconds = trial && trial.healthyMs / 1000;
+    return { report: reporter.report, counters, trialSeconds, held: state.read(holdRecord) !== undefined };
+  };
+  const serving = new AbortController();
+  serveNodeMetrics({
+    options: divided.options,
+    certDir: divided.values.get('cert-dir')?.at(-1),
+    render: () => render(metricsState()),
+    client: () => connection.client,
+    clock,
+    log,
+    signal: serving.signal,
+  });
+  try {
+    return await agent.run(stop.signal);
+  } finally {
+    serving.abort();
+  }
+}
+
+const lookingFiles: Files = { ...realFiles, makeDir() {}, create() {}, sync() {}, rename() {}, link() {}, remove() {} };
+
+/**
+ * For `--check`: the records of DIR to look at, also beside a relet that runs. Nothing in DIR is changed; a document that the kubelet
+ * has to read is made in a directory of its own, below `near`. The lines that `work` returns name it as if it were in DIR.
+ */
+export async function lookAt(
+  { dir, near, log }: { dir: string; near: string; log: Log },
+  work: (state: NodeState) => Promise<{ lines: string[]; code: number }>,
+): Promise<number> {
+  const documents = join(dir, 'documents');
+  const scratch = mkdtempSync(join(near, 'relet-check-'));
+  try {
+    if (existsSync(documents)) cpSync(documents, scratch, { recursive: true });
+    const { lines, code } = await work(new NodeState(dir, log, lookingFiles, new DocumentFiles(scratch, realFiles)));
+    writeOut(`${lines.map((line) => oneLine(line).replaceAll(scratch, documents)).join('\n')}\n`);
+    return code;
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}
+
+/** What would run, for `--check`. */
+export async function describeChoice(
+  parts: PreparedAgent<KubeletDriver>,
+): Promise<{ lines: string[]; file: string | undefined; code: number }> {
+  const { command, driver } = parts;
+  const choice = await choose(parts, new AbortController().signal);
+  const lines = [
+    `kubelet:  ${command.join(' ')} (${await driver.version()})`,
+    `config:   ${formatRef(choice.source, 'log')}`,
+    ...(choice.error
+      ? [`error:    ${choice.error.message}`, `cause:    ${(choice.error.cause as Error | undefined)?.message ?? ''}`]
+      : []),
+    ...choice.accepted.warnings.map((warning) => `warning:  ${warning}`),
+  ];
+  return { lines, file: choice.document.file, code: choice.error ? 1 : 0 };
+}
+
+function never(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+  );
+}
