@@ -94,6 +94,21 @@ describe.each(['relet', 'relet-crds'])('chart %s', (chart) => {
   });
 });
 
+test('the examples for Argo CD and Flux name charts and values that are there', () => {
+  const examples = [...read('docs/install.md').matchAll(/^```yaml\n(.*?)^```$/gms)]
+    .flatMap(([, text]) => parseAllDocuments(text!).map((one) => one.toJS()))
+    .map(({ kind, spec }) => {
+      if (kind === 'Application') return { path: spec.source.path, values: spec.source.helm?.valuesObject };
+      return kind === 'HelmRelease' ? { path: spec.chart.spec.chart, values: spec.values } : undefined;
+    })
+    .filter((one) => one !== undefined);
+  expect(examples).toHaveLength(4);
+  for (const { path, values = {} } of examples) {
+    const known = paths(parse(read(`${path}/values.yaml`)));
+    for (const value of paths(values).filter((one) => one !== '')) expect(known).toContain(value);
+  }
+});
+
 describe('the agent’s pod', () => {
   const [account, daemonSet] = parseAllDocuments(read('deploy/agent/agent.yaml')).map((one) => one.toJS());
   const { spec } = daemonSet.spec.template;
