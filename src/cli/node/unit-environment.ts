@@ -53,57 +53,45 @@ function splitWords(text: string): string[] {
 /** The text of an EnvironmentFile=. Lines that assign nothing are left out, as systemd does. */
 export function parseEnvironmentFile(text: string): [string, string][] {
   const found: [string, string][] = [];
-  let at = 0;
-  while (at < text.length) {
-    const [line, next] = logicalLine(text, at);
-    at = next;
-    const trimmed = line.trimStart();
-    if (trimmed === '' || trimmed.startsWith('#') || trimmed.startsWith(';')) continue;
-    const equals = trimmed.indexOf('=');
-    const name = trimmed.slice(0, equals).trim();
-    if (equals > 0 && /^[A-Za-z_]\w*$/.test(name)) found.push([name, unquote(trimmed.slice(equals + 1))]);
+  for (let at = 0; at < text.length; ) {
+    const line = text.slice(at, endOfLine(text, at));
+    const name = /^[ \t]*([A-Za-z_]\w*)[ \t]*=/.exec(line);
+    if (name === null) {
+      // An escaped line break continues a line that assigns nothing, but not a comment.
+      at += line.length + 1;
+      continue;
+    }
+    const { value, end } = readValue(text, at + name[0].length);
+    found.push([name[1]!, value]);
+    at = end + 1;
   }
   return found;
 }
 
-/** Up to a line break that is neither quoted nor escaped. */
-function logicalLine(text: string, start: number): [string, number] {
-  const isComment = /^[ \t]*[#;]/.test(text.slice(start, start + 200));
-  let quote = '';
-  for (let at = start; at < text.length; at++) {
-    const char = text[at]!;
-    if (isComment) {
-      if (char === '\n') return [text.slice(start, at), at + 1];
-    } else if (char === '\\' && quote !== "'") at++;
-    else if (char === quote) quote = '';
-    else if (quote === '' && char === '\n') return [text.slice(start, at), at + 1];
-    else if (quote === '' && (char === '"' || char === "'")) quote = char;
-  }
-  return [text.slice(start), text.length];
+function endOfLine(text: string, from: number): number {
+  const end = text.indexOf('\n', from);
+  return end < 0 ? text.length : end;
 }
 
-function unquote(text: string): string {
+/** Quoted parts with blanks between them, which do not count, or text up to the end of the line, in which quotes are quotes. */
+function readValue(text: string, start: number): { value: string; end: number } {
   let value = '';
-  /** Blanks that count only if something follows. */
-  let blanks = '';
-  let quote = '';
-  const add = (part: string) => {
-    value += blanks + part;
-    blanks = '';
-  };
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at]!;
-    if (char === '\\' && quote !== "'") {
-      const next = text[++at] ?? '';
+  let at = start;
+  for (;;) {
+    while (/[ \t]/.test(text[at] ?? '')) at++;
+    const quote = text[at];
+    if (quote !== '"' && quote !== "'") break;
+    for (at++; at < text.length && text[at] !== quote; at++) {
+      if (text[at] !== '\\' || quote === "'") value += text[at];
       // In double quotes a backslash escapes what it does for a shell, and is itself otherwise.
-      if (next !== '\n') add(quote === '"' && !/["\\`$]/.test(next) ? `\\${next}` : next);
-    } else if (char === quote) quote = '';
-    else if (quote !== '') add(char);
-    else if (char === '"' || char === "'") {
-      quote = char;
-      add('');
-    } else if (/\s/.test(char)) blanks += value === '' ? '' : char;
-    else add(char);
+      else if (text[++at] !== '\n') value += /["\\`$]/.test(text[at] ?? '') ? text[at] : `\\${text[at] ?? ''}`;
+    }
+    at++;
   }
-  return value;
+  let plain = '';
+  for (; at < text.length && text[at] !== '\n'; at++) {
+    if (text[at] !== '\\') plain += text[at];
+    else if (text[++at] !== '\n') plain += text[at] ?? '';
+  }
+  return { value: value + plain.trimEnd(), end: at };
 }
