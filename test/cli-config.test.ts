@@ -45,7 +45,7 @@ describe('relet', () => {
   test.each([
     '',
     ...verbs,
-    ...['validate', 'explain', 'diff', 'merge', 'defaults', 'schema'].map((name) => `config ${name}`),
+    ...['validate', 'upgrade-check', 'explain', 'diff', 'merge', 'defaults', 'schema'].map((name) => `config ${name}`),
     ...['status', 'view', 'use-local', 'retry', 'hold', 'release'].map((name) => `node ${name}`),
     ...['backup', 'restore'].map((name) => `apiserver ${name}`),
   ])('the help of relet %s fits 80 columns', (verb) => {
@@ -287,6 +287,82 @@ describe('relet config validate', () => {
 });
 
 const terminal = needs('script');
+
+describe('relet config upgrade-check', () => {
+  const upgrading = file('upgrading.yaml', `${header}eventRecordQPS: 0\nfeatureGates:\n  ImageVolume: false\n`);
+  const upgrade = (...args: string[]) => run(['config', 'upgrade-check', ...args]);
+
+  test('a config that stops the new kubelet exits with 1, and each finding has its place, its minor and its remedy', () => {
+    const { status, stdout, stderr } = upgrade(upgrading, '--from=1.34', '--to=1.37');
+    expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+    expect(stdout).toMatch(
+      /^upgrading\.yaml:5:16 {2}error {2}featureGates\[ImageVolume\], from 1\.36 on\n.*locked to true\n {4}remove it/,
+    );
+    expect(stdout).toMatch(/^upgrading\.yaml:3:17 {2}warning {2}eventRecordQPS, from 1\.37 on$/m);
+    expect(stdout).toMatch(/^upgrading\.yaml {2}warning {2}failCgroupV1, from 1\.35 on$/m);
+    expect(stdout).toMatch(/^upgrading\.yaml, kubelet 1\.34 to 1\.37: would not start with it \(1 error, /m);
+  });
+
+  test('warnings exit with 0, and with 1 where --strict is given', () => {
+    const quiet = ['-', '--from=1.36', '--to=1.37'];
+    const config = `${header}eventRecordQPS: 0\n`;
+    expect(run(['config', 'upgrade-check', ...quiet], config).status).toBe(0);
+    expect(run(['config', 'upgrade-check', ...quiet, '--strict'], config).status).toBe(1);
+    expect(run(['config', 'upgrade-check', ...quiet, '--strict'], header).status).toBe(0);
+  });
+
+  test('without --from the minor before is used, and it says so', () => {
+    const { stdout, stderr } = upgrade(good, '--to=v1.37.1');
+    expect(stdout).toContain('good.yaml, kubelet 1.36 to 1.37: means the same');
+    expect(stderr).toBe('relet: compared with kubelet 1.36; --from chooses another\n');
+  });
+
+  test('JSON has one object a document, with exactly the promised keys', () => {
+    const [report] = JSON.parse(
+      upgrade(upgrading, '--from=1.35', '--to=1.36', '--flag=boot-id-file=/x', '-o', 'json').stdout,
+    );
+    expect(Object.keys(report)).toEqual(['file', 'from', 'to', 'startup', 'findings']);
+    expect(report).toMatchObject({ file: 'upgrading.yaml', from: '1.35', to: '1.36', startup: 'fails' });
+    expect(report.findings).toMatchObject([
+      { severity: 'error', change: 'rejected', since: '1.36', path: 'featureGates[ImageVolume]', line: 5, column: 16 },
+      { severity: 'note', change: 'deprecated', until: '1.36', path: '--boot-id-file', flag: '--boot-id-file' },
+    ]);
+  });
+
+  test('GitHub gets an annotation for each line, also of a local file under an overlay', () => {
+    const overlay = file(
+      'up-overlay.yaml',
+      'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\nconfig:\n  maxPods: 5\n',
+    );
+    const { stdout } = upgrade(overlay, `--local=${upgrading}`, '--from=1.36', '--to=1.37', '-o', 'github');
+    expect(stdout).toMatch(
+      /^::warning file=upgrading\.yaml,line=3,col=17,title=eventRecordQPS%2C from 1\.37 on::kubelet 1\.36 to 1\.37: /m,
+    );
+  });
+
+  test.each([
+    [[], "required option '--to"],
+    [['--to=1.37'], 'name a file'],
+    [['--to=1.37', '--all', good], 'do not go together'],
+    [['--to=1.37', '--all', '--flag=a=b'], '--flag and --local are for files'],
+    [['--to=1.38', good], 'relet knows kubelet 1.11 to 1.37'],
+    [['--to=1.36', '--from=1.36', good], 'must be an earlier version'],
+    [['--to=1.11', good], '--to must be 1.12 or later'],
+    [['--to=1.37', 'missing.yaml'], 'cannot read missing.yaml'],
+  ])('exits with 2 for %j', (args, message) => {
+    const { status, stdout, stderr } = upgrade(...args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+
+  test('the host decides what depends on it', () => {
+    const host = file('host.json', '{"cgroupVersion": 1}');
+    expect(upgrade(good, '--from=1.34', '--to=1.35', `--host=${host}`)).toMatchObject({
+      status: 1,
+      stdout: expect.stringContaining('error  failCgroupV1, from 1.35 on'),
+    });
+  });
+});
 
 describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
   const onTerminal = (env: Record<string, string>) =>

@@ -84,6 +84,29 @@ describe('with real nodes', () => {
     expect((await relet(['undo', 'node-1', '--yes'])).status).toBe(0);
   });
 
+  test('upgrade-check knows their local configs and flags, and nodes with the same answer are one', async () => {
+    const check = (...args: string[]) => relet(['config', 'upgrade-check', ...args]);
+    expect((await relet(['set', 'node-1', 'eventRecordQPS=0', '--yes'])).status).toBe(0);
+    const { status, stdout, stderr } = await check('--all', '--to', '1.37', '-o', 'json');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const reports = JSON.parse(stdout) as {
+      nodes: string[];
+      file: string;
+      from: string;
+      findings: { path: string }[];
+    }[];
+    expect(reports.map(({ nodes, from }) => ({ nodes, from }))).toEqual([
+      { nodes: ['node-1'], from: '1.32' },
+      { nodes: ['node-2'], from: '1.32' },
+    ]);
+    expect(reports[0]).toMatchObject({ file: expect.stringMatching(/^relet-system\/kubelet-config-/) });
+    expect(reports[0]!.findings).toContainEqual(
+      expect.objectContaining({ path: 'eventRecordQPS', line: expect.any(Number) }),
+    );
+    expect(reports[0]).not.toHaveProperty('withoutFlags');
+    expect((await check('--node', 'node-2', '--to', '1.36', '--strict')).status).toBe(1);
+  });
+
   test('reset brings the local config back, on all nodes one by one', async () => {
     const { status, stdout } = await relet(['reset', '--all', '--yes']);
     expect(status).toBe(0);

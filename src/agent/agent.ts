@@ -108,7 +108,7 @@ export class Agent {
 
   /** One kubelet after another. Each start chooses from disk, but for one that was chosen when the kubelet was stopped for it. */
   async #runLoop(signal: AbortSignal): Promise<number> {
-    const { options, documents, reporter, clock, random, driver, counters } = this.#options;
+    const { options, reporter, clock, random, driver, counters } = this.#options;
     const report = () => this.#updateReport();
     for (let crashes = 0; ; ) {
       if (this.#isDetached) {
@@ -123,7 +123,7 @@ export class Agent {
       const view = () => this.#api?.view;
       const run = new KubeletRun({ ...this.#options, limits: options.trial, choice, baseline: this.#baseline, view });
       this.#run = run;
-      reporter.update({ localConfig: shownLocalConfig(documents.localFiles()) });
+      this.#reportLocal();
       report();
       counters.kubeletStarts++;
       const over = new AbortController();
@@ -284,8 +284,8 @@ export class Agent {
 
   /** Validated before anything is stopped. A rejected config is assigned all the same, and reported; it is only never started. */
   async #assign(source: ExactRef | undefined, signal: AbortSignal): Promise<Choice> {
-    const { state, documents, log, counters, reporter } = this.#options;
-    reporter.update({ localConfig: shownLocalConfig(documents.localFiles()) });
+    const { state, log, counters } = this.#options;
+    this.#reportLocal();
     if (isAnotherAssignment(state, source)) forgetFailures(state);
     const replaces = this.#run?.healthy ? this.#run.choice.source : undefined;
     const next = await choose(this.#options, signal, recordsAfterAssign(state, source, replaces));
@@ -347,6 +347,11 @@ export class Agent {
     garbageCollect(state, log, this.#arriving);
     this.#updateReport();
     void this.#detach(run);
+  }
+
+  #reportLocal(): void {
+    const { documents, commandLine, reporter } = this.#options;
+    reporter.update({ localConfig: shownLocalConfig(documents.localFiles()), kubeletFlags: commandLine.shown });
   }
 
   #updateReport(run = this.#run): void {

@@ -4,6 +4,7 @@
  */
 import { ConfigError } from '../api/config-error.js';
 import { type ExactRef, formatRef, isExactRef, sameConfig } from '../api/config-ref.js';
+import type { KubeletFlag } from '../api/node-config.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { Document, Documents } from './documents.js';
@@ -62,6 +63,8 @@ export class FailedBefore extends ConfigError {
 export interface KubeletCommandLine {
   /** All the kubelet's flags; with a dynamic config its file instead of --config and --config-dir. */
   args(configFile: string | undefined): string[];
+  /** What the status shows of them. */
+  shown?: KubeletFlag[] | undefined;
 }
 
 export interface ChooseParts {

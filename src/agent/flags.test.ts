@@ -69,3 +69,32 @@ describe('the command line of relet kubelet', () => {
     expect(() => divideCommandLine([arg])).toThrow(message);
   });
 });
+
+describe('what the status shows of the flags', () => {
+  test('all names are shown, and the values that a check looks at', () => {
+    const args = ['--kubeconfig=/etc/kubelet.conf', '--max-pods', '60', '--fail-swap-on', '--node-labels=a=b', '-v4'];
+    expect(divideCommandLine(args).shown).toEqual([
+      { name: 'kubeconfig' },
+      { name: 'max-pods', value: '60' },
+      { name: 'fail-swap-on', value: 'true' },
+      { name: 'node-labels', value: 'a=b' },
+      { name: 'v', value: '4' },
+    ]);
+  });
+
+  test.each([
+    ['HTTP headers', '--manifest-url-header=Authorization:Bearer s3cret'],
+    ['a password', '--storage-driver-password=s3cret'],
+    ['a flag that nobody knows', '--token=s3cret'],
+    ['a value of any length', `--pod-cidr=${'s3cret'.repeat(500)}`],
+  ])('%s: the value is not shown', (_what, flag) => {
+    const { shown } = divideCommandLine([flag]);
+    expect(shown).toEqual([{ name: flag.slice(2).split('=')[0] }]);
+    expect(JSON.stringify(shown)).not.toContain('s3cret');
+  });
+
+  test('flags of the hollow kubelet are left out, and a command line of any length is not shown', () => {
+    expect(divideCommandLine(['--hollow-cpus=4', '--port=1']).shown).toEqual([{ name: 'port', value: '1' }]);
+    expect(divideCommandLine(Array(201).fill('--port=1')).shown).toBeUndefined();
+  });
+});

@@ -2,7 +2,9 @@
  * Divides the command line of `relet kubelet`: relet's own flags are consumed, the kubelet's pass through unchanged, but
  * for --config and --config-dir, which a dynamic config replaces, and the gate of the feature that relet brings back.
  */
+import type { KubeletFlag } from '../api/node-config.js';
 import { asCommandLine, type Flag, splitCommandLine } from '../config/command-line.js';
+import { flagRows } from '../config/facts/flag-rows.js';
 import type { CommandLine } from '../config/model.js';
 import { isOwnFlag, type NodeOptions, ownBooleans, readOptions } from './options.js';
 
@@ -12,6 +14,8 @@ export interface DividedCommandLine {
   kubelet: Flag[];
   /** The same by name, as the kubelet will see them. */
   values: CommandLine;
+  /** The same as the status shows them. */
+  shown: KubeletFlag[] | undefined;
   /** The gate DynamicKubeletConfig was set to false: run the plain kubelet. */
   turnedOff: boolean;
   /** Words the kubelet will refuse; handed on, so that it says so itself. */
@@ -27,7 +31,8 @@ export function divideCommandLine(args: readonly string[]): DividedCommandLine {
   const options = readOptions(asCommandLine(flags.filter(({ name }) => isOwnFlag(name))));
   const kubelet = flags.filter(({ name }) => !isOwnFlag(name)).flatMap(withoutGate);
   const trailing = [...rest, ...(incomplete === undefined ? [] : [incomplete])];
-  return { options, kubelet, values: asCommandLine(kubelet), turnedOff: gateValue(flags) === false, trailing };
+  const isOff = gateValue(flags) === false;
+  return { options, kubelet, values: asCommandLine(kubelet), shown: shownFlags(kubelet), turnedOff: isOff, trailing };
 }
 
 /** The kubelet's arguments; a dynamic config stands in for the local files. */
@@ -61,4 +66,27 @@ function gateValue(flags: readonly Flag[]): boolean | undefined {
 
 function isGate(entry: string): boolean {
   return entry.split('=')[0]!.trim() === gate;
+}
+
+const mostFlags = 200;
+const longestName = 253;
+const longestValue = 1024;
+
+/** They write no field of the config, and rules look at them. */
+const others = ['cadvisor-port', 'container-runtime', 'node-labels', 'seccomp-default'];
+/** May hold a secret, such as a token. */
+const secret = 'manifest-url-header';
+
+/**
+ * All names, since a kubelet does not start with a flag that it does not know, and the values that a check looks at. Undefined when there
+ * are too many. Flags of the hollow kubelet are left out: no other kubelet has them.
+ */
+function shownFlags(all: readonly Flag[]): KubeletFlag[] | undefined {
+  const flags = all.filter(({ name }) => !name.startsWith('hollow-'));
+  const withValue = new Set([...flagRows.map(([name]) => name).filter((name) => name !== secret), ...others]);
+  if (flags.length > mostFlags || flags.some(({ name }) => name.length > longestName)) return undefined;
+  return flags.map(({ name, value }) => {
+    const isShown = withValue.has(name) && value.length <= longestValue;
+    return { name, ...(isShown && { value }) };
+  });
 }

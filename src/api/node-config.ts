@@ -78,6 +78,15 @@ export interface NodeConfigObjectStatus {
   kubeletLog?: string[];
   /** The node's local config as written. Absent when it is unknown or too large. */
   localConfig?: LocalConfig;
+  /** The flags of its kubelet. Absent when they are unknown. */
+  kubeletFlags?: KubeletFlag[];
+}
+
+export interface KubeletFlag {
+  /** Without dashes. */
+  name: string;
+  /** Absent where no check needs it, or it may hold a secret. */
+  value?: string;
 }
 
 export interface LocalConfig {

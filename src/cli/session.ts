@@ -20,6 +20,7 @@ import { silentLog } from '../log.js';
 import { systemRandom } from '../random.js';
 import type { ConnectionOptions } from './command-line.js';
 import { explained } from './explain-failure.js';
+import { showProgress } from './terminal/progress.js';
 import { openTerminal, printError, type Terminal } from './terminal/terminal.js';
 
 export interface Session {
@@ -177,6 +178,33 @@ export async function selectNodes(
       ? 'the cluster has no nodes; nothing was changed'
       : `no node matches '${selector}'; nothing was changed. 'relet get --show-labels' shows their labels`,
   );
+}
+
+/** Nodes read at the same time. */
+const mostAtOnce = 8;
+
+/** What `read` finds of each node, in their order. With many, a line shows the progress. */
+export async function readEach<T>(
+  { terminal }: Session,
+  nodes: readonly ConfiguredNode[],
+  read: (node: ConfiguredNode) => Promise<T>,
+): Promise<T[]> {
+  const found: T[] = [];
+  const progress = showProgress(terminal, () => performance.now(), { isQuietInPipe: true });
+  let [next, done] = [0, 0];
+  const worker = async () => {
+    for (let at = next++; at < nodes.length; at = next++) {
+      found[at] = await read(nodes[at]!);
+      done++;
+      if (nodes.length > mostAtOnce) progress.at('Reading', `what runs now, ${done} of ${nodes.length} nodes`);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.min(mostAtOnce, nodes.length) }, worker));
+  } finally {
+    progress.close();
+  }
+  return found;
 }
 
 /** From a word of the command line, `node-1` or `node/node-1`. No other word could name a node, so the server is not asked. */

@@ -1,9 +1,9 @@
 /** Flags: how the kubelet reads them, what they do to a config, what it says of those it cannot read. */
 import { describe, expect, test } from 'vitest';
 import { setDefaults } from './defaults.js';
-import { flagRows } from './facts/flag-rows.js';
+import { flagRows, otherFlags } from './facts/flag-rows.js';
 import { fieldAt } from './fields.js';
-import { applyFlags, flagAt, parseCommandLine } from './flags.js';
+import { anyValueOf, applyFlags, flagAt, parseCommandLine, readCommandLine } from './flags.js';
 import { getField } from './model.js';
 
 function effect(flag: string[], path: string, minor = 32, config = {}) {
@@ -160,4 +160,12 @@ describe('what the kubelet says of a bad one', () => {
 
 test('every flag in the table writes a field we know', () => {
   expect(flagRows.filter(([, , field]) => fieldAt(field) === undefined)).toEqual([]);
+});
+
+test('every flag takes the value that stands for an unknown one', () => {
+  const others = [...otherFlags.matchAll(/([a-z0-9-]+):\w(\d+)/g)].map(
+    ([, name, first]) => [name!, Number(first)] as const,
+  );
+  for (const [name, first] of [...flagRows.map((row) => [row[0], row[3]] as const), ...others])
+    expect([name, readCommandLine([`--${name}=${anyValueOf(name)}`], first).errors]).toEqual([name, []]);
 });

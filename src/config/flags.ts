@@ -9,7 +9,7 @@ import { copy } from './copy.js';
 import { type FlagRow, type FlagType, flagRows, otherFlags } from './facts/flag-rows.js';
 import { existsIn, fieldAt } from './fields.js';
 import { FlagValueError, readFlag } from './flag-values.js';
-import { type CommandLine, type KubeletConfig, knownMinor, type Minor } from './model.js';
+import { type CommandLine, type KubeletConfig, knownMinor, type Minor, newestMinor, oldestMinor } from './model.js';
 
 /** The kubelet would not take this command line; `message` is what it says, `flag` the one it stumbled on. */
 export class FlagError extends Error {
@@ -52,6 +52,27 @@ export function flagAt(name: string, minor: Minor): { type: FlagType | 'float'; 
   const other = others.get(name);
   return other !== undefined && other.first <= known && known <= other.last ? { type: other.type } : undefined;
 }
+
+/** A value that the flag takes, for one of which only the name is known. */
+export function anyValueOf(name: string): string {
+  for (let minor = newestMinor; minor >= oldestMinor; minor--) {
+    const type = flagAt(name, minor)?.type;
+    if (type !== undefined) return anyValues[type] ?? '';
+  }
+  return '';
+}
+
+const anyValues: Partial<Record<FlagType | 'float', string>> = {
+  bool: 'true',
+  int32: '0',
+  int64: '0',
+  float: '0',
+  level: '0',
+  duration: '0s',
+  quantity: '0',
+  'pair=': 'a=b',
+  headers: 'a:b',
+};
 
 /** Reads kubelet arguments as the kubelet of that minor does. Throws the first that it would not take. */
 export function parseCommandLine(args: readonly string[], minor: Minor): CommandLine {

@@ -30,6 +30,7 @@ export {
   mergeOverlay,
   type Origin,
 } from './merge.js';
+export { changesIn, type MinorChanges } from './minor-changes.js';
 export {
   type CommandLine,
   type Finding,

@@ -227,7 +227,7 @@ describe('an upgrade over several minors', () => {
     expect(found).toMatchObject({
       severity: 'warning',
       since: 27,
-      message: expect.stringContaining('0.9 from 1.27 on, none from 1.37 on, 0.8 before'),
+      message: expect.stringContaining('its default changes from 0.8 to 0.9, in 1.37 to none'),
       remedy: 'write memoryThrottlingFactor: 0.8 to keep what 1.26 does',
     });
     expect(

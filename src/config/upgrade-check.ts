@@ -216,9 +216,11 @@ function moveFinding({ path, field, values, matters }: Move, way: Way): UpgradeF
   const [since] = others[0]!;
   if (sameValue(first, others.at(-1)![1], path)) return [];
   const isWritten = isSetBy(way.at(way.to).examined, path, way.to);
-  const chain = others.map(([minor, value]) => `${shown(value)} from 1.${minor} on`).join(', ');
+  const chain = others
+    .map(([minor, value], index) => `${index === 0 ? '' : `in 1.${minor} `}to ${shown(value)}`)
+    .join(', ');
   const { effect, remedy = keep(path, first, way.from) } = defaultEffects[field] ?? {};
-  const what = isWritten ? 'means' : 'not set, and its default is';
+  const what = isWritten ? 'what it means changes' : 'it is not set, and its default changes';
   return [
     {
       severity: matters ? 'warning' : 'note',
@@ -226,7 +228,7 @@ function moveFinding({ path, field, values, matters }: Move, way: Way): UpgradeF
       change: isWritten ? 'meaning' : 'default',
       since,
       path,
-      message: `${what} ${chain}, ${shown(first)} before${effect === undefined ? '' : `: ${effect}`}`,
+      message: `${what} from ${shown(first)} ${chain}${effect === undefined ? '' : `: ${effect}`}`,
       ...(matters && remedy !== undefined && { remedy }),
     },
   ];

@@ -38,7 +38,7 @@ function nodeReferences(client: KubeClient): ConfigReferences {
       const list = { ...nodeLists, ...options };
       for await (const { items } of client.pages<Node>(nodes, list)) yield items.map(configured);
     },
-    localConfig: async () => undefined,
+    reportedLocal: async () => ({}),
     watch: ({ onList, onChange, onFailure, ...scope }) =>
       watchLoop<Node>(client, {
         ...scope,
@@ -107,8 +107,11 @@ function nodeConfigReferences(client: KubeClient): ConfigReferences {
       for await (const { items } of client.pages<Node>(nodes, { ...nodeLists, ...options }))
         yield items.map((node) => both(node, objects.get(node.metadata.name)));
     },
-    localConfig: async (name, options) =>
-      (await client.get<NodeConfig>(nodeConfigs, { name }, options).catch(absent))?.status?.localConfig,
+    async reportedLocal(name, options) {
+      const { localConfig, kubeletFlags } =
+        (await client.get<NodeConfig>(nodeConfigs, { name }, options).catch(absent))?.status ?? {};
+      return { localConfig, kubeletFlags };
+    },
     watch: (options) => watchBoth(client, options),
     async assign(node, source, { history, owed, detach, ...options }) {
       const write = { ...options, fieldManager: 'relet' };

@@ -104,6 +104,12 @@ export interface AssignOptions extends CallOptions {
   dryRun?: boolean;
 }
 
+/** The local config and the flags of the kubelet; absent where they are not reported. */
+export interface ReportedLocal {
+  localConfig?: unknown;
+  kubeletFlags?: unknown;
+}
+
 export interface ConfigReferences {
   /** The kind of object that holds the reference. */
   readonly kind: 'Node' | 'NodeConfig';
@@ -111,8 +117,8 @@ export interface ConfigReferences {
   pages(
     options?: Pick<ListOptions, 'labelSelector' | 'limit' | 'signal'>,
   ): AsyncGenerator<ConfiguredNode[], void, void>;
-  /** The local config that the agent of this node reports, unchecked; undefined where it reports none. Not in `get` and `pages`: it is large. */
-  localConfig(name: string, options?: CallOptions): Promise<unknown>;
+  /** What the agent of this node reports of its host, unchecked. Not in `get` and `pages`: it is large. */
+  reportedLocal(name: string, options?: CallOptions): Promise<ReportedLocal>;
   /** Returns only when the signal fires. */
   watch(options: WatchNodes): Promise<void>;
   /** Undefined means local. Throws a conflict when the object is no longer as `node` has it. */

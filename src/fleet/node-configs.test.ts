@@ -1,6 +1,7 @@
 /** What the API shows of a node's configs, to somebody who may ask kubelets and to somebody who may not. */
 import { describe, expect, test } from 'vitest';
 import type { LocalConfig } from '../api/node-config.js';
+import { readCommandLine } from '../config/flags.js';
 import type { KubeletConfig } from '../config/model.js';
 import { encodeOverlay } from '../config/overlay.js';
 import { ApiError } from '../kube/api-error.js';
@@ -31,9 +32,10 @@ interface Shown {
   files?: LocalConfig['files'];
   /** What the kubelet answers; a 403 unless given. */
   configz?: KubeletConfig;
+  kubeletFlags?: unknown;
 }
 
-function readerOf({ files, configz }: Shown) {
+function readerOf({ files, configz, kubeletFlags }: Shown) {
   const asked: string[] = [];
   const client = {
     get: async (_type: unknown, { name }: { name: string }) => {
@@ -47,7 +49,9 @@ function readerOf({ files, configz }: Shown) {
       return { text: JSON.stringify({ kubeletconfig: configz }) };
     },
   } as unknown as KubeClient;
-  const references = { localConfig: async () => files && { files } } as unknown as ConfigReferences;
+  const references = {
+    reportedLocal: async () => ({ localConfig: files && { files }, kubeletFlags }),
+  } as unknown as ConfigReferences;
   return { asked, reader: nodeConfigReader({ client, references, signal: new AbortController().signal }) };
 }
 
@@ -78,6 +82,30 @@ describe('a node whose agent reports its local config', () => {
   ])('is not believed where it reports %s', async (_name, wrong) => {
     const { reader } = readerOf({ files: wrong as LocalConfig['files'] });
     expect((await reader.read(node('a'))).local).toBeUndefined();
+  });
+});
+
+describe('flags that the agent of a node reports', () => {
+  test('are arguments again, with a value in place of one that is not shown', async () => {
+    const kubeletFlags = [
+      { name: 'max-pods', value: '60' },
+      { name: 'kubeconfig' },
+      { name: 'maximum-dead-containers' },
+      { name: 'exit-on-lock-contention' },
+      { name: 'no-such-flag' },
+    ];
+    const { flags } = await readerOf({ files, kubeletFlags }).reader.read(node('a'));
+    expect(flags!.map((flag) => flag.split('=')[0])).toEqual(kubeletFlags.map(({ name }) => `--${name}`));
+    expect(flags![0]).toBe('--max-pods=60');
+    expect(readCommandLine(flags!, 34).errors.map(({ message }) => message)).toEqual(['unknown flag: --no-such-flag']);
+  });
+
+  test.each([
+    ['not a list', 'x'],
+    ['flags without a name', [{ value: 'x' }]],
+    ['nothing', undefined],
+  ])('are not known where it reports %s', async (_name, kubeletFlags) => {
+    expect((await readerOf({ files, kubeletFlags }).reader.read(node('a'))).flags).toBeUndefined();
   });
 });
 

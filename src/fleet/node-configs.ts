@@ -5,11 +5,12 @@
  * that sees less, and can change the node all the same.
  */
 import { type ConfigRef, refOf, sameConfig } from '../api/config-ref.js';
-import type { LocalConfig } from '../api/node-config.js';
+import type { KubeletFlag, LocalConfig } from '../api/node-config.js';
 import { CannotRun } from '../cannot-run.js';
 import { DecodeError } from '../config/decode.js';
 import { encode } from '../config/encode.js';
-import { mergeLocal } from '../config/merge.js';
+import { anyValueOf } from '../config/flags.js';
+import { type LocalFile, mergeLocal } from '../config/merge.js';
 import { type KubeletConfig, type Minor, newestMinor, parseMinor } from '../config/model.js';
 import { isObject } from '../json.js';
 import { ApiError, isForbidden } from '../kube/api-error.js';
@@ -34,6 +35,10 @@ export interface NodeConfigs {
   active: KubeletConfig | undefined;
   /** The payload that it was made from; undefined: local. `gone`: the API no longer has that version. */
   activeText: string | undefined | 'gone';
+  /** The files of the local config, as the agent reports them; undefined where it does not. */
+  localFiles: LocalFile[] | undefined;
+  /** The arguments of its kubelet, with some value in place of those that are not shown; undefined where they are not reported. */
+  flags: string[] | undefined;
 }
 
 export interface Assigned {
@@ -78,15 +83,20 @@ export function nodeConfigReader(
     const [assigned, active, reported] = await Promise.all([
       readAssigned(payload, node),
       readActive(payload, node),
-      reportedLocal(cluster, node, minor).then((local) => local ?? (given ? readWritten(given, minor) : undefined)),
+      readReported(cluster, node, minor),
     ]);
-    const fixed = { node, minor, assigned, activeText: active };
-    const known = documents({ active, local: reported, minor });
+    const { localFiles, flags } = reported;
+    const fixed = { node, minor, assigned, activeText: active, localFiles, flags };
+    const known = documents({
+      active,
+      local: reported.local ?? (given ? readWritten(given, minor) : undefined),
+      minor,
+    });
     if (known.active !== undefined) return { ...fixed, ...known };
     const running = await askRunning(node);
     const written = running && writtenLocally(running, node.pinnedByFlags ?? [], minor);
     // What runs is the local config, or else something that the API does not have: then local stays unknown.
-    const local = active === undefined ? written : reported;
+    const local = active === undefined ? written : known.local;
     return { ...fixed, local, active: written };
   };
   return {
@@ -149,23 +159,33 @@ async function readActive(
   }
 }
 
-/** A node writes it: what cannot be a config is not believed. */
-async function reportedLocal(
+/** A node writes it: what cannot be a config, or flags, is not believed. */
+async function readReported(
   { references, signal }: { references: ConfigReferences; signal: AbortSignal },
   { name }: ConfiguredNode,
   minor: Minor,
-): Promise<KubeletConfig | undefined> {
-  const reported = await references.localConfig(name, { signal });
-  const files = isObject(reported) ? reported.files : undefined;
-  if (!Array.isArray(files) || !files.every(isLocalFile)) return undefined;
+): Promise<Pick<NodeConfigs, 'local' | 'localFiles' | 'flags'>> {
+  const { localConfig, kubeletFlags } = await references.reportedLocal(name, { signal });
+  const flags = Array.isArray(kubeletFlags) && kubeletFlags.every(isFlag) ? kubeletFlags.map(asArgument) : undefined;
+  const files = isObject(localConfig) ? localConfig.files : undefined;
+  if (!Array.isArray(files) || !files.every(isLocalFile)) return { local: undefined, localFiles: undefined, flags };
+  const localFiles = files.map(({ path, dropIn, config }) => ({
+    path,
+    text: encode(config),
+    ...(dropIn && { dropIn }),
+  }));
   try {
-    const local = files.map(({ path, dropIn, config }) => ({ path, text: encode(config), ...(dropIn && { dropIn }) }));
-    return mergeLocal({ minor, local }).config;
+    return { local: mergeLocal({ minor, local: localFiles }).config, localFiles, flags };
   } catch (error) {
-    if (error instanceof DecodeError) return undefined;
+    if (error instanceof DecodeError) return { local: undefined, localFiles: undefined, flags };
     throw error;
   }
 }
+
+const isFlag = (flag: unknown): flag is KubeletFlag =>
+  isObject(flag) && typeof flag.name === 'string' && ['string', 'undefined'].includes(typeof flag.value);
+
+const asArgument = ({ name, value }: KubeletFlag): string => `--${name}=${value ?? anyValueOf(name)}`;
 
 const isLocalFile = (file: unknown): file is LocalConfig['files'][number] =>
   isObject(file) && typeof file.path === 'string' && isObject(file.config);

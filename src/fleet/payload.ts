@@ -21,6 +21,9 @@ import { asConfigText, readWritten } from './config-text.js';
 /** The local config of a node as merge.ts takes it; it is one document already, with absolute paths. */
 export const localFile = (config: KubeletConfig) => ({ path: '/local', text: encode(config) });
 
+/** An overlay that changes nothing. */
+export const localOnly = encodeOverlay({ config: {}, unset: [] });
+
 /**
  * What the kubelet is started with, as written. Undefined where that takes a local config and it is not known. Throws DecodeError
  * where a kubelet of that minor cannot read it.

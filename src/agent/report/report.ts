@@ -3,7 +3,7 @@
 import { okReasons } from '../../api/condition-reasons.js';
 import type { ConfigError } from '../../api/config-error.js';
 import { type ExactRef, type NodeConfigStatus, nodeConfigSource, sameConfig } from '../../api/config-ref.js';
-import type { HeldState, LocalConfig, TrialState } from '../../api/node-config.js';
+import type { HeldState, KubeletFlag, LocalConfig, TrialState } from '../../api/node-config.js';
 import type { OwedAction } from '../../api/owed.js';
 import { alphaReason, betaError } from '../../api/upstream-words.js';
 import { causesOf } from '../../error-causes.js';
@@ -33,6 +33,7 @@ export interface Report {
   kubeletLog?: string[];
   /** As it was when the kubelet was started, or a config was assigned. */
   localConfig?: LocalConfig;
+  kubeletFlags?: KubeletFlag[];
   /** The node follows no new assignment. */
   held?: HeldState;
   /** relet has left the host. */

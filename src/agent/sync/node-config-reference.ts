@@ -168,6 +168,7 @@ export function nextStatus(
     driver: _driver,
     kubeletLog: _log,
     localConfig: _local,
+    kubeletFlags: _flags,
     ...others
   } = present;
   return {
@@ -185,6 +186,7 @@ export function nextStatus(
     ...(report.driver && { driver: report.driver }),
     ...(report.kubeletLog && !report.syncError && { kubeletLog: report.kubeletLog }),
     ...(report.localConfig && { localConfig: report.localConfig }),
+    ...(report.kubeletFlags && { kubeletFlags: report.kubeletFlags }),
     ...(report.restartDelayedUntil && { restartDelayedUntil: report.restartDelayedUntil }),
   };
 }

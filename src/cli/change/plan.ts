@@ -27,9 +27,8 @@ import {
   previewOverlays,
   summarize,
 } from '../../fleet/preview.js';
-import type { Session } from '../session.js';
+import { readEach, type Session } from '../session.js';
 import { shown } from '../terminal/change-text.js';
-import { showProgress } from '../terminal/progress.js';
 import type { NodeChange } from './outcome.js';
 import { errorLines, errorsIn } from './text-errors.js';
 
@@ -37,34 +36,17 @@ export interface NodeNow extends NodeConfigs {
   facts: NodeFacts;
 }
 
-/** Nodes read at the same time. */
-const mostAtOnce = 8;
-
-/** What each node has now, in their order. With many, a line shows the progress. */
-export async function readNow(
+/** What each node has now, in their order. */
+export function readNow(
   session: Session,
   nodes: readonly ConfiguredNode[],
   options: { local?: string } = {},
 ): Promise<NodeNow[]> {
   const reader = nodeConfigReader(session, options);
-  const found: NodeNow[] = [];
-  const progress = showProgress(session.terminal, () => performance.now(), { isQuietInPipe: true });
-  let [next, done] = [0, 0];
-  const worker = async () => {
-    for (let at = next++; at < nodes.length; at = next++) {
-      const node = nodes[at]!;
-      const [configs, facts] = await Promise.all([reader.read(node), readNodeFacts(session, node.name)]);
-      found[at] = { ...configs, facts };
-      done++;
-      if (nodes.length > mostAtOnce) progress.at('Reading', `what runs now, ${done} of ${nodes.length} nodes`);
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: Math.min(mostAtOnce, nodes.length) }, worker));
-  } finally {
-    progress.close();
-  }
-  return found;
+  return readEach(session, nodes, async (node) => {
+    const [configs, facts] = await Promise.all([reader.read(node), readNodeFacts(session, node.name)]);
+    return { ...configs, facts };
+  });
 }
 
 /** The payload that a node is assigned; undefined: local. Throws where it cannot be read, so that nothing is built on a guess. */

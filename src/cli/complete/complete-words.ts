@@ -35,12 +35,14 @@ export type Want =
   | { kind: 'files' }
   | { kind: 'nothing' };
 
+/** By the option, or by the word for its value. */
 const namesByValue: Record<string, Names> = {
   '--namespace': 'namespaces',
   '--context': 'contexts',
-  '--kubelet-version': 'versions',
   '--flag': 'flags',
   '--unset': 'fields',
+  '<VERSION>': 'versions',
+  '<NODE>': 'nodes',
 };
 const namesByArgument: Record<string, Names[]> = {
   NODE: ['nodes'],
@@ -81,7 +83,7 @@ export function wanted(command: Command, words: readonly string[]): Want {
 function valueWanted(option: Option, place: Place, options: Record<string, string>): Want {
   if (option.argChoices !== undefined)
     return { kind: 'words', words: option.argChoices.map((word) => ({ word })), ...place };
-  const names = namesByValue[option.long ?? ''];
+  const names = namesByValue[option.long ?? ''] ?? namesByValue[/<[A-Z]+>/.exec(option.flags)?.[0] ?? ''];
   if (names !== undefined) return { kind: 'names', of: [names], options, ...place };
   return /<FILE>/.test(option.flags) ? { kind: 'files' } : { kind: 'nothing' };
 }

@@ -1,12 +1,27 @@
-/** `relet config`: what relet knows about KubeletConfiguration, for CI and for people. Needs no cluster. */
+/** `relet config`: what relet knows about KubeletConfiguration, for CI and for people. Needs no cluster, but for nodes in `upgrade-check`. */
 import type { Command } from 'commander';
-import { collect, kubeletVersionOption, oneOf, runVerb, verb } from '../command-line.js';
+import { newestMinor } from '../../config/model.js';
+import {
+  addConnectionFlags,
+  collect,
+  fillIn,
+  kubeletVersionOption,
+  oneOf,
+  parseKubeletVersion,
+  presets,
+  runVerb,
+  verb,
+} from '../command-line.js';
 
-export const run = (args: string[]): Promise<void> => runVerb(configVerb(), args);
+export const run = (args: string[]): Promise<void> =>
+  runVerb(configVerb(), args[0] === 'upgrade-check' ? fillIn(args, presets) : args);
 
 // The actions are imported when they run: `validate` does not wait for the catalogue, nor `explain` for the YAML reader.
 export function configVerb(): Command {
-  const config = verb('relet config', 'Check, explain and compare KubeletConfiguration files. Needs no cluster.');
+  const config = verb(
+    'relet config',
+    'Check, explain and compare KubeletConfiguration files, also before an upgrade of kubelets.',
+  );
 
   config
     .command('validate')
@@ -20,6 +35,31 @@ export function configVerb(): Command {
     .addOption(oneOf('-o, --output <FORMAT>', 'how findings are written', ['text', 'json', 'github']))
     .addHelpText('after', '\nExit codes: 0 no errors, 1 errors, 2 could not check.')
     .action(async (files, options) => (await import('./validate.js')).validateFiles(files, options));
+
+  const upgrade = config
+    .command('upgrade-check')
+    .description('Show what unchanged configs mean under another kubelet version, of files or of nodes')
+    .argument('[FILE...]', "configs, overlays or ConfigMap manifests, YAML or JSON; '-' is standard input")
+    .requiredOption('--to <VERSION>', `kubelet version to upgrade to, up to 1.${newestMinor}`, parseKubeletVersion)
+    .option(
+      '--from <VERSION>',
+      'present version (default: of the nodes; of files the minor before)',
+      parseKubeletVersion,
+    )
+    .option('--node <NODE>', 'what this node runs with, instead of files; may be repeated', collect)
+    .option('-l, --selector <LABELS>', 'what nodes with these labels run with')
+    .option('--all', 'what all nodes run with')
+    .option('--flag <NAME=VALUE>', 'kubelet flag of the node, which wins over the file; may be repeated', collect)
+    .option('--host <FILE>', 'facts about the host (cgroup version, CPUs, files …) that the result depends on')
+    .option('--local <FILE>', "the node's local config, under an overlay; repeat it for drop-ins", collect)
+    .option('--strict', 'exit with 1 for warnings too')
+    .addOption(oneOf('-o, --output <FORMAT>', 'how findings are written', ['text', 'json', 'github']))
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 no errors, 1 a kubelet would not start (with --strict: or behaves\ndifferently), 2 could not check everything.',
+    )
+    .action(async (files, options) => (await import('./upgrade-check.js')).checkUpgrade(files, options));
+  addConnectionFlags(upgrade);
 
   config
     .command('explain')

@@ -29,12 +29,23 @@ export function asText(reports: Report[], terminal: Terminal): string {
 }
 
 function block(checked: string, finding: Finding, terminal: Terminal): string {
+  const who = finding.source === 'relet' ? terminal.paint.dim(' (found by relet)') : '';
+  return findingBlock(placeOf(checked, finding), finding, terminal, { who });
+}
+
+export const placeOf = (checked: string, { line, column, file = checked }: Finding): string =>
+  line === undefined ? file : `${file}:${line}:${column ?? 1}`;
+
+/** `when` follows the path. */
+export function findingBlock(
+  place: string,
+  { severity, path, message, remedy }: Finding,
+  terminal: Terminal,
+  { who = '', when = '' }: { who?: string; when?: string },
+): string {
   const { columns, paint } = terminal;
-  const { severity, source, path, line, column, message, remedy, file = checked } = finding;
-  const place = oneLine(line === undefined ? file : `${file}:${line}:${column ?? 1}`);
   const word = { error: paint.red, warning: paint.yellow, note: paint.dim }[severity](severity);
-  const who = source === 'relet' ? paint.dim(' (found by relet)') : '';
-  const head = `${paint.bold(place)}  ${word}${who}  ${oneLine(path)}`.trimEnd();
+  const head = `${paint.bold(oneLine(place))}  ${word}${who}  ${oneLine(path)}${when}`.trimEnd();
   const lines = [message, ...(remedy === undefined ? [] : [remedy])].map((text) => wrap(text, columns, '    '));
   return [hanging(head, terminal), ...lines].join('\n');
 }
@@ -43,15 +54,15 @@ function summary(report: Report, { paint }: Terminal): string {
   const { kubeletVersion, verdict, startup, findings } = report;
   const over = report.local && ` over ${report.local.length === 0 ? 'an empty local config' : report.local.join(', ')}`;
   const file = oneLine(`${report.file}${over ?? ''}`);
-  const [errors, ...others] = (['error', 'warning', 'note'] as const).map(
-    (kind) => [kind, findings.filter(({ severity }) => severity === kind).length] as const,
-  );
-  const tail = others.map(([kind, n]) => (n === 0 ? '' : `, ${count(n, kind)}`)).join('');
+  const tail = counts(findings, ['warning', 'note'])
+    .map((text) => `, ${text}`)
+    .join('');
   const kubelet = `kubelet ${kubeletVersion}`;
   if (isInvalidOverlay(report)) return paint.red(`${file}: rejected: not a valid overlay${tail}`);
   if (verdict !== 'accepted') return paint.red(`${file}: ${kubelet} would refuse it (${verdict})${tail}`);
   if (startup === 'fails') return paint.red(`${file}: ${kubelet} would accept it and then fail to start${tail}`);
-  if (errors![1] > 0) return paint.red(`${file}: ${kubelet} would ignore this; use --lenient to do the same${tail}`);
+  if (counts(findings, ['error']).length > 0)
+    return paint.red(`${file}: ${kubelet} would ignore this; use --lenient to do the same${tail}`);
   return paint.green(`${file}: fine for ${kubelet}${tail}`);
 }
 
@@ -61,7 +72,12 @@ const isInvalidOverlay = ({ local, verdict, findings }: Report): boolean =>
   verdict === 'decode-error' &&
   findings.some(({ severity, file }) => severity === 'error' && file === undefined);
 
-const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
+/** `2 errors`, `1 warning`: of each kind that there is any of. */
+export const counts = (findings: readonly Finding[], kinds: readonly Finding['severity'][]): string[] =>
+  kinds.flatMap((kind) => {
+    const n = findings.filter(({ severity }) => severity === kind).length;
+    return n === 0 ? [] : `${n} ${kind}${n === 1 ? '' : 's'}`;
+  });
 
 /** Workflow commands: each finding appears beside its line in the pull request. */
 export function asGithub(reports: Report[]): string {
@@ -72,11 +88,16 @@ export function asGithub(reports: Report[]): string {
     .join('\n');
 }
 
-function annotation(file: string, { severity, path, line, column, message, remedy }: Finding): string {
+/** Without a file, of something that no repository has. */
+export function annotation(
+  file: string | undefined,
+  { severity, path, line, column, message, remedy }: Finding,
+  title = path === '' ? 'KubeletConfiguration' : path,
+): string {
   const properties = [
-    `file=${escapeProperty(file)}`,
-    ...(line === undefined ? [] : [`line=${line}`, `col=${column ?? 1}`]),
-    `title=${escapeProperty(path === '' ? 'KubeletConfiguration' : path)}`,
+    ...(file === undefined ? [] : [`file=${escapeProperty(file)}`]),
+    ...(file === undefined || line === undefined ? [] : [`line=${line}`, `col=${column ?? 1}`]),
+    `title=${escapeProperty(title)}`,
   ];
   const text = remedy === undefined ? message : `${message}\n${remedy}`;
   return `::${severity === 'note' ? 'notice' : severity} ${properties.join(',')}::${escapeData(text)}`;

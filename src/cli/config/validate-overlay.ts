@@ -12,6 +12,7 @@ export { isMeantAsOverlay, isOverlay };
 export interface LocalConfig {
   /** By the path that findings name. */
   documents: ReadonlyMap<string, ConfigDocument>;
+  files: readonly LocalFile[];
   check(overlay: string, options: CheckOptions): CheckResult;
 }
 
@@ -20,5 +21,5 @@ export async function readLocal(files: readonly string[]): Promise<LocalConfig> 
   const documents = await readLocalFiles(files);
   const empty: LocalFile = { path: '/var/lib/kubelet/config.yaml', text: emptyDocument };
   const local = documents.size === 0 ? [empty] : asLocalFiles(documents);
-  return { documents, check: (overlay, options) => checkOverlay(overlay, { ...options, local }) };
+  return { documents, files: local, check: (overlay, options) => checkOverlay(overlay, { ...options, local }) };
 }

@@ -35,9 +35,9 @@ export async function validateFiles(files: string[], options: ValidateOptions): 
 }
 
 /** Of each overlay, the local config that it is merged into. */
-type Locals = ReadonlyMap<ConfigDocument, LocalConfig>;
+export type Locals = ReadonlyMap<ConfigDocument, LocalConfig>;
 
-async function localUnder(documents: ConfigDocument[], files: string[]): Promise<Locals> {
+export async function localUnder(documents: ConfigDocument[], files: string[]): Promise<Locals> {
   // What an overlay cannot do without; whether it is one is decided by reading it.
   const mayBe = documents.filter(
     ({ text }) => files.length > 0 || /KubeletConfigurationOverlay|relet\.dev\/|[\\!]/.test(text),
@@ -77,18 +77,20 @@ function report(document: ConfigDocument, options: ValidateOptions, host: Host |
 }
 
 /** `max-pods=60` and `--max-pods=60` are the same argument. */
-const asArgument = (flag: string): string => (flag.startsWith('-') ? flag : `--${flag}`);
+export const asArgument = (flag: string): string => (flag.startsWith('-') ? flag : `--${flag}`);
 
 /** Places in the file, not in the payload; in the order of the fields that `-o json` promises. */
 function inFile(finding: Finding, document: ConfigDocument, local: LocalConfig | undefined): Finding {
-  const { severity, source, path, line, column, message, remedy } = finding;
-  const other = finding.file === undefined ? undefined : local?.documents.get(finding.file);
-  const place = line === undefined ? {} : (other ?? document).locate(line, column ?? 1);
-  const file = other && { file: other.name };
-  return { severity, source, path, ...file, ...place, message, ...(remedy && { remedy }) };
+  const { severity, source, path, message, remedy } = finding;
+  return { severity, source, path, ...placeIn(finding, document, local), message, ...(remedy && { remedy }) };
 }
 
-function readHost(file: string): Host {
+export function placeIn({ file, line, column }: Finding, document: ConfigDocument, local: LocalConfig | undefined) {
+  const other = file === undefined ? undefined : local?.documents.get(file);
+  return { ...(other && { file: other.name }), ...(line && (other ?? document).locate(line, column ?? 1)) };
+}
+
+export function readHost(file: string): Host {
   try {
     return parseHost(JSON.parse(readFileSync(file, 'utf8')));
   } catch (error) {

@@ -90,7 +90,7 @@ export function prepareAgent<D extends KubeletDriver>(surroundings: AgentSurroun
       { divided, command, run, hostFiles, state, providerID: () => connection.providerID },
       policy,
     ),
-    commandLine: { args: (file) => kubeletArgs(divided, file) },
+    commandLine: { args: (file) => kubeletArgs(divided, file), shown: divided.shown },
     command,
     divided,
     connection,

@@ -1,8 +1,9 @@
-/** Writes docs/fields.md from the catalogue; with `--check` it only reports whether the page is current, as a test does. */
+/**
+ * Writes the pages that are made from the facts: docs/fields.md, and the tables of docs/upgrades.md. With `--check` it only reports
+ * whether they are current, as a test does.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
-
-const page = new URL('../docs/fields.md', import.meta.url).pathname;
 
 /** The catalogue is TypeScript; Node 20 needs it bundled first. */
 async function load(source) {
@@ -11,6 +12,7 @@ async function load(source) {
     stdin: { contents: source, resolveDir: root, loader: 'ts' },
     bundle: true,
     format: 'esm',
+    platform: 'node',
     write: false,
   });
   return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString('base64')}`);
@@ -30,7 +32,7 @@ async function fieldsPage() {
   });
   return `# Fields of KubeletConfiguration, and what changing them needs
 
-<!-- Written by scripts/fields-page.mjs from src/config/catalogue; change it there. -->
+<!-- Written by scripts/fact-pages.mjs from src/config/catalogue; change it there. -->
 
 All ${total} field paths of \`kubelet.config.k8s.io/v1beta1\`, kubelet 1.11 to 1.${newestMinor}. \`relet config explain FIELD\` prints the same.
 
@@ -82,11 +84,59 @@ const inCode = (value) =>
 /** Markdown would read stars and angle brackets as its own. */
 const plain = (text) => text.replace(/[*<>_]/g, '\\$&');
 
-const wanted = await fieldsPage();
-if (!process.argv.includes('--check')) writeFileSync(page, wanted);
-else if (readFileSync(page, 'utf8') !== wanted) {
-  console.error(
-    "docs/fields.md is not what the catalogue says; run 'node scripts/fields-page.mjs' and commit the page",
-  );
-  process.exitCode = 1;
+/** Text of a table, where code may hold what Markdown would read as its own. */
+const cell = (text) => text.replace(/(`[^`]*`)|[*<>_|]/g, (sign, code) => code ?? `\\${sign}`);
+
+const marker = '<!-- From here on written by scripts/fact-pages.mjs from src/config; change it there. -->';
+
+/** What is above the marker is written by hand. */
+async function upgradesPage(present) {
+  const { changesIn, newestMinor, oldestMinor } = await load(`
+    export { changesIn } from './src/config/minor-changes.js';
+    export { newestMinor, oldestMinor } from './src/config/model.js';
+  `);
+  const tables = [];
+  for (let minor = newestMinor; minor > oldestMinor; minor--) tables.push(table(minor, changesIn(minor)));
+  return `${present.slice(0, present.indexOf(marker))}${marker}\n\n${tables.join('\n\n')}\n`;
+
+  function table(minor, changes) {
+    const codes = (names) => names.map((name) => `\`${name}\``).join(', ');
+    const rows = [
+      ['new fields', [codes(changes.fieldsAdded)]],
+      ['fields that are gone', [codes(changes.fieldsRemoved)]],
+      [
+        'defaults',
+        changes.defaults.map(
+          ({ path, message }) => `\`${path}\`: ${message.replace(/^it is not set, and its default/, 'the default')}`,
+        ),
+      ],
+      ['rejected from now on', changes.rejected.map(rule)],
+      ['accepted from now on', changes.accepted.map(rule)],
+      ['meaning', changes.meanings.map(({ field, what }) => `\`${field}\`: ${what}`)],
+      ['gates on by default', [codes(changes.gatesOn)]],
+      ['gates off by default', [codes(changes.gatesOff)]],
+      ['gates locked', [codes(changes.gatesLocked)]],
+      ['gates that are gone', [codes(changes.gatesRemoved)]],
+      ['new gates', [codes(changes.gatesAdded)]],
+      ['flags that are gone', [codes(changes.flagsRemoved.map((name) => `--${name}`))]],
+      ['new flags', [codes(changes.flagsAdded.map((name) => `--${name}`))]],
+    ].flatMap(([title, texts]) => texts.filter(Boolean).map((text) => `| ${title} | ${cell(text)} |`));
+    return [`## 1.${minor}`, '', `| what changes from 1.${minor - 1} | |`, '|---|---|', ...rows].join('\n');
+  }
+}
+
+const rule = ([, , field, what, example]) => `\`${field}\`: ${what} (\`${example}\`)`;
+
+for (const [name, write] of [
+  ['docs/fields.md', fieldsPage],
+  ['docs/upgrades.md', upgradesPage],
+]) {
+  const page = new URL(`../${name}`, import.meta.url).pathname;
+  const present = readFileSync(page, 'utf8');
+  const wanted = await write(present);
+  if (!process.argv.includes('--check')) writeFileSync(page, wanted);
+  else if (present !== wanted) {
+    console.error(`${name} is not what the facts say; run 'node scripts/fact-pages.mjs' and commit the page`);
+    process.exitCode = 1;
+  }
 }

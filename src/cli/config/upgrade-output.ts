@@ -1,0 +1,103 @@
+/** What an upgrade changes as people, programs and GitHub read it. */
+import type { UpgradeFinding, UpgradeResult } from '../../config/upgrade-check.js';
+import { oneLine } from '../../visible-text.js';
+import { hanging, type Terminal } from '../terminal/terminal.js';
+import { annotation, counts, findingBlock, placeOf } from './finding-output.js';
+
+/** The result for one document, or for nodes with the same one. */
+export interface UpgradeReport extends UpgradeResult {
+  /** The file, or the config that the nodes are assigned. */
+  file: string;
+  /** Of an overlay in a file: the local files that it was merged into. */
+  local?: string[];
+  nodes?: string[];
+  /** Of nodes: their flags are not known, and were not checked. */
+  withoutFlags?: true;
+  /** Why the nodes could not be checked. */
+  unknown?: string;
+}
+
+const version = (minor: number): string => `1.${minor}`;
+
+export function asJson(reports: readonly UpgradeReport[]): string {
+  const all = reports.map(({ file, from, to, startup, findings, ...rest }) => ({
+    ...rest,
+    file,
+    from: version(from),
+    to: version(to),
+    ...(rest.unknown === undefined && { startup }),
+    findings: findings.map(({ severity, source, change, since, until, path, message, remedy, ...place }) => ({
+      severity,
+      source,
+      change,
+      since: version(since),
+      ...(until !== undefined && { until: version(until) }),
+      path,
+      ...place,
+      message,
+      ...(remedy !== undefined && { remedy }),
+    })),
+  }));
+  return JSON.stringify(all, null, 2);
+}
+
+export function asText(reports: readonly UpgradeReport[], terminal: Terminal): string {
+  return reports
+    .flatMap((report) => [
+      ...report.findings.map((finding) =>
+        findingBlock(finding.flag ?? placeOf(report.file, finding), finding, terminal, { when: when(finding, report) }),
+      ),
+      hanging(summary(report, terminal), terminal),
+    ])
+    .join('\n');
+}
+
+function when({ change, since, until, severity }: UpgradeFinding, { from }: UpgradeReport): string {
+  if (until !== undefined) return `, until ${version(until)}`;
+  if (change === 'deprecated') return '';
+  if (severity === 'error' && since === from) return `, in ${version(from)} too`;
+  return `, from ${version(since)} on`;
+}
+
+function summary(report: UpgradeReport, { paint }: Terminal): string {
+  const { from, to, startup, findings, unknown } = report;
+  const name = oneLine(nameOf(report));
+  if (unknown !== undefined) return paint.yellow(`${name}: not checked: ${unknown}`);
+  const all = counts(findings, ['error', 'warning', 'note']).join(', ');
+  const flags = report.withoutFlags ? '; flags of the kubelet are not known' : '';
+  const head = `${name}, kubelet ${version(from)} to ${version(to)}:`;
+  const tail = `${all === '' ? '' : ` (${all})`}${flags}`;
+  if (startup === 'fails') return paint.red(`${head} would not start with it${tail}`);
+  const isSame = findings.every(({ severity }) => severity === 'note');
+  return isSame
+    ? paint.green(`${head} means the same${tail}`)
+    : paint.yellow(`${head} starts with it, and some of it changes${tail}`);
+}
+
+function nameOf({ file, local, nodes }: UpgradeReport): string {
+  if (nodes !== undefined) return nodes.join(', ');
+  return local === undefined ? file : `${file} over ${local.join(', ') || 'an empty local config'}`;
+}
+
+/** Nodes have no file in a repository: their annotations name them. */
+export function asGithub(reports: readonly UpgradeReport[]): string {
+  return reports
+    .flatMap((report) => {
+      const { nodes, findings, unknown, from, to } = report;
+      const file = nodes === undefined ? report.file.replace(/#.*$/, '') : undefined;
+      const whose = nodes === undefined ? '' : `${nodes.join(', ')}: `;
+      const notChecked = unknown && annotation(undefined, { ...notice, message: unknown }, `${whose}not checked`);
+      return [
+        ...(notChecked ? [notChecked] : []),
+        ...findings.map((finding) => {
+          const at = finding.flag === undefined ? (nodes === undefined ? finding.file : undefined) : undefined;
+          const title = `${whose}${finding.path}${when(finding, report)}`;
+          const message = `kubelet ${version(from)} to ${version(to)}: ${finding.message}`;
+          return annotation(at ?? file, { ...finding, message }, title);
+        }),
+      ];
+    })
+    .join('\n');
+}
+
+const notice = { severity: 'warning', source: 'relet', path: '' } as const;
