@@ -57,7 +57,8 @@ export async function runController(options: ControllerOptions, signal: AbortSig
       return undefined;
     });
     if (served) return new Controller(options, signal).run();
-    if (served === false) logOnce('waiting for the API server to serve NodeConfigs, apply deploy/ to install them');
+    if (served === false)
+      logOnce('waiting for the API server to serve NodeConfigs, install the chart relet-crds or apply deploy/');
     const wait = served === false ? client.clock.sleep(pollMs, signal) : client.waitBeforeRetry(retryMs, signal);
     await wait.catch(() => {});
   }

@@ -59,7 +59,7 @@ async function checkKept({ client, signal }: Session, minor: number | undefined)
       level: 'error',
       what: `the server drops spec.configSource of Nodes silently${minor !== undefined && minor >= 22 ? ', as servers do from 1.22 on' : ''}`,
       remedy:
-        "use NodeConfig: 'kubectl apply -k deploy/' installs it; 'kubectl patch node' answers as if it had worked, and does nothing",
+        "use NodeConfig: 'kubectl apply -k deploy/' or the Helm charts install it (docs/install.md); 'kubectl patch node' answers as if it had worked, and does nothing",
     };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -114,7 +114,11 @@ export function guardsDiagnosis(
   }
   if (guarded.status === 'True')
     return { level: 'ok', what: `guards: ${guarded.message}, ${seconds}s ago (${guarded.reason})` };
-  return { level: 'error', what: `guards: ${guarded.message}`, remedy: "'kubectl apply -k deploy/' puts them back" };
+  return {
+    level: 'error',
+    what: `guards: ${guarded.message}`,
+    remedy: "'kubectl apply -k deploy/' or 'helm upgrade' puts them back",
+  };
 }
 
 const tolerableSkewMs = 5000;
