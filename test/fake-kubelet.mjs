@@ -4,7 +4,7 @@
  * file are orders: `# exit 1` (at start), `# die 200 1` (after 200 ms, with code 1), `# unhealthy`, `# ignore SIGTERM`,
  * `# needs PATH` (exits 1 at start where that is missing), `# healthy with PATH` (else unhealthy), `# refuse WORDS` (what it says when it is only asked, with its
  * lock in a place that cannot be). Each start, question and signal is one line of JSON in the file FAKE_KUBELET_LOG.
- * Why it exits is in the file FAKE_KUBELET_ERRORS.
+ * Why it exits is in the file FAKE_KUBELET_ERRORS, or on standard error. As for a kubelet, the last of two equal flags counts.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -18,7 +18,7 @@ if (args.includes('--version')) {
   console.log(`Kubernetes ${process.env.FAKE_KUBELET_VERSION ?? 'v1.32.1'}`);
   process.exit(0);
 }
-const flag = (name) => args.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3);
+const flag = (name) => args.findLast((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3);
 const configFile = flag('config');
 const config = configFile === undefined ? '' : readFileSync(configFile, 'utf8');
 const order = (name) => new RegExp(`^# ${name} ?(.*)$`, 'm').exec(config)?.[1]?.split(' ');
@@ -44,7 +44,10 @@ for (const signal of ['SIGTERM', 'SIGINT'])
 
 const exit = order('exit');
 if (exit) {
-  appendFileSync(process.env.FAKE_KUBELET_ERRORS ?? '/dev/null', `Error: it exits with ${exit[0]}\n`);
+  const { FAKE_KUBELET_ERRORS } = process.env;
+  const error = `Error: it exits with ${exit[0]}`;
+  if (FAKE_KUBELET_ERRORS) appendFileSync(FAKE_KUBELET_ERRORS, `${error}\n`);
+  else console.error(error);
   process.exit(Number(exit[0]));
 }
 const needs = order('needs');

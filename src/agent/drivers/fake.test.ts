@@ -23,7 +23,7 @@ async function createRig(): Promise<DriverRig> {
   )(clock.sleep.bind(clock));
   return {
     driver: new FakeDriver({ machine, stopGraceMs }),
-    restartedDriver: () => new FakeDriver({ machine, stopGraceMs }),
+    restartedDriver: async () => new FakeDriver({ machine, stopGraceMs }),
     config: (conduct) => ({ source: undefined, file: conduct }),
     running: () => (machine.running ? [machine.running.config.file] : []),
     until: (satisfied) => eventually('as expected', satisfied),

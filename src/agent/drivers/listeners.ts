@@ -8,9 +8,7 @@ import { type ProcessIdentity, type ProcessStat, pids, quietly, statOf } from '.
 import type { Port, PortOwner } from './driver.js';
 
 export function ownerOf({ host, port }: Port, kubelet: ProcessIdentity): PortOwner {
-  const inodes = listening(kubelet.pid)
-    .filter((row) => row.port === port && overlaps(row.host, host))
-    .map(({ inode }) => inode);
+  const inodes = inodesOf({ host, port }, listening(kubelet.pid));
   if (inodes.length === 0) return 'nobody';
   if (hasSocket(kubelet.pid, inodes)) return 'kubelet';
   const owner = pids().find((pid) => hasSocket(pid, inodes));
@@ -20,14 +18,19 @@ export function ownerOf({ host, port }: Port, kubelet: ProcessIdentity): PortOwn
   return belongsTo(owner, stat, kubelet) ? 'kubelet' : { other: `pid ${owner}` };
 }
 
-interface Row {
+export interface ListeningSocket {
   host: string;
   port: number;
   inode: string;
 }
 
+/** The sockets that listen on this port, also those for all addresses. */
+export function inodesOf({ host, port }: Port, sockets: readonly ListeningSocket[]): string[] {
+  return sockets.filter((row) => row.port === port && overlaps(row.host, host)).map(({ inode }) => inode);
+}
+
 /** In the network that the process sees. */
-function listening(pid: number): Row[] {
+function listening(pid: number): ListeningSocket[] {
   return ['tcp', 'tcp6'].flatMap((table) => quietly(() => readRows(`/proc/${pid}/net/${table}`)) ?? []);
 }
 
@@ -35,10 +38,10 @@ const isListening = '0A';
 const chunkBytes = 65_536;
 
 /** Listening sockets come first, and a busy node has tens of thousands of others: no more is read than needed. */
-function readRows(path: string): Row[] {
+function readRows(path: string): ListeningSocket[] {
   const fd = openSync(path, 'r');
   const chunk = Buffer.alloc(chunkBytes);
-  const rows: Row[] = [];
+  const rows: ListeningSocket[] = [];
   try {
     for (let rest = ''; ; ) {
       const length = readSync(fd, chunk);
@@ -46,16 +49,24 @@ function readRows(path: string): Row[] {
       const lines = (rest + chunk.toString('latin1', 0, length)).split('\n');
       rest = lines.pop()!;
       for (const line of lines) {
-        const [slot, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/);
-        if (slot === 'sl') continue;
-        if (state !== isListening) return rows;
-        const [address = '', port = ''] = local.split(':');
-        rows.push({ host: addressOf(address), port: Number.parseInt(port, 16), inode });
+        const row = parseRow(line);
+        if (row === 'heading') continue;
+        if (row === 'other') return rows;
+        rows.push(row);
       }
     }
   } finally {
     closeSync(fd);
   }
+}
+
+/** A line of /proc/net/tcp. */
+export function parseRow(line: string): ListeningSocket | 'heading' | 'other' {
+  const [slot, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/);
+  if (slot === 'sl') return 'heading';
+  if (state !== isListening) return 'other';
+  const [address = '', port = ''] = local.split(':');
+  return { host: addressOf(address), port: Number.parseInt(port, 16), inode };
 }
 
 /** Words of four bytes, each in the order of the machine. Exported for its test. */

@@ -90,7 +90,7 @@ async function createRig(): Promise<DriverRig> {
   const living = () => started().filter(({ pid }) => identify(pid!) !== undefined);
   return {
     driver: driver(),
-    restartedDriver: driver,
+    restartedDriver: async () => driver(),
     config(conduct) {
       const file = join(root, `${conduct}.yaml`);
       writeFileSync(file, `healthzPort: ${port}\n${orders[conduct]}\n`);

@@ -157,10 +157,10 @@ class Writer {
   #writeText(kind: string, text: string): void {
     const bytes = Buffer.from(text);
     if (bytes.includes(0)) throw new Error('D-Bus: a text must not contain NUL');
-    if (kind === 'g') this.#bytes.writeUInt8(bytes.length, this.#take(1));
-    else this.#bytes.writeUInt32LE(bytes.length, this.#take(4));
-    const at = this.#take(bytes.length + 1);
-    bytes.copy(this.#bytes, at);
+    const size = kind === 'g' ? 1 : 4;
+    const at = this.#take(size + bytes.length + 1);
+    this.#bytes.writeUIntLE(bytes.length, at, size);
+    bytes.copy(this.#bytes, at + size);
   }
 
   #writeNumber(kind: string, value: number | boolean): void {

@@ -12,10 +12,13 @@ import { decodeMessage, encodeMessage, type Message, typesIn, variant } from './
 
 const call: Message = { kind: 'call', serial: 7, path: '/a', interface: 'i.i', member: 'M', body: [] };
 
+const many = Array.from({ length: 500 }, (_none, at) => 'x'.repeat(at % 9));
+
 describe('a message', () => {
   test.each<[string, string, unknown[], unknown[]]>([
     ['numbers, each aligned', 'ybnqiuxtd', [1, true, -2, 3, -4, 5, -6, 7, 0.5], [1, true, -2, 3, -4, 5, -6, 7, 0.5]],
     ['texts', 'sog', ['kubelet.service', '/org', 'a{sv}'], ['kubelet.service', '/org', 'a{sv}']],
+    ['many texts', 'as', [many], [many]],
     ['text that is not ASCII', 's', ['über'], ['über']],
     ['an empty array of structures', 'a(st)y', [[], 9], [[], 9]],
     ['a variant, as the value in it', 'v', [variant('as', ['a', 'b'])], [['a', 'b']]],

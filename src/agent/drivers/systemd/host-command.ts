@@ -36,6 +36,8 @@ export function hostCommand({ systemd, random, root = '' }: HostCommandOptions):
           ['StandardErrorFile', variant('s', files.stderr)],
           ['TimeoutStartUSec', variant('t', timeoutMs * 1000)],
           ['TimeoutStopUSec', variant('t', 1000)],
+          // Warnings: that it was started and has ended is not for the journal.
+          ['LogLevelMax', variant('i', 4)],
           ['LimitFSIZE', variant('t', 16 * mostBytes)],
         ],
       });

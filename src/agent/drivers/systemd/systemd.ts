@@ -21,6 +21,8 @@ export interface UnitState {
   invocationId: string;
   /** 0 without a main process. */
   mainPid: number;
+  /** A start, stop or restart is under way. */
+  hasJob: boolean;
   unitFileState: string;
   fragmentPath: string;
   dropInPaths: string[];
@@ -66,8 +68,9 @@ export interface Systemd {
   reload(): Promise<void>;
   /** Resolve when the job is over. Reject when there cannot be one, such as for a masked unit. */
   start(unit: string): Promise<JobResult>;
-  restart(unit: string): Promise<JobResult>;
   stop(unit: string): Promise<JobResult>;
+  /** Resolves when it has begun: how long a service takes to be ready is its own affair. */
+  restart(unit: string): Promise<void>;
   /** Starts a unit that is described here. Resolves when its start job is over: of a oneshot service, when it has ended. */
   startTransient(unit: TransientUnit): Promise<JobResult>;
   /** Harmless when the unit did not fail. */
@@ -142,8 +145,8 @@ class SystemdConnection implements Systemd {
     return this.#job(unit, { member: 'StartUnit', signature: 'ss', body: [unit, 'replace'] });
   }
 
-  restart(unit: string): Promise<JobResult> {
-    return this.#job(unit, { member: 'RestartUnit', signature: 'ss', body: [unit, 'replace'] });
+  async restart(unit: string): Promise<void> {
+    await this.#call({ ...manager, member: 'RestartUnit', signature: 'ss', body: [unit, 'replace'] });
   }
 
   stop(unit: string): Promise<JobResult> {
@@ -190,8 +193,9 @@ class SystemdConnection implements Systemd {
       ended.set(job, result);
       onEnd(job);
     };
-    this.#jobs.add(listener);
     const open = await this.#open();
+    this.#jobs.add(listener);
+    let onLost = () => {};
     try {
       await this.#match(rule);
       const [job] = (await this.#call({ ...manager, ...call })) as [string];
@@ -199,11 +203,12 @@ class SystemdConnection implements Systemd {
       return await new Promise((resolve, reject) => {
         onEnd = () => ended.has(job) && resolve(ended.get(job)!);
         onEnd(job);
-        const lost = () => reject(new Error(`${call.member} ${unit}: the connection ended before the job`));
-        open.closed.addEventListener('abort', lost, { once: true });
-        if (open.closed.aborted) lost();
+        onLost = () => reject(new Error(`${call.member} ${unit}: the connection ended before the job`));
+        open.closed.addEventListener('abort', onLost);
+        if (open.closed.aborted) onLost();
       });
     } finally {
+      open.closed.removeEventListener('abort', onLost);
       this.#jobs.delete(listener);
       if (this.#isBus && !open.closed.aborted)
         await open.call({ ...bus, member: 'RemoveMatch', signature: 's', body: [rule] }).catch(() => {});
@@ -316,6 +321,7 @@ function unitState(all: Record<string, unknown>): UnitState {
     subState: text('SubState'),
     invocationId: Buffer.from((all.InvocationID ?? []) as number[]).toString('hex'),
     mainPid: number('MainPID'),
+    hasJob: ((all.Job ?? [0]) as [number])[0] !== 0,
     unitFileState: text('UnitFileState'),
     fragmentPath: text('FragmentPath'),
     dropInPaths: (all.DropInPaths ?? []) as string[],

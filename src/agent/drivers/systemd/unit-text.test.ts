@@ -119,14 +119,14 @@ describe('a drop-in of relet', () => {
     base: baseCommand([plain]),
     config: { digest, file: `/var/lib/relet/configs/${digest}/kubelet.yaml` },
     hasConfigDir: false,
-    counter: { script: '/var/lib/relet/host/exited.sh', limit: 3, longRunSeconds: 60 },
+    counter: { script: '/var/lib/relet/host.sh', limit: 3, longRunSeconds: 60 },
   };
   const startOf = (text: string) => valuesOf(text, 'ExecStart');
 
   test('repeats the command, with the config last', () => {
     const text = renderDropIn(given);
     expect(startOf(text)).toEqual(['', `/usr/bin/kubelet $ARGS --config=${given.config!.file}`]);
-    expect(valuesOf(text, 'ExecStopPost')).toEqual([`-/bin/sh /var/lib/relet/host/exited.sh trial ${digest} 3 60`]);
+    expect(valuesOf(text, 'ExecStopPost')).toEqual([`-/bin/sh /var/lib/relet/host.sh exited trial ${digest} 3 60`]);
     expect(text).toContain('[Unit]\nStartLimitIntervalSec=0\n');
     expect(text).toContain('\nRestartSec=1\n');
   });

@@ -119,6 +119,8 @@ export interface DropIn {
   hasConfigDir: boolean;
   /** The script that counts exits, and how many of them are too many. */
   counter: { script: string; limit: number; longRunSeconds: number };
+  /** The next start, whenever that is, begins the deadline of the trial. Otherwise it is armed already. */
+  deadlineSeconds?: number;
 }
 
 /** A config in relet's own place, under a name made from its content. */
@@ -142,7 +144,7 @@ const purposes: Record<DropInKind, string> = {
 /** Seconds between two crashes on trial: a rollback then takes a few seconds. */
 const trialRestartSec = 1;
 
-export function renderDropIn({ kind, base, config, hasConfigDir, counter }: DropIn): string {
+export function renderDropIn({ kind, base, config, hasConfigDir, counter, deadlineSeconds }: DropIn): string {
   const { script, limit, longRunSeconds } = counter;
   const name = config?.digest ?? local;
   const flags = config ? [`--config=${safePath(config.file)}`, ...(hasConfigDir ? ['--config-dir='] : [])] : [];
@@ -154,9 +156,10 @@ export function renderDropIn({ kind, base, config, hasConfigDir, counter }: Drop
     ...limits,
     '[Service]',
     ...(kind === 'trial' ? [`RestartSec=${trialRestartSec}`] : []),
+    ...(deadlineSeconds === undefined ? [] : [`ExecStartPre=-/bin/sh ${safePath(script)} arm ${deadlineSeconds}`]),
     'ExecStart=',
     `ExecStart=${[base.text, ...flags].join(' ')}`,
-    `ExecStopPost=-/bin/sh ${safePath(script)} ${kind} ${name} ${limit} ${longRunSeconds}`,
+    `ExecStopPost=-/bin/sh ${safePath(script)} exited ${kind} ${name} ${limit} ${longRunSeconds}`,
     '',
   ].join('\n');
 }

@@ -1,0 +1,46 @@
+/** One agent per host. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { takeAgentLock } from './agent-lock.js';
+
+function newPath(): string {
+  const root = mkdtempSync(join(tmpdir(), 'relet-lock-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return join(root, 'run', 'agent.sock');
+}
+
+describe('the lock of an agent', () => {
+  test('is refused to a second one, and free when the first has ended', async () => {
+    const path = newPath();
+    const first = await takeAgentLock(path);
+    await expect(takeAgentLock(path)).rejects.toThrow('another relet agent runs on this host');
+    first.check();
+    await first.release();
+    await (await takeAgentLock(path)).release();
+  });
+
+  test('is taken over from one that was killed', async () => {
+    const path = newPath();
+    await (await takeAgentLock(path)).release();
+    const script = `require('node:net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`;
+    await once(spawn(process.execPath, ['-e', script, path]), 'exit');
+    const lock = await takeAgentLock(path);
+    lock.check();
+    await lock.release();
+  });
+
+  test('is no longer held when another agent has put its socket there', async () => {
+    const path = newPath();
+    const first = await takeAgentLock(path);
+    renameSync(path, `${path}.first`);
+    const second = await takeAgentLock(path);
+    expect(() => first.check()).toThrow('another relet agent');
+    second.check();
+    await second.release();
+    await first.release();
+  });
+});

@@ -1,0 +1,66 @@
+/**
+ * One agent per host, wherever it runs: two pods do not see each other's processes, but they see a socket in the host's /run. It
+ * answers as long as its holder lives, and the kernel closes it with the holder.
+ */
+import { statSync, unlinkSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { dirname } from 'node:path';
+import { makeDirectory } from '../../../make-directory.js';
+import { quietly } from '../../../proc.js';
+
+export interface AgentLock {
+  /** Throws when the socket is another agent's now. */
+  check(): void;
+  release(): Promise<void>;
+}
+
+const attempts = 5;
+
+/** Rejects when another agent lives. */
+export async function takeAgentLock(path: string): Promise<AgentLock> {
+  makeDirectory(dirname(path));
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const server = await listen(path);
+    if (server !== undefined) return held(path, server);
+    if (await answers(path)) throw anotherAgent(path);
+    // Its holder is gone. Two that find that out at once are told apart by check().
+    quietly(() => unlinkSync(path));
+  }
+  throw new Error(`lock ${path}: other agents take and release it continuously`);
+}
+
+const anotherAgent = (path: string): Error =>
+  new Error(`lock ${path}: another relet agent runs on this host; remove one of the two`);
+
+function held(path: string, server: Server): AgentLock {
+  server.unref();
+  const inode = statSync(path).ino;
+  return {
+    check() {
+      if (quietly(() => statSync(path).ino) !== inode) throw anotherAgent(path);
+    },
+    release: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+/** Undefined when there is a socket. */
+function listen(path: string): Promise<Server | undefined> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(new Error(`lock ${path}`, { cause: error })),
+    );
+    server.listen(path, () => resolve(server));
+  });
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

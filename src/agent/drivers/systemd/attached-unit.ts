@@ -1,0 +1,193 @@
+/**
+ * The unit beside the run of a kubelet: what its next start is, and what others did to it. Every look compares the host with what
+ * relet put there. Nothing that others did is undone, except that a command that changed is repeated in relet's drop-in.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { withCauses } from '../../../error-causes.js';
+import type { Log } from '../../../log.js';
+import type { NodeState } from '../../state/node-state.js';
+import type { KubeletUnit, Notice, StartedConfig } from '../driver.js';
+import type { UnitHost } from './host.js';
+import { type HostView, isMasked, isStale, nextConfig } from './next-step.js';
+import type { OwnFiles } from './own-files.js';
+import { noticesOf, removedDropIn, type Seen, startedConfig, type UnitRecord, unitRecord } from './unit-record.js';
+import { local } from './unit-text.js';
+
+export interface AttachedUnitOptions {
+  own: OwnFiles;
+  host: UnitHost;
+  state: NodeState;
+  bootId: string;
+  log: Log;
+}
+
+/** Those that records can name at once, and a few more. */
+const mostConfigs = 8;
+
+export class AttachedUnit implements KubeletUnit {
+  readonly #options: AttachedUnitOptions;
+  readonly #listeners = new Set<() => void>();
+  #seen: { notices: Notice[]; next: string } | undefined;
+  /** Why the config that should run cannot be started now. */
+  #obstacle: Notice | undefined;
+  #notKept: Notice | undefined;
+  #noAgent: Notice | undefined;
+  #willLook = false;
+  #working: Promise<unknown> = Promise.resolve();
+
+  constructor(options: AttachedUnitOptions) {
+    this.#options = options;
+    options.host.hasConfigDir = this.#record.hasConfigDir;
+  }
+
+  async runs(config: StartedConfig): Promise<boolean> {
+    const { host } = this.#options;
+    return (await host.view()).running === host.store(config);
+  }
+
+  confirmHealthy(): Promise<void> {
+    return this.exclusive(async () => {
+      const { host, own } = this.#options;
+      this.#noAgent = undefined;
+      const onTrial = own.dropIn('trial')?.config;
+      if (onTrial === undefined || own.mark('confirmed') === onTrial) return;
+      await host.disarm();
+      own.setMark('confirmed', onTrial);
+    });
+  }
+
+  keep(config: StartedConfig): Promise<void> {
+    return this.exclusive(async () => {
+      const { host, log } = this.#options;
+      try {
+        const digest = this.store(config);
+        await host.keep(await host.view(), digest);
+        this.#put(digest === local ? {} : { good: digest });
+        this.#notKept = undefined;
+      } catch (error) {
+        log.error('the config cannot be kept for the next boot', { error });
+        this.#notKept = { reason: 'NextStartNotKept', message: withCauses(error) };
+      }
+      await this.look();
+    });
+  }
+
+  stage(config: StartedConfig): Promise<void> {
+    return this.exclusive(async () => {
+      const view = await this.#options.host.view();
+      const digest = this.store(config);
+      if (nextConfig(view) !== digest || isStale(view)) await this.installTrial(view, digest, { isNow: false });
+      await this.look();
+    });
+  }
+
+  notices(): Notice[] {
+    const all = [...(this.#seen?.notices ?? []), this.#obstacle, this.#notKept, this.#noAgent];
+    const present = all.filter((notice) => notice !== undefined);
+    return present.filter(({ reason }, at) => present.findIndex((other) => other.reason === reason) === at);
+  }
+
+  nextStart(): StartedConfig | undefined {
+    return this.#seen && startedConfig(this.#record, this.#seen.next);
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  // ── for the driver ──
+
+  /** One change of the host at a time. */
+  exclusive<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#working.then(work);
+    this.#working = result.catch(() => {});
+    return result;
+  }
+
+  async installTrial(view: HostView, digest: string, { isNow }: { isNow: boolean }): Promise<void> {
+    const { host, own } = this.#options;
+    if (own.mark('rolled-back') === `${digest} deadline`)
+      this.#noAgent = { reason: 'NoAgent', message: 'the deadline on the host passed before the kubelet was healthy' };
+    await host.installTrial(view, digest, { isNow });
+    this.#put({ trial: digest, good: view.own.good?.config });
+    host.pruneConfigs(view, digest);
+  }
+
+  setObstacle(notice: Notice | undefined): void {
+    const isSame = isDeepStrictEqual(notice, this.#obstacle);
+    this.#obstacle = notice;
+    if (!isSame) this.#tell();
+  }
+
+  /** Copies the config to the host. */
+  store(config: StartedConfig): string {
+    const { state, host } = this.#options;
+    const digest = host.store(config);
+    const { source, file } = config;
+    if (digest === local || source === undefined || file === undefined) return digest;
+    const record = this.#record;
+    const others = Object.entries(record.configs).filter(([other]) => other !== digest);
+    const configs = Object.fromEntries([...others.slice(1 - mostConfigs), [digest, { source, file }]]);
+    state.write(unitRecord, { ...record, configs });
+    return digest;
+  }
+
+  /** Soon, and once for many changes. */
+  lookSoon(): void {
+    if (this.#willLook) return;
+    this.#willLook = true;
+    const look = () => {
+      this.#willLook = false;
+      return this.look();
+    };
+    this.exclusive(look).catch((error) => this.#options.log.warn('the unit cannot be read', { error }));
+  }
+
+  /** Only one at a time: within exclusive(). */
+  async look(): Promise<void> {
+    this.#forgetRolledBack();
+    let view = await this.#options.host.view();
+    const isOurs = removedDropIn(view, this.#present()) === undefined;
+    if (isStale(view) && isOurs && view.obstacle === undefined && !isMasked(view.unit)) {
+      await this.installTrial(view, nextConfig(view), { isNow: false });
+      view = await this.#options.host.view();
+    }
+    this.see(view);
+  }
+
+  see(view: HostView): void {
+    const before = this.#seen;
+    this.#seen = { notices: noticesOf(view, this.#present()), next: nextConfig(view) };
+    if (!isDeepStrictEqual(before, this.#seen)) this.#tell();
+  }
+
+  /** The host returned from the trial: that its drop-in is gone is not the work of others. */
+  #forgetRolledBack(): void {
+    const { own } = this.#options;
+    const { trial, good } = this.#record;
+    const isRolledBack = trial !== undefined && own.mark('rolled-back')?.split(' ')[0] === trial;
+    if (isRolledBack && own.dropIn('trial') === undefined) this.#put({ good });
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  #present(): Seen {
+    const { own, bootId } = this.#options;
+    const marks = { before: own.mark('before'), fellBack: own.mark('fell-back') };
+    return { record: this.#record, bootId, hasFallbackUnit: own.hasUnit('fallback'), ...marks };
+  }
+
+  get #record(): UnitRecord {
+    const { state, bootId } = this.#options;
+    return state.read(unitRecord) ?? { bootId, hasConfigDir: false, configs: {} };
+  }
+
+  #put({ trial, good }: { trial?: string; good?: string | undefined }): void {
+    const { state, host, bootId } = this.#options;
+    const { hasConfigDir } = host;
+    const { configs } = this.#record;
+    state.write(unitRecord, { ...(trial && { trial }), ...(good && { good }), bootId, hasConfigDir, configs });
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * The systemd driver: the kubelet stays the main process of its own unit, and relet runs beside it. A start makes the unit run a
+ * config, or adopts the kubelet that runs it; ending the agent changes nothing on the host. next-step.ts decides, host.ts acts.
+ */
+import type { Files } from '../../../atomic-file.js';
+import type { Clock } from '../../../clock.js';
+import type { Log } from '../../../log.js';
+import { bootId } from '../../../proc.js';
+import type { NodeState } from '../../state/node-state.js';
+import type { TrialLimits } from '../../trial/trial.js';
+import type { RunCommand } from '../command.js';
+import type { Exit, KubeletDriver, Port, PortOwner, StartedConfig } from '../driver.js';
+import { type KubeletLog, summarizeLog } from '../kubelet-error.js';
+import { askVersion, kubeletRecord } from '../kubelet-version.js';
+import { type AgentLock, takeAgentLock } from './agent-lock.js';
+import { AttachedUnit } from './attached-unit.js';
+import { exitOf, lastExit } from './exits.js';
+import { UnitHost } from './host.js';
+import { type HostOptions, hostLayout } from './host-layout.js';
+import { hasExited, nextStep } from './next-step.js';
+import { OwnFiles } from './own-files.js';
+import { portOwnersOnHost } from './port-owners.js';
+import type { Systemd } from './systemd.js';
+import { programOf } from './unit-text.js';
+
+export interface SystemdDriverOptions extends HostOptions {
+  systemd: Systemd;
+  /** Runs programs on the host: hostCommand() in a pod. */
+  run: RunCommand;
+  /** In front of paths of the host. Default none: a pod has the host's directories at their own paths. */
+  root?: string;
+  /** Of the kubelet's executable, at once. Default: it is asked for on the host, before each start. */
+  fingerprint?(program: string): string;
+  trial: TrialLimits;
+  state: NodeState;
+  files?: Files;
+  clock: Clock;
+  log: Log;
+}
+
+interface Run {
+  config: string;
+  /** Of the kubelet, once it runs with the config. */
+  started?: { invocation: string; pid: number };
+  /** stop or shutdown was called. */
+  stopped: AbortController;
+}
+
+/** Signals may be lost with a connection; then this is how late an exit is noticed. */
+const lookEveryMs = 30_000;
+const commandTimeoutMs = 10_000;
+
+/** Rejects when another agent runs, the unit is not there, or something else than the kubelet is its main process. */
+export async function openSystemdDriver(options: SystemdDriverOptions): Promise<SystemdDriver> {
+  const { systemd, root = '', unit } = options;
+  const layout = hostLayout(options);
+  const own = new OwnFiles(layout, root, options.files);
+  const lock = await takeAgentLock(`${root}${layout.runDir}/agent.sock`);
+  try {
+    const { startedUs, startedAtUs } = await systemd.manager();
+    const host = new UnitHost({ ...options, own, systemdStartedUs: startedUs });
+    const { obstacle, base } = await host.view();
+    if (obstacle !== undefined)
+      throw new Error(`${unit}: ${obstacle}: relet agent needs the kubelet itself in the unit`);
+    // A container keeps its boot id when it is booted again.
+    const boot = `${bootId()} ${startedAtUs}`;
+    const driver = new SystemdDriver(options, { own, host, lock, bootId: boot, program: base ? programOf(base) : '' });
+    await driver.unit.look();
+    return driver;
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+interface DriverParts {
+  own: OwnFiles;
+  host: UnitHost;
+  lock: AgentLock;
+  bootId: string;
+  program: string;
+}
+
+export class SystemdDriver implements KubeletDriver {
+  readonly name = 'systemd';
+  readonly unit: AttachedUnit;
+  readonly #options: SystemdDriverOptions;
+  readonly #parts: DriverParts;
+  readonly #unwatch: () => void;
+  #run: Run | undefined;
+  /** Reported, and deleted with the next start: by then the agent has recorded it. */
+  #reported: string | undefined;
+  /** Of the kubelet that was started last. */
+  #lastInvocation: string | undefined;
+  #fingerprint = '';
+  /** Fires when the host may have changed, and is then replaced. */
+  #change = new AbortController();
+
+  constructor(options: SystemdDriverOptions, parts: DriverParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.unit = new AttachedUnit({ ...options, ...parts });
+    this.#unwatch = options.systemd.watch(options.unit, () => this.#changed());
+  }
+
+  bootId(): string {
+    return this.#parts.bootId;
+  }
+
+  async isHostStopping(): Promise<boolean> {
+    const { systemState } = await this.#options.systemd.manager().catch(() => ({ systemState: '' }));
+    return systemState === 'stopping';
+  }
+
+  async version(): Promise<string> {
+    const { run, state, fingerprint } = this.#options;
+    const { program } = this.#parts;
+    if (fingerprint === undefined) {
+      const stat = ['/usr/bin/stat', '-L', '-c', '%d:%i:%s:%Y:%Z', program];
+      const { code, stdout } = await run(stat, commandTimeoutMs);
+      this.#fingerprint = code === 0 ? stdout.trim() : '';
+    }
+    const about = { command: [program], fingerprint: this.fingerprint(), run, record: state.record(kubeletRecord) };
+    return askVersion(about);
+  }
+
+  fingerprint(): string {
+    return this.#options.fingerprint?.(this.#parts.program) ?? this.#fingerprint;
+  }
+
+  /** Whatever runs is adopted by the first start. */
+  async recover(): Promise<void> {}
+
+  start(config: StartedConfig): Promise<Exit> {
+    if (this.#run !== undefined) throw new Error('start the kubelet: one is running');
+    this.#parts.lock.check();
+    const run: Run = { config: '', stopped: new AbortController() };
+    this.#run = run;
+    return this.#untilExit(run, config).finally(() => (this.#run = undefined));
+  }
+
+  async stop(): Promise<void> {
+    this.#run?.stopped.abort();
+  }
+
+  shutdown(): Promise<void> {
+    return this.stop();
+  }
+
+  /** The agent ends: the host is left as it is. */
+  async close(): Promise<void> {
+    await this.stop();
+    this.#unwatch();
+    await this.#parts.lock.release();
+  }
+
+  async portOwners(ports: readonly Port[]): Promise<PortOwner[] | undefined> {
+    const pid = this.#run?.started?.pid;
+    if (pid === undefined || this.#run?.stopped.signal.aborted) return undefined;
+    return portOwnersOnHost(ports, pid, this.#options.run);
+  }
+
+  async kubeletLog(): Promise<KubeletLog | undefined> {
+    const invocation = this.#lastInvocation;
+    if (invocation === undefined) return undefined;
+    const kept = this.#parts.own.logOf(invocation);
+    if (kept !== undefined) return summarizeLog(kept.split('\n'));
+    // What it wrote itself: systemd logs about the same start too.
+    const matches = [`_SYSTEMD_INVOCATION_ID=${invocation}`, '_TRANSPORT=stdout'];
+    const command = ['/usr/bin/journalctl', '-q', '--no-pager', '--all', '-o', 'cat', '-n', '3000', ...matches];
+    const { code, stdout } = await this.#options
+      .run(command, commandTimeoutMs)
+      .catch(() => ({ code: null, stdout: '' }));
+    return code === 0 ? summarizeLog(stdout.split('\n')) : undefined;
+  }
+
+  // ── one run of the kubelet with one config ──
+
+  async #untilExit(run: Run, config: StartedConfig): Promise<Exit> {
+    try {
+      run.config = this.unit.store(config);
+      const missed = await this.#apply(run);
+      if (missed !== undefined) return missed;
+      return run.started === undefined ? requested : await this.#watch(run, run.started.invocation);
+    } catch (error) {
+      this.#options.log.error('the unit cannot be changed', { config: run.config, error });
+      return { code: null, signal: null, error: error as Error, requested: run.stopped.signal.aborted };
+    } finally {
+      this.unit.setObstacle(undefined);
+    }
+  }
+
+  /** Returns when the unit runs the config, with `run.started`; or with an exit that nobody has seen; or when it is stopped. */
+  async #apply(run: Run): Promise<Exit | undefined> {
+    while (!run.stopped.signal.aborted) {
+      const change = this.#change.signal;
+      const missed = await this.unit.exclusive(() => this.#step(run));
+      if (missed !== undefined || run.started !== undefined) return missed;
+      await this.#untilChange(change, run);
+    }
+    return undefined;
+  }
+
+  async #step(run: Run): Promise<Exit | undefined> {
+    const { host } = this.#parts;
+    const view = await host.view();
+    // After the view: a trial that is gone from it has left its exits before.
+    const missed = this.#takeMissed(run.config);
+    if (missed !== undefined || run.stopped.signal.aborted) return missed;
+    const step = nextStep(view, run.config);
+    this.unit.setObstacle(step.kind === 'wait' ? step.notice : undefined);
+    if (step.kind === 'adopt') {
+      run.started = { invocation: step.invocation, pid: view.unit.mainPid };
+      this.#lastInvocation = step.invocation;
+      this.#options.log.info('kubelet runs', { config: run.config, pid: view.unit.mainPid });
+    } else if (step.kind === 'switch') {
+      await this.unit.installTrial(view, run.config, { isNow: true });
+      await host.restart();
+    } else if (step.kind === 'restart') await host.restart();
+    else if (step.kind === 'roll back') await host.rollBack();
+    else this.unit.see(view);
+    return undefined;
+  }
+
+  async #watch(run: Run, invocation: string): Promise<Exit> {
+    const { systemd, unit: name, log } = this.#options;
+    for (;;) {
+      const change = this.#change.signal;
+      const unit = await systemd.unit(name).catch((error) => void log.warn('the unit cannot be read', { error }));
+      if (run.stopped.signal.aborted) return requested;
+      if (unit && hasExited(unit, invocation)) return this.#reportExit(invocation) ?? lastExit(unit, invocation);
+      await this.#untilChange(change, run);
+    }
+  }
+
+  /** An exit of this config that no start has returned yet. */
+  #takeMissed(config: string): Exit | undefined {
+    const { own } = this.#parts;
+    // By now the agent has recorded it.
+    if (this.#reported !== undefined) own.removeExit(this.#reported);
+    const missed = own.exits().find((exit) => exit.config === config);
+    return missed && this.#reportExit(missed.invocation);
+  }
+
+  #reportExit(invocation: string): Exit | undefined {
+    const record = this.#parts.own.exits().find((exit) => exit.invocation === invocation);
+    if (record === undefined) return undefined;
+    this.#reported = invocation;
+    this.#lastInvocation = invocation;
+    return exitOf(record);
+  }
+
+  async #untilChange(change: AbortSignal, run: Run): Promise<void> {
+    const signal = AbortSignal.any([change, run.stopped.signal]);
+    if (!signal.aborted) await this.#options.clock.sleep(lookEveryMs, signal).catch(() => {});
+  }
+
+  #changed(): void {
+    const change = this.#change;
+    this.#change = new AbortController();
+    change.abort();
+    this.unit.lookSoon();
+  }
+}
+
+const requested: Exit = { code: null, signal: null, requested: true };

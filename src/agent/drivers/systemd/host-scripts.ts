@@ -1,0 +1,155 @@
+/**
+ * What runs on the host without an agent, as text: the script that counts exits of the kubelet and returns to what was kept, and
+ * the units that run it. POSIX shell, systemctl and journalctl; no other program. Every step may be the last one before a crash.
+ *
+ *   exited     after each exit of the kubelet (ExecStopPost= of relet's drop-ins): counts those that speak against the config.
+ *              The third one: trial → rollback, kept config → fallback to local, local after that → return to good, once
+ *   rollback   removes the trial, restarts the kubelet with what was kept. Also started by the agent and by the deadline
+ *   fallback   the local config instead of the kept one, until the next boot or until the agent keeps another one
+ *   arm        the deadline of a trial that was staged, when it starts
+ */
+import { type HostLayout, type OwnUnit, unitNames } from './host-layout.js';
+
+export function hostScript({ unit, runDir, exitsDir, fallbackText, dropIn, units }: HostLayout): string {
+  return `#!/bin/sh
+# relet: counts exits of ${unit} and returns from a config that failed. Run by systemd; 'relet detach' removes it.
+set -u
+unit=${unit}
+root=\${RELET_ROOT:-}
+run=$root${runDir}
+exits=$root${exitsDir}
+trial=$root${dropIn.trial}
+fallback=$root${dropIn.fallback}
+deadline=$root${units.deadline}
+show() { systemctl show --value -p "$1" "$unit"; }
+# A file is there whole or not at all.
+put() { cat >"$1.$$" && mv -f "$1.$$" "$1"; }
+config_of() { sed -n 's/^# relet: config=\\([0-9a-z]*\\) .*/\\1/p' "$1" | head -n 1; }
+
+exited() {
+  kind=$1 config=$2 limit=$3 long=$4 rolled_back=no
+  # The drop-in that is effective counts; the others are read too.
+  case $kind in
+    good) [ ! -e "$trial" ] && [ ! -e "$fallback" ] || return 0 ;;
+    fallback) [ ! -e "$trial" ] || return 0 ;;
+    trial) [ "$INVOCATION_ID" != "$(cat "$run/before" 2>/dev/null)" ] || return 0 ;;
+  esac
+  mkdir -p "$exits"
+  start=$(show ExecMainStartTimestampMonotonic) end=$(show ExecMainExitTimestampMonotonic)
+  seconds=$(((\${end:-0} - \${start:-0}) / 1000000))
+  count=0
+  if [ -r "$run/count" ]; then
+    read -r counted_kind counted_config counted <"$run/count"
+    [ "$counted_kind $counted_config" != "$kind $config" ] || count=$counted
+  fi
+  # A run that lasted shows that the config starts.
+  [ "$seconds" -lt "$long" ] || count=0
+  case $SERVICE_RESULT-\${EXIT_STATUS:-} in
+    # An operator's stop or restart, and signals that a kubelet only gets from outside.
+    success-* | signal-TERM | signal-KILL | signal-INT | signal-HUP | signal-QUIT | signal-USR1 | signal-USR2) ;;
+    *) count=$((count + 1)) ;;
+  esac
+  echo "$kind $config $count" | put "$run/count"
+  [ "$SERVICE_RESULT" != success ] || return 0
+  [ "$count" -lt "$limit" ] || rolled_back=yes
+  timeout 2 journalctl --sync 2>/dev/null
+  timeout 5 journalctl -q --no-pager --all -o cat -n 500 "_SYSTEMD_INVOCATION_ID=$INVOCATION_ID" _TRANSPORT=stdout 2>/dev/null |
+    tail -c 65536 | put "$exits/$INVOCATION_ID.log"
+  printf 'kind=%s\\nconfig=%s\\nresult=%s\\ncode=%s\\nstatus=%s\\nat=%s\\nrolledBack=%s\\n' "$kind" "$config" \\
+    "$SERVICE_RESULT" "\${EXIT_CODE:-}" "\${EXIT_STATUS:-}" "\${end:-0}" $rolled_back | put "$exits/$INVOCATION_ID"
+  # Only the newest are kept: an agent that comes back needs no more.
+  ls -t "$exits" | tail -n +41 | while read -r old; do rm -f "$exits/$old"; done
+  [ $rolled_back = yes ] || return 0
+  rm -f "$run/count"
+  case $kind in
+    trial) echo crash >"$run/why" && systemctl start --no-block ${unitNames.rollback} ;;
+    good) [ -e "$run/fell-back" ] || systemctl start --no-block ${unitNames.fallback} ;;
+    fallback) systemctl start --no-block ${unitNames.returnToGood} ;;
+  esac
+}
+
+# Not a unit that an operator stopped, and not one that still runs what it ran before the trial.
+restart() {
+  systemctl daemon-reload
+  state=$(show ActiveState)
+  [ "$state" != inactive ] || return 0
+  [ "$state" != active ] || [ "$(show InvocationID)" != "$(cat "$run/before" 2>/dev/null)" ] || return 0
+  systemctl reset-failed "$unit" 2>/dev/null
+  systemctl restart --no-block "$unit"
+}
+
+rollback() {
+  [ -e "$trial" ] || return 0
+  why=$(cat "$run/why" 2>/dev/null || echo deadline)
+  echo "$(config_of "$trial") $why" | put "$run/rolled-back"
+  rm -f "$trial" "$run/why" "$run/count" "$deadline"
+  systemctl stop --no-block ${unitNames.deadline} 2>/dev/null
+  restart
+}
+
+fall_back() {
+  [ ! -e "$run/fell-back" ] && [ -e "$root${dropIn.good}" ] || return 0
+  config_of "$root${dropIn.good}" | put "$run/fell-back"
+  mkdir -p "\${fallback%/*}"
+  cp "$root${fallbackText}" "$fallback.$$" && mv -f "$fallback.$$" "$fallback"
+  rm -f "$run/count" "$run/before"
+  restart
+}
+
+return_to_good() {
+  [ -e "$fallback" ] || return 0
+  rm -f "$fallback" "$run/count" "$run/before"
+  restart
+}
+
+# OnActiveSec= would start again with every daemon-reload; OnStartupSec= counts from the start of systemd.
+arm() {
+  [ ! -e "$run/confirmed" ] && [ ! -e "$deadline" ] || return 0
+  begun=$(show InactiveExitTimestampMonotonic)
+  base=$(systemctl show --value -p UserspaceTimestampMonotonic)
+  printf '${deadlineTimer('%s').replaceAll('\n', '\\n')}' $(((begun - base) / 1000 + $1 * 1000)) | put "$deadline"
+  systemctl start --no-block ${unitNames.deadline}
+}
+
+verb=$1
+shift
+mkdir -p "$run"
+case $verb in
+  exited) exited "$@" ;;
+  rollback) rollback ;;
+  fallback) fall_back ;;
+  return-to-good) return_to_good ;;
+  arm) arm "$@" ;;
+esac
+exit 0
+`;
+}
+
+/** At this many milliseconds from the start of systemd; not to the minute, as timers are without AccuracySec=. */
+export function deadlineTimer(afterStartupMs: number | '%s'): string {
+  return `# relet: removed when the config has answered, or by relet detach.
+[Unit]
+Description=relet: the deadline of a kubelet config on trial
+[Timer]
+OnStartupSec=${afterStartupMs}ms
+AccuracySec=100ms
+Unit=${unitNames.rollback}
+`;
+}
+
+const verbs: Record<Exclude<OwnUnit, 'deadline'>, [verb: string, description: string]> = {
+  rollback: ['rollback', 'return from the kubelet config on trial'],
+  fallback: ['fallback', 'the local kubelet config, since the last known good one keeps crashing'],
+  returnToGood: ['return-to-good', 'the last known good kubelet config again, since the local one crashes too'],
+};
+
+export function unitText({ script }: HostLayout, unit: keyof typeof verbs): string {
+  const [verb, description] = verbs[unit];
+  return `# relet: 'relet detach' removes it.
+[Unit]
+Description=relet: ${description}
+[Service]
+Type=oneshot
+ExecStart=/bin/sh ${script} ${verb}
+`;
+}

@@ -1,0 +1,187 @@
+/**
+ * relet's own files on the host, each written whole: drop-ins, units, the script, configs by digest, and what the script recorded.
+ * A file is made beside the one it replaces, so that it has the label that SELinux gives to files of that directory.
+ */
+import { basename, dirname, join } from 'node:path';
+import { type Files, isMissing, realFiles, removeTree, replaceFile } from '../../../atomic-file.js';
+import { makeDirectory } from '../../../make-directory.js';
+import { sha256 } from '../../state/checkpoints.js';
+import type { StartedConfig } from '../driver.js';
+import { configFile, type HostLayout, type OwnUnit } from './host-layout.js';
+import { hostScript, unitText } from './host-scripts.js';
+import { type DropInHeader, type DropInKind, readDropIn, type StoredConfig } from './unit-text.js';
+
+/** An exit of the kubelet that the script counted, or that was a kill from outside. */
+export interface ExitRecord {
+  invocation: string;
+  kind: DropInKind;
+  config: string;
+  /** As systemd names it: exit-code, signal, core-dump, timeout, oom-kill, watchdog. */
+  result: string;
+  /** exited, killed or dumped. */
+  code: string;
+  /** An exit code, or the name of a signal without SIG. */
+  status: string;
+  /** CLOCK_MONOTONIC, in microseconds. */
+  at: number;
+  /** It was one too many. */
+  rolledBack: boolean;
+}
+
+/** Files of runDir, one line each. */
+export type Mark = 'before' | 'why' | 'count' | 'confirmed' | 'rolled-back' | 'fell-back';
+
+const unitMode = 0o644;
+
+export class OwnFiles {
+  readonly layout: HostLayout;
+  readonly #root: string;
+  readonly #files: Files;
+
+  constructor(layout: HostLayout, root: string, files: Files = realFiles) {
+    this.layout = layout;
+    this.#root = root;
+    this.#files = files;
+  }
+
+  dropIn(kind: DropInKind): DropInHeader | undefined {
+    const text = this.#read(this.layout.dropIn[kind]);
+    return text === undefined ? undefined : readDropIn(text);
+  }
+
+  writeDropIn(kind: DropInKind, text: string): void {
+    this.#write(this.layout.dropIn[kind], text, unitMode);
+  }
+
+  removeDropIn(kind: DropInKind): void {
+    this.#remove(this.layout.dropIn[kind]);
+  }
+
+  writeScript(): void {
+    this.#write(this.layout.script, hostScript(this.layout), 0o600);
+  }
+
+  writeUnit(unit: Exclude<OwnUnit, 'deadline'>): void {
+    this.#write(this.layout.units[unit], unitText(this.layout, unit), unitMode);
+  }
+
+  writeTimer(text: string): void {
+    this.#write(this.layout.units.deadline, text, unitMode);
+  }
+
+  writeFallback(text: string): void {
+    this.#write(this.layout.fallbackText, text, 0o600);
+  }
+
+  hasUnit(unit: OwnUnit): boolean {
+    return this.#files.stat(this.#root + this.layout.units[unit]) !== undefined;
+  }
+
+  removeUnit(unit: OwnUnit): void {
+    this.#remove(this.layout.units[unit]);
+  }
+
+  /** A copy under a name made from its content, with the other files of its ConfigMap beside it. */
+  store({ source, file }: StartedConfig): StoredConfig | undefined {
+    if (source === undefined || file === undefined) return undefined;
+    const data = this.#files.read(file);
+    const isWhole = source.mergedDigest === undefined;
+    const others = isWhole ? this.#files.list(dirname(file)).filter((name) => name !== basename(file)) : [];
+    const beside = others.flatMap((name) => {
+      const path = join(dirname(file), name);
+      return this.#files.stat(path)?.isFile() ? [[name, this.#files.read(path)] as const] : [];
+    });
+    const content = new Map<string, Buffer>([...beside, ['kubelet.yaml', data]]);
+    const digest = sha256([...content].map(([name, bytes]) => `${name} ${sha256(bytes)}`).join('\n'));
+    const stored = { digest, file: configFile(this.layout, digest) };
+    for (const [name, bytes] of content) {
+      const path = join(dirname(stored.file), name);
+      if (this.#read(path) !== bytes.toString('utf8')) this.#write(path, bytes, 0o600);
+    }
+    return stored;
+  }
+
+  /** Deletes the configs that nothing on the host names. */
+  pruneConfigs(keep: readonly string[]): void {
+    const { configsDir } = this.layout;
+    for (const name of this.#files.list(this.#root + configsDir))
+      if (!keep.includes(name)) removeTree(this.#root + join(configsDir, name), this.#files);
+  }
+
+  mark(name: Mark): string | undefined {
+    return this.#read(join(this.layout.runDir, name))?.trim();
+  }
+
+  setMark(name: Mark, value: string | undefined): void {
+    const path = join(this.layout.runDir, name);
+    if (value === undefined) this.#remove(path);
+    else this.#write(path, `${value}\n`, 0o600);
+  }
+
+  /** Oldest first. */
+  exits(): ExitRecord[] {
+    const { exitsDir } = this.layout;
+    const names = this.#files.list(this.#root + exitsDir).filter((name) => /^[0-9a-f]{32}$/.test(name));
+    const records = names.flatMap((invocation) => exitRecord(invocation, this.#read(join(exitsDir, invocation)) ?? ''));
+    return records.sort((a, b) => a.at - b.at);
+  }
+
+  logOf(invocation: string): string | undefined {
+    return this.#read(join(this.layout.exitsDir, `${invocation}.log`));
+  }
+
+  removeExit(invocation: string): void {
+    for (const name of [invocation, `${invocation}.log`]) this.#remove(join(this.layout.exitsDir, name));
+  }
+
+  /** A file of the unit; undefined where the agent cannot see it. */
+  unitFile(path: string): string | undefined {
+    return this.#read(path);
+  }
+
+  /** Everything that relet put on the host, and the directories that are empty then. */
+  removeAll(): void {
+    const { layout } = this;
+    for (const path of [...Object.values(layout.dropIn), ...Object.values(layout.units)]) this.#remove(path);
+    for (const path of [layout.script, layout.fallbackText]) this.#remove(path);
+    for (const dir of [layout.configsDir, layout.runDir]) removeTree(this.#root + dir, this.#files);
+    for (const dir of new Set(Object.values(layout.dropIn).map((path) => dirname(path)))) this.#removeEmpty(dir);
+  }
+
+  #removeEmpty(dir: string): void {
+    const path = this.#root + dir;
+    if (this.#files.stat(path) !== undefined && this.#files.list(path).length === 0) this.#files.remove(path);
+  }
+
+  /** Nothing is written that is there already: an agent that starts again leaves the host as it is. */
+  #write(path: string, data: string | Buffer, mode: number): void {
+    const target = this.#root + path;
+    if (this.#read(path) === data.toString('utf8')) return;
+    makeDirectory(dirname(target), path.startsWith('/etc/') || path.startsWith('/run/systemd') ? 0o755 : 0o700);
+    replaceFile(target, data, { mode, durable: !path.startsWith('/run/'), files: this.#files });
+  }
+
+  #read(path: string): string | undefined {
+    try {
+      return this.#files.read(this.#root + path).toString('utf8');
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #remove(path: string): void {
+    const target = this.#root + path;
+    if (this.#files.stat(target) === undefined) return;
+    this.#files.remove(target);
+    if (!path.startsWith('/run/')) this.#files.sync(dirname(target));
+  }
+}
+
+function exitRecord(invocation: string, text: string): ExitRecord[] {
+  const fields = Object.fromEntries(text.split('\n').map((line) => line.split('=') as [string, string]));
+  const { kind, config, result, code, status, at, rolledBack } = fields;
+  if (kind === undefined || config === undefined || rolledBack === undefined) return [];
+  const about = { result: result ?? '', code: code ?? '', status: status ?? '', at: Number(at) };
+  return [{ invocation, kind: kind as DropInKind, config, ...about, rolledBack: rolledBack === 'yes' }];
+}

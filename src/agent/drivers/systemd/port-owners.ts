@@ -1,0 +1,34 @@
+/** Who listens on the kubelet's ports, as the host's /proc shows it to a command there: a pod has another /proc. */
+import type { RunCommand } from '../command.js';
+import type { Port, PortOwner } from '../driver.js';
+import { inodesOf, type ListeningSocket, parseRow } from '../listeners.js';
+
+const timeoutMs = 10_000;
+/** Sockets that listen, then what the process has open. Only these lines of a table that may be very long. */
+const sockets = 'grep -h " 0A " /proc/$1/net/tcp /proc/$1/net/tcp6 2>/dev/null; echo --; ls -l /proc/$1/fd';
+/** The processes that have one of these sockets. */
+const holders = 'for i; do find /proc/[0-9]*/fd -lname "socket:\\[$i\\]" 2>/dev/null; done';
+
+/** Undefined when the process is gone. */
+export async function portOwnersOnHost(
+  ports: readonly Port[],
+  pid: number,
+  run: RunCommand,
+): Promise<PortOwner[] | undefined> {
+  const { code, stdout } = await run(['/bin/sh', '-c', sockets, 'sh', String(pid)], timeoutMs);
+  if (code !== 0) return undefined;
+  const [table = '', open = ''] = stdout.split(/^--$/m);
+  const rows = table.split('\n').flatMap((line) => asSocket(parseRow(line)));
+  return Promise.all(ports.map((port) => ownerOf(inodesOf(port, rows), open, run)));
+}
+
+const asSocket = (row: ReturnType<typeof parseRow>): ListeningSocket[] => (typeof row === 'object' ? [row] : []);
+
+async function ownerOf(inodes: string[], open: string, run: RunCommand): Promise<PortOwner> {
+  if (inodes.some((inode) => open.includes(`socket:[${inode}]`))) return 'kubelet';
+  if (inodes.length === 0) return 'nobody';
+  const { stdout } = await run(['/bin/sh', '-c', holders, 'sh', ...inodes], timeoutMs);
+  const pid = /^\/proc\/(\d+)\//.exec(stdout)?.[1];
+  // It cannot be seen, or is gone already: nothing is known.
+  return pid === undefined ? 'nobody' : { other: `pid ${pid}` };
+}

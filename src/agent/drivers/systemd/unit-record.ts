@@ -1,0 +1,78 @@
+/** What the driver has put on the host, so that it notices what others changed: a record under DIR/meta, and what follows from it. */
+import { type ExactRef, isExactRef } from '../../../api/config-ref.js';
+import { isObject } from '../../../json.js';
+import { defineRecord } from '../../state/json-record.js';
+import type { Notice, StartedConfig } from '../driver.js';
+import { type HostView, isMasked, isStale } from './next-step.js';
+import { dropIns, local } from './unit-text.js';
+
+export interface UnitRecord {
+  /** `local` or digest of the config in each drop-in that relet wrote last; absent where it removed it. */
+  trial?: string;
+  good?: string;
+  /** The boot in which it was written. */
+  bootId: string;
+  /** The host's command line has --config-dir. */
+  hasConfigDir: boolean;
+  /** What each digest stands for. */
+  configs: Record<string, { source: ExactRef; file: string }>;
+}
+
+export const unitRecord = defineRecord('unit', isUnitRecord);
+
+export function startedConfig({ configs }: UnitRecord, config: string): StartedConfig | undefined {
+  return config === local ? { source: undefined, file: undefined } : configs[config];
+}
+
+export interface Seen {
+  record: UnitRecord;
+  bootId: string;
+  /** The unit that the fallback needs is in /etc. */
+  hasFallbackUnit: boolean;
+  /** Marks of the script. */
+  before: string | undefined;
+  fellBack: string | undefined;
+}
+
+/** What others did to the unit, as it is now. Pure. */
+export function noticesOf(view: HostView, seen: Seen): Notice[] {
+  const { unit, own } = view;
+  const { record, bootId, fellBack, before } = seen;
+  const notices: Notice[] = [];
+  if (isMasked(unit)) notices.push({ reason: 'UnitMasked', message: `the unit is ${unit.unitFileState || 'masked'}` });
+  const removed = removedDropIn(view, seen);
+  if (removed) notices.push({ reason: 'DropInRemoved', message: `${dropIns[removed]} is gone from the host` });
+  const isLost = record.good !== undefined && own.good === undefined && removed === undefined;
+  if (isLost && record.bootId !== bootId)
+    notices.push({ reason: 'NextStartNotKept', message: `/etc lost ${dropIns.good} with the reboot` });
+  const isStaged = own.trial !== undefined && before !== undefined && unit.invocationId === before;
+  const changed = own.trial?.base !== own.good?.base && own.trial?.config === (own.good?.config ?? record.good);
+  if (isStale(view) || (isStaged && changed))
+    notices.push({ reason: 'BaseCommandChanged', message: `ExecStart= of the unit is now ${view.base?.text}` });
+  if (fellBack !== undefined && own.fallback !== undefined)
+    notices.push({ reason: 'FellBackToLocal', message: 'the kept config crashed too often at its start' });
+  return notices;
+}
+
+/** The drop-in that is missing although relet did not remove it, and neither a reboot nor a rollback did. */
+export function removedDropIn(
+  { own }: Pick<HostView, 'own'>,
+  { record, bootId, hasFallbackUnit }: Pick<Seen, 'record' | 'bootId' | 'hasFallbackUnit'>,
+): 'trial' | 'good' | undefined {
+  const isSameBoot = record.bootId === bootId;
+  if (record.trial !== undefined && own.trial === undefined && isSameBoot) return 'trial';
+  const isGoodGone = record.good !== undefined && own.good === undefined;
+  // A host that forgets /etc at a boot forgets relet's units with it.
+  return isGoodGone && (isSameBoot || hasFallbackUnit) ? 'good' : undefined;
+}
+
+function isUnitRecord(value: unknown): value is UnitRecord {
+  return (
+    isObject(value) &&
+    typeof value.bootId === 'string' &&
+    isObject(value.configs) &&
+    Object.values(value.configs).every(
+      (config) => isObject(config) && isExactRef(config.source) && typeof config.file === 'string',
+    )
+  );
+}

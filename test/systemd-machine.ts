@@ -1,0 +1,145 @@
+/**
+ * A machine with systemd as PID 1, in a container of systemd-nspawn, for tests of what systemd really does. Its root is a copy
+ * (an overlay) of a directory that SYSTEMD_ROOT names: one of debootstrap with systemd and dbus, or several with ':' between them.
+ * The network and Node.js are those of the host.
+ */
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { eventually } from './eventually.js';
+import { has } from './programs.js';
+
+export const systemdRoots: readonly string[] = (process.env.SYSTEMD_ROOT ?? '')
+  .split(':')
+  .filter((root) => root !== '');
+
+/** Why there cannot be such a machine here; undefined where there can. */
+export function cannotBoot(): string | undefined {
+  if (systemdRoots.length === 0) return 'SYSTEMD_ROOT is not set';
+  const missing = ['systemd-nspawn', 'nsenter', 'mount'].find((program) => !has(program));
+  if (missing !== undefined) return `${missing} is not installed`;
+  return process.getuid?.() === 0 ? undefined : 'it needs root';
+}
+
+/** Of a container that was booted again. */
+const rebooted = 133;
+
+export interface Output {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export class Machine {
+  readonly #dir = mkdtempSync(join(tmpdir(), 'relet-machine-'));
+  readonly #name: string;
+  #nspawn: ChildProcess | undefined;
+  #leader = 0;
+
+  private constructor(root: string) {
+    this.#name = `relet-${basename(this.#dir).slice(-6).toLowerCase()}`;
+    for (const name of ['root', 'upper', 'work']) mkdirSync(join(this.#dir, name));
+    const layers = `lowerdir=${root},upperdir=${this.#dir}/upper,workdir=${this.#dir}/work`;
+    const { status, stderr } = spawnSync('mount', ['-t', 'overlay', 'overlay', '-o', layers, join(this.#dir, 'root')]);
+    if (status !== 0) throw new Error(`mount an overlay of ${root}: ${stderr}`);
+  }
+
+  static async boot(root: string): Promise<Machine> {
+    const machine = new Machine(root);
+    await machine.#start();
+    return machine;
+  }
+
+  /** Where the files of the machine are, those in /run and /proc among them. */
+  get root(): string {
+    return `/proc/${this.#leader}/root`;
+  }
+
+  path(path: string): string {
+    return this.root + path;
+  }
+
+  async #start(): Promise<void> {
+    const repository = join(import.meta.dirname, '..');
+    const log = openSync(join(this.#dir, 'log'), 'a');
+    const how = ['--quiet', '--register=no', '--keep-unit', '--boot', '--console=pipe', '--capability=all'];
+    const host = ['--resolv-conf=off', '--timezone=off', '--link-journal=no', '--system-call-filter=@known'];
+    const binds = [`--bind-ro=${process.execPath}:/usr/bin/node`, `--bind-ro=${repository}:/opt/relet`];
+    const where = ['-D', join(this.#dir, 'root'), '-M', this.#name];
+    const nspawn = spawn('systemd-nspawn', [...how, ...host, ...binds, ...where, 'systemd.unit=multi-user.target'], {
+      stdio: ['ignore', log, log],
+      env: {
+        ...process.env,
+        SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: existsSync('/sys/fs/cgroup/cgroup.controllers') ? '1' : '0',
+      },
+    });
+    this.#nspawn = nspawn;
+    const hopeless = () => nspawn.exitCode !== null && `systemd-nspawn exited: ${this.consoleText()}`;
+    await eventually('the machine is up', () => this.#findLeader(nspawn.pid!), { hopeless });
+    await eventually(
+      'systemd has started everything',
+      async () => {
+        const { stdout } = await this.run('systemctl', 'is-system-running');
+        return /^(running|degraded)/.test(stdout);
+      },
+      { hopeless },
+    );
+  }
+
+  #findLeader(nspawn: number): boolean {
+    const children = readFileSync(`/proc/${nspawn}/task/${nspawn}/children`, 'utf8').trim().split(' ');
+    this.#leader = Number(children[0]);
+    return this.#leader > 0 && existsSync(this.path('/run/dbus/system_bus_socket'));
+  }
+
+  consoleText(): string {
+    return readFileSync(join(this.#dir, 'log'), 'utf8').slice(-2000);
+  }
+
+  /** Runs a program inside. */
+  run(...command: string[]): Promise<Output> {
+    const enter = ['-t', String(this.#leader), '-m', '-u', '-i', '-p', '-r', '-w', '--'];
+    return new Promise((resolve) => {
+      execFile('nsenter', [...enter, ...command], { maxBuffer: 1e8 }, (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
+      });
+    });
+  }
+
+  /** Runs a line of shell inside; throws when it fails. */
+  async sh(line: string): Promise<string> {
+    const { code, stdout, stderr } = await this.run('/bin/sh', '-c', line);
+    if (code !== 0) throw new Error(`${line}: exit code ${code}: ${stderr}${stdout}`);
+    return stdout.trim();
+  }
+
+  async reboot(): Promise<void> {
+    const nspawn = this.#nspawn!;
+    const exited = once(nspawn, 'exit');
+    await this.run('systemctl', 'reboot', '--no-block');
+    const [code] = await exited;
+    if (code !== rebooted) throw new Error(`systemd-nspawn exited with ${code}: ${this.consoleText()}`);
+    await this.#start();
+  }
+
+  /** As when the power is cut, and comes back. */
+  async powerCycle(): Promise<void> {
+    const exited = once(this.#nspawn!, 'exit');
+    process.kill(this.#leader, 'SIGKILL');
+    await exited;
+    await this.#start();
+  }
+
+  async remove(): Promise<void> {
+    const nspawn = this.#nspawn;
+    if (nspawn !== undefined && nspawn.exitCode === null) {
+      const exited = once(nspawn, 'exit');
+      process.kill(this.#leader || nspawn.pid!, 'SIGKILL');
+      await exited;
+    }
+    spawnSync('umount', ['-l', join(this.#dir, 'root')]);
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+}

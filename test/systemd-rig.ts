@@ -1,0 +1,272 @@
+/**
+ * The systemd driver on a machine of its own: a kubelet's unit in the form of kubeadm, whose kubelet is test/fake-kubelet.mjs. Each
+ * rig puts the machine back to how kubeadm left it.
+ */
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Conduct, DriverRig } from '../src/agent/drivers/contract.js';
+import type { StartedConfig } from '../src/agent/drivers/driver.js';
+import { detach } from '../src/agent/drivers/systemd/detach.js';
+import {
+  openSystemdDriver,
+  type SystemdDriver,
+  type SystemdDriverOptions,
+} from '../src/agent/drivers/systemd/driver.js';
+import { hostCommand } from '../src/agent/drivers/systemd/host-command.js';
+import { connectSystemd, type Systemd } from '../src/agent/drivers/systemd/systemd.js';
+import { openDirectory } from '../src/agent/state/directory.js';
+import { systemClock } from '../src/clock.js';
+import { createLog } from '../src/log.js';
+import { systemProcesses } from '../src/proc.js';
+import { systemRandom } from '../src/random.js';
+import { eventually } from './eventually.js';
+import { freePort } from './free-port.js';
+import type { Machine } from './systemd-machine.js';
+
+export const unit = 'kubelet.service';
+export const dir = '/var/lib/relet';
+const localFile = '/var/lib/kubelet/config.yaml';
+
+const orders: Record<Conduct | 'hangs', string> = {
+  runs: '',
+  'exits with 3': '# exit 3',
+  'ignores a stop': '# ignore SIGTERM',
+  hangs: '# unhealthy',
+};
+
+const baseUnit = (restartSec: number) => `[Unit]
+Description=kubelet: The Kubernetes Node Agent
+[Service]
+ExecStart=/usr/bin/kubelet
+Restart=always
+StartLimitInterval=0
+RestartSec=${restartSec}
+TimeoutStopSec=5
+[Install]
+WantedBy=multi-user.target
+`;
+const kubeadmConf = (port: number) => `[Service]
+Environment=FAKE_KUBELET_LOG=/var/log/starts
+Environment="KUBELET_CONFIG_ARGS=--config=${localFile}"
+EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+ExecStart=
+ExecStart=/usr/bin/kubelet $KUBELET_CONFIG_ARGS \\
+  --healthz-port=${port} $KUBELET_KUBEADM_ARGS
+`;
+
+export interface RigOptions {
+  /** Of the unit. Default 10, as kubeadm has it. */
+  restartSec?: number;
+  healthDeadlineMs?: number;
+}
+
+interface Start {
+  pid?: number;
+  args?: string[];
+  config: string;
+  configFile?: string;
+}
+
+export class SystemdRig {
+  readonly machine: Machine;
+  readonly port: number;
+  readonly #agentDir = mkdtempSync(join(tmpdir(), 'relet-attached-'));
+  readonly #healthDeadlineMs: number;
+  readonly logLines: string[] = [];
+  readonly #log = createLog({ format: 'text', level: 'debug', write: (line) => this.logLines.push(line) });
+  systemd!: Systemd;
+  driver!: SystemdDriver;
+  #configs = 0;
+
+  private constructor(machine: Machine, port: number, healthDeadlineMs: number) {
+    this.machine = machine;
+    this.port = port;
+    this.#healthDeadlineMs = healthDeadlineMs;
+  }
+
+  static async create(machine: Machine, { restartSec = 10, healthDeadlineMs = 60_000 }: RigOptions = {}) {
+    const rig = new SystemdRig(machine, await freePort(), healthDeadlineMs);
+    onTestFinished(() => rig.#remove());
+    rig.connect();
+    await rig.#resetUnit(restartSec);
+    await rig.open();
+    return rig;
+  }
+
+  /** To the machine as it is now: after a boot its sockets are others. */
+  connect(): void {
+    this.systemd = connectSystemd({ root: this.machine.root, clock: systemClock, log: this.#log });
+  }
+
+  async #resetUnit(restartSec: number): Promise<void> {
+    const { machine } = this;
+    await machine.run('systemctl', 'unmask', unit);
+    await machine.run('systemctl', 'stop', unit);
+    await machine.sh('rm -rf /var/lib/relet /var/log/starts /etc/systemd/system/kubelet.service.d /var/lib/kubelet');
+    await detach({ systemd: this.systemd, unit, dir, root: machine.root });
+    const unitDir = machine.path('/usr/lib/systemd/system');
+    mkdirSync(join(unitDir, `${unit}.d`), { recursive: true });
+    mkdirSync(machine.path('/var/lib/kubelet'), { recursive: true });
+    writeFileSync(join(unitDir, unit), baseUnit(restartSec));
+    writeFileSync(join(unitDir, `${unit}.d/10-kubeadm.conf`), kubeadmConf(this.port));
+    writeFileSync(machine.path(localFile), '');
+    this.replaceBinary('v1.32.1');
+    await machine.sh(`systemctl daemon-reload && systemctl enable -q ${unit} && systemctl restart ${unit}`);
+    await eventually('the kubelet runs with its local config', () => this.running().includes(undefined));
+  }
+
+  /** A new agent on the same disk; the one before is closed, as a process that ends. */
+  async open(options: Partial<SystemdDriverOptions> = {}): Promise<SystemdDriver> {
+    await this.driver?.close();
+    const { state, lock } = openDirectory({
+      dir: join(this.#agentDir, 'state'),
+      host: systemProcesses,
+      log: this.#log,
+    });
+    lock.release();
+    const { systemd } = this;
+    const { root } = this.machine;
+    this.driver = await openSystemdDriver({
+      unit,
+      dir,
+      root,
+      systemd,
+      run: hostCommand({ systemd, random: systemRandom, root }),
+      trial: { durationMs: 600_000, healthDeadlineMs: this.#healthDeadlineMs, failedStarts: 3 },
+      fingerprint: (program) => {
+        const found = existsSync(this.machine.path(program)) && readFileSync(this.machine.path(program), 'utf8');
+        return found === false ? '' : found;
+      },
+      state,
+      clock: systemClock,
+      log: this.#log,
+      ...options,
+    });
+    return this.driver;
+  }
+
+  /** The machine is booted again, and then a new agent starts. */
+  async reboot(how: 'reboot' | 'powerCycle' = 'reboot'): Promise<void> {
+    await this.driver.close();
+    this.systemd.close();
+    await this.machine[how]();
+    this.connect();
+    await eventually('a kubelet runs', () => this.running().length === 1);
+  }
+
+  /** A config with which the kubelet behaves like this. Each is another one. */
+  config(conduct: keyof typeof orders, name = `config-${++this.#configs}`): StartedConfig {
+    const parent = mkdtempSync(join(this.#agentDir, 'checkpoint-'));
+    const file = join(parent, 'kubelet');
+    writeFileSync(file, `# file ${file}\n${orders[conduct]}\n`);
+    chmodSync(file, 0o600);
+    const source = { namespace: 'kube-system', name, uid: name, resourceVersion: '1', kubeletConfigKey: 'kubelet' };
+    return { source, file };
+  }
+
+  /** Every start so far. */
+  starts(): Start[] {
+    const path = this.machine.path('/var/log/starts');
+    if (!existsSync(path)) return [];
+    const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
+    return lines.map((line) => JSON.parse(line) as Start).filter(({ args }) => args !== undefined);
+  }
+
+  /** The config files of the kubelets that run, as config() named them; undefined for local. */
+  running(): (string | undefined)[] {
+    return this.starts()
+      .filter(({ pid }) => this.#isRunning(pid!))
+      .map(({ config }) => /^# file (.*)$/m.exec(config)?.[1]);
+  }
+
+  #isRunning(pid: number): boolean {
+    try {
+      const stat = readFileSync(this.machine.path(`/proc/${pid}/stat`), 'utf8');
+      return stat.includes('(node') && !/\) Z /.test(stat);
+    } catch {
+      return false;
+    }
+  }
+
+  /** Starts it and waits until it runs. The result is wrapped, so that an await does not wait for the exit. */
+  async start(config: StartedConfig, driver = this.driver) {
+    const exit = driver.start(config);
+    const hasPort = async () => (await driver.portOwners([{ host: '127.0.0.1', port: this.port }]))?.[0] === 'kubelet';
+    await eventually('the kubelet runs with the config', async () => this.running()[0] === config.file && hasPort(), {
+      seen: () => this.logLines.join(''),
+    });
+    return { exit };
+  }
+
+  /** The config is switched to, confirmed and kept. */
+  async startAndKeep(config: StartedConfig): Promise<void> {
+    await this.start(config);
+    await this.driver.unit.confirmHealthy();
+    await this.driver.unit.keep(config);
+  }
+
+  untilRunning(config: StartedConfig): Promise<unknown> {
+    return eventually('the kubelet runs with the config', () => this.running()[0] === config.file, {
+      seen: () => [...this.starts(), this.running(), ...this.logLines],
+    });
+  }
+
+  untilNotice(reason: string): Promise<unknown> {
+    return eventually(`notice ${reason}`, () => this.driver.unit.notices().some((notice) => notice.reason === reason), {
+      seen: () => [this.driver.unit.notices(), ...this.logLines],
+    });
+  }
+
+  systemctl(...args: string[]): Promise<string> {
+    return this.machine.sh(`systemctl ${args.join(' ')}`);
+  }
+
+  /** Everything of the unit that an operator sees, and every file of relet's outside of its own directory. */
+  async unitFiles(): Promise<string> {
+    const cat = await this.systemctl('cat', '--no-pager', unit);
+    const dirs = ['/etc/systemd/system', '/run/systemd/system', '/usr/lib/systemd/system/kubelet.service.d', '/run'];
+    const list = dirs.map((path) => `${path}: ${readdirSync(this.machine.path(path)).sort().join(' ')}`);
+    return [cat, ...list].join('\n');
+  }
+
+  replaceBinary(version: string): void {
+    const source = readFileSync(join(import.meta.dirname, 'fake-kubelet.mjs'), 'utf8');
+    const path = this.machine.path('/usr/bin/kubelet');
+    rmSync(path, { force: true });
+    writeFileSync(path, source.replace("?? 'v1.32.1'", `?? '${version}'`));
+    chmodSync(path, 0o755);
+  }
+
+  async #remove(): Promise<void> {
+    await this.driver?.close();
+    this.systemd.close();
+    rmSync(this.#agentDir, { recursive: true, force: true });
+  }
+}
+
+export async function contractRig(machine: Machine): Promise<DriverRig> {
+  const rig = await SystemdRig.create(machine, { restartSec: 1 });
+  return {
+    driver: rig.driver,
+    restartedDriver: () => rig.open(),
+    config: (conduct) => rig.config(conduct),
+    running: () => rig.running(),
+    until: (satisfied) => eventually('as expected', satisfied, { seen: () => rig.logLines.join('') }),
+    kill: (signal) => void rig.systemctl('kill', `--signal=${signal}`, '--kill-who=main', unit),
+    port: { host: '127.0.0.1', port: rig.port },
+    replaceBinary: (version) => rig.replaceBinary(version),
+    removeBinary: () => rmSync(machine.path('/usr/bin/kubelet')),
+    passGracePeriod: async () => {},
+  };
+}
