@@ -24,6 +24,8 @@ import {
   type SystemdDriverOptions,
 } from '../src/agent/drivers/systemd/driver.js';
 import { hostCommand } from '../src/agent/drivers/systemd/host-command.js';
+import { hostLayout } from '../src/agent/drivers/systemd/host-layout.js';
+import { OwnFiles } from '../src/agent/drivers/systemd/own-files.js';
 import { connectSystemd, type Systemd } from '../src/agent/drivers/systemd/systemd.js';
 import { openDirectory } from '../src/agent/state/directory.js';
 import { systemClock } from '../src/clock.js';
@@ -114,7 +116,7 @@ export class SystemdRig {
     await machine.run('systemctl', 'unmask', unit);
     await machine.run('systemctl', 'stop', unit);
     await machine.sh('rm -rf /var/lib/relet /var/log/starts /etc/systemd/system/kubelet.service.d /var/lib/kubelet');
-    await detach({ systemd: this.systemd, unit, dir, root: machine.root });
+    await detach(this.systemd, new OwnFiles(hostLayout({ unit, dir }), machine.root));
     const unitDir = machine.path('/usr/lib/systemd/system');
     mkdirSync(join(unitDir, `${unit}.d`), { recursive: true });
     mkdirSync(machine.path('/var/lib/kubelet'), { recursive: true });

@@ -7,13 +7,16 @@ import { withCauses } from '../../../error-causes.js';
 import type { Log } from '../../../log.js';
 import type { NodeState } from '../../state/node-state.js';
 import type { KubeletUnit, Notice, StartedConfig } from '../driver.js';
+import { detach } from './detach.js';
 import type { UnitHost } from './host.js';
 import { type HostView, isMasked, isStale, nextConfig } from './next-step.js';
 import type { OwnFiles } from './own-files.js';
+import type { Systemd } from './systemd.js';
 import { noticesOf, removedDropIn, type Seen, startedConfig, type UnitRecord, unitRecord } from './unit-record.js';
 import { local } from './unit-text.js';
 
 export interface AttachedUnitOptions {
+  systemd: Systemd;
   own: OwnFiles;
   host: UnitHost;
   state: NodeState;
@@ -77,6 +80,15 @@ export class AttachedUnit implements KubeletUnit {
       const view = await this.#options.host.view();
       const digest = this.store(config);
       if (nextConfig(view) !== digest || isStale(view)) await this.installTrial(view, digest, { isNow: false });
+      await this.look();
+    });
+  }
+
+  detach(): Promise<void> {
+    return this.exclusive(async () => {
+      const { systemd, own, state } = this.#options;
+      await detach(systemd, own);
+      state.remove(unitRecord);
       await this.look();
     });
   }

@@ -16,7 +16,7 @@ import { type AgentLock, takeAgentLock } from './agent-lock.js';
 import { AttachedUnit } from './attached-unit.js';
 import { exitOf, lastExit } from './exits.js';
 import { UnitHost } from './host.js';
-import { type HostOptions, hostLayout } from './host-layout.js';
+import { type HostOptions, hostLayout, lockName } from './host-layout.js';
 import { hasExited, nextStep } from './next-step.js';
 import { OwnFiles } from './own-files.js';
 import { portOwnersOnHost } from './port-owners.js';
@@ -55,7 +55,7 @@ export async function openSystemdDriver(options: SystemdDriverOptions): Promise<
   const { systemd, root = '', unit } = options;
   const layout = hostLayout(options);
   const own = new OwnFiles(layout, root, options.files);
-  const lock = await takeAgentLock(`${root}${layout.runDir}/agent.sock`);
+  const lock = await takeAgentLock(`${root}${layout.runDir}/${lockName}`);
   try {
     const { startedUs, startedAtUs } = await systemd.manager();
     const host = new UnitHost({ ...options, own, systemdStartedUs: startedUs });

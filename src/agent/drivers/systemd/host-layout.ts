@@ -22,6 +22,9 @@ export interface HostLayout extends HostOptions {
   units: Record<OwnUnit, string>;
 }
 
+/** In runDir: the socket of the agent that runs. */
+export const lockName = 'agent.sock';
+
 export type OwnUnit = 'rollback' | 'deadline' | 'fallback' | 'returnToGood';
 
 /** What each unit is called; a start of `rollback` is an instance for the trial. */

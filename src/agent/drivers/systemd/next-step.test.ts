@@ -20,6 +20,8 @@ function unit(state: Partial<UnitState> = {}): UnitState {
     dropInPaths: [],
     needDaemonReload: false,
     execStart: [],
+    environment: [],
+    environmentFiles: [],
     result: 'success',
     execMainCode: 0,
     execMainStatus: 0,

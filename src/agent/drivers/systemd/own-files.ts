@@ -7,7 +7,7 @@ import { type Files, isMissing, realFiles, removeTree, replaceFile } from '../..
 import { makeDirectory } from '../../../make-directory.js';
 import { sha256 } from '../../state/checkpoints.js';
 import type { StartedConfig } from '../driver.js';
-import { configFile, type HostLayout, type OwnUnit } from './host-layout.js';
+import { configFile, type HostLayout, lockName, type OwnUnit } from './host-layout.js';
 import { hostScript, unitText } from './host-scripts.js';
 import { type DropInHeader, type DropInKind, readDropIn, type StoredConfig } from './unit-text.js';
 
@@ -139,13 +139,16 @@ export class OwnFiles {
     return this.#read(path);
   }
 
-  /** Everything that relet put on the host, and the directories that are empty then. */
+  /** Everything that relet put on the host but the lock of an agent that runs, and the directories that are empty then. */
   removeAll(): void {
     const { layout } = this;
     for (const path of [...Object.values(layout.dropIn), ...Object.values(layout.units)]) this.#remove(path);
     for (const path of [layout.script, layout.fallbackText]) this.#remove(path);
-    for (const dir of [layout.configsDir, layout.runDir]) removeTree(this.#root + dir, this.#files);
-    for (const dir of new Set(Object.values(layout.dropIn).map((path) => dirname(path)))) this.#removeEmpty(dir);
+    const runtime = this.#files.list(this.#root + layout.runDir).filter((name) => name !== lockName);
+    for (const path of [layout.configsDir, ...runtime.map((name) => join(layout.runDir, name))])
+      removeTree(this.#root + path, this.#files);
+    const dropInDirs = new Set(Object.values(layout.dropIn).map((path) => dirname(path)));
+    for (const dir of [...dropInDirs, layout.runDir]) this.#removeEmpty(dir);
   }
 
   #removeEmpty(dir: string): void {
