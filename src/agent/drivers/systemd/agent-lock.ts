@@ -23,7 +23,7 @@ export async function takeAgentLock(path: string): Promise<AgentLock> {
     const server = await listen(path);
     if (server !== undefined) return held(path, server);
     if (await answers(path)) throw anotherAgent(path);
-    // Its holder is gone. Two that find that out at once are told apart by check().
+    // Its holder is gone. Of two that find that out at once, check() leaves one.
     quietly(() => unlinkSync(path));
   }
   throw new Error(`lock ${path}: other agents take and release it continuously`);
