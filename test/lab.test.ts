@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Lab, type LabOptions, startLab } from '../src/lab/index.js';
 import { eventually } from './eventually.js';
 
@@ -11,10 +11,11 @@ const packageDir = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(packageDir, path), 'utf8');
 const labs: Lab[] = [];
 // Labs of other test files must not be taken for ours.
-process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'relet-labs-'));
+beforeAll(() => void vi.stubEnv('TMPDIR', mkdtempSync(join(tmpdir(), 'relet-labs-'))));
 afterAll(async () => {
   await Promise.all(labs.map((lab) => lab.stop()));
   rmSync(tmpdir(), { recursive: true, force: true });
+  vi.unstubAllEnvs();
 });
 
 async function start(options: LabOptions = {}): Promise<Lab> {

@@ -182,6 +182,15 @@ describe('source files', () => {
     expect(timeKept("await sleep(5); setTimeout(next, 700); import 'timers/promises'")).toHaveLength(3);
   });
 
+  test('a test does not change the environment for the files that run after it in its worker', () => {
+    const changes = /\bprocess\.(env\.\w+ =[^=]|chdir\(|umask\()/;
+    const found = [...files.filter(isTest), ...sources('test')].filter(
+      (file) => file !== 'test/source-rules.test.ts' && changes.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(found).toEqual([]);
+    expect('process.env.TMPDIR = dir').toMatch(changes);
+  });
+
   test('no test has a limit that is shorter than the common one, which a busy machine could pass', () => {
     const own = /(?:\}, |['`], \{ timeout: )(\d+)_000\b[ })]*(?:\);$|, (?:async )?\()/gm;
     const found = [
