@@ -62,6 +62,9 @@ export interface Start {
   config: string;
 }
 
+/** More than the agent waits for a permission that may not be in effect yet. */
+const permissionPatienceMs = 6000;
+
 /** How often the trial is read without a change before the clock moves on all the same. */
 const jumpAfter = 200;
 
@@ -124,6 +127,7 @@ export class Rig {
         // Tests change configs faster than people do.
         maxRestartDelayMs: 0,
         settleMs: 20,
+        crashDelayMs: 20,
         ...options.options,
       },
       state,
@@ -212,6 +216,14 @@ export class Rig {
       this.clock.advance(30_000);
       return false;
     });
+  }
+
+  /** Does what makes the server deny a permission, and lets the time pass until that is an error. */
+  async denied(act: () => Promise<unknown>, logged = 'waiting for permission'): Promise<void> {
+    const before = this.logLines.length;
+    await act();
+    await this.until(logged, () => this.logLines.slice(before).some((line) => line.includes(logged)));
+    this.clock.advance(permissionPatienceMs);
   }
 
   /** Lets the whole trial of the assigned config pass. */

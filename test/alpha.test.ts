@@ -157,7 +157,7 @@ describe('permission by hand', () => {
     const rig = await createClusterRig(manual);
     await grant(rig, 'good');
     const good = await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await refer(rig, good);
+    await rig.node.denied(() => refer(rig, good), 'ConfigMap cannot be followed');
     await rig.until('active', () => rig.config?.active !== undefined);
     await rig.node.until('reading', () =>
       rig.node.log().includes('ConfigMap may not be watched, it is read from time to time'),
@@ -171,9 +171,11 @@ describe('permission by hand', () => {
     const rig = await createClusterRig(manual);
     await grant(rig, 'good');
     const good = await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await refer(rig, good);
+    await rig.node.denied(() => refer(rig, good), 'ConfigMap cannot be followed');
     await rig.until('active', () => rig.config?.active !== undefined);
-    await rig.node.until('reading', () => rig.node.log().includes('it is read from time to time'));
+    await rig.node.until('reading', () =>
+      rig.node.log().includes('ConfigMap may not be watched, it is read from time to time'),
+    );
     const starts = rig.node.starts().length;
     const path = resourcePath(
       { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'rolebindings' },

@@ -2,7 +2,7 @@
 /**
  * A real process that behaves as its config orders, for tests of the process in front of it. Comment lines of the config
  * file are orders: `# exit 1` (at start), `# die 200 1` (after 200 ms, with code 1), `# unhealthy`, `# ignore SIGTERM`,
- * `# needs PATH` (exits 1 at start where that is missing), `# healthy with PATH` (else unhealthy), `# refuse WORDS` (what it says when it is only asked, with its
+ * `# needs PATH` (exits 1 at start where that is missing), `# refuse WORDS` (what it says when it is only asked, with its
  * lock in a place that cannot be). Each start, question and signal is one line of JSON in the file FAKE_KUBELET_LOG.
  * Why it exits is in the file FAKE_KUBELET_ERRORS, or on standard error. As for a kubelet, the last of two equal flags counts.
  */
@@ -57,8 +57,7 @@ if (die) setTimeout(() => process.exit(Number(die[1])), Number(die[0]));
 
 const port = Number(/^healthzPort: (\d+)$/m.exec(config)?.[1] ?? flag('healthz-port'));
 const server = createServer((_request, response) => {
-  const [path] = order('healthy with') ?? [];
-  response.statusCode = order('unhealthy') || (path && !existsSync(path)) ? 500 : 200;
+  response.statusCode = order('unhealthy') ? 500 : 200;
   response.end();
 });
 // As a kubelet does whose healthz port is taken: it says so, lives on and tries again.

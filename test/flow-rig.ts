@@ -100,6 +100,7 @@ export class FlowRig {
         inPlaceJitterMs: 0,
         maxRestartDelayMs: 60_000,
         settleMs: 500,
+        crashDelayMs: 1000,
         ...options,
       },
       state: this.state,

@@ -27,6 +27,8 @@ export interface FlowOptions {
   detach?: boolean;
   /** After an exit, how long to wait until it can be seen whether the whole machine shuts down. Default 500 ms. */
   settleMs: number;
+  /** Between a crash of the kubelet and its next start; doubles with every crash, up to a minute. Default 1 s. */
+  crashDelayMs: number;
 }
 
 export interface AgentOptions {

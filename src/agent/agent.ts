@@ -51,7 +51,7 @@ type TakenBaseline = Promise<Baseline | undefined> | undefined;
 
 /** As long as a timer can wait. */
 const idleMs = 2 ** 31 - 1;
-const crashBackoff = { initialMs: 1000, maxMs: 60_000, jitter: 0.1 };
+const crashBackoff = { maxMs: 60_000, jitter: 0.1 };
 
 export class Agent {
   readonly #options: AgentOptions;
@@ -161,7 +161,8 @@ export class Agent {
       if (signal.aborted || exit.last || options.onChange === 'exit') return exitCode(exit);
       reporter.publish();
       crashes = run.healthy ? 1 : crashes + 1;
-      if (changes === this.#changes) await this.#pause(backoffMs(crashes, crashBackoff, random), signal);
+      const delayMs = backoffMs(crashes, { initialMs: options.crashDelayMs, ...crashBackoff }, random);
+      if (changes === this.#changes) await this.#pause(delayMs, signal);
     }
   }
 

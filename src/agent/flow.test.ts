@@ -5,6 +5,7 @@ import type { ExactRef } from '../api/config-ref.js';
 import type { KubeObject } from '../api/object.js';
 import { configMaps } from '../kube/resource-type.js';
 import { previousConfigRecord } from './choose.js';
+import { configOk } from './report/report.js';
 import { trialRecord } from './trial/trial.js';
 
 const crashLoop = 'rolled back: the kubelet kept crashing with this config, see Kubelet log for details';
@@ -143,24 +144,6 @@ describe('rollback', () => {
     await rig.untilStatus({ assigned: 'bad', active: undefined, error: notHealthy } as never);
   });
 
-  test('a last known good that no longer starts falls back to local, and runs again when its file is back', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('good', '# needs /needed', 'resolvConf: /needed');
-    await rig.untilStatus({ active: 'good' });
-    await rig.passTrial();
-    await rig.stop();
-    rig.missing.add('/needed');
-    rig.boot();
-    await rig.untilStatus({ error: crashLoop });
-    // Three failed starts, local, once more, local for good.
-    await rig.until('local for good', () => rig.starts.length === 8);
-    expect(rig.starts.slice(2)).toEqual(['good', 'good', 'good', 'local', 'good', 'local']);
-    rig.missing.clear();
-    await rig.clock.advance(200_000);
-    expect(await rig.status()).toMatchObject({ assigned: 'good', active: 'good' });
-  });
-
   test('a kubelet killed from outside is started again, and its config is not blamed', async () => {
     const rig = await createFlowRig();
     rig.boot();
@@ -171,6 +154,100 @@ describe('rollback', () => {
       await rig.clock.advance(70_000);
     }
     expect(rig.starts).toEqual(['local', 'good', 'good', 'good', 'good', 'good']);
+    expect((await rig.status()).error).toBeUndefined();
+  });
+});
+
+describe('a last known good that no longer works', () => {
+  /** A node that has stopped with a last known good, and then lost a file that its kubelet needs. */
+  async function withoutItsFile(...lines: string[]) {
+    const rig = await createFlowRig();
+    rig.boot();
+    await rig.assign('good', ...lines);
+    await rig.untilStatus({ active: 'good' });
+    await rig.passTrial();
+    await rig.stop();
+    rig.missing.add('/needed');
+    return { rig, startsSince: () => rig.starts.slice(2) };
+  }
+  const deaths = (rig: FlowRig) => rig.state.read(trialRecord)?.deaths;
+
+  test('falls back to local when it crashes at every start, and runs again when the file it names is back', async () => {
+    const { rig, startsSince } = await withoutItsFile('# needs /needed', 'resolvConf: /needed');
+    rig.boot();
+    await rig.untilStatus({
+      assigned: 'good',
+      active: 'good',
+      error: 'the kubelet crashed with this config and is started again, see Kubelet log for details',
+    });
+    expect(configOk(rig.reporter.report!)).toMatchObject({
+      status: 'False',
+      message: expect.stringContaining('using current'),
+    });
+    await rig.untilStatus({ assigned: 'good', error: crashLoop });
+    // Three failed starts, local, once more, local for good.
+    await rig.until('local for good', () => rig.starts.length === 8);
+    expect(startsSince()).toEqual(['good', 'good', 'good', 'local', 'good', 'local']);
+    await rig.untilStatus({ assigned: 'good', active: undefined, lastKnownGood: undefined, error: crashLoop } as never);
+    rig.missing.clear();
+    await rig.clock.advance(200_000);
+    expect(await rig.status()).toMatchObject({ assigned: 'good', active: 'good', error: undefined });
+    // It is on trial again.
+    expect(deaths(rig)).toBe(0);
+    await rig.passTrial();
+    expect(await rig.status()).toMatchObject({ lastKnownGood: 'good' });
+  });
+
+  test('falls back to local when relet is restarted after each crash', async () => {
+    const { rig, startsSince } = await withoutItsFile('# needs /needed');
+    for (const crashes of [1, 2]) {
+      rig.boot();
+      await rig.until('counted', () => deaths(rig) === crashes);
+      await rig.stop();
+    }
+    rig.boot();
+    await rig.until('local runs', () => startsSince().includes('local'));
+    expect(startsSince().slice(0, 4)).toEqual(['good', 'good', 'good', 'local']);
+  });
+
+  test('falls back to local when it is not healthy in time, also summed over restarts of relet', async () => {
+    const { rig, startsSince } = await withoutItsFile();
+    rig.machine.behaviour = ({ file }) => (file ? behaviours['# never healthy'] : {});
+    rig.boot();
+    await rig.until('started', () => startsSince().length === 1);
+    await rig.clock.advance(40_000);
+    expect(startsSince()).toEqual(['good']);
+    await rig.stop();
+    rig.boot();
+    await rig.until('started', () => startsSince().length === 2);
+    await rig.clock.advance(22_000);
+    expect(startsSince()).toEqual(['good', 'good', 'local']);
+    await rig.untilStatus({ error: notHealthy });
+  });
+
+  test('is started by turns with local while both crash, and runs again when both can', async () => {
+    const { rig, startsSince } = await withoutItsFile();
+    const crashes = { ...behaviours['# crashes'], healthyAfterMs: Number.POSITIVE_INFINITY };
+    rig.machine.behaviour = () => (rig.missing.has('/needed') ? crashes : {});
+    rig.boot();
+    await rig.until('crashed', () => startsSince().length === 9);
+    const thrice = (config: string) => [config, config, config];
+    expect(startsSince()).toEqual([...thrice('good'), ...thrice('local'), ...thrice('good')]);
+    await rig.until('local again', () => startsSince().length === 11);
+    rig.missing.clear();
+    await rig.untilStatus({ assigned: 'good', active: 'good', error: undefined as never });
+    expect(startsSince().slice(-3)).toEqual(['local', 'local', 'good']);
+  });
+
+  test('is not blamed for kills from outside', async () => {
+    const { rig, startsSince } = await withoutItsFile();
+    rig.boot();
+    for (let kills = 1; kills <= 4; kills++) {
+      await rig.until('started', () => startsSince().length === kills);
+      rig.machine.kill('SIGKILL');
+    }
+    await rig.until('started again', () => startsSince().length === 5);
+    expect(startsSince()).not.toContain('local');
     expect((await rig.status()).error).toBeUndefined();
   });
 });
@@ -222,6 +299,34 @@ describe('restarts of the machine and of relet', () => {
     await rig.untilStatus({ assigned: 'next' });
     expect(rig.starts).toEqual(['local', 'good']);
     expect(rig.state.read(trialRecord)).toMatchObject({ deaths: 0 });
+  });
+
+  test('kubelets that exit while the machine shuts down are not crashes of their config', async () => {
+    const rig = await createFlowRig();
+    rig.boot();
+    await rig.until('local runs', () => rig.starts.length === 1);
+    rig.machine.behaviour = ({ file }) => (file ? behaviours['# crashes'] : {});
+    await rig.assign('good');
+    await rig.until('started', () => rig.starts.length === 2);
+    rig.machine.isStopping = true;
+    await rig.until('started again', () => rig.starts.length === 6);
+    expect(rig.starts.slice(1)).not.toContain('local');
+    expect(rig.state.read(trialRecord)).toMatchObject({ deaths: 0 });
+  });
+
+  test('use-local while the machine shuts down applies from the next boot on', async () => {
+    const rig = await createFlowRig();
+    rig.boot();
+    await rig.assign('good');
+    await rig.untilStatus({ active: 'good' });
+    rig.machine.isStopping = true;
+    await rig.request({ verb: 'use-local' });
+    await rig.clock.advance(1000);
+    expect(rig.logLines.join('')).toContain('the machine is going down, the kubelet is not restarted');
+    expect(rig.starts).toEqual(['local', 'good']);
+    await rig.reboot();
+    await rig.until('local', () => rig.starts.length === 3);
+    expect(rig.starts).toEqual(['local', 'good', 'local']);
   });
 });
 

@@ -107,7 +107,7 @@ export function referenceStates(scene: Scene, { hasRules }: { hasRules: boolean 
       await node.active('keys');
 
       const starts = node.rig.starts().length;
-      await author.delete(configMaps, { namespace: 'relet-system', name: 'keys' });
+      await node.rig.denied(() => author.delete(configMaps, { namespace: 'relet-system', name: 'keys' }));
       const absent = await node.until('absent', ({ config }) => config?.error !== undefined);
       expect(absent.config?.error).toBe('failed to sync: failed to download config, see Kubelet log for details');
       expect(absent.config?.active).toEqual(badKey.config?.active);

@@ -33,6 +33,7 @@ import { createSpareMemory } from './spare-memory.js';
 import { nodeDocuments, nodeValidator, type PolicyFile } from './validator.js';
 
 const settleMs = 500;
+const crashDelayMs = 1000;
 
 export interface AgentSurroundings<D extends KubeletDriver> {
   divided: DividedCommandLine;
@@ -83,6 +84,7 @@ export function prepareAgent<D extends KubeletDriver>(surroundings: AgentSurroun
       inPlaceJitterMs: options.inPlaceJitterMs,
       maxRestartDelayMs: options.maxRestartDelayMs,
       settleMs,
+      crashDelayMs,
     },
     state,
     documents: nodeDocuments(divided, state),
