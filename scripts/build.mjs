@@ -53,6 +53,18 @@ const commanderWithoutPrograms = {
   },
 };
 
+/** Of package.json, bundles use the version only. */
+const versionOnly = {
+  name: 'version-only',
+  setup(build) {
+    build.onLoad({ filter: /\/package\.json$/ }, ({ path }) => {
+      if (path !== join(root, 'package.json')) return undefined;
+      const { version } = JSON.parse(readFileSync(path, 'utf8'));
+      return { contents: JSON.stringify({ version }), loader: 'json' };
+    });
+  },
+};
+
 const present = Object.fromEntries(Object.entries(executables).filter(([, file]) => existsSync(file)));
 rmSync('dist', { recursive: true, force: true });
 
@@ -74,7 +86,7 @@ const bundled = await build({
   outdir: 'dist',
   format: 'cjs',
   outExtension: { '.js': '.cjs' },
-  plugins: [apart, commanderWithoutPrograms],
+  plugins: [apart, commanderWithoutPrograms, versionOnly],
   // Written as require(): node's import() starts a second module loader, which costs some 5 ms.
   supported: { 'dynamic-import': false },
 });

@@ -23,9 +23,12 @@ import type { Connected } from '../src/agent/sync/api-side.js';
 import { probeHealthz } from '../src/agent/trial/health.js';
 import { defaultTrialLimits, trialRecord } from '../src/agent/trial/trial.js';
 import type { Validator } from '../src/agent/validate/validate.js';
+import { riskIn } from '../src/agent/validate/validate.js';
 import type { ExactRef } from '../src/api/config-ref.js';
 import { check } from '../src/config/check.js';
+import { emptyDocument } from '../src/config/header.js';
 import { parseMinor } from '../src/config/model.js';
+import { upgradeCheck } from '../src/config/upgrade-check.js';
 import { createLog } from '../src/log.js';
 import { systemProcesses } from '../src/proc.js';
 import { systemRandom } from '../src/random.js';
@@ -302,6 +305,11 @@ export function simpleValidator(healthzPort: number | undefined, staticPodPath?:
       const reason = verdict === 'decode-error' ? 'ParseFailed' : 'ValidationFailed';
       return { kind: 'rejected', reason, cause: new Error(message), warnings: [] };
     },
+    upgrade: async ({ document, kubeletVersion }, before) =>
+      riskIn(
+        upgradeCheck(document.text || emptyDocument, { from: parseMinor(before)!, to: parseMinor(kubeletVersion)! })
+          .findings,
+      ),
   };
 }
 

@@ -84,13 +84,15 @@ export const pinnedReasons = {
 `,
       ),
     ],
-    'src/api/node-config.ts': [behind("nodeConditions = ['ConfigOK', 'OnTrial', 'ActionOwed'", ", 'FlagsPinned'")],
+    'src/api/node-config.ts': [
+      behind("nodeConditions = ['ConfigOK', 'OnTrial', 'ActionOwed', 'UpgradeRisk'", ", 'FlagsPinned'"),
+    ],
     'src/agent/sync/node-config-reference.ts': [
       ['import { owedReasons, trialReasons', 'import { owedReasons, pinnedReasons, trialReasons'],
       behind(
         '    { type: nodeConditions[0], ...configCondition(report), ...about },\n',
         `    {
-      type: nodeConditions[3],
+      type: nodeConditions[4],
       status: report.pinnedByFlags?.length ? 'True' : 'False',
       ...(report.pinnedByFlags?.length ? pinnedReasons.some : pinnedReasons.none),
       ...about,

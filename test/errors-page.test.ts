@@ -2,11 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { changed, rejected, rolledBack, trialPassed } from '../src/agent/report/events.js';
+import { changed, rejected, rolledBack, trialPassed, upgradeRisk } from '../src/agent/report/events.js';
 import { configOk } from '../src/agent/report/report.js';
 import { explainExit } from '../src/agent/trial/exit.js';
 import * as conditionReasons from '../src/api/condition-reasons.js';
-import { type ConditionReason, okReasons, owedReasons, trialReasons } from '../src/api/condition-reasons.js';
+import {
+  type ConditionReason,
+  okReasons,
+  owedReasons,
+  trialReasons,
+  upgradeReasons,
+} from '../src/api/condition-reasons.js';
 import { configErrors } from '../src/api/config-error.js';
 import { upstreamWords } from '../src/api/upstream-words.js';
 
@@ -39,9 +45,12 @@ describe('docs/errors.md', () => {
       ...Object.entries(owedReasons).map(([left, text]) =>
         row(`\`ActionOwed\` ${left === 'none' ? 'False' : 'True'}`, text),
       ),
+      ...Object.entries(upgradeReasons).map(([risk, text]) =>
+        row(`\`UpgradeRisk\` ${risk === 'none' ? 'False' : 'True'}`, text),
+      ),
     ];
     const fromPage = rows
-      .filter((cells) => /ConfigOK|OnTrial|ActionOwed/.test(cells[1] ?? '') && cells.length === 3)
+      .filter((cells) => /ConfigOK|OnTrial|ActionOwed|UpgradeRisk/.test(cells[1] ?? '') && cells.length === 3)
       .map(([reason, ...cells]) => [code(reason), ...cells]);
     expect(fromPage).toEqual(fromCode);
   });
@@ -56,7 +65,9 @@ describe('docs/errors.md', () => {
   test('a reason is one word and its message one sentence', () => {
     for (const { reason, message } of [
       ...errors,
-      ...Object.values({ ...okReasons, ...trialReasons, ...owedReasons }),
+      ...[okReasons, trialReasons, owedReasons, upgradeReasons].flatMap((group) =>
+        Object.values<ConditionReason>(group),
+      ),
     ]) {
       expect(reason).toMatch(/^[A-Z][A-Za-z0-9]+$/);
       expect(message).toMatch(/\.$/);
@@ -106,6 +117,7 @@ describe('docs/errors.md', () => {
       rejected(undefined, '', ''),
       rolledBack(undefined, '', ''),
       trialPassed(undefined),
+      upgradeRisk({ from: '', to: '', risk: 'changes', details: [] }),
     ])
       expect(page).toContain(`| \`${event.reason}\` | ${event.type} |`);
     const local = { assigned: undefined, active: undefined, lastKnownGood: undefined, warnings: [] };

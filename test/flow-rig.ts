@@ -38,6 +38,18 @@ export const behaviours = {
   '# ignores a stop': { ignoresStop: true },
 } as const satisfies Record<string, Behaviour>;
 
+/** Of a host on which only the agent does something. */
+export const quietUnit: KubeletUnit = {
+  runs: async () => false,
+  confirmHealthy: async () => {},
+  keep: async () => {},
+  stage: async () => {},
+  notices: () => [],
+  nextStart: () => undefined,
+  onChange() {},
+  detach: async () => {},
+};
+
 interface NodeObject extends KubeObject {
   status?: { config?: NodeConfigStatus; conditions?: { type: string; status: string; reason: string }[] };
 }

@@ -26,6 +26,7 @@ import { KubeletRun } from './kubelet-run.js';
 import { OwedActions } from './owed.js';
 import * as events from './report/events.js';
 import { shownLocalConfig } from './report/local-config.js';
+import type { UpgradeReport } from './report/report.js';
 import { updateReport } from './report/update-report.js';
 import { detachRecord, holdRecord, takeRequest } from './requests.js';
 import { forgetFailures } from './results.js';
@@ -46,6 +47,7 @@ import {
 import { type Baseline, takeBaseline } from './trial/health.js';
 import { environmentOf, pathsIn } from './trial/retry.js';
 import { type TrialEnd, type TrialFailure, trialRecord } from './trial/trial.js';
+import { UpgradeRisk } from './upgrade-risk.js';
 
 type TakenBaseline = Promise<Baseline | undefined> | undefined;
 
@@ -58,6 +60,7 @@ export class Agent {
   readonly #pace: ChangePace;
   readonly #retry: FailureRetry;
   readonly #owed: OwedActions;
+  readonly #upgrade: UpgradeRisk;
   #api: ApiSide | undefined;
   #run: KubeletRun | undefined;
   /** Counts what may alter the choice, so that a boot under way notices. */
@@ -76,7 +79,14 @@ export class Agent {
     this.#options = options;
     this.#pace = new ChangePace(options);
     this.#retry = new FailureRetry(options, () => this.#applyChoice());
-    this.#owed = new OwedActions({ ...options, view: () => this.#api?.view, onDone: () => this.#updateReport() });
+    const view = () => this.#api?.view;
+    this.#owed = new OwedActions({ ...options, view, onDone: () => this.#updateReport() });
+    this.#upgrade = new UpgradeRisk({
+      ...options,
+      view,
+      choose: (signal) => choose(options, signal),
+      onChange: (report) => this.#reportUpgrade(report),
+    });
   }
 
   /** Until the signal fires; its reason may name the signal to stop the kubelet with. Returns the exit code. */
@@ -119,6 +129,7 @@ export class Agent {
       const changes = this.#changes;
       const choice = this.#takeNext(changes) ?? (await chooseOrWait(this.#options, signal));
       if (choice === undefined) return 0;
+      await this.#upgrade.beforeStart(choice, signal);
       if (changes !== this.#changes) continue;
       const view = () => this.#api?.view;
       const run = new KubeletRun({ ...this.#options, limits: options.trial, choice, baseline: this.#baseline, view });
@@ -127,20 +138,21 @@ export class Agent {
       report();
       counters.kubeletStarts++;
       const over = new AbortController();
-      const retrying = this.#retry.watchFiles(run, over.signal);
+      const watching = [this.#retry.watchFiles(run, over.signal), this.#upgrade.watchBinary(over.signal)];
       const exit = await run.untilExit({
         onAlive: report,
         onWarnings: report,
         onHealthy: () => {
           this.#keepRecords(run);
           this.#retry.onHealthy(run);
+          void this.#upgrade.onHealthy(over.signal);
           if (options.detach && run.choice.source !== undefined) this.#endWith(1);
         },
         onTrialEnd: (end) => this.#endTrial(run, end),
       });
       this.#run = undefined;
       over.abort();
-      await retrying;
+      await Promise.all(watching);
       // A kubelet that was too young to handle it was killed by the signal, and that is not a failure.
       if (signal.aborted) return exit.signal === signal.reason ? 0 : exitCode(exit);
       if (this.#ends !== undefined) return this.#ends;
@@ -357,7 +369,16 @@ export class Agent {
 
   #updateReport(run = this.#run): void {
     const owed = this.#owed.update(run);
-    updateReport({ ...this.#options, limits: this.#options.options.trial, owed }, run);
+    const upgrade = this.#upgrade.report;
+    updateReport({ ...this.#options, limits: this.#options.options.trial, owed, upgrade }, run);
+  }
+
+  #reportUpgrade(report: UpgradeReport | undefined): void {
+    this.#updateReport();
+    if (report === undefined) return;
+    const { log } = this.#options;
+    log.warn('kubelet replaced', { ...report, details: report.details.join('; ') });
+    if (report.risk !== 'none') this.#api?.sendEvent(events.upgradeRisk(report));
   }
 
   /** An operator on the host asked for something. */

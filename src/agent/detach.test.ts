@@ -2,11 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createFlowRig, type FlowRig } from '../../test/flow-rig.js';
+import { createFlowRig, type FlowRig, quietUnit } from '../../test/flow-rig.js';
 import { configLabel, detachAnnotation, type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import { readPlain } from '../config/plain-document.js';
 import { configMaps } from '../kube/resource-type.js';
-import type { KubeletUnit } from './drivers/driver.js';
 import { detachRecord } from './requests.js';
 import { NodeConfigReference } from './sync/node-config-reference.js';
 
@@ -14,18 +13,6 @@ const name = 'node-a';
 const namespace = 'kube-system';
 const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
 const definition = join(import.meta.dirname, '../../deploy/base/nodeconfigs.relet.dev.yaml');
-
-/** On whose host nothing happens but by the agent. */
-const quietUnit: KubeletUnit = {
-  runs: async () => false,
-  confirmHealthy: async () => {},
-  keep: async () => {},
-  stage: async () => {},
-  notices: () => [],
-  nextStart: () => undefined,
-  onChange() {},
-  detach: async () => {},
-};
 
 const crashes = { healthyAfterMs: Number.POSITIVE_INFINITY, exits: { afterMs: 10, code: 1 } };
 

@@ -39,6 +39,22 @@ export const owedReasons = {
   none: { reason: 'NothingOwed', message: 'Nothing is left to do on the host for the config.' },
 } as const satisfies Record<string, ConditionReason>;
 
+/** UpgradeRisk is True, or False. It appears when the kubelet's binary is replaced by another version. The versions and fields follow. */
+export const upgradeReasons = {
+  rejected: {
+    reason: 'NewKubeletRejectsConfig',
+    message: 'The installed kubelet would not start with the config and the flags of this node.',
+  },
+  changes: {
+    reason: 'NewKubeletChangesMeaning',
+    message: 'The installed kubelet takes some of the config of this node in another way than the one before it.',
+  },
+  none: {
+    reason: 'NoUpgradeRisk',
+    message: 'No other kubelet is installed that would take the config of this node in another way.',
+  },
+} as const satisfies Record<string, ConditionReason>;
+
 /** OnTrial is True, or False. */
 export const trialReasons = {
   running: {

@@ -128,7 +128,7 @@ export interface NodeConfigCondition {
 }
 
 /** Written by the node itself. Granted and Guarded, in the same list, are the controller's. */
-export const nodeConditions = ['ConfigOK', 'OnTrial', 'ActionOwed'] as const;
+export const nodeConditions = ['ConfigOK', 'OnTrial', 'ActionOwed', 'UpgradeRisk'] as const;
 
 /** No configSource, and nobody has written the spec: no instruction. Any change of the spec is one. */
 export function isUnset({ metadata, spec }: NodeConfig): boolean {

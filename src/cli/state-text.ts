@@ -65,7 +65,7 @@ function sentence(node: ConfiguredNode): string {
     case 'detached':
       return `It runs its local config, and relet has removed its files from the host ('relet detach'). A new assignment attaches it again.`;
     case 'active':
-      return `It runs the config that it is assigned, and its trial is over: it is the last known good. ${node.owed === undefined ? 'There is nothing to do.' : `But there is something ${owedText(node.owed, node.owed.left)}.`}${following}`;
+      return `It runs the config that it is assigned, and its trial is over: it is the last known good. ${nextStep(node)}${following}`;
     case 'trial':
       return `It runs the config that it is assigned, on trial. When it has been healthy long enough, the config becomes the last known good; until then a rollback goes to ${formatRef(refOf(status.lastKnownGood), 'short')}. 'relet wait ${name} --for=lastKnownGood' waits for the end of the trial, 'relet undo ${name}' ends it.${following}`;
     case 'rejected':
@@ -75,6 +75,12 @@ function sentence(node: ConfiguredNode): string {
     case 'waiting':
       return waiting(node, wanted, following);
   }
+}
+
+function nextStep({ owed, upgradeRisk }: ConfiguredNode): string {
+  if (owed !== undefined) return `But there is something ${owedText(owed, owed.left)}.`;
+  if (upgradeRisk !== undefined) return 'But its kubelet was replaced; read about the upgrade before it is restarted.';
+  return 'There is nothing to do.';
 }
 
 /** Where `undo` would assign a config again that failed on this node, the ways past it. */

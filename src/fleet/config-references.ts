@@ -176,6 +176,7 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
   const { status } = object ?? {};
   const ok = status?.conditions?.find(({ type }) => type === 'ConfigOK');
   const granted = status?.conditions?.find(({ type }) => type === 'Granted');
+  const risk = status?.conditions?.find(({ type, status }) => type === 'UpgradeRisk' && status === 'True');
   return readable({
     ...node,
     configSource: object?.spec?.configSource,
@@ -190,6 +191,7 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     kubeletLog: status?.kubeletLog,
     held: status?.held,
     owed: object && owedOf(object),
+    upgradeRisk: risk && { reason: risk.reason, message: risk.message },
     pinnedByFlags: status?.pinnedByFlags,
     warnings: status?.warnings ?? [],
     agentVersion: status?.agentVersion,

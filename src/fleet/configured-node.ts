@@ -60,6 +60,8 @@ export interface ConfiguredNode {
   held?: HeldState | undefined;
   /** What is left to do on its host for a change that was accepted; `left` comes first. */
   owed?: (Owed & { left: OwedAction }) | undefined;
+  /** Another kubelet is installed, and would reject its config or take it in another way; a Node has no condition for it. */
+  upgradeRisk?: { reason: string; message: string } | undefined;
   /** Configs changed in quick succession, so it restarts its kubelet with the newest only at this time. */
   restartDelayedUntil?: string | undefined;
   /** Fields that flags of its kubelet set, if the node reports it. */

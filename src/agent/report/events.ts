@@ -1,12 +1,18 @@
-/** Events about the Node: a changed config, as Kubernetes had it; and rejected, rolled back, trial passed. */
+/** Events about the Node: a changed config, as Kubernetes had it; and rejected, rolled back, trial passed, a risky upgrade. */
 
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { shorten } from '../../shorten.js';
 import { rfc3339 } from '../../time.js';
+import { type UpgradeReport, upgradeText } from './report.js';
 
 export interface EventText {
   type: 'Normal' | 'Warning';
-  reason: 'KubeletConfigChanged' | 'KubeletConfigRejected' | 'KubeletConfigRolledBack' | 'KubeletConfigTrialPassed';
+  reason:
+    | 'KubeletConfigChanged'
+    | 'KubeletConfigRejected'
+    | 'KubeletConfigRolledBack'
+    | 'KubeletConfigTrialPassed'
+    | 'KubeletUpgradeRisk';
   message: string;
 }
 
@@ -24,6 +30,10 @@ export function rolledBack(source: ExactRef | undefined, error: string, cause: s
 
 export function trialPassed(source: ExactRef | undefined): EventText {
   return { type: 'Normal', reason: 'KubeletConfigTrialPassed', message: `${withKey(source)} is now last known good` };
+}
+
+export function upgradeRisk(report: UpgradeReport): EventText {
+  return { type: 'Warning', reason: 'KubeletUpgradeRisk', message: upgradeText(report) };
 }
 
 /** The key is said too: two configs may be in one ConfigMap. */

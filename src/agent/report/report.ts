@@ -40,6 +40,8 @@ export interface Report {
   detached?: true;
   /** What was left to do on the host by the change of that time, and what still is. */
   owed?: OwedReport;
+  /** The kubelet's binary was replaced by another version, which has not been healthy yet. */
+  upgrade?: UpgradeReport;
   /** The node was given an init config (`--init-config-dir`): local is then called `init`. */
   initConfig: boolean;
 }
@@ -49,6 +51,16 @@ export interface OwedReport {
   isDone: boolean;
   /** Absent also while another config runs than the assigned one. */
   left?: OwedAction;
+}
+
+export interface UpgradeReport {
+  /** Such as v1.34.1. */
+  from: string;
+  to: string;
+  /** `rejected`: the new kubelet would not start with the config. `changes`: it starts, and some of the config means something else. */
+  risk: 'rejected' | 'changes' | 'none';
+  /** Fields and flags, and what happens to each. */
+  details: string[];
 }
 
 export interface ConditionText {
@@ -102,6 +114,9 @@ export function configCondition({ assigned, active, configError, syncError, deta
   if (!sameConfig(assigned, active, 'version')) return { status: 'True', ...okReasons.pending };
   return { status: 'True', ...okReasons[active !== undefined ? 'active' : detached ? 'detached' : 'local'] };
 }
+
+/** `v1.34.1 to v1.37.0: eventRecordQPS: 0 means no limit …; failCgroupV1: …`. */
+export const upgradeText = ({ from, to, details }: UpgradeReport): string => `${from} to ${to}: ${details.join('; ')}`;
 
 /** `(UID: "…")`, `(init)` or `(default)`. */
 export function alphaName(source: ExactRef | undefined, initConfig: boolean): string {

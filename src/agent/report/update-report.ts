@@ -24,7 +24,7 @@ import type { NodeState } from '../state/node-state.js';
 import { sourceOf } from '../transitions.js';
 import { kubeletLogRecord } from '../trial/exit.js';
 import type { TrialLimits } from '../trial/trial.js';
-import type { OwedReport, Report } from './report.js';
+import type { OwedReport, Report, UpgradeReport } from './report.js';
 import type { Reporter } from './reporter.js';
 
 export interface UpdateOptions {
@@ -34,6 +34,7 @@ export interface UpdateOptions {
   limits: TrialLimits;
   clock: Clock;
   owed?: OwedReport | undefined;
+  upgrade?: UpgradeReport | undefined;
 }
 
 export function updateReport(options: UpdateOptions, run: KubeletRun | undefined): void {
@@ -55,6 +56,7 @@ export function updateReport(options: UpdateOptions, run: KubeletRun | undefined
     held: state.read(holdRecord),
     detached: state.read(detachRecord)?.done === undefined ? undefined : true,
     owed: options.owed,
+    upgrade: options.upgrade,
     driver: driver.name,
   });
   if (run?.alive) reporter.publish();

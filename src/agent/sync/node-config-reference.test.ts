@@ -32,6 +32,29 @@ describe('the log of a kubelet that crashed', () => {
   });
 });
 
+describe('the condition UpgradeRisk', () => {
+  const condition = (report: Report, present = {}) =>
+    nextStatus(present, report, about).conditions?.find(({ type }) => type === 'UpgradeRisk');
+  const upgrade = { from: 'v1.34.1', to: 'v1.37.0', risk: 'changes' as const, details: ['a: b', 'c: d'] };
+
+  test('is absent while the kubelet was never replaced', () => {
+    expect(condition(local)).toBeUndefined();
+  });
+
+  test('names the versions and the fields while another kubelet is installed, and is False when the upgrade is over', () => {
+    const present = nextStatus({}, { ...local, upgrade }, about);
+    expect(condition({ ...local, upgrade })).toMatchObject({
+      status: 'True',
+      reason: 'NewKubeletChangesMeaning',
+      message: expect.stringMatching(/another way than the one before it\. v1\.34\.1 to v1\.37\.0: a: b; c: d$/),
+    });
+    expect(condition({ ...local, upgrade: { ...upgrade, risk: 'rejected' } })?.reason).toBe('NewKubeletRejectsConfig');
+    expect(condition(local, present)).toMatchObject({ status: 'False', reason: 'NoUpgradeRisk' });
+    const harmless = { ...upgrade, risk: 'none' as const, details: [] };
+    expect(condition({ ...local, upgrade: harmless })).toMatchObject({ status: 'False', reason: 'NoUpgradeRisk' });
+  });
+});
+
 describe('a definition of an earlier relet, which drops fields that it does not know', () => {
   test('does not make the node write its status again and again', async () => {
     let object: NodeConfig = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name: 'n' } };

@@ -1,7 +1,7 @@
 /** The reference where API servers keep none in Nodes: NodeConfig.spec.configSource. Reported in its status, and in a condition of the Node. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { owedReasons, trialReasons } from '../../api/condition-reasons.js';
+import { owedReasons, trialReasons, upgradeReasons } from '../../api/condition-reasons.js';
 import { ConfigError } from '../../api/config-error.js';
 import { formatRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import {
@@ -24,7 +24,7 @@ import { nodes } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch.js';
 import type { Log } from '../../log.js';
 import { rfc3339 } from '../../time.js';
-import { boundedHeld, configCondition, type Report, statusCause, statusConfig } from '../report/report.js';
+import { boundedHeld, configCondition, type Report, statusCause, statusConfig, upgradeText } from '../report/report.js';
 import { NodeConditionWriter } from './node-condition.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
 import { specRef } from './resolve.js';
@@ -204,7 +204,10 @@ function conditions(report: Report, present: readonly NodeConfigCondition[] = []
       ...(trial === undefined ? trialReasons.none : trialReasons.running),
       ...about,
     },
-    ...owedConditions(report, present).map((condition) => ({ ...condition, ...about })),
+    ...[...owedConditions(report, present), ...upgradeConditions(report, present)].map((condition) => ({
+      ...condition,
+      ...about,
+    })),
   ];
 }
 
@@ -213,6 +216,15 @@ function owedConditions({ owed }: Report, present: readonly NodeConfigCondition[
   const type = nodeConditions[2];
   if (owed === undefined && !present.some((condition) => condition.type === type)) return [];
   return [{ type, status: owed?.left === undefined ? 'False' : 'True', ...owedReasons[owed?.left ?? 'none'] }];
+}
+
+/** None on a node whose kubelet was never replaced. */
+function upgradeConditions({ upgrade }: Report, present: readonly NodeConfigCondition[]): NewCondition[] {
+  const type = nodeConditions[3];
+  if (upgrade === undefined && !present.some((condition) => condition.type === type)) return [];
+  const { reason, message } = upgradeReasons[upgrade?.risk ?? 'none'];
+  if (upgrade === undefined || upgrade.risk === 'none') return [{ type, status: 'False', reason, message }];
+  return [{ type, status: 'True', reason, message: `${message} ${upgradeText(upgrade)}` }];
 }
 
 function withChange(

@@ -43,6 +43,10 @@ export function cached(options: CacheOptions): Validator {
       if (result.kind === 'accepted') record.write(withResult(record.read(), key, result));
       return result;
     },
+    async upgrade(candidate, from) {
+      loading ??= load();
+      return (await loading).upgrade!(candidate, from);
+    },
   };
 }
 

@@ -26,8 +26,10 @@ import {
   newestMinor,
   parseMinor,
 } from '../../config/model.js';
+import { upgradeCheck } from '../../config/upgrade-check.js';
 import type { Document } from '../documents.js';
 import { type DividedCommandLine, kubeletArgs } from '../flags.js';
+import type { UpgradeReport } from '../report/report.js';
 import type { Checkpoint } from '../state/checkpoints.js';
 import { type FieldPolicy, type Objection, objections } from './field-policy.js';
 import { cutOffs, type NodeFacts } from './isolation.js';
@@ -56,8 +58,11 @@ export interface ValidateOptions {
 export interface Validator {
   /** Changes nothing. Never throws for a mistake in a config. */
   validate(candidate: Candidate, options: ValidateOptions): Promise<ValidationResult>;
+  /** What the config means to this kubelet and did not mean to one of that version. Absent: nothing can be known. */
+  upgrade?(candidate: Candidate, from: string): Promise<UpgradeResult>;
 }
 
+export type UpgradeResult = Pick<UpgradeReport, 'risk' | 'details'>;
 export type ValidationResult = Accepted | Rejected;
 
 export interface Accepted {
@@ -114,7 +119,10 @@ export const skipForecastAnnotation = 'relet.dev/skip-forecast';
 export const allowFieldsAnnotation = 'relet.dev/allow-fields';
 
 export function createValidator(parts: ValidatorParts): Validator {
-  return { validate: (candidate, options) => validate(parts, candidate, options) };
+  return {
+    validate: (candidate, options) => validate(parts, candidate, options),
+    upgrade: async (candidate, from) => riskIn(upgradeFindings(parts, candidate, from)),
+  };
 }
 
 /** What the steps look at. */
@@ -288,6 +296,29 @@ function checkDocument(
   const { flags, host } = checkParts(parts);
   const overlay = checkpoint.config.toString('utf8');
   return checkOverlay(overlay, { minor, flags, host, lenient: true, local });
+}
+
+/** Of what the kubelet would be started with; none for an earlier version, or another release of the same minor. */
+function upgradeFindings(parts: ValidatorParts, candidate: Candidate, earlier: string): Finding[] {
+  const { checkpoint, document, kubeletVersion } = candidate;
+  const [from, to] = [parseMinor(earlier), parseMinor(kubeletVersion)];
+  if (from === undefined || to === undefined || from >= to) return [];
+  const text = checkpoint ? document.text : localText(parts.localFiles(), to);
+  const file = document.file ?? parts.commandLine.values.get('config')?.at(-1) ?? 'kubelet.yaml';
+  return upgradeCheck(text, { from, to, file, ...checkParts(parts) }).findings;
+}
+
+/** The first are enough to see what it is about. */
+const mostDetails = 10;
+
+export function riskIn(findings: readonly Finding[]): UpgradeResult {
+  const shown = (severity: string) =>
+    findings.filter((one) => one.severity === severity).map(({ path, message }) => `${path}: ${message}`);
+  const [errors, warnings] = [shown('error'), shown('warning')];
+  const all = [...errors, ...warnings];
+  const more = all.length > mostDetails ? [`and ${all.length - mostDetails} more`] : [];
+  const risk = errors.length > 0 ? 'rejected' : warnings.length > 0 ? 'changes' : 'none';
+  return { risk, details: [...all.slice(0, mostDetails), ...more] };
 }
 
 /** One file stays as it is, with its lines. */

@@ -16,6 +16,7 @@ import {
   checkNodeConfigs,
   checkPinned,
   checkStates,
+  checkUpgrades,
   checkWarnings,
 } from './nodes.js';
 
@@ -64,7 +65,7 @@ async function* diagnose(session: Session, name: string | undefined): AsyncGener
   yield await tried('the nodes', async () => {
     nodes.push(...(await selectNodes(session, name === undefined ? { names: [], all: true } : { names: [name] })));
     const made = session.references.kind === 'NodeConfig' ? checkNodeConfigs(nodes) : [];
-    return [...made, ...checkAgents(nodes), ...checkStates(nodes), ...checkWarnings(nodes)];
+    return [...made, ...checkAgents(nodes), ...checkStates(nodes), ...checkUpgrades(nodes), ...checkWarnings(nodes)];
   });
   if (nodes.length === 0) return;
   yield await tried('the assigned ConfigMaps', () => checkConfigMaps(session, nodes));

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { configuredNode as node } from '../../../test/configured-node.js';
 import type { Diagnosis } from './diagnosis.js';
 import { byRemedy, exitCodeOf } from './doctor.js';
-import { checkNodeConfigs, checkStates, checkWarnings, pinnedWithEffect } from './nodes.js';
+import { checkNodeConfigs, checkStates, checkUpgrades, checkWarnings, pinnedWithEffect } from './nodes.js';
 
 describe('relet doctor', () => {
   test.each<[Diagnosis['level'][], number]>([
@@ -43,6 +43,18 @@ describe('relet doctor', () => {
       {
         level: 'warning',
         what: 'node-1: clusterDomain is set in the local config and not in this one; and 1 more',
+        remedy: expect.stringContaining('relet describe node-1'),
+      },
+    ]);
+  });
+
+  test('finds nodes whose kubelet was replaced by one that is a risk for their config', () => {
+    const upgradeRisk = { reason: 'NewKubeletRejectsConfig', message: 'It would not start.' };
+    expect(checkUpgrades([node('node-0')])).toEqual([]);
+    expect(checkUpgrades([node('node-0'), node('node-1', { upgradeRisk })])).toEqual([
+      {
+        level: 'error',
+        what: 'their kubelet was replaced by one that would not start with their config: node-1',
         remedy: expect.stringContaining('relet describe node-1'),
       },
     ]);

@@ -1,4 +1,5 @@
 /** What `relet doctor` looks at on nodes: who reports, in which state, what they may read, pinned fields, clocks. */
+import { upgradeReasons } from '../../api/condition-reasons.js';
 import { refOf } from '../../api/config-ref.js';
 import type { KubeObject } from '../../api/object.js';
 import { type OwedAction, owedActions } from '../../api/owed.js';
@@ -113,6 +114,22 @@ export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
       remedy: 'see the checks of ConfigMaps and access below',
     });
   return found.length > 0 ? found : [{ level: 'ok', what: 'no node is on trial, waiting, rejected or rolled back' }];
+}
+
+/** Before the next start of their kubelets. */
+export function checkUpgrades(nodes: ConfiguredNode[]): Diagnosis[] {
+  return [upgradeReasons.rejected, upgradeReasons.changes].flatMap(({ reason }): Diagnosis[] => {
+    const names = nodes.filter(({ upgradeRisk }) => upgradeRisk?.reason === reason).map(({ name }) => name);
+    if (names.length === 0) return [];
+    const isRejected = reason === upgradeReasons.rejected.reason;
+    const what = isRejected
+      ? 'their kubelet was replaced by one that would not start with their config'
+      : 'their kubelet was replaced by one that takes their config in another way';
+    const remedy = "'relet describe NODE' shows the fields; correct them before the kubelet is restarted";
+    return [
+      { level: isRejected ? 'error' : 'warning', what: `${what}: ${someOf(names)}`, remedy: forNodes(remedy, names) },
+    ];
+  });
 }
 
 /** What nodes warn of themselves, such as a value that only the local file has: the one thing `kubeadm upgrade` cannot reach. */

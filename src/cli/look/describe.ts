@@ -70,6 +70,7 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
       node.owed &&
         `${owedText(node.owed, node.owed.left)}, since ${node.owed.at}; 'relet dismiss ${node.name}' drops it`,
     ],
+    ['Upgrade', node.upgradeRisk?.message],
     ['Error', status.error && `${status.error}${aboutBefore(node)}`],
     ['Cause', known.cause],
     ['ConfigOK', condition && conditionText(node, nowMs)],

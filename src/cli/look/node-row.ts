@@ -19,6 +19,7 @@ export interface NodeObject {
     cause?: string;
     held?: ConfiguredNode['held'];
     owed?: ConfiguredNode['owed'];
+    upgradeRisk?: ConfiguredNode['upgradeRisk'];
     /** When the reference was changed last, as far as it is known. */
     configuredAt?: string;
     trialEndsAt?: string;
@@ -42,6 +43,7 @@ export function nodeObject(node: ConfiguredNode): NodeObject {
       ...(node.cause !== undefined && { cause: node.cause }),
       ...(node.held !== undefined && { held: node.held }),
       ...(node.owed !== undefined && { owed: node.owed }),
+      ...(node.upgradeRisk !== undefined && { upgradeRisk: node.upgradeRisk }),
       ...optional('configuredAt', configuredAt(node)),
       ...(state === 'trial' && trialEndsAt && { trialEndsAt }),
       ready: node.ready,
@@ -103,13 +105,12 @@ export function nodeRow(
   };
 }
 
-/** Where there is no error, what is left to do on the host. */
-function errorCells({ status, condition, owed }: ConfiguredNode): Pick<NodeRow, 'error' | 'reason'> {
+/** Where there is no error, what is left to do on the host, or what the next start of its kubelet risks. */
+function errorCells({ status, condition, owed, upgradeRisk }: ConfiguredNode): Pick<NodeRow, 'error' | 'reason'> {
   if (status.error !== undefined)
     return { error: errorText(status.error, condition), reason: errorReason(status.error, condition) };
-  return owed === undefined
-    ? { error: '', reason: undefined }
-    : { error: owedText(owed, owed.left), reason: owedReasons[owed.left].reason };
+  if (owed !== undefined) return { error: owedText(owed, owed.left), reason: owedReasons[owed.left].reason };
+  return { error: upgradeRisk?.message ?? '', reason: upgradeRisk?.reason };
 }
 
 /** Hashes tell configs apart, so a name keeps its end; the last known good is in the state already. */

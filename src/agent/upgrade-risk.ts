@@ -1,0 +1,129 @@
+/**
+ * What another kubelet makes of the config of this node, reported before it is started:
+ *
+ *   v1.34.1 was healthy ── the binary is replaced ──► checked: is it rejected, does it mean something else?
+ *           ▲                └── and put back ──► no upgrade
+ *           └── v1.37.0 is healthy ◄── next start ◄──┘
+ *
+ * The check runs when the replaced binary is noticed, and again before each start until the new kubelet has been healthy. It changes
+ * nothing: whether a config may be started is decided by validation, as always.
+ */
+
+import type { KubeObject } from '../api/object.js';
+import type { Clock } from '../clock.js';
+import { causesOf } from '../error-causes.js';
+import { isObject } from '../json.js';
+import type { Log } from '../log.js';
+import type { Choice } from './choose.js';
+import type { KubeletDriver } from './drivers/driver.js';
+import type { UpgradeReport } from './report/report.js';
+import { defineRecord } from './state/json-record.js';
+import type { NodeState } from './state/node-state.js';
+import type { NodeView } from './trial/health.js';
+import type { Validator } from './validate/validate.js';
+
+/** The kubelet that was healthy last. */
+export const ranRecord = defineRecord('ran', isRan);
+
+export interface UpgradeRiskOptions {
+  state: NodeState;
+  driver: Pick<KubeletDriver, 'version' | 'fingerprint' | 'unit'>;
+  validator: Validator;
+  clock: Clock;
+  log: Log;
+  /** The config that would be started now. */
+  choose(signal: AbortSignal): Promise<Choice>;
+  /** Undefined until there is a kubeconfig. */
+  view(): NodeView | undefined;
+  /** Another report than before; undefined: there is no upgrade. */
+  onChange(report: UpgradeReport | undefined): void;
+}
+
+/** A look at the file, nothing more, unless it was replaced. */
+const lookEveryMs = 60_000;
+
+export class UpgradeRisk {
+  readonly #options: UpgradeRiskOptions;
+  /** Of the kubelet that is started. */
+  #version: string | undefined;
+  /** The binary that was looked at last. */
+  #binary = '';
+  #report: UpgradeReport | undefined;
+
+  constructor(options: UpgradeRiskOptions) {
+    this.#options = options;
+  }
+
+  get report(): UpgradeReport | undefined {
+    return this.#report;
+  }
+
+  /** Never rejects. */
+  async beforeStart(choice: Choice, signal: AbortSignal): Promise<void> {
+    this.#version = await this.#compare(async () => choice, signal);
+  }
+
+  /** While a kubelet runs. Returns when the signal fires. */
+  async watchBinary(signal: AbortSignal): Promise<void> {
+    const { clock, driver, choose } = this.#options;
+    while (!signal.aborted) {
+      await clock.sleep(lookEveryMs, signal).catch(() => {});
+      if (!signal.aborted && driver.fingerprint() !== this.#binary) await this.#compare(() => choose(signal), signal);
+    }
+  }
+
+  /** The upgrade is over. A kubelet in its own unit may run since before the binary was replaced: its Node says which it is. */
+  async onHealthy(signal: AbortSignal): Promise<void> {
+    const { state, driver, view } = this.#options;
+    const isOurs = driver.unit === undefined;
+    const version = isOurs
+      ? this.#version
+      : reportedVersion(
+          await view()
+            ?.node(signal)
+            .catch(() => undefined),
+        );
+    if (version === undefined) return;
+    if (state.read(ranRecord)?.version !== version) state.write(ranRecord, { version });
+    if (this.#report?.to === version) this.#set(undefined);
+  }
+
+  /** Returns the version of the binary; undefined when it is missing or not a kubelet. */
+  async #compare(choose: () => Promise<Choice>, signal: AbortSignal): Promise<string | undefined> {
+    const { state, driver, log } = this.#options;
+    this.#binary = driver.fingerprint();
+    const to = await driver.version().catch(() => undefined);
+    const from = state.read(ranRecord)?.version;
+    try {
+      const isUpgrade = from !== undefined && to !== undefined && from !== to;
+      this.#set(isUpgrade ? await this.#assess({ from, to }, await choose()) : undefined);
+    } catch (error) {
+      if (!signal.aborted) log.warn('the replaced kubelet cannot be checked', { from, to, error });
+    }
+    return to;
+  }
+
+  async #assess(versions: { from: string; to: string }, choice: Choice): Promise<UpgradeReport> {
+    const { state, validator } = this.#options;
+    const { source, document, error } = choice;
+    if (error?.outcome === 'rejected') return { ...versions, risk: 'rejected', details: [causesOf(error)] };
+    const checkpoint = source && state.checkpoints.load(source);
+    const found = await validator.upgrade?.({ checkpoint, document, kubeletVersion: versions.to }, versions.from);
+    return { ...versions, ...(found ?? { risk: 'none', details: [] }) };
+  }
+
+  #set(report: UpgradeReport | undefined): void {
+    if (JSON.stringify(report) === JSON.stringify(this.#report)) return;
+    this.#report = report;
+    this.#options.onChange(report);
+  }
+}
+
+function reportedVersion(node: KubeObject | undefined): string | undefined {
+  const { nodeInfo } = (node?.status ?? {}) as { nodeInfo?: { kubeletVersion?: unknown } };
+  return typeof nodeInfo?.kubeletVersion === 'string' ? nodeInfo.kubeletVersion : undefined;
+}
+
+function isRan(value: unknown): value is { version: string } {
+  return isObject(value) && typeof value.version === 'string';
+}
