@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configLabel, nodeConfigs } from '../src/api/node-config.js';
+import { nodeConfigSets } from '../src/api/node-config-set.js';
 import { clusterRoleBindings, clusterRoles, configMaps } from '../src/kube/resource-type.js';
 import { type Cluster, embeddedCluster, type UserName } from './cluster/cluster.js';
 import { needs } from './programs.js';
@@ -21,6 +22,7 @@ describe.skipIf(kubectl.isMissing)(`deploy/guards, where roles allow everything$
   beforeAll(async () => {
     cluster = await embeddedCluster();
     await cluster.kubectl('apply', '-f', join(deploy, 'base/nodeconfigs.relet.dev.yaml'));
+    await cluster.kubectl('apply', '-f', join(deploy, 'base/nodeconfigsets.relet.dev.yaml'));
     await cluster.kubectl('apply', '-f', join(deploy, 'guards/policies.yaml'));
     const verbs = ['get', 'list', 'create', 'update', 'patch', 'delete'];
     await allow(
@@ -28,6 +30,7 @@ describe.skipIf(kubectl.isMissing)(`deploy/guards, where roles allow everything$
       ['system:nodes', 'people'],
       [
         { apiGroups: ['relet.dev'], resources: ['nodeconfigs', 'nodeconfigs/status'], verbs },
+        { apiGroups: ['relet.dev'], resources: ['nodeconfigsets', 'nodeconfigsets/status'], verbs },
         { apiGroups: [''], resources: ['configmaps'], verbs },
       ],
     );
@@ -37,6 +40,9 @@ describe.skipIf(kubectl.isMissing)(`deploy/guards, where roles allow everything$
       ['author'],
       [{ apiGroups: ['relet.dev'], resources: ['kubeletconfigs'], verbs: ['author'] }],
     );
+    await as('admin').create(nodeConfigSets, {}, nodeConfigSet('guarded'));
+    const status = { wave: 1, updateRevision: 'a', inTrial: { allowed: 2, used: 1, nodes: ['node-a'] } };
+    await as('admin').patch(nodeConfigSets, { name: 'guarded', subresource: 'status' }, { status }, { as: 'merge' });
     for (const name of ['node-a', 'node-b']) await as('operator').create(nodeConfigs, {}, nodeConfig(name));
     await as('author').create(configMaps, { namespace }, configMap('guarded', { [configLabel]: 'true' }));
   });
@@ -58,6 +64,12 @@ describe.skipIf(kubectl.isMissing)(`deploy/guards, where roles allow everything$
     kind: 'NodeConfig',
     metadata: { name },
     spec: {},
+  });
+  const nodeConfigSet = (name: string) => ({
+    apiVersion: 'relet.dev/v1alpha1',
+    kind: 'NodeConfigSet',
+    metadata: { name },
+    spec: { selector: {}, config: { overlay: { maxPods: 10 } } },
   });
   const configMap = (name: string, labels: Record<string, string> = {}) => ({
     apiVersion: 'v1',
@@ -131,5 +143,32 @@ describe.skipIf(kubectl.isMissing)(`deploy/guards, where roles allow everything$
     await author.patch(configMaps, place, { data: { kubelet: 'y' } }, { as: 'merge' });
     await relabel('author', 'config', null);
     await author.delete(configMaps, place);
+  });
+
+  test('who approves a rollout writes nothing else of its status, and a node writes nothing of it', async () => {
+    const write = (user: UserName, status: object) =>
+      as(user).patch(nodeConfigSets, { name: 'guarded', subresource: 'status' }, { status }, { as: 'merge' });
+    const rollout = { approve: { revision: 'a', wave: 1 } };
+    expect((await write('editor', { rollout })).status).toMatchObject({ wave: 1, rollout });
+    for (const more of [{ wave: 2 }, { currentRevision: 'b' }, { inTrial: { nodes: null } }, { updateRevision: null }])
+      await refusedBy('relet-who-approves', write('editor', { rollout, ...more }));
+    await refusedBy('relet-who-approves', write('system:node:node-a', { rollout }));
+    expect((await write('editor', { rollout: null })).status).not.toHaveProperty('rollout');
+  });
+
+  test('only who may assign all nodes and author configs writes NodeConfigSets', async () => {
+    for (const user of ['editor', 'operator', 'author', 'system:node:node-a'] as const) {
+      await refusedBy('relet-who-writes-sets', as(user).create(nodeConfigSets, {}, nodeConfigSet('new')));
+      await refusedBy('relet-who-writes-sets', as(user).delete(nodeConfigSets, { name: 'guarded' }));
+      const patch = { spec: { paused: true } };
+      await refusedBy(
+        'relet-who-writes-sets',
+        as(user).patch(nodeConfigSets, { name: 'guarded' }, patch, { as: 'merge' }),
+      );
+    }
+    const resources = ['nodeconfigs', 'kubeletconfigs'];
+    await allow('sets', ['editor'], [{ apiGroups: ['relet.dev'], resources, verbs: ['assign', 'author'] }]);
+    await as('editor').create(nodeConfigSets, {}, nodeConfigSet('new'));
+    await as('editor').delete(nodeConfigSets, { name: 'new' });
   });
 });

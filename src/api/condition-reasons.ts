@@ -63,3 +63,96 @@ export const trialReasons = {
   },
   none: { reason: 'NoTrial', message: 'No config is on trial.' },
 } as const satisfies Record<string, ConditionReason>;
+
+/** Of a NodeConfigSet that is complete: Ready is True, Reconciling and Stalled are False. */
+export const setReadyReasons = {
+  complete: {
+    reason: 'RolloutComplete',
+    message: 'All nodes of the set that can be updated run the config of the spec and have passed its trial.',
+  },
+  noNodes: { reason: 'NoNodesSelected', message: 'No node has the labels that the selector asks for.' },
+} as const satisfies Record<string, ConditionReason>;
+
+/** Of a NodeConfigSet at work: Reconciling is True, Ready and Stalled are False. What it waits for follows, with node names. */
+export const setProgressReasons = {
+  rolling: { reason: 'RollingOut', message: 'The config of the spec is being rolled out.' },
+  budget: {
+    reason: 'BudgetSpent',
+    message: 'No further node may be changed before one of those that count against a budget is available again.',
+  },
+  soaking: { reason: 'Soaking', message: 'The next wave starts when the soak time of this one is over.' },
+  approval: { reason: 'AwaitingApproval', message: 'The next wave starts when somebody approves this one.' },
+  window: { reason: 'WindowClosed', message: 'Nodes are changed only in the windows of the strategy.' },
+  paused: { reason: 'Paused', message: 'The spec has paused the rollout.' },
+  rollingBack: {
+    reason: 'RollingBack',
+    message: 'The nodes that were assigned the rejected revision are going back to what they had.',
+  },
+  deleting: { reason: 'Deleting', message: 'The set is being deleted and lets its nodes go.' },
+} as const satisfies Record<string, ConditionReason>;
+
+/** Of a NodeConfigSet that needs a person: Stalled is True, Ready and Reconciling are False. The details follow. */
+export const setStalledReasons = {
+  halted: {
+    reason: 'Halted',
+    message: 'More nodes have failed than the strategy allows, and no further node is changed.',
+  },
+  rolledBack: {
+    reason: 'RolledBack',
+    message: 'The revision failed and its nodes went back; it is not rolled out again before the config changes.',
+  },
+  aborted: { reason: 'Aborted', message: 'Somebody aborted the revision; nodes keep what they have.' },
+  undone: { reason: 'Undone', message: 'Somebody undid the revision, and its nodes went back.' },
+  expired: { reason: 'Expired', message: 'The time limit of the revision is over, and its nodes went back.' },
+  impact: {
+    reason: 'ImpactNotAccepted',
+    message: 'The config changes fields that need more than the spec accepts.',
+  },
+  invalidConfig: { reason: 'InvalidConfig', message: 'The config in the spec cannot be used by the nodes.' },
+  noConfigMap: {
+    reason: 'ConfigMapUnusable',
+    message: 'The ConfigMap in the spec does not exist, lacks the label or the key, or is not in an allowed namespace.',
+  },
+  fieldPolicy: { reason: 'FieldPolicy', message: 'A field policy does not allow the config.' },
+  invalidSpec: { reason: 'InvalidSpec', message: 'The spec has a value that cannot be used.' },
+} as const satisfies Record<string, ConditionReason>;
+
+/** More conditions of a NodeConfigSet; each is there only where it applies. */
+export const setNoteReasons = {
+  excluded: {
+    reason: 'NodesExcluded',
+    message: 'Some selected nodes are not changed for now and are caught up with later.',
+  },
+  selfLabelled: {
+    reason: 'NodeMaySetLabel',
+    message: 'The selector uses a label that a kubelet may set on its own Node, so a node can choose its config.',
+  },
+} as const satisfies Record<string, ConditionReason>;
+
+/** Why a selected node is not changed, as in `status.excluded` of a NodeConfigSet. */
+export const exclusionReasons = {
+  notReady: { reason: 'NotReady', message: 'The node was not Ready before it was assigned the config.' },
+  held: { reason: 'Held', message: 'Somebody holds the node, on its host or by the annotation relet.dev/hold.' },
+  claimed: { reason: 'Claimed', message: 'Another system does maintenance on the node.' },
+  noAgent: { reason: 'NoAgent', message: 'No agent of relet has reported from the node.' },
+  otherSet: { reason: 'OtherSet', message: 'Another set has the node.' },
+  byHand: {
+    reason: 'AssignedByHand',
+    message: 'The config of the node was assigned by hand; relet rollout adopt gives it to the set.',
+  },
+  repointed: {
+    reason: 'TakenFromSet',
+    message: 'Somebody assigned another config to the node after the set did; relet release gives it back.',
+  },
+  undrainable: { reason: 'Undrainable', message: 'The pods of the node cannot be evicted.' },
+} as const satisfies Record<string, ConditionReason>;
+
+/** Why a node has failed, as in `status.failedSamples` of a NodeConfigSet, where its own error has no reason. */
+export const failureReasons = {
+  rejected: { reason: 'Rejected', message: 'The node rejected the config.' },
+  rolledBack: { reason: 'RolledBackByNode', message: 'The node rolled the config back.' },
+  silent: {
+    reason: 'DeadlineExceeded',
+    message: 'The node has not reported the end of its trial before the progress deadline.',
+  },
+} as const satisfies Record<string, ConditionReason>;

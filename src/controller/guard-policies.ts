@@ -31,6 +31,14 @@ const isNode = "'system:nodes' in request.userInfo.groups";
 const mayAssign = "authorizer.group('relet.dev').resource('nodeconfigs').name(request.name).check('assign').allowed()";
 const mayAuthor =
   "authorizer.group('relet.dev').resource('kubeletconfigs').namespace(request.namespace).check('author').allowed()";
+const mayReconcile =
+  "authorizer.group('relet.dev').resource('nodeconfigsets').name(request.name).check('reconcile').allowed()";
+const mayAssignAll = "authorizer.group('relet.dev').resource('nodeconfigs').check('assign').allowed()";
+const mayAuthorForSets =
+  "authorizer.group('relet.dev').resource('kubeletconfigs').namespace('relet-system').check('author').allowed()";
+/** Every field of one status but rollout is in the other, with the same value. */
+const keptIn = (a: string, b: string) =>
+  `(!has(${a}.status) || ${a}.status.all(field, field == 'rollout' || (has(${b}.status) && field in ${b}.status && ${a}.status[field] == ${b}.status[field])))`;
 const hasLabel = (object: string) =>
   `${object} != null && has(${object}.metadata.labels) && 'relet.dev/kubelet-config' in ${object}.metadata.labels`;
 const cleaners = ['namespace-controller', 'generic-garbage-collector']
@@ -92,6 +100,40 @@ export const guardPolicies: readonly GuardPolicy[] = [
         expression: mayAuthor,
         message:
           "only who may 'author' kubeletconfigs.relet.dev (the role relet:author) may write ConfigMaps labelled relet.dev/kubelet-config",
+        reason: 'Forbidden',
+      },
+    ],
+  },
+  {
+    name: 'relet-who-writes-sets',
+    rules: [nodeConfigRule('nodeconfigsets', ['CREATE', 'UPDATE', 'DELETE'])],
+    matchConditions: [
+      {
+        name: 'not-cleaned-up',
+        expression: `!(request.operation == 'DELETE' && request.userInfo.username in [${cleaners}])`,
+      },
+      { name: 'not-the-controller', expression: `!(${mayReconcile})` },
+    ],
+    validations: [
+      { expression: `!(${isNode})`, message: 'a node may not write NodeConfigSets', reason: 'Forbidden' },
+      {
+        expression: `${mayAssignAll} && ${mayAuthorForSets}`,
+        message:
+          "only who may 'assign' all nodeconfigs.relet.dev and 'author' kubeletconfigs.relet.dev in relet-system (the role relet:set-author) may write NodeConfigSets",
+        reason: 'Forbidden',
+      },
+    ],
+  },
+  {
+    name: 'relet-who-approves',
+    rules: [nodeConfigRule('nodeconfigsets/status', ['UPDATE'])],
+    matchConditions: [{ name: 'not-the-controller', expression: `!(${mayReconcile})` }],
+    validations: [
+      { expression: `!(${isNode})`, message: 'a node may not write the status of NodeConfigSets', reason: 'Forbidden' },
+      {
+        expression: `${keptIn('object', 'oldObject')} && ${keptIn('oldObject', 'object')}`,
+        message:
+          "only who may 'reconcile' nodeconfigsets.relet.dev, which is the controller, may write more of their status than rollout",
         reason: 'Forbidden',
       },
     ],

@@ -1,0 +1,285 @@
+/**
+ * NodeConfigSet: which nodes, which config, and how a change of it gets there. deploy/base/nodeconfigsets.relet.dev.yaml has the
+ * schema with the same defaults; docs/sets.md explains the fields.
+ */
+import type { ConfigRef } from './config-ref.js';
+import type { NodeConfigCondition } from './node-config.js';
+import type { KubeObject } from './object.js';
+
+/** Its address in the API. */
+export const nodeConfigSets = { group: 'relet.dev', version: 'v1alpha1', resource: 'nodeconfigsets' } as const;
+
+/** On a set, so that its claims and cordons do not outlive it. */
+export const setFinalizer = 'relet.dev/nodeconfigset';
+
+/** On a NodeConfig: the set that has claimed the node. For selectors and columns; `claimAnnotation` has the rest. */
+export const setLabel = 'relet.dev/set';
+/** On a NodeConfig: a Claim as JSON. Written in the same request as the reference. */
+export const claimAnnotation = 'relet.dev/claim';
+/** On a NodeConfig: the set of this name may take the node over, although its reference was written by hand or by another set. */
+export const adoptAnnotation = 'relet.dev/adopt';
+/** On a Node or a NodeConfig: no set changes the node while it is there. Its value is the reason, for people. */
+export const holdAnnotation = 'relet.dev/hold';
+/** On a Node: with `updateNodes: Selected`, the set that may update it. */
+export const updateLabel = 'relet.dev/update';
+/** On a ConfigMap that a set made: the name of the set. Such a ConfigMap is garbage-collected when no NodeConfig refers to it. */
+export const madeBySetLabel = 'relet.dev/made-by-set';
+/** A taint that a node may register with; the controller removes it once the node runs what its set assigns to new nodes. */
+export const pendingTaint = 'relet.dev/config-pending';
+
+/** A number of nodes, or a percentage such as `25%`. */
+export type Share = number | string;
+export type Day = 'Mon' | 'Tue' | 'Wed' | 'Thu' | 'Fri' | 'Sat' | 'Sun';
+/** What a set may cause beyond a kubelet restart; `--accept` of the command line has the same in its own spelling. */
+export type SetImpact = 'Drain' | 'StateFile' | 'Reboot' | 'DaemonReload';
+
+export interface NodeConfigSet extends KubeObject {
+  spec: NodeConfigSetSpec;
+  status?: NodeConfigSetStatus;
+}
+
+export interface LabelSelectorObject {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'; values?: string[] }[];
+}
+
+/** Exactly one of `overlay`, `whole` and `configMap`. */
+export interface SetConfig {
+  /** Fields of a KubeletConfiguration, merged into the local config of each node. */
+  overlay?: Record<string, unknown>;
+  /** Only with `overlay`: fields that go back to the kubelet's default. */
+  unset?: string[];
+  /** A KubeletConfiguration in place of the local config. */
+  whole?: Record<string, unknown>;
+  /** A ConfigMap with the label relet.dev/kubelet-config. Its content is copied, so that an edit is a new revision. */
+  configMap?: Pick<ConfigRef, 'namespace' | 'name' | 'kubeletConfigKey'>;
+}
+
+export interface Wave {
+  /** Cumulative: the nodes of this wave and of all before it. */
+  nodes: Share;
+  /** How long the next wave waits after the last node of this one has passed its trial. */
+  soak?: string;
+  /** The next wave waits until a person approves this one. */
+  approve?: boolean;
+}
+
+export interface Window {
+  /** On which it begins. Default: every day. */
+  days?: Day[];
+  /** `22:00`. */
+  from: string;
+  /** Not later than `from`: on the next day. */
+  to: string;
+  /** An IANA name. Default UTC. */
+  timeZone?: string;
+}
+
+export interface DrainStrategy {
+  policy?: 'WhenNeeded' | 'Never';
+  timeout?: string;
+  onUndrainable?: 'Skip' | 'Halt';
+}
+
+export interface SetStrategy {
+  waves?: Wave[];
+  maxUnavailable?: Share;
+  maxInTrial?: Share;
+  maxFailed?: Share;
+  onFailure?: 'Halt' | 'Rollback';
+  progressDeadline?: string;
+  order?: string[];
+  drain?: DrainStrategy;
+  windows?: Window[];
+}
+
+export interface NodeConfigSetSpec {
+  selector: LabelSelectorObject;
+  config: SetConfig;
+  accept?: SetImpact[];
+  strategy?: SetStrategy;
+  updateNodes?: 'All' | 'New' | 'Selected';
+  expiresAfter?: string;
+  onLeave?: 'Keep' | 'Reset';
+  onDelete?: 'Keep' | 'Reset';
+  paused?: boolean;
+}
+
+/** Up to this many names are in a list of the status: its size does not depend on the fleet. */
+export const mostNames = 10;
+/** The largest batch: the names are in the status before any of these nodes is written. */
+export const mostInBatch = 100;
+/** Revisions in `status.revisions`. */
+export const mostRevisions = 10;
+
+/** A limit, how much of it is used, and by which nodes: up to `mostNames`. */
+export interface Budget {
+  allowed: number;
+  used: number;
+  nodes?: string[];
+}
+
+export interface NamedNode {
+  name: string;
+  reason: string;
+  message?: string;
+}
+
+/**
+ * Transitions: Pending ─► Rolling ─► Soaking ─► AwaitingApproval ─► Done. Soaking and AwaitingApproval only where the wave has them;
+ * back to Rolling when nodes join or the percentages grow.
+ */
+export type WaveState = 'Pending' | 'Rolling' | 'Soaking' | 'AwaitingApproval' | 'Done';
+
+export interface WaveStatus {
+  /** From 1 on. */
+  wave: number;
+  /** Its target: nodes of this wave and of all before it. */
+  nodes: number;
+  /** Of its own members. */
+  assigned: number;
+  updated: number;
+  failed: number;
+  state: WaveState;
+  /** When its last member had passed or failed its trial; soak counts from here. */
+  endedAt?: string;
+}
+
+export type RevisionOutcome = 'Complete' | 'Aborted' | 'Undone' | 'RolledBack' | 'Expired' | 'Superseded';
+
+export interface SetRevision {
+  revision: string;
+  /** The ConfigMap, as NAMESPACE/NAME/KEY. */
+  source: string;
+  /** What it sets, in a sentence; shortened. */
+  summary?: string;
+  startedAt: string;
+  endedAt?: string;
+  outcome?: RevisionOutcome;
+}
+
+/** What the controller is about to write, so that after a crash any replica continues with exactly these nodes. */
+export interface Intent {
+  revision: string;
+  /** Of the ConfigMap, NAMESPACE/NAME/KEY. `previous`: each node gets its recorded previous source. */
+  source: string;
+  wave: number;
+  names: string[];
+  at: string;
+}
+
+/** Written by people, through the status subresource (the role relet:approver). The controller removes a request once it is handled. */
+export interface RolloutBlock {
+  /** All waves up to this one are approved, for this revision. */
+  approve?: { revision: string; wave: number; by?: string; at?: string };
+  /** For `status.updateRevision`; one for another revision is ignored. */
+  request?: RolloutRequest;
+}
+
+/**
+ * Abort: stop, and reject the revision; nodes keep what they have. Undo: the same, and all nodes go back. Retry: roll out the rejected
+ * revision again, and assign it again to the nodes that failed.
+ */
+export type RolloutAction = 'Abort' | 'Undo' | 'Retry';
+
+export interface RolloutRequest {
+  action: RolloutAction;
+  revision: string;
+  by?: string;
+  why?: string;
+  at?: string;
+}
+
+export interface NodeConfigSetStatus {
+  observedGeneration?: number;
+  /** The last revision that completed. */
+  currentRevision?: string;
+  /** The one that is rolled out, or was last. */
+  updateRevision?: string;
+  /** Aborted, undone, rolled back or expired: not rolled out again until the config in the spec changes, or a retry. */
+  rejectedRevision?: string;
+  /** While `rejectedRevision` is taken back from the nodes that have it. */
+  rollingBack?: boolean;
+  /** Newest first. */
+  revisions?: SetRevision[];
+
+  /** Counts of nodes. */
+  selectedNodes?: number;
+  /** Selected, and not changed for now; `excluded` names some. */
+  excludedNodes?: number;
+  /** They run the update revision and have passed its trial. */
+  updatedNodes?: number;
+  /** They run it and are on trial. */
+  inTrialNodes?: number;
+  /** Assigned, and not yet active. */
+  pendingNodes?: number;
+  /** Rejected, rolled back, or silent at the deadline. */
+  failedNodes?: number;
+
+  unavailable?: Budget;
+  inTrial?: Budget;
+  failed?: Budget;
+  failedSamples?: NamedNode[];
+  excluded?: NamedNode[];
+
+  /** The present one, from 1 on; `2/4` for people. */
+  wave?: number;
+  waveText?: string;
+  waves?: WaveStatus[];
+
+  /** What the rollout waits for, in a sentence with node names; absent while it waits for nothing. */
+  waiting?: string;
+  intent?: Intent;
+  rollout?: RolloutBlock;
+  conditions?: NodeConfigCondition[];
+}
+
+/** Which set has a node, since when, with which config. `source`, and `previous`: NAMESPACE/NAME/KEY, or `local`. */
+export interface Claim {
+  set: string;
+  revision: string;
+  source: string;
+  /** From 1 on; 0 for a node that joined, or was caught up with, outside of a rollout. */
+  wave: number;
+  at: string;
+  /** What the node had before the first claim; a rollback without a current revision goes back to it. */
+  previous: string;
+  /** The set has let the node go (`onLeave: Keep`): any set may claim it. */
+  released?: true;
+}
+
+/** Undefined for an annotation that is not there, or is not a claim. */
+export function readClaim(text: string | undefined): Claim | undefined {
+  let value: Partial<Record<keyof Claim, unknown>>;
+  try {
+    value = Object(JSON.parse(text ?? 'null'));
+  } catch {
+    return undefined;
+  }
+  const { set, revision, source, wave, at, previous, released } = value;
+  const texts = [set, revision, source, at, previous];
+  if (!texts.every((one) => typeof one === 'string') || typeof wave !== 'number') return undefined;
+  return { set, revision, source, wave, at, previous, ...(released === true && { released }) } as Claim;
+}
+
+/** Also in the schema; here for files that no API server has seen. */
+export const strategyDefaults = {
+  waves: [{ nodes: 1 }, { nodes: '10%' }, { nodes: '100%' }],
+  maxUnavailable: '10%',
+  maxInTrial: '25%',
+  maxFailed: 0,
+  onFailure: 'Halt',
+  progressDeadline: '15m',
+  order: [],
+  drain: { policy: 'WhenNeeded', timeout: '10m', onUndrainable: 'Skip' },
+  windows: [],
+} satisfies Required<SetStrategy>;
+
+/** Also in the schema. */
+export const specDefaults = {
+  accept: [],
+  updateNodes: 'All',
+  onLeave: 'Keep',
+  onDelete: 'Keep',
+  paused: false,
+} satisfies Partial<NodeConfigSetSpec>;
