@@ -132,7 +132,7 @@ export interface NamedNode {
 export type WaveState = 'Pending' | 'Rolling' | 'Soaking' | 'AwaitingApproval' | 'Done';
 
 export interface WaveStatus {
-  /** From 1 on. */
+  /** The first is 1. */
   wave: number;
   /** Its target: nodes of this wave and of all before it. */
   nodes: number;
@@ -222,7 +222,7 @@ export interface NodeConfigSetStatus {
   failedSamples?: NamedNode[];
   excluded?: NamedNode[];
 
-  /** The present one, from 1 on; `2/4` for people. */
+  /** The present one, of which the first is 1; `2/4` for people. */
   wave?: number;
   waveText?: string;
   waves?: WaveStatus[];
@@ -239,7 +239,7 @@ export interface Claim {
   set: string;
   revision: string;
   source: string;
-  /** From 1 on; 0 for a node that joined, or was caught up with, outside of a rollout. */
+  /** The first is 1; 0 for a node that joined, or was caught up with, outside of a rollout. */
   wave: number;
   at: string;
   /** What the node had before the first claim; a rollback without a current revision goes back to it. */
