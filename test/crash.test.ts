@@ -236,7 +236,7 @@ const all: Record<string, Transition> = {
       await proven(a)(state);
       state.write(requestRecord, { verb: 'hold', why: 'test' });
     },
-    when: (state) => takeRequest({ state, clock: systemClock, log: silentLog }),
+    when: (state) => void takeRequest({ state, clock: systemClock, log: silentLog }),
     mayRun: [a],
     // Who asked sees that the file is gone, and believes that it is done.
     always: (state) => expect(state.read(requestRecord) ?? state.read(holdRecord)).toBeDefined(),

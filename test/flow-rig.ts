@@ -40,13 +40,14 @@ export const behaviours = {
 
 /** Of a host on which only the agent does something. */
 export const quietUnit: KubeletUnit = {
-  runs: async () => false,
+  running: async () => undefined,
   confirmHealthy: async () => {},
   keep: async () => {},
   stage: async () => {},
   notices: () => [],
   nextStart: () => undefined,
   onChange() {},
+  forgetRemoval: async () => {},
   detach: async () => {},
 };
 

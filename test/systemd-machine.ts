@@ -98,11 +98,15 @@ export class Machine {
     return readFileSync(join(this.#dir, 'log'), 'utf8').slice(-2000);
   }
 
+  /** The arguments of nsenter that run a program inside. */
+  enter(...command: string[]): string[] {
+    return ['-t', String(this.#leader), '-m', '-u', '-i', '-p', '-r', '-w', '--', ...command];
+  }
+
   /** Runs a program inside. */
   run(...command: string[]): Promise<Output> {
-    const enter = ['-t', String(this.#leader), '-m', '-u', '-i', '-p', '-r', '-w', '--'];
     return new Promise((resolve) => {
-      execFile('nsenter', [...enter, ...command], { maxBuffer: 1e8 }, (error, stdout, stderr) => {
+      execFile('nsenter', this.enter(...command), { maxBuffer: 1e8 }, (error, stdout, stderr) => {
         resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
       });
     });

@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Conduct, DriverRig } from '../src/agent/drivers/contract.js';
 import type { StartedConfig } from '../src/agent/drivers/driver.js';
+import { takeAgentLock } from '../src/agent/drivers/systemd/agent-lock.js';
 import { detach } from '../src/agent/drivers/systemd/detach.js';
 import {
   openSystemdDriver,
@@ -24,7 +25,7 @@ import {
   type SystemdDriverOptions,
 } from '../src/agent/drivers/systemd/driver.js';
 import { hostCommand } from '../src/agent/drivers/systemd/host-command.js';
-import { hostLayout } from '../src/agent/drivers/systemd/host-layout.js';
+import { hostLayout, lockPath } from '../src/agent/drivers/systemd/host-layout.js';
 import { OwnFiles } from '../src/agent/drivers/systemd/own-files.js';
 import { connectSystemd, type Systemd } from '../src/agent/drivers/systemd/systemd.js';
 import { openDirectory } from '../src/agent/state/directory.js';
@@ -138,12 +139,15 @@ export class SystemdRig {
     });
     lock.release();
     const { systemd } = this;
-    const { root } = this.machine;
+    const { machine } = this;
+    const { root } = machine;
     this.driver = await openSystemdDriver({
       unit,
       dir,
       root,
       systemd,
+      lock: await takeAgentLock(machine.path(lockPath)),
+      command: ['/usr/bin/kubelet'],
       run: hostCommand({ systemd, random: systemRandom, root }),
       trial: { durationMs: 600_000, healthDeadlineMs: this.#healthDeadlineMs, failedStarts: 3 },
       fingerprint: (program) => {

@@ -28,7 +28,7 @@ import * as events from './report/events.js';
 import { shownLocalConfig } from './report/local-config.js';
 import type { UpgradeReport } from './report/report.js';
 import { updateReport } from './report/update-report.js';
-import { detachRecord, holdRecord, takeRequest } from './requests.js';
+import { detachRecord, holdRecord, requestRecord, takeRequest } from './requests.js';
 import { forgetFailures } from './results.js';
 import { type ApiSide, runApiSide } from './sync/api-side.js';
 import { ChangePace } from './sync/change-pace.js';
@@ -47,6 +47,7 @@ import {
 import { type Baseline, takeBaseline } from './trial/health.js';
 import { environmentOf, pathsIn } from './trial/retry.js';
 import { type TrialEnd, type TrialFailure, trialRecord } from './trial/trial.js';
+import { UnitFlow } from './unit-flow.js';
 import { UpgradeRisk } from './upgrade-risk.js';
 
 type TakenBaseline = Promise<Baseline | undefined> | undefined;
@@ -61,6 +62,7 @@ export class Agent {
   readonly #retry: FailureRetry;
   readonly #owed: OwedActions;
   readonly #upgrade: UpgradeRisk;
+  readonly #unit: UnitFlow;
   #api: ApiSide | undefined;
   #run: KubeletRun | undefined;
   /** Counts what may alter the choice, so that a boot under way notices. */
@@ -87,11 +89,21 @@ export class Agent {
       choose: (signal) => choose(options, signal),
       onChange: (report) => this.#reportUpgrade(report),
     });
+    this.#unit = new UnitFlow({
+      ...options,
+      choose: (signal, records) => choose(options, signal, records),
+      onChange: () => this.#updateReport(),
+      restart: async (run, next) => {
+        if (run === this.#run) await this.#restartWith(run, next);
+      },
+    });
   }
 
   /** Until the signal fires; its reason may name the signal to stop the kubelet with. Returns the exit code. */
   async run(signal: AbortSignal): Promise<number> {
-    const { driver } = this.#options;
+    const { driver, state } = this.#options;
+    // Left on the host while no relet ran.
+    if (state.read(requestRecord) !== undefined) takeRequest(this.#options);
     await driver.recover();
     const over = new AbortController();
     const apiSide = runApiSide({
@@ -127,10 +139,11 @@ export class Agent {
         if (signal.aborted) return 0;
       }
       const changes = this.#changes;
-      const choice = this.#takeNext(changes) ?? (await chooseOrWait(this.#options, signal));
-      if (choice === undefined) return 0;
-      await this.#upgrade.beforeStart(choice, signal);
-      if (changes !== this.#changes) continue;
+      const chosen = this.#takeNext(changes) ?? (await chooseOrWait(this.#options, signal));
+      if (chosen === undefined) return 0;
+      await this.#upgrade.beforeStart(chosen, signal);
+      const choice = await this.#unit.beforeStart(chosen, signal);
+      if (choice === undefined || changes !== this.#changes) continue;
       const view = () => this.#api?.view;
       const run = new KubeletRun({ ...this.#options, limits: options.trial, choice, baseline: this.#baseline, view });
       this.#run = run;
@@ -138,11 +151,16 @@ export class Agent {
       report();
       counters.kubeletStarts++;
       const over = new AbortController();
-      const watching = [this.#retry.watchFiles(run, over.signal), this.#upgrade.watchBinary(over.signal)];
+      const watching = [
+        this.#retry.watchFiles(run, over.signal),
+        this.#upgrade.watchBinary(over.signal),
+        this.#unit.watchMerge(run, over.signal),
+      ];
       const exit = await run.untilExit({
         onAlive: report,
         onWarnings: report,
         onHealthy: () => {
+          void this.#unit.confirmHealthy(over.signal);
           this.#keepRecords(run);
           this.#retry.onHealthy(run);
           void this.#upgrade.onHealthy(over.signal);
@@ -234,7 +252,7 @@ export class Agent {
     } else state.remove(trialRecord);
     run.trial = undefined;
     this.#updateReport();
-    await this.#detach(run);
+    await this.#keep(run);
   }
 
   async #rollBack(run: KubeletRun, failure: TrialFailure): Promise<void> {
@@ -299,7 +317,10 @@ export class Agent {
   async #assign(source: ExactRef | undefined, signal: AbortSignal): Promise<Choice> {
     const { state, log, counters } = this.#options;
     this.#reportLocal();
-    if (isAnotherAssignment(state, source)) forgetFailures(state);
+    if (isAnotherAssignment(state, source)) {
+      forgetFailures(state);
+      await this.#unit.forgetRemoval();
+    }
     const replaces = this.#run?.healthy ? this.#run.choice.source : undefined;
     const next = await choose(this.#options, signal, recordsAfterAssign(state, source, replaces));
     if (next.error !== undefined) counters.rejections++;
@@ -323,14 +344,22 @@ export class Agent {
     const next = chosen ?? (await choose(this.#options, new AbortController().signal));
     if (run !== this.#run) return true;
     if (!run.isRunning(next)) {
-      this.#next = { choice: next, changes, binary: this.#options.driver.fingerprint() };
-      await this.#restart(run, next, baseline);
+      await this.#restartWith(run, next, { changes, baseline });
       return true;
     }
     run.moveTo(next);
     this.#retry.choiceChanged();
     this.#keepRecords(run);
     return false;
+  }
+
+  async #restartWith(
+    run: KubeletRun,
+    next: Choice,
+    { changes = this.#changes, baseline }: { changes?: number; baseline?: TakenBaseline } = {},
+  ): Promise<void> {
+    this.#next = { choice: next, changes, binary: this.#options.driver.fingerprint() };
+    await this.#restart(run, next, baseline);
   }
 
   /** The one place that restarts. The exit of the kubelet lets #runLoop choose again. */
@@ -359,7 +388,12 @@ export class Agent {
     if (run.isLastKnownGood()) keepAsLastKnownGood(state, run.choice.source, log);
     garbageCollect(state, log, this.#arriving);
     this.#updateReport();
-    void this.#detach(run);
+    void this.#keep(run);
+  }
+
+  async #keep(run: KubeletRun): Promise<void> {
+    if (run.isLastKnownGood()) await this.#unit.keep(run);
+    await this.#detach(run);
   }
 
   #reportLocal(): void {
@@ -370,7 +404,8 @@ export class Agent {
   #updateReport(run = this.#run): void {
     const owed = this.#owed.update(run);
     const upgrade = this.#upgrade.report;
-    updateReport({ ...this.#options, limits: this.#options.options.trial, owed, upgrade }, run);
+    const unit = { notices: this.#unit.notices(), nextStart: this.#unit.nextStart(run) };
+    updateReport({ ...this.#options, limits: this.#options.options.trial, owed, upgrade, unit }, run);
   }
 
   #reportUpgrade(report: UpgradeReport | undefined): void {
@@ -383,7 +418,8 @@ export class Agent {
 
   /** An operator on the host asked for something. */
   async handleHostRequest(): Promise<void> {
-    takeRequest(this.#options);
+    const request = takeRequest(this.#options);
+    if (request?.verb === 'retry' || request?.verb === 'release') await this.#unit.forgetRemoval();
     this.#pace.reset();
     await this.#applyChoice();
     this.#api?.syncSoon();

@@ -162,7 +162,9 @@ export class KubeletRun {
     state.write(lastExitRecord, { at: rfc3339(clock.now()), ...cause, ...(error && { error }), count });
     if (crashed) this.crash = withError(cause.why, error);
     if (this.trial === undefined || !crashed) return { crashed };
-    const { trial, step } = afterCrash(this.trial, { why: cause.why, error }, limits);
+    // Where the host has counted more of them than relet has seen, its count decides.
+    const limit = exit.rolledBack ? { ...limits, failedStarts: 1 } : limits;
+    const { trial, step } = afterCrash(this.trial, { why: cause.why, error }, limit);
     this.trial = trial;
     this.#save();
     return step.kind === 'continue' ? { crashed } : { crashed, end: step };

@@ -25,7 +25,7 @@ export interface NodeOptions {
   check: boolean;
 }
 
-interface OwnFlag {
+export interface OwnFlag {
   /** Absent for a flag that stands alone. */
   value?: string;
   default: string;

@@ -80,11 +80,12 @@ function hold({ who }: { who?: string }, why: string, now: Date): Hold {
 }
 
 /** Does what waits in the file, and takes the file away: that is the answer. */
-export function takeRequest({ state, clock, log }: { state: NodeState; clock: Clock; log: Log }): void {
+export function takeRequest({ state, clock, log }: { state: NodeState; clock: Clock; log: Log }): Request | undefined {
   const request = state.read(requestRecord);
   if (request) handleRequest(state, request, new Date(clock.now()));
   state.remove(requestRecord);
   log.info('asked on the host', { request: request?.verb ?? 'to look again' });
+  return request;
 }
 
 function isRequest(value: unknown): value is Request {

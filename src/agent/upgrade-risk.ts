@@ -68,6 +68,8 @@ export class UpgradeRisk {
     const { clock, driver, choose } = this.#options;
     while (!signal.aborted) {
       await clock.sleep(lookEveryMs, signal).catch(() => {});
+      // A pod does not see the file: the host is asked.
+      if (!signal.aborted && driver.unit !== undefined) await driver.version().catch(() => {});
       if (!signal.aborted && driver.fingerprint() !== this.#binary) await this.#compare(() => choose(signal), signal);
     }
   }

@@ -32,6 +32,10 @@ export const configErrors = {
     outcome: 'rejected',
     message: 'The field policy of the node does not allow the assigned config.',
   },
+  DropInRemoved: {
+    outcome: 'rejected',
+    message: 'The drop-in that starts the assigned config was removed from the unit of the kubelet.',
+  },
   CrashLoop: { outcome: 'rolled back', message: 'The kubelet kept crashing with the assigned config.' },
   NotHealthy: {
     outcome: 'rolled back',

@@ -40,6 +40,10 @@ export const upstreamWords = {
     beta: 'rejected: the field policy does not allow this config, see Kubelet log for details',
     alpha: 'failed the field policy with current %c',
   },
+  DropInRemoved: {
+    beta: 'rejected: the drop-in of this config was removed from the host, see Kubelet log for details',
+    alpha: 'failed to start current %c, its drop-in was removed',
+  },
   CrashLoop: {
     beta: 'rolled back: the kubelet kept crashing with this config, see Kubelet log for details',
     alpha: 'current failed trial period due to crash loop %c',

@@ -47,6 +47,7 @@ const groups: Record<string, readonly Verb[]> = {
     ofCluster('gc', 'Delete ConfigMaps that no node uses'),
   ],
   'On a host': [
+    { name: 'agent', summary: 'Change the config of the kubelet in its own systemd unit' },
     { name: 'kubelet', summary: 'Run the kubelet, with --dynamic-config-dir restored' },
     { name: 'node', summary: 'Inspect and control this node, also without the API' },
   ],

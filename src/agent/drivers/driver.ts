@@ -53,8 +53,8 @@ export type DriverName = 'process' | 'systemd' | 'fake';
  *   stage(config) ──► the next start, by anyone, is a trial of it; the kubelet runs on
  */
 export interface KubeletUnit {
-  /** Whether the kubelet runs with this config now, whatever its next start will be. */
-  runs(config: StartedConfig): Promise<boolean>;
+  /** The config that the kubelet runs with now, whatever its next start will be. Undefined when none runs, or it is not known. */
+  running(): Promise<StartedConfig | undefined>;
   /** The first healthy answer to the config on trial: there is no deadline any more. */
   confirmHealthy(): Promise<void>;
   /** The config passed its trial. Never rejects: where the host does not take it, that is a notice. */
@@ -64,6 +64,8 @@ export interface KubeletUnit {
   notices(): Notice[];
   /** Undefined where it is not known. */
   nextStart(): StartedConfig | undefined;
+  /** That somebody removed relet's drop-in is settled: the next start writes it again. */
+  forgetRemoval(): Promise<void>;
   /** Removes what relet has put on the host. The kubelet runs on, with its local config. */
   detach(): Promise<void>;
   /** Called when notices() or nextStart() may have changed. */

@@ -8,6 +8,7 @@ import type { OwedAction } from '../../api/owed.js';
 import { alphaReason, betaError } from '../../api/upstream-words.js';
 import { causesOf } from '../../error-causes.js';
 import { shorten } from '../../shorten.js';
+import type { Notice } from '../drivers/driver.js';
 
 export interface Report {
   assigned: ExactRef | undefined;
@@ -29,6 +30,10 @@ export interface Report {
   restartDelayedUntil?: string;
   /** How the agent drives the kubelet. */
   driver?: string;
+  /** What others did to the unit of the kubelet. */
+  notices?: Notice[];
+  /** What the next start of the kubelet runs, where it is not `active`: NAMESPACE/NAME/KEY or local. */
+  nextStart?: string;
   /** The last lines of the kubelet that `configError` is about. */
   kubeletLog?: string[];
   /** As it was when the kubelet was started, or a config was assigned. */

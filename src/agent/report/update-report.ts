@@ -12,12 +12,12 @@
  */
 
 import { ConfigError } from '../../api/config-error.js';
-import { type ExactRef, sameConfig } from '../../api/config-ref.js';
+import { type ExactRef, formatRef, sameConfig } from '../../api/config-ref.js';
 import type { TrialState } from '../../api/node-config.js';
 import type { Clock } from '../../clock.js';
 import { rfc3339 } from '../../time.js';
 import { type Choice, FailedBefore } from '../choose.js';
-import type { KubeletDriver } from '../drivers/driver.js';
+import type { KubeletDriver, Notice, StartedConfig } from '../drivers/driver.js';
 import type { KubeletRun } from '../kubelet-run.js';
 import { detachRecord, holdRecord } from '../requests.js';
 import type { NodeState } from '../state/node-state.js';
@@ -35,10 +35,11 @@ export interface UpdateOptions {
   clock: Clock;
   owed?: OwedReport | undefined;
   upgrade?: UpgradeReport | undefined;
+  unit?: { notices: Notice[]; nextStart: StartedConfig | undefined };
 }
 
 export function updateReport(options: UpdateOptions, run: KubeletRun | undefined): void {
-  const { state, reporter, driver } = options;
+  const { state, reporter, driver, unit } = options;
   const assigned = sourceOf(state.assigned());
   const lastKnownGood = sourceOf(state.lastKnownGood());
   const { active, configError } = whatRuns(run, assigned, reporter.latest);
@@ -58,6 +59,8 @@ export function updateReport(options: UpdateOptions, run: KubeletRun | undefined
     owed: options.owed,
     upgrade: options.upgrade,
     driver: driver.name,
+    notices: unit?.notices.length ? unit.notices : undefined,
+    nextStart: unit?.nextStart && formatRef(unit.nextStart.source, 'short'),
   });
   if (run?.alive) reporter.publish();
 }

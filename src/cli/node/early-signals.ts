@@ -1,5 +1,5 @@
 /**
- * Imported first by the process in front of the kubelet. A signal that comes before anybody can act on it is kept: by
+ * Imported first by the process in front of the kubelet, or beside it. A signal that comes before anybody can act on it is kept: by
  * default it would end relet on the spot, and a kubelet that an earlier relet left running would stay.
  */
 
@@ -8,7 +8,8 @@ const kept: NodeJS.Signals[] = [];
 let act = (signal: NodeJS.Signals): void => void kept.push(signal);
 
 // `relet node` comes from the same file, and ends like any other program.
-if (process.argv[2] === 'kubelet') for (const signal of handled) process.on(signal, () => act(signal));
+if (['kubelet', 'agent'].includes(process.argv[2]!))
+  for (const signal of handled) process.on(signal, () => act(signal));
 
 /** Handed on from here, since a bundle that is loaded later would have kept nothing. */
 export const earlySignals = {

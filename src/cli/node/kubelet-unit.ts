@@ -52,6 +52,19 @@ export async function readUnitCommand(unit: UnitFacts, { read, dir }: UnitComman
   return commandIn(expandWords(withoutConfig(words, dir), variables), unit);
 }
 
+/** What runs: the words of the unit's main process. Undefined where they are not those of a kubelet, as behind an interpreter. */
+export function readProcessCommand(
+  words: readonly string[],
+  { name, dir }: { name: string; dir: string },
+): UnitCommand | undefined {
+  if (wrapperDirIn(words) !== undefined) throw wrapped(name, words);
+  try {
+    return commandIn(withoutConfig(words, dir), { name });
+  } catch {
+    return undefined;
+  }
+}
+
 /** The config of relet that a drop-in adds, and with it the empty --config-dir. */
 function withoutConfig(words: readonly string[], dir: string): string[] {
   const at = words.findLastIndex((word) => word.startsWith(`--config=${dir}/`));
@@ -61,11 +74,7 @@ function withoutConfig(words: readonly string[], dir: string): string[] {
 /** A unit or a process whose words are these. */
 export function commandIn(words: readonly string[], { name }: { name: string }): UnitCommand {
   const [program = '', first = ''] = words;
-  const wrapperDir = wrapperDirIn(words);
-  if (wrapperDir !== undefined)
-    throw new CannotRun(
-      `${name} runs 'relet kubelet', and two relets must not manage one kubelet. To move this node to attached mode, take 'relet kubelet' out of the unit, run 'systemctl daemon-reload', and start the agent with --import=${wrapperDir} (docs/attached-mode.md)`,
-    );
+  if (wrapperDirIn(words) !== undefined) throw wrapped(name, words);
   if (basename(program) === 'hyperkube' && first === 'kubelet')
     return { command: [program, first], args: words.slice(2) };
   if (/kubelet$/.test(program)) return { command: [program], args: words.slice(1) };
@@ -73,6 +82,11 @@ export function commandIn(words: readonly string[], { name }: { name: string }):
     `${name} runs ${program}, not a kubelet, so nothing can be added to the command line of the kubelet; name the unit with --unit, or use 'relet kubelet' (docs/install.md)`,
   );
 }
+
+const wrapped = (name: string, words: readonly string[]): CannotRun =>
+  new CannotRun(
+    `${name} runs 'relet kubelet', and two relets must not manage one kubelet. To move this node to attached mode, take 'relet kubelet' out of the unit, run 'systemctl daemon-reload', and start the agent with --import=${wrapperDirIn(words)} (docs/attached-mode.md)`,
+  );
 
 /** The --dynamic-config-dir of 'relet kubelet'; undefined for any other program. */
 export function wrapperDirIn(words: readonly string[]): string | undefined {

@@ -1,6 +1,6 @@
 /**
- * The node's executable: `relet kubelet …`, the process in front of the kubelet, and `relet node …`, which steers it. A bundle
- * of its own, since every megabyte of it is paid on every node.
+ * The node's executable: `relet kubelet …`, the process in front of the kubelet, `relet agent`, the one beside it, and
+ * `relet node …`, which steers both. A bundle of its own, since every megabyte of it is paid on every node.
  */
 import { withCauses } from '../../error-causes.js';
 import './small-process.js';
@@ -10,7 +10,8 @@ import { earlySignals } from './early-signals.js';
 
 import { type DividedCommandLine, divideCommandLine, kubeletArgs } from '../../agent/flags.js';
 import { ownFlags } from '../../agent/options.js';
-import { printError, wrap, writeOut } from '../terminal/terminal.js';
+import { printError, writeOut } from '../terminal/terminal.js';
+import { flagHelp } from './flag-help.js';
 import { kubeletCommand } from './kubelet-command.js';
 import { runPlainKubelet } from './plain-kubelet.js';
 
@@ -21,11 +22,16 @@ async function main([word, ...args]: string[]): Promise<void> {
   }
   try {
     // Not left to the event loop: a kubelet that is only being asked must not hold up a stop.
-    process.exit(await kubelet(args));
+    process.exit(await (word === 'agent' ? agent(args) : kubelet(args)));
   } catch (error) {
     printError(`relet: ${withCauses(error as Error)}`);
-    process.exit(1);
+    process.exit((error as Error).name === 'CannotRun' ? 2 : 1);
   }
+}
+
+async function agent(args: string[]): Promise<number> {
+  const { runAttached } = await import('./agent.js');
+  return runAttached(args, earlySignals);
 }
 
 async function kubelet(args: string[]): Promise<number> {
@@ -48,11 +54,6 @@ function plainKubelet(divided: DividedCommandLine): Promise<number> {
 }
 
 function help(): string {
-  const lines = Object.entries<{ value?: string; default: string; help: string }>(ownFlags).map(([name, flag]) => {
-    const usage = `--${name}${flag.value ? `=${flag.value}` : ''}`;
-    const standard = flag.default === '' || flag.value === undefined ? '' : ` (default ${flag.default})`;
-    return `  ${usage}\n${wrap(flag.help + standard, 80, '      ')}\n`;
-  });
   return `relet kubelet: the kubelet, with --dynamic-config-dir restored.
 
 Usage: relet kubelet --dynamic-config-dir=DIR <your kubelet flags>
@@ -60,7 +61,7 @@ Usage: relet kubelet --dynamic-config-dir=DIR <your kubelet flags>
 relet's own flags; all others are the kubelet's, and follow below where there
 is one:
 
-${lines.join('')}
+${flagHelp(ownFlags)}
 `;
 }
 

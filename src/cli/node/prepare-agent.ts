@@ -7,7 +7,7 @@ import { Agent } from '../../agent/agent.js';
 import type { AgentOptions } from '../../agent/agent-options.js';
 import { choose } from '../../agent/choose.js';
 import type { RunCommand } from '../../agent/drivers/command.js';
-import type { KubeletDriver } from '../../agent/drivers/driver.js';
+import type { KubeletDriver, StartedConfig } from '../../agent/drivers/driver.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
 import type { HostFiles } from '../../agent/host-files.js';
 import { newCounters, render } from '../../agent/report/metrics.js';
@@ -121,8 +121,6 @@ export interface LifeOptions {
   stop?: AbortController;
   /** Every signal but those that end the agent and SIGHUP. */
   onSignal?(signal: NodeJS.Signals): void;
-  /** Called with what a person on the host is to call after a request was left in its file. */
-  onRequests?(handle: () => void): void;
 }
 
 export async function live(parts: PreparedAgent<KubeletDriver>, options: LifeOptions): Promise<number> {
@@ -136,7 +134,6 @@ export async function live(parts: PreparedAgent<KubeletDriver>, options: LifeOpt
     if (signal === 'SIGHUP') return handleRequest();
     onSignal?.(signal);
   });
-  options.onRequests?.(handleRequest);
   const metricsState = () => {
     const trial = state.read(trialRecord);
     const trialSeconds = trial && trial.healthyMs / 1000;
@@ -184,7 +181,7 @@ export async function lookAt(
 /** What would run, for `--check`. */
 export async function describeChoice(
   parts: PreparedAgent<KubeletDriver>,
-): Promise<{ lines: string[]; file: string | undefined; code: number }> {
+): Promise<{ lines: string[]; started: StartedConfig; code: number }> {
   const { command, driver } = parts;
   const choice = await choose(parts, new AbortController().signal);
   const lines = [
@@ -195,7 +192,8 @@ export async function describeChoice(
       : []),
     ...choice.accepted.warnings.map((warning) => `warning:  ${warning}`),
   ];
-  return { lines, file: choice.document.file, code: choice.error ? 1 : 0 };
+  const started = { source: choice.source, file: choice.document.file };
+  return { lines, started, code: choice.error ? 1 : 0 };
 }
 
 function never(signal: AbortSignal): Promise<never> {

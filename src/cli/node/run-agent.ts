@@ -104,8 +104,8 @@ function check(
 ): Promise<number> {
   return lookAt({ dir, near: tmpdir(), log }, async (state) => {
     const parts = assemble({ divided, state, policy, log });
-    const { lines, file, code } = await describeChoice(parts);
-    const words = [...parts.command, ...parts.commandLine.args(file)];
+    const { lines, started, code } = await describeChoice(parts);
+    const words = [...parts.command, ...parts.commandLine.args(started.file)];
     return { lines: [...lines, `would run: ${words.join(' ')}`], code };
   });
 }

@@ -12,7 +12,15 @@ import type { UnitHost } from './host.js';
 import { type HostView, isMasked, isStale, nextConfig } from './next-step.js';
 import type { OwnFiles } from './own-files.js';
 import type { Systemd } from './systemd.js';
-import { noticesOf, removedDropIn, type Seen, startedConfig, type UnitRecord, unitRecord } from './unit-record.js';
+import {
+  isStaged,
+  noticesOf,
+  removedDropIn,
+  type Seen,
+  startedConfig,
+  type UnitRecord,
+  unitRecord,
+} from './unit-record.js';
 import { local } from './unit-text.js';
 
 export interface AttachedUnitOptions {
@@ -43,9 +51,9 @@ export class AttachedUnit implements KubeletUnit {
     options.host.hasConfigDir = this.#record.hasConfigDir;
   }
 
-  async runs(config: StartedConfig): Promise<boolean> {
-    const { host } = this.#options;
-    return (await host.view()).running === host.store(config);
+  async running(): Promise<StartedConfig | undefined> {
+    const { running } = await this.#options.host.view();
+    return running === undefined ? undefined : startedConfig(this.#record, running);
   }
 
   confirmHealthy(): Promise<void> {
@@ -63,8 +71,11 @@ export class AttachedUnit implements KubeletUnit {
     return this.exclusive(async () => {
       const { host, log } = this.#options;
       try {
+        const view = await host.view();
         const digest = this.store(config);
-        await host.keep(await host.view(), digest);
+        // The next start is a trial of something else: what the kubelet runs is kept when that is over.
+        if (isStaged(view, this.#present())) return;
+        await host.keep(view, digest);
         this.#put(digest === local ? {} : { good: digest });
         this.#notKept = undefined;
       } catch (error) {
@@ -80,6 +91,18 @@ export class AttachedUnit implements KubeletUnit {
       const view = await this.#options.host.view();
       const digest = this.store(config);
       if (nextConfig(view) !== digest || isStale(view)) await this.installTrial(view, digest, { isNow: false });
+      await this.look();
+    });
+  }
+
+  forgetRemoval(): Promise<void> {
+    return this.exclusive(async () => {
+      const { own } = this.#options;
+      const { trial, good } = this.#record;
+      this.#put({
+        ...(trial && own.dropIn('trial') && { trial }),
+        ...(good && own.dropIn('good') && { good }),
+      });
       await this.look();
     });
   }

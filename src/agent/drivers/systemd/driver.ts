@@ -12,19 +12,22 @@ import type { RunCommand } from '../command.js';
 import type { Exit, KubeletDriver, Port, PortOwner, StartedConfig } from '../driver.js';
 import { type KubeletLog, summarizeLog } from '../kubelet-error.js';
 import { askVersion, kubeletRecord } from '../kubelet-version.js';
-import { type AgentLock, takeAgentLock } from './agent-lock.js';
+import type { AgentLock } from './agent-lock.js';
 import { AttachedUnit } from './attached-unit.js';
 import { exitOf, lastExit } from './exits.js';
 import { UnitHost } from './host.js';
-import { type HostOptions, hostLayout, lockName } from './host-layout.js';
-import { hasExited, nextStep } from './next-step.js';
+import { type HostOptions, hostLayout } from './host-layout.js';
+import { hasExited, nextStep, type Step } from './next-step.js';
 import { OwnFiles } from './own-files.js';
 import { portOwnersOnHost } from './port-owners.js';
 import type { Systemd } from './systemd.js';
-import { programOf } from './unit-text.js';
 
 export interface SystemdDriverOptions extends HostOptions {
   systemd: Systemd;
+  /** Of this host, taken by the caller; close() releases it. */
+  lock: AgentLock;
+  /** The kubelet's executable and what leads to it. */
+  command: string[];
   /** Runs programs on the host: hostCommand() in a pod. */
   run: RunCommand;
   /** In front of paths of the host. Default none: a pod has the host's directories at their own paths. */
@@ -50,35 +53,29 @@ interface Run {
 const lookEveryMs = 30_000;
 const commandTimeoutMs = 10_000;
 
-/** Rejects when another agent runs, the unit is not there, or something else than the kubelet is its main process. */
-export async function openSystemdDriver(options: SystemdDriverOptions): Promise<SystemdDriver> {
+/** Rejects when the unit is not there, or something else than the kubelet is its main process. Changes nothing on the host. */
+export async function createSystemdDriver(options: SystemdDriverOptions): Promise<SystemdDriver> {
   const { systemd, root = '', unit } = options;
-  const layout = hostLayout(options);
-  const own = new OwnFiles(layout, root, options.files);
-  const lock = await takeAgentLock(`${root}${layout.runDir}/${lockName}`);
-  try {
-    const { startedUs, startedAtUs } = await systemd.manager();
-    const host = new UnitHost({ ...options, own, systemdStartedUs: startedUs });
-    const { obstacle, base } = await host.view();
-    if (obstacle !== undefined)
-      throw new Error(`${unit}: ${obstacle}: relet agent needs the kubelet itself in the unit`);
-    // A container keeps its boot id when it is booted again.
-    const boot = `${bootId()} ${startedAtUs}`;
-    const driver = new SystemdDriver(options, { own, host, lock, bootId: boot, program: base ? programOf(base) : '' });
-    await driver.unit.look();
-    return driver;
-  } catch (error) {
-    await lock.release();
-    throw error;
-  }
+  const own = new OwnFiles(hostLayout(options), root, options.files);
+  const { startedUs, startedAtUs } = await systemd.manager();
+  const host = new UnitHost({ ...options, own, systemdStartedUs: startedUs });
+  const { obstacle } = await host.view();
+  if (obstacle !== undefined) throw new Error(`${unit}: ${obstacle}: relet agent needs the kubelet itself in the unit`);
+  // A container keeps its boot id when it is booted again.
+  return new SystemdDriver(options, { own, host, bootId: `${bootId()} ${startedAtUs}` });
+}
+
+/** As createSystemdDriver, and looks at what happened while no agent was there. */
+export async function openSystemdDriver(options: SystemdDriverOptions): Promise<SystemdDriver> {
+  const driver = await createSystemdDriver(options);
+  await driver.unit.look();
+  return driver;
 }
 
 interface DriverParts {
   own: OwnFiles;
   host: UnitHost;
-  lock: AgentLock;
   bootId: string;
-  program: string;
 }
 
 export class SystemdDriver implements KubeletDriver {
@@ -113,19 +110,17 @@ export class SystemdDriver implements KubeletDriver {
   }
 
   async version(): Promise<string> {
-    const { run, state, fingerprint } = this.#options;
-    const { program } = this.#parts;
+    const { run, state, fingerprint, command } = this.#options;
     if (fingerprint === undefined) {
-      const stat = ['/usr/bin/stat', '-L', '-c', '%d:%i:%s:%Y:%Z', program];
+      const stat = ['/usr/bin/stat', '-L', '-c', '%d:%i:%s:%Y:%Z', command[0]!];
       const { code, stdout } = await run(stat, commandTimeoutMs);
       this.#fingerprint = code === 0 ? stdout.trim() : '';
     }
-    const about = { command: [program], fingerprint: this.fingerprint(), run, record: state.record(kubeletRecord) };
-    return askVersion(about);
+    return askVersion({ command, fingerprint: this.fingerprint(), run, record: state.record(kubeletRecord) });
   }
 
   fingerprint(): string {
-    return this.#options.fingerprint?.(this.#parts.program) ?? this.#fingerprint;
+    return this.#options.fingerprint?.(this.#options.command[0]!) ?? this.#fingerprint;
   }
 
   /** Whatever runs is adopted by the first start. */
@@ -133,7 +128,7 @@ export class SystemdDriver implements KubeletDriver {
 
   start(config: StartedConfig): Promise<Exit> {
     if (this.#run !== undefined) throw new Error('start the kubelet: one is running');
-    this.#parts.lock.check();
+    this.#options.lock.check();
     const run: Run = { config: '', stopped: new AbortController() };
     this.#run = run;
     return this.#untilExit(run, config).finally(() => (this.#run = undefined));
@@ -151,7 +146,13 @@ export class SystemdDriver implements KubeletDriver {
   async close(): Promise<void> {
     await this.stop();
     this.#unwatch();
-    await this.#parts.lock.release();
+    await this.#options.lock.release();
+  }
+
+  /** What a start with this config would do first. */
+  async plan(config: StartedConfig): Promise<Step> {
+    const { own, host } = this.#parts;
+    return nextStep(await host.view(), own.digestOf(config));
   }
 
   async portOwners(ports: readonly Port[]): Promise<PortOwner[] | undefined> {

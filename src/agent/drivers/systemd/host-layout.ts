@@ -9,7 +9,6 @@ export interface HostOptions {
 }
 
 export interface HostLayout extends HostOptions {
-  /** Gone after a reboot: exits, counts, the lock. */
   runDir: string;
   exitsDir: string;
   /** Configs by digest. */
@@ -22,8 +21,11 @@ export interface HostLayout extends HostOptions {
   units: Record<OwnUnit, string>;
 }
 
+/** Gone after a reboot: exits, counts, the lock. */
+const runDir = '/run/relet';
 /** In runDir: the socket of the agent that runs. */
 export const lockName = 'agent.sock';
+export const lockPath = `${runDir}/${lockName}`;
 
 export type OwnUnit = 'rollback' | 'deadline' | 'fallback' | 'returnToGood';
 
@@ -43,7 +45,6 @@ export function hostLayout({ unit, dir }: HostOptions): HostLayout {
   if (!/^[a-zA-Z0-9][-_.a-zA-Z0-9]*\.service$/.test(unit))
     throw new Error(`${JSON.stringify(unit)} is not the name of a service, such as kubelet.service`);
   safePath(dir);
-  const runDir = '/run/relet';
   return {
     unit,
     dir,

@@ -240,7 +240,7 @@ export class UnitHost {
   }
 
   store(config: StartedConfig): string {
-    return this.#options.own.store(config)?.digest ?? local;
+    return this.#options.own.store(config);
   }
 }
 

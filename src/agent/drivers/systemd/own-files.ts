@@ -9,7 +9,7 @@ import { sha256 } from '../../state/checkpoints.js';
 import type { StartedConfig } from '../driver.js';
 import { configFile, type HostLayout, lockName, type OwnUnit } from './host-layout.js';
 import { hostScript, unitText } from './host-scripts.js';
-import { type DropInHeader, type DropInKind, readDropIn, type StoredConfig } from './unit-text.js';
+import { type DropInHeader, type DropInKind, local, readDropIn } from './unit-text.js';
 
 /** An exit of the kubelet that the script counted, or that was a kill from outside. */
 export interface ExitRecord {
@@ -81,8 +81,24 @@ export class OwnFiles {
     this.#remove(this.layout.units[unit]);
   }
 
-  /** A copy under a name made from its content, with the other files of its ConfigMap beside it. */
-  store({ source, file }: StartedConfig): StoredConfig | undefined {
+  /** `local`, or made from the content of the config and the other files of its ConfigMap. */
+  digestOf(config: StartedConfig): string {
+    return this.#contentOf(config)?.digest ?? local;
+  }
+
+  /** A copy under its digest, with the other files of its ConfigMap beside it. */
+  store(config: StartedConfig): string {
+    const found = this.#contentOf(config);
+    if (found === undefined) return local;
+    const { digest, content } = found;
+    for (const [name, bytes] of content) {
+      const path = join(dirname(configFile(this.layout, digest)), name);
+      if (this.#read(path) !== bytes.toString('utf8')) this.#write(path, bytes, 0o600);
+    }
+    return digest;
+  }
+
+  #contentOf({ source, file }: StartedConfig): { digest: string; content: Map<string, Buffer> } | undefined {
     if (source === undefined || file === undefined) return undefined;
     const data = this.#files.read(file);
     const isWhole = source.mergedDigest === undefined;
@@ -93,12 +109,7 @@ export class OwnFiles {
     });
     const content = new Map<string, Buffer>([...beside, ['kubelet.yaml', data]]);
     const digest = sha256([...content].map(([name, bytes]) => `${name} ${sha256(bytes)}`).join('\n'));
-    const stored = { digest, file: configFile(this.layout, digest) };
-    for (const [name, bytes] of content) {
-      const path = join(dirname(stored.file), name);
-      if (this.#read(path) !== bytes.toString('utf8')) this.#write(path, bytes, 0o600);
-    }
-    return stored;
+    return { digest, content };
   }
 
   /** Deletes the configs that nothing on the host names. */

@@ -37,7 +37,7 @@ export interface Seen {
 /** What others did to the unit, as it is now. Pure. */
 export function noticesOf(view: HostView, seen: Seen): Notice[] {
   const { unit, own } = view;
-  const { record, bootId, fellBack, before } = seen;
+  const { record, bootId, fellBack } = seen;
   const notices: Notice[] = [];
   if (isMasked(unit)) notices.push({ reason: 'UnitMasked', message: `the unit is ${unit.unitFileState || 'masked'}` });
   const removed = removedDropIn(view, seen);
@@ -45,13 +45,17 @@ export function noticesOf(view: HostView, seen: Seen): Notice[] {
   const isLost = record.good !== undefined && own.good === undefined && removed === undefined;
   if (isLost && record.bootId !== bootId)
     notices.push({ reason: 'NextStartNotKept', message: `/etc lost ${dropIns.good} with the reboot` });
-  const isStaged = own.trial !== undefined && before !== undefined && unit.invocationId === before;
   const changed = own.trial?.base !== own.good?.base && own.trial?.config === (own.good?.config ?? record.good);
-  if (isStale(view) || (isStaged && changed))
+  if (isStale(view) || (isStaged(view, seen) && changed))
     notices.push({ reason: 'BaseCommandChanged', message: `ExecStart= of the unit is now ${view.base?.text}` });
   if (fellBack !== undefined && own.fallback !== undefined)
     notices.push({ reason: 'FellBackToLocal', message: 'the kept config crashed too often at its start' });
   return notices;
+}
+
+/** The next start is a trial, and the kubelet runs since before that was decided. */
+export function isStaged({ unit, own }: Pick<HostView, 'unit' | 'own'>, { before }: Pick<Seen, 'before'>): boolean {
+  return own.trial !== undefined && before !== undefined && unit.invocationId === before;
 }
 
 /** The drop-in that is missing although relet did not remove it, and neither a reboot nor a rollback did. */

@@ -6,7 +6,6 @@ import {
   baseCommand,
   type DropIn,
   overridingDropIn,
-  programOf,
   readDropIn,
   renderDropIn,
   safePath,
@@ -54,7 +53,6 @@ describe('the command of a unit', () => {
     const base = baseCommand(unit(name));
     expect(base.text).toBe(expected);
     expect(wrapperIn(base)).toBeUndefined();
-    expect(programOf(base)).toMatch(/\/kubelet$/);
   });
 
   test.each<[string, UnitFile[], string]>([

@@ -71,11 +71,6 @@ export function wrapperIn({ text }: BaseCommand): string | undefined {
   return /^(ba|da|z|k)?sh$/.test(name) && args.some((word) => /^-[a-z]*c$/.test(word)) ? name : undefined;
 }
 
-/** The executable, without the marks that systemd allows in front of it. */
-export function programOf({ text }: BaseCommand): string {
-  return (wordsOf(text)[0] ?? '').replace(/^[-@:+!|]+/, '');
-}
-
 /** The values of a setting of [Service], as systemd reads them. */
 export function valuesOf(text: string, setting: string): string[] {
   let section = '';

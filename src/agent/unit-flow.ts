@@ -1,0 +1,216 @@
+/**
+ * What the flow does beside a kubelet in a unit of its own, which others start and stop too: it confirms to the host which config is
+ * healthy and which is kept, respects a drop-in that somebody removed, and lets the next start, by anyone, be a trial of a config
+ * that was merged again. Does nothing where relet is the parent of the kubelet.
+ *
+ *   the local file or the kubelet changed under an overlay ─► merged again, validated ─► staged; the kubelet runs on
+ *                                                                     └─ rejected ─► the next start runs what is kept
+ *   a reboot lost what was staged ─► one restart, at a random moment
+ */
+import { sameConfig } from '../api/config-ref.js';
+import type { Clock } from '../clock.js';
+import { causesOf } from '../error-causes.js';
+import { isObject } from '../json.js';
+import type { Log } from '../log.js';
+import type { Random } from '../random.js';
+import { type Choice, type Records, recordsOf } from './choose.js';
+import type { Documents } from './documents.js';
+import type { KubeletDriver, KubeletUnit, Notice, StartedConfig } from './drivers/driver.js';
+import type { KubeletRun } from './kubelet-run.js';
+import { setResult } from './results.js';
+import { sha256 } from './state/checkpoints.js';
+import { defineRecord } from './state/json-record.js';
+import type { NodeState } from './state/node-state.js';
+
+export interface UnitFlowOptions {
+  state: NodeState;
+  driver: KubeletDriver;
+  documents: Documents;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  choose(signal: AbortSignal, records?: Records): Promise<Choice>;
+  /** What notices() or nextStart() return may be another. */
+  onChange(): void;
+  /** The kubelet is to run with this config now. */
+  restart(run: KubeletRun, next: Choice): Promise<void>;
+}
+
+/** The merged document that the next start is a trial of, and in which boot that was put on the host. */
+const stagedRecord = defineRecord('staged', isStaged);
+
+const lookEveryMs = 60_000;
+const retryMs = 1000;
+/** A fleet that reboots at once does not restart all its kubelets at once. */
+const restartWithinMs = 300_000;
+
+export class UnitFlow {
+  readonly #options: UnitFlowOptions;
+  readonly #unit: KubeletUnit | undefined;
+  #stale: Notice | undefined;
+  /** What the document was merged from, when it was compared last. */
+  #ingredients = '';
+  /** Staged before the last reboot. */
+  #lost: Choice | undefined;
+
+  constructor(options: UnitFlowOptions) {
+    this.#options = options;
+    this.#unit = options.driver.unit;
+    this.#unit?.onChange(options.onChange);
+  }
+
+  notices(): Notice[] {
+    const found = this.#unit?.notices() ?? [];
+    return this.#stale === undefined ? found : [...found, this.#stale];
+  }
+
+  /** Undefined where it is what runs, or is not known. */
+  nextStart(run: KubeletRun | undefined): StartedConfig | undefined {
+    const next = this.#unit?.nextStart();
+    return next && run && !sameConfig(next.source, run.choice.source, 'document') ? next : undefined;
+  }
+
+  /** The config to run: the choice, or the same one as it was merged when the running kubelet was started. Undefined: choose again. */
+  async beforeStart(choice: Choice, signal: AbortSignal): Promise<Choice | undefined> {
+    if (this.#unit === undefined) return choice;
+    const { log } = this.#options;
+    this.#lost = undefined;
+    try {
+      const running = await this.#unit.running();
+      if (this.#isRemoved(choice, running)) return undefined;
+      return (await this.#mergedBefore(choice, running, signal)) ?? choice;
+    } catch (error) {
+      log.warn('the unit of the kubelet cannot be read', { error });
+      return choice;
+    }
+  }
+
+  /** Somebody does not want the config there: it counts as failed until another assignment or a retry. */
+  #isRemoved({ source, key }: Choice, running: StartedConfig | undefined): boolean {
+    const { state, clock, log } = this.#options;
+    const removed = this.#unit?.notices().find(({ reason }) => reason === 'DropInRemoved');
+    if (removed === undefined || source === undefined || sameConfig(running?.source, source, 'document')) return false;
+    log.warn('drop-in removed by somebody else, config not started again', { cause: removed.message });
+    const at = new Date(clock.now()).toISOString();
+    setResult(state, key, { kind: 'failed', reason: removed.reason, cause: removed.message, at });
+    return true;
+  }
+
+  /** Another assignment, or a person on the host, wants it again. */
+  async forgetRemoval(): Promise<void> {
+    if (this.notices().some(({ reason }) => reason === 'DropInRemoved')) await this.#unit?.forgetRemoval();
+  }
+
+  async #mergedBefore(
+    choice: Choice,
+    running: StartedConfig | undefined,
+    signal: AbortSignal,
+  ): Promise<Choice | undefined> {
+    const { state, driver, choose } = this.#options;
+    const staged = state.read(stagedRecord);
+    if (!isOtherMerge(choice, running)) {
+      if (staged !== undefined) state.remove(stagedRecord);
+      this.#stale = undefined;
+      return undefined;
+    }
+    const before = await choose(signal, { ...recordsOf(state), assigned: { source: running!.source } });
+    if (!sameConfig(before.source, running!.source, 'document')) return undefined;
+    if (staged?.digest !== choice.document.digest || staged.bootId === driver.bootId()) await this.#stage(choice);
+    else {
+      this.#lost = choice;
+      this.#setStale('and the kubelet is restarted once within five minutes, since a reboot lost what was staged');
+    }
+    return before;
+  }
+
+  /** Until the run is over. */
+  async watchMerge(run: KubeletRun, signal: AbortSignal): Promise<void> {
+    const { clock, random, state, restart, log } = this.#options;
+    if (this.#unit === undefined) return;
+    if (this.#lost !== undefined) {
+      await clock.sleep(random.number() * restartWithinMs, signal).catch(() => {});
+      if (signal.aborted) return;
+      log.info('the reboot lost the staged config, the kubelet is restarted with it');
+      state.remove(stagedRecord);
+      return restart(run, this.#lost);
+    }
+    this.#ingredients = this.#presentIngredients();
+    while (!signal.aborted) {
+      await clock.sleep(lookEveryMs, signal).catch(() => {});
+      if (signal.aborted || this.#ingredients === this.#presentIngredients()) continue;
+      await this.#mergeAgain(run, signal).catch((error) => log.warn('the config cannot be merged again', { error }));
+    }
+  }
+
+  async #mergeAgain(run: KubeletRun, signal: AbortSignal): Promise<void> {
+    const present = this.#presentIngredients();
+    const { choice } = run;
+    if (choice.rank !== 'assigned' || choice.source?.mergedDigest === undefined) {
+      this.#ingredients = present;
+      return;
+    }
+    const next = await this.#options.choose(signal);
+    if (signal.aborted) return;
+    if (next.error !== undefined) this.#setStale(`and is rejected as it would be merged now: ${causesOf(next.error)}`);
+    else if (isOtherMerge(next, choice)) await this.#stage(next);
+    else if (this.nextStart(run) !== undefined) await this.#unstage(choice);
+    this.#ingredients = present;
+  }
+
+  async #stage(next: Choice): Promise<void> {
+    const { state, driver } = this.#options;
+    const { source, document } = next;
+    await this.#unit?.stage({ source, file: document.file });
+    state.write(stagedRecord, { digest: document.digest, bootId: driver.bootId() });
+    this.#setStale('and is used as merged now from the next start of the kubelet on');
+  }
+
+  /** What changed was changed back. */
+  async #unstage({ source, document }: Choice): Promise<void> {
+    await this.#unit?.stage({ source, file: document.file });
+    this.#options.state.remove(stagedRecord);
+    this.#stale = undefined;
+    this.#options.onChange();
+  }
+
+  #setStale(what: string): void {
+    const why = 'the local config or the kubelet changed since the overlay was merged';
+    this.#stale = { reason: 'StaleMerge', message: `${why}: the config runs as merged before, ${what}` };
+    this.#options.onChange();
+  }
+
+  #presentIngredients(): string {
+    const { documents, driver } = this.#options;
+    const files = documents.localFiles().map(({ path, data }) => `${path} ${sha256(data)}`);
+    return [driver.fingerprint(), ...files].join('\n');
+  }
+
+  /** The deadline on the host ends; tried until that is done. */
+  async confirmHealthy(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    while (this.#unit !== undefined && !signal.aborted)
+      try {
+        return await this.#unit.confirmHealthy();
+      } catch (error) {
+        log.warn('health of the kubelet cannot be confirmed on the host', { error });
+        await clock.sleep(retryMs, signal).catch(() => {});
+      }
+  }
+
+  /** Every boot starts what runs from now on. */
+  async keep({ choice: { source, document } }: KubeletRun): Promise<void> {
+    await this.#unit?.keep({ source, file: document.file });
+  }
+}
+
+/** The same config, merged otherwise. */
+function isOtherMerge(choice: Choice, other: Pick<StartedConfig, 'source'> | undefined): boolean {
+  const { rank, source } = choice;
+  if (rank !== 'assigned' || source?.mergedDigest === undefined || other?.source?.mergedDigest === undefined)
+    return false;
+  return sameConfig(source, other.source, 'version') && source.mergedDigest !== other.source.mergedDigest;
+}
+
+function isStaged(value: unknown): value is { digest: string; bootId: string } {
+  return isObject(value) && typeof value.digest === 'string' && typeof value.bootId === 'string';
+}

@@ -1,0 +1,112 @@
+/** `relet agent --check`: what was found on the host, and what the agent would do. Nothing is changed, also beside an agent that runs. */
+import { X509Certificate } from 'node:crypto';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { dirname } from 'node:path';
+import type { AgentLock } from '../../agent/drivers/systemd/agent-lock.js';
+import { createSystemdDriver } from '../../agent/drivers/systemd/driver.js';
+import { persistentUnits, runtimeUnits } from '../../agent/drivers/systemd/host-layout.js';
+import type { Step } from '../../agent/drivers/systemd/next-step.js';
+import { nodeNameFrom } from '../../agent/sync/connect.js';
+import { systemClock } from '../../clock.js';
+import { readPlain } from '../../config/plain-document.js';
+import { withCauses } from '../../error-causes.js';
+import { kubeconfigSource } from '../../kube/identity.js';
+import { systemFileReader } from '../../kube/kubeconfig.js';
+import { quietly } from '../../proc.js';
+import { type AttachedKubelet, findKubelet, pluginProblem, type Surroundings } from './attached-host.js';
+import { describeChoice, lookAt, prepareAgent, trialLimits } from './prepare-agent.js';
+
+/** Nothing is locked that is only looked at. */
+const noLock: AgentLock = { check() {}, release: async () => {} };
+
+export async function checkAgent(surroundings: Surroundings): Promise<number> {
+  const { flags, systemd, host, policy, log } = surroundings;
+  const { unit, dir } = flags;
+  const kubelet = await findKubelet(systemd, host, flags);
+  const { command, divided, kubeconfig, nodeName } = kubelet;
+  // The kubelet on the host reads what is made there; a pod shares only some directories with it.
+  const near = host.inPod ? '/run/relet' : tmpdir();
+  return lookAt({ dir, near, log }, async (state) => {
+    const { run, view: hostFiles } = host;
+    const trial = trialLimits(divided);
+    const clock = systemClock;
+    const options = { unit, dir, systemd, lock: noLock, command, run, trial, state, clock, log };
+    const driver = await createSystemdDriver(options);
+    try {
+      const prepared = prepareAgent({
+        divided,
+        command,
+        run,
+        hostFiles,
+        kubeconfig,
+        nodeName,
+        driver,
+        state,
+        policy,
+        log,
+      });
+      const { lines, started, code } = await describeChoice(prepared);
+      const step = stepText(unit, await driver.plan(started));
+      const { node, problems: unusable } = await credential(surroundings, kubelet);
+      const problems = [...writeProblems(), ...unusable];
+      const about = [
+        `unit:     ${unit}, ${kubelet.layout === 'a unit of its own' ? kubelet.layout : `as ${kubelet.layout} sets it up`}`,
+        `agent:    ${host.inPod ? 'in a pod' : 'on the host'}, records in ${dir}${existsSync(dir) ? '' : ' (none yet)'}`,
+        `node:     ${node}`,
+        `cluster:  ${kubeconfig ?? 'none: the kubelet stands alone, and nothing can be assigned to it'}`,
+      ];
+      const found = [...about, ...lines, `flags:    ${kubelet.args.join(' ')}`, `would:    ${step}`];
+      return {
+        lines: [...found, ...problems.map((problem) => `problem:  ${problem}`)],
+        code: problems.length ? 1 : code,
+      };
+    } finally {
+      await driver.close();
+    }
+  });
+}
+
+function stepText(unit: string, step: Step): string {
+  switch (step.kind) {
+    case 'adopt':
+      return `change nothing: the kubelet of ${unit} runs with this config`;
+    case 'switch':
+      return `put the config on trial with a drop-in, reload systemd and restart ${unit} once`;
+    case 'restart':
+      return `restart ${unit} once: its next start runs this config already`;
+    case 'roll back':
+      return `end the trial on the host and restart ${unit} once`;
+    case 'wait':
+      return `wait: ${step.notice?.message ?? 'the unit is being started or stopped'}`;
+  }
+}
+
+/** Of the directories that drop-ins are written to. */
+function writeProblems(): string[] {
+  const places = [
+    { path: dirname(runtimeUnits), why: 'no config can be put on trial' },
+    { path: persistentUnits, why: 'a config that passed its trial would not survive a reboot (NextStartNotKept)' },
+  ];
+  const isWritable = (path: string) => quietly(() => accessSync(path, constants.W_OK) ?? true) === true;
+  return places.filter(({ path }) => !isWritable(path)).map(({ path, why }) => `${path} cannot be written: ${why}`);
+}
+
+/** The name of the Node, and why the kubelet's credential cannot be used from here. */
+async function credential(
+  { host, log }: Surroundings,
+  { kubeconfig, nodeName }: AttachedKubelet,
+): Promise<{ node: string; problems: string[] }> {
+  const named = (subject?: string) => nodeNameFrom(subject, nodeName, hostname());
+  if (kubeconfig === undefined) return { node: named(), problems: [] };
+  try {
+    const common = { env: process.env, files: systemFileReader, clock: systemClock, log };
+    const identity = kubeconfigSource({ paths: [kubeconfig], mustExist: true, readYaml: readPlain, ...common })();
+    const plugin = pluginProblem(identity.connection.user.exec?.command, host);
+    if (plugin !== undefined) return { node: named(), problems: [`${kubeconfig}: ${plugin}`] };
+    const { cert } = (await identity.current()).tls;
+    return { node: named(cert && new X509Certificate(cert).subject), problems: [] };
+  } catch (error) {
+    return { node: named(), problems: [`${kubeconfig}: ${withCauses(error)}`] };
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * `relet agent`: beside the kubelet of this host, which stays in its own systemd unit. Ending the agent changes nothing on the
+ * host, so it simply begins again when the kubelet's command line has changed.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { takeAgentLock } from '../../agent/drivers/systemd/agent-lock.js';
+import { openSystemdDriver } from '../../agent/drivers/systemd/driver.js';
+import { lockPath } from '../../agent/drivers/systemd/host-layout.js';
+import { connectSystemd } from '../../agent/drivers/systemd/systemd.js';
+import { copyRecords } from '../../agent/state/copy-records.js';
+import { openDirectory } from '../../agent/state/directory.js';
+import { systemClock } from '../../clock.js';
+import { createLog } from '../../log.js';
+import { systemProcesses } from '../../proc.js';
+import { writeOut } from '../terminal/terminal.js';
+import { checkAgent } from './agent-check.js';
+import { exportRecords } from './agent-export.js';
+import { agentHelp, readAgentFlags } from './agent-flags.js';
+import { type AttachedKubelet, findKubelet, type Surroundings, thisHost } from './attached-host.js';
+import type { EarlySignals } from './early-signals.js';
+import { live, prepareAgent, trialLimits } from './prepare-agent.js';
+import { readPolicyFile } from './validator.js';
+
+export async function runAttached(args: string[], signals: EarlySignals): Promise<number> {
+  const flags = readAgentFlags(args);
+  if (flags === undefined) {
+    writeOut(agentHelp());
+    return 0;
+  }
+  const log = createLog({ format: flags.options.logFormat, write: (line) => process.stderr.write(line) });
+  const policy = await readPolicyFile(flags.options.fieldPolicyFile);
+  const systemd = connectSystemd({ clock: systemClock, log });
+  const surroundings: Surroundings = { flags, systemd, host: thisHost(systemd, process.env), policy, log };
+  try {
+    if (flags.options.check || flags.exportTo !== undefined) signals.leave();
+    if (flags.options.check) return await checkAgent(surroundings);
+    if (flags.exportTo !== undefined) return await exportRecords(surroundings, flags.exportTo);
+    return await attach(surroundings, signals);
+  } finally {
+    systemd.close();
+  }
+}
+
+async function attach(surroundings: Surroundings, signals: EarlySignals): Promise<number> {
+  for (;;) {
+    const stop = new AbortController();
+    const code = await attachOnce(surroundings, { signals, stop });
+    if (stop.signal.reason !== commandChanged) return code;
+    surroundings.log.info("the kubelet's command line changed, the agent begins again with it");
+  }
+}
+
+const commandChanged = 'the command line changed';
+
+async function attachOnce(
+  surroundings: Surroundings,
+  { signals, stop }: { signals: EarlySignals; stop: AbortController },
+): Promise<number> {
+  const { flags, systemd, host, policy, log } = surroundings;
+  const { unit, dir } = flags;
+  const kubelet = await findKubelet(systemd, host, flags);
+  const { divided, command, kubeconfig, nodeName } = kubelet;
+  // Before the directory's own lock, which names a process: two pods do not see each other's.
+  const lock = await takeAgentLock(lockPath);
+  try {
+    const directory = openDirectory({ dir, host: systemProcesses, log });
+    try {
+      if (flags.importFrom !== undefined && copyRecords({ from: flags.importFrom, to: dir }))
+        log.info('records imported', { from: flags.importFrom });
+      const { state } = directory;
+      const { run } = host;
+      const clock = systemClock;
+      const trial = trialLimits(divided);
+      const driver = await openSystemdDriver({ unit, dir, systemd, lock, command, run, trial, state, clock, log });
+      log.info('attached', { unit, layout: kubelet.layout, command: command.join(' ') });
+      const unwatch = watchCommand(surroundings, kubelet, () => stop.abort(commandChanged));
+      const hostFiles = host.view;
+      const prepared = { divided, command, run, hostFiles, kubeconfig, nodeName, driver, state, policy, log };
+      try {
+        return await live(prepareAgent(prepared), { signals, stop });
+      } finally {
+        unwatch();
+        await driver.close();
+      }
+    } finally {
+      directory.lock.release();
+    }
+  } finally {
+    await lock.release();
+  }
+}
+
+/** After every start of the kubelet: its flags may be others. */
+function watchCommand(
+  { flags, systemd, host, log }: Surroundings,
+  known: AttachedKubelet,
+  onChange: () => void,
+): () => void {
+  let { invocation } = known;
+  let working: Promise<void> = Promise.resolve();
+  const look = async () => {
+    const { invocationId, mainPid } = await systemd.unit(flags.unit);
+    if (invocationId === invocation || mainPid === 0) return;
+    const found = await findKubelet(systemd, host, flags);
+    invocation = found.invocation;
+    if (!isDeepStrictEqual([found.command, found.args], [known.command, known.args])) onChange();
+  };
+  return systemd.watch(flags.unit, () => {
+    working = working.then(look).catch((error) => log.warn("the kubelet's command line cannot be read", { error }));
+  });
+}

@@ -1,0 +1,107 @@
+/** The kubelet of this host, as `relet agent` finds it: its unit, what that runs, and what the agent sees of the host. */
+import { existsSync, readFileSync } from 'node:fs';
+import { commandRunner, type RunCommand } from '../../agent/drivers/command.js';
+import { hostCommand } from '../../agent/drivers/systemd/host-command.js';
+import type { Systemd, UnitState } from '../../agent/drivers/systemd/systemd.js';
+import { type DividedCommandLine, divideCommandLine } from '../../agent/flags.js';
+import { localFileOf } from '../../agent/validate/host-facts.js';
+import { CannotRun } from '../../cannot-run.js';
+import type { Log } from '../../log.js';
+import { systemRandom } from '../../random.js';
+import type { AgentFlags } from './agent-flags.js';
+import { type HostView, hostView, isInPod, podView } from './host-view.js';
+import { layoutOf, likelyKubelets, readProcessCommand, readUnitCommand, type UnitCommand } from './kubelet-unit.js';
+import type { PolicyFile } from './validator.js';
+
+/** What every form of the command is given. */
+export interface Surroundings {
+  flags: AgentFlags;
+  systemd: Systemd;
+  host: Host;
+  policy: PolicyFile;
+  log: Log;
+}
+
+export interface Host {
+  inPod: boolean;
+  view: HostView;
+  run: RunCommand;
+}
+
+export function thisHost(systemd: Systemd, env: Record<string, string | undefined>): Host {
+  if (!isInPod(env)) return { inPod: false, view: hostView, run: commandRunner(env) };
+  const run = hostCommand({ systemd, random: systemRandom });
+  return { inPod: true, view: podView({ mountinfo: readFileSync('/proc/self/mountinfo', 'utf8'), run }), run };
+}
+
+export interface AttachedKubelet extends UnitCommand {
+  /** Of the start that is under way, or was the last. */
+  invocation: string;
+  /** How the unit was set up, for people. */
+  layout: string;
+  /** Its flags, and the options of the agent. */
+  divided: DividedCommandLine;
+  kubeconfig: string | undefined;
+  nodeName: string | undefined;
+}
+
+const commandTimeoutMs = 10_000;
+
+/** Throws CannotRun where the agent cannot work, with what to do about it. */
+export async function findKubelet(
+  systemd: Systemd,
+  { view, run, inPod }: Host,
+  flags: AgentFlags,
+): Promise<AttachedKubelet> {
+  const { unit: name, dir, options } = flags;
+  const unit = await systemd.unit(name);
+  if (unit.loadState === 'not-found') throw await noSuchUnit(systemd, name);
+  const facts = { name, ...unit };
+  const found =
+    (await runningCommand(unit, { run, flags })) ??
+    (await readUnitCommand(facts, { read: (path) => view.readText(path), dir }));
+  const divided = { ...divideCommandLine(found.args), options };
+  const { values } = divided;
+  const kubeconfig = flags.kubeconfig ?? values.get('kubeconfig')?.at(-1);
+  const nodeName = flags.nodeName ?? values.get('hostname-override')?.at(-1);
+  if (inPod)
+    for (const path of [localFileOf(values, undefined), values.get('config-dir')?.at(-1), kubeconfig])
+      if (path && !view.isVisible(path)) throw notMounted(path);
+  return { ...found, invocation: unit.invocationId, layout: layoutOf(facts), divided, kubeconfig, nodeName };
+}
+
+/** What runs counts, since a changed unit takes effect with the next start. Undefined where no kubelet runs. */
+async function runningCommand(
+  { mainPid }: UnitState,
+  { run, flags: { unit: name, dir, importFrom } }: { run: RunCommand; flags: AgentFlags },
+): Promise<UnitCommand | undefined> {
+  if (mainPid === 0) return undefined;
+  const { stdout } = await run(['/bin/cat', `/proc/${mainPid}/cmdline`], commandTimeoutMs);
+  const words = stdout.split('\0').slice(0, -1);
+  try {
+    return readProcessCommand(words, { name, dir });
+  } catch (error) {
+    // 'relet kubelet' of before, which the first restart ends.
+    if (importFrom !== undefined) return undefined;
+    throw error;
+  }
+}
+
+async function noSuchUnit(systemd: Systemd, name: string): Promise<CannotRun> {
+  const likely = likelyKubelets(await systemd.unitNames().catch(() => []));
+  const hint = likely.length === 0 ? '' : `; this host has ${likely.join(', ')}`;
+  return new CannotRun(`there is no unit ${name} on this host: name the kubelet's with --unit${hint}`);
+}
+
+const notMounted = (path: string): CannotRun =>
+  new CannotRun(
+    `${path} of the host is not mounted into this pod, and the agent reads it: add its directory to the agent's hostPaths (agent.extraHostPaths of the chart)`,
+  );
+
+/** Why the credential cannot be used from here; undefined where nothing speaks against it. */
+export function pluginProblem(command: string | undefined, { inPod }: Pick<Host, 'inPod'>): string | undefined {
+  if (!inPod || command === undefined) return undefined;
+  const dirs = command.includes('/') ? [''] : (process.env.PATH ?? '').split(':').map((dir) => `${dir}/`);
+  if (dirs.some((dir) => existsSync(dir + command))) return undefined;
+  return `it runs the plugin ${command}, which this pod does not have: use an image with the plugin, or run 'relet agent' as a service on the host`;
+}
