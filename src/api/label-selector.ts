@@ -1,4 +1,7 @@
-/** Label selectors in their text form: `env=prod,tier in (web,db),!old`. Parsed and refused as Kubernetes does. */
+/**
+ * Label selectors in their text form, `env=prod,tier in (web,db),!old`, parsed and refused as Kubernetes does; and as objects,
+ * `{matchLabels, matchExpressions}`.
+ */
 import { goQuote } from '../go/quote.js';
 import { checkLabelValue, checkQualifiedName } from './names.js';
 
@@ -19,6 +22,27 @@ export function parseLabelSelector(text: string): LabelRequirement[] {
 
 export function matchesLabels(selector: LabelRequirement[], labels: Record<string, string> | undefined): boolean {
   return selector.every((requirement) => isMet(requirement, labels ?? {}));
+}
+
+/** As in the spec of an object. The operators are In, NotIn, Exists and DoesNotExist. */
+export interface LabelSelectorObject {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: string; values?: string[] }[];
+}
+
+/** An empty selector selects everything; an operator that does not exist, nothing. */
+export function selectsLabels(selector: LabelSelectorObject, labels: Record<string, string> = {}): boolean {
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  const labelOf = (key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labelOf(key) === value) &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const value = labelOf(key);
+      if (operator === 'In') return value !== undefined && values.includes(value);
+      if (operator === 'NotIn') return value === undefined || !values.includes(value);
+      return operator === 'Exists' ? value !== undefined : operator === 'DoesNotExist' && value === undefined;
+    })
+  );
 }
 
 function isMet({ key, operator, values }: LabelRequirement, labels: Record<string, string>): boolean {

@@ -3,6 +3,7 @@
  * schema with the same defaults; docs/sets.md explains the fields.
  */
 import type { ConfigRef } from './config-ref.js';
+import type { LabelSelectorObject } from './label-selector.js';
 import type { NodeConfigCondition } from './node-config.js';
 import type { KubeObject } from './object.js';
 
@@ -36,11 +37,6 @@ export type SetImpact = 'Drain' | 'StateFile' | 'Reboot' | 'DaemonReload';
 export interface NodeConfigSet extends KubeObject {
   spec: NodeConfigSetSpec;
   status?: NodeConfigSetStatus;
-}
-
-export interface LabelSelectorObject {
-  matchLabels?: Record<string, string>;
-  matchExpressions?: { key: string; operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'; values?: string[] }[];
 }
 
 /** Exactly one of `overlay`, `whole` and `configMap`. */

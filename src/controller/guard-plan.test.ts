@@ -94,5 +94,9 @@ test('deploy/ is deploy/base and the guards', () => {
   const resources = (path: string): string[] =>
     parseAllDocuments(readFileSync(join(import.meta.dirname, '../../deploy', path), 'utf8'))[0]!.toJS().resources;
   const base = resources('base/kustomization.yaml').map((name) => `base/${name}`);
-  expect(resources('kustomization.yaml')).toEqual([...base, 'guards/policies.yaml']);
+  expect(resources('kustomization.yaml')).toEqual([
+    ...base,
+    'guards/policies.yaml',
+    'guards/field-policy-admission.yaml',
+  ]);
 });

@@ -1,9 +1,11 @@
 /** The validator with its parts from this machine: the kubelet binary, the local files, static pods, cgroups. */
+
+import type { FieldPolicy } from '../../api/field-policy.js';
+import { defaultFieldPolicy } from '../../config/field-policy.js';
 import { getField } from '../../config/model.js';
 import type { RunCommand } from '../drivers/command.js';
 import type { DividedCommandLine } from '../flags.js';
 import type { HostFiles } from '../host-files.js';
-import { defaultFieldPolicy, type FieldPolicy } from './field-policy.js';
 import { describeMachine, localFiles } from './host-facts.js';
 import { asText } from './make-document.js';
 import { createValidator, type Validator } from './validate.js';

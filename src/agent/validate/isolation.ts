@@ -1,6 +1,7 @@
 /** Isolation checks: changes that would cut this node off. Pure; the facts about the host are given. */
+
+import type { Objection } from '../../config/field-policy.js';
 import { getField, type KubeletConfig } from '../../config/model.js';
-import type { Objection } from './field-policy.js';
 
 export interface NodeFacts {
   /** Whether the local config's static pod directory holds manifests. */

@@ -4,10 +4,10 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { defaultFieldPolicy } from '../../config/field-policy.js';
 import { mergeOverlay } from '../../config/merge.js';
 import { isOverlay } from '../../config/overlay.js';
 import { divideCommandLine } from '../flags.js';
-import { defaultFieldPolicy } from './field-policy.js';
 import { impossibleLockFile, type KubeletProbe } from './probe.js';
 import {
   allowFieldsAnnotation,

@@ -9,10 +9,12 @@
  *     forecast        passes validation, but the kubelet would exit at start
  */
 import type { ConfigErrorReason } from '../../api/config-error.js';
+import type { FieldPolicy } from '../../api/field-policy.js';
 import { type CheckResult, check } from '../../config/check.js';
 import { checkOverlay } from '../../config/check-overlay.js';
 import { decode } from '../../config/decode.js';
 import { encode } from '../../config/encode.js';
+import { type Objection, objections } from '../../config/field-policy.js';
 import { fieldsOf } from '../../config/fields.js';
 import { flagAt } from '../../config/flags.js';
 import { emptyDocument } from '../../config/header.js';
@@ -31,7 +33,6 @@ import type { Document } from '../documents.js';
 import { type DividedCommandLine, kubeletArgs } from '../flags.js';
 import type { UpgradeReport } from '../report/report.js';
 import type { Checkpoint } from '../state/checkpoints.js';
-import { type FieldPolicy, type Objection, objections } from './field-policy.js';
 import { cutOffs, type NodeFacts } from './isolation.js';
 import { type KubeletProbe, type ProbeResult, probeKubelet } from './probe.js';
 import { bounded, warningsFor } from './warnings.js';

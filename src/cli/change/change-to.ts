@@ -6,6 +6,7 @@ import { createInterface, type Interface } from 'node:readline/promises';
 import { formatRef, refOf } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
 import { configState } from '../../fleet/configured-node.js';
+import { listFieldPolicies, type PolicedNode, policyRejections, rejectionText } from '../../fleet/field-policies.js';
 import { acceptError, acceptNeeded, type FieldChange, type Preview, summarize } from '../../fleet/preview.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
@@ -44,7 +45,9 @@ export async function changeTo(
   // A dry run shows what has to be accepted, and is not refused for it.
   let missing: string[] = [];
   try {
-    for (const wish of wanted) plans.push(planChange(session, wish, options));
+    const unchecked = await rejectByPolicy(session, wanted);
+    for (const wish of wanted)
+      plans.push(planChange(session, { ...wish, notes: [...(wish.notes ?? []), ...unchecked] }, options));
     const texts = groupsOf(plans).map((group) => groupText(group, session.terminal));
     session.terminal.print(texts.join('\n'));
     if (isDryRun(options)) missing = missingIn(plans, options.accept);
@@ -60,6 +63,30 @@ export async function changeTo(
   }
   await makeChanges(session, verb, plans, options, nodes);
   if (missing.length > 0) session.terminal.print(`This change needs --accept=${missing.join(',')}.`);
+}
+
+/** Throws where a field policy of the cluster does not allow a config. Returns a note where they cannot be listed. */
+async function rejectByPolicy({ client, references, signal }: Session, wishes: Wish[]): Promise<string[]> {
+  if (references.kind !== 'NodeConfig') return [];
+  const policies = await listFieldPolicies(client, signal);
+  if (policies === 'forbidden')
+    return ["the field policies of the cluster were not checked: that needs 'list' on fieldpolicies.relet.dev."];
+  const rejections = [...byText(wishes)].flatMap(([text, nodes]) => policyRejections(policies, text, nodes));
+  if (rejections.length === 0) return [];
+  throw new CannotRun(
+    `nothing was changed: the field policies of the cluster do not allow this config:\n${rejections.map((one) => `  ${rejectionText(one)}`).join('\n')}\nChange the config, or ask an administrator to change the policy ('kubectl get fieldpolicies').`,
+  );
+}
+
+function byText(wishes: Wish[]): Map<string, PolicedNode[]> {
+  const nodes = new Map<string, PolicedNode[]>();
+  for (const { now, target } of wishes) {
+    if (target.kind === 'local') continue;
+    const { name, labels } = now.node;
+    const { minor, localFiles, flags } = now;
+    nodes.set(target.text, [...(nodes.get(target.text) ?? []), { name, labels, minor, localFiles, flags }]);
+  }
+  return nodes;
 }
 
 /** What --accept must name beside what is accepted. */

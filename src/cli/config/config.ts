@@ -31,6 +31,7 @@ export function configVerb(): Command {
     .option('--flag <NAME=VALUE>', 'kubelet flag of the node, which wins over the file; may be repeated', collect)
     .option('--host <FILE>', 'facts about the host (cgroup version, CPUs, files …) that the result depends on')
     .option('--local <FILE>', "the node's local config, under an overlay; repeat it for drop-ins", collect)
+    .option('--policy <FILE>', 'a FieldPolicy that the config has to keep to; may be repeated', collect)
     .option('--lenient', 'ignore unknown and duplicate fields, as the kubelet does')
     .addOption(oneOf('-o, --output <FORMAT>', 'how findings are written', ['text', 'json', 'github']))
     .addHelpText('after', '\nExit codes: 0 no errors, 1 errors, 2 could not check.')

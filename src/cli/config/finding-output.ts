@@ -11,6 +11,8 @@ export interface Report {
   kubeletVersion: string;
   verdict: 'accepted' | 'decode-error' | 'validate-error';
   startup: 'ok' | 'fails';
+  /** With --policy. */
+  policy?: 'kept' | 'broken';
   findings: Finding[];
 }
 
@@ -61,6 +63,7 @@ function summary(report: Report, { paint }: Terminal): string {
   if (isInvalidOverlay(report)) return paint.red(`${file}: rejected: not a valid overlay${tail}`);
   if (verdict !== 'accepted') return paint.red(`${file}: ${kubelet} would refuse it (${verdict})${tail}`);
   if (startup === 'fails') return paint.red(`${file}: ${kubelet} would accept it and then fail to start${tail}`);
+  if (report.policy === 'broken') return paint.red(`${file}: the field policy does not allow it${tail}`);
   if (counts(findings, ['error']).length > 0)
     return paint.red(`${file}: ${kubelet} would ignore this; use --lenient to do the same${tail}`);
   return paint.green(`${file}: fine for ${kubelet}${tail}`);

@@ -9,6 +9,7 @@ import { openTerminal, printError } from '../terminal/terminal.js';
 import { type ConfigDocument, readConfigDocuments } from './documents.js';
 import { asGithub, asJson, asText, type Report } from './finding-output.js';
 import type { LocalConfig } from './validate-overlay.js';
+import type { PolicyFiles } from './validate-policy.js';
 
 export interface ValidateOptions {
   kubeletVersion: KubeletVersion;
@@ -16,14 +17,21 @@ export interface ValidateOptions {
   host?: string;
   lenient?: boolean;
   local?: string[];
+  policy?: string[];
   output: 'text' | 'json' | 'github';
 }
 
 export async function validateFiles(files: string[], options: ValidateOptions): Promise<void> {
   const host = options.host === undefined ? undefined : readHost(options.host);
   const documents = (await Promise.all(files.map(readConfigDocuments))).flat();
-  const local = await localUnder(documents, options.local ?? []);
-  const reports = documents.map((document) => report(document, options, host, local));
+  const { local: localFiles = [], policy = [] } = options;
+  // A policy compares a whole config with the local one too.
+  const local = await localUnder(documents, localFiles, { alsoWhole: policy.length > 0 });
+  const policies =
+    policy.length === 0
+      ? undefined
+      : await import('./validate-policy.js').then((found) => found.readPolicies(policy, localFiles));
+  const reports = documents.map((document) => report(document, options, { host, locals: local, policies }));
   const terminal = openTerminal();
   if (options.output === 'json') terminal.print(asJson(reports));
   else if (options.output === 'github') terminal.print(asGithub(reports));
@@ -37,7 +45,11 @@ export async function validateFiles(files: string[], options: ValidateOptions): 
 /** Of each overlay, the local config that it is merged into. */
 export type Locals = ReadonlyMap<ConfigDocument, LocalConfig>;
 
-export async function localUnder(documents: ConfigDocument[], files: string[]): Promise<Locals> {
+export async function localUnder(
+  documents: ConfigDocument[],
+  files: string[],
+  { alsoWhole = false } = {},
+): Promise<Locals> {
   // What an overlay cannot do without; whether it is one is decided by reading it.
   const mayBe = documents.filter(
     ({ text }) => files.length > 0 || /KubeletConfigurationOverlay|relet\.dev\/|[\\!]/.test(text),
@@ -48,7 +60,7 @@ export async function localUnder(documents: ConfigDocument[], files: string[]): 
   const isMeant = ({ text }: ConfigDocument) => files.length > 0 || /^apiVersion: *["']?relet\.dev\//m.test(text);
   if (overlays.length === 0)
     overlays = mayBe.filter((document) => isMeant(document) && found!.isMeantAsOverlay(document.text));
-  if (overlays.length === 0 && files.length > 0)
+  if (overlays.length === 0 && files.length > 0 && !alsoWhole)
     throw new CannotRun(
       '--local names the local config under an overlay, and no file here is one (kind: KubeletConfigurationOverlay); leave it out',
     );
@@ -56,23 +68,32 @@ export async function localUnder(documents: ConfigDocument[], files: string[]): 
   return new Map(overlays.map((overlay) => [overlay, local!]));
 }
 
-function report(document: ConfigDocument, options: ValidateOptions, host: Host | undefined, locals: Locals): Report {
+interface Surroundings {
+  host: Host | undefined;
+  locals: Locals;
+  policies: PolicyFiles | undefined;
+}
+
+function report(document: ConfigDocument, options: ValidateOptions, { host, locals, policies }: Surroundings): Report {
   const { minor } = options.kubeletVersion;
   const local = locals.get(document);
+  const flags = (options.flag ?? []).map(asArgument);
   const { verdict, startup, findings } = (local?.check ?? check)(document.text, {
     minor,
-    flags: (options.flag ?? []).map(asArgument),
+    flags,
     lenient: options.lenient === true,
     file: document.file === '-' ? '/dev/stdin' : document.file,
     ...(host === undefined ? {} : { host }),
   });
+  const broken = policies?.findings(document.text, { minor, flags });
   return {
     file: document.name,
     ...(local && { local: [...local.documents.values()].map(({ name }) => name) }),
     kubeletVersion: `1.${minor}`,
     verdict,
     startup,
-    findings: findings.map((finding) => inFile(finding, document, local)),
+    ...(broken && { policy: broken.length === 0 ? ('kept' as const) : ('broken' as const) }),
+    findings: [...findings, ...(broken ?? [])].map((finding) => inFile(finding, document, local)),
   };
 }
 

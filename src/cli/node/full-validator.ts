@@ -2,8 +2,8 @@
 
 import { validatorOnHost as createOnHost, type HostValidatorParts } from '../../agent/validate/host-validator.js';
 import { makeDocument } from '../../agent/validate/make-document.js';
-import { readFieldPolicy } from '../../agent/validate/read-field-policy.js';
 import type { Validator } from '../../agent/validate/validate.js';
+import { readFieldPolicy } from '../../config/read-field-policy.js';
 
 export { makeDocument, readFieldPolicy };
 

@@ -5,15 +5,15 @@
  * Example: minAvailable 2, three Pods, two of them ready → neither of the two may be evicted, the third may.
  */
 
+import { type LabelSelectorObject, selectsLabels } from '../../api/label-selector.js';
 import type { KubeObject } from '../../api/object.js';
 import { ApiError } from '../../api/status.js';
-import { type LabelSelector, selectsLabels } from './match-labels.js';
 import { podStatus } from './resources/pod-parts.js';
 
 interface BudgetSpec {
   minAvailable?: number | string;
   maxUnavailable?: number | string;
-  selector?: LabelSelector;
+  selector?: LabelSelectorObject;
   unhealthyPodEvictionPolicy?: string;
 }
 

@@ -1,34 +1,15 @@
-/** Label selectors as objects, `{matchLabels, matchExpressions}`: matching and validation. */
+/** Label selectors as objects, `{matchLabels, matchExpressions}`: validation. */
 
+import type { LabelSelectorObject } from '../../api/label-selector.js';
 import { checkLabelValue, checkQualifiedName } from '../../api/names.js';
 import { type FieldError, forbiddenField, invalidField, requiredField } from './field-error.js';
 
-export interface LabelSelector {
-  matchLabels?: Record<string, string>;
-  matchExpressions?: { key: string; operator: string; values?: string[] }[];
-}
-
-/** An empty selector selects everything. */
-export function selectsLabels(selector: LabelSelector, labels: Record<string, string> = {}): boolean {
-  const { matchLabels = {}, matchExpressions = [] } = selector;
-  const labelOf = (key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);
-  return (
-    Object.entries(matchLabels).every(([key, value]) => labelOf(key) === value) &&
-    matchExpressions.every(({ key, operator, values = [] }) => {
-      const value = labelOf(key);
-      if (operator === 'In') return value !== undefined && values.includes(value);
-      if (operator === 'NotIn') return value === undefined || !values.includes(value);
-      return operator === 'Exists' ? value !== undefined : operator === 'DoesNotExist' && value === undefined;
-    })
-  );
-}
-
-export function isEmptySelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
+export function isEmptySelector({ matchLabels = {}, matchExpressions = [] }: LabelSelectorObject): boolean {
   return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
 }
 
 export function validateSelector(
-  { matchLabels = {}, matchExpressions = [] }: LabelSelector,
+  { matchLabels = {}, matchExpressions = [] }: LabelSelectorObject,
   path: string,
 ): FieldError[] {
   return [
@@ -42,7 +23,7 @@ export function validateSelector(
   ];
 }
 
-type Expression = NonNullable<LabelSelector['matchExpressions']>[number];
+type Expression = NonNullable<LabelSelectorObject['matchExpressions']>[number];
 
 function validateExpression({ key, operator, values = [] }: Expression, path: string): FieldError[] {
   const errors: FieldError[] = [];

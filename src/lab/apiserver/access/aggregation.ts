@@ -1,8 +1,8 @@
 /** Aggregated ClusterRoles: the rules that such a role should have now. Pure; access-controllers.ts stores them. */
 
+import { type LabelSelectorObject, selectsLabels } from '../../../api/label-selector.js';
 import type { KubeObject } from '../../../api/object.js';
 import { identityOf } from '../json-equality.js';
-import { type LabelSelector, selectsLabels } from '../match-labels.js';
 import { type PolicyRule, rulesOf } from './policy-rule.js';
 
 /** Whether a role is aggregated, or one of these aggregated roles selects it. */
@@ -13,7 +13,7 @@ export function takesPart(role: KubeObject, aggregated: KubeObject[]): boolean {
 export const isAggregated = (role: KubeObject): boolean => role.aggregationRule !== undefined;
 
 function feeds(role: KubeObject, aggregated: KubeObject): boolean {
-  const { clusterRoleSelectors = [] } = aggregated.aggregationRule as { clusterRoleSelectors?: LabelSelector[] };
+  const { clusterRoleSelectors = [] } = aggregated.aggregationRule as { clusterRoleSelectors?: LabelSelectorObject[] };
   return clusterRoleSelectors.some((selector) => selectsLabels(selector, role.metadata.labels));
 }
 
@@ -22,7 +22,7 @@ function feeds(role: KubeObject, aggregated: KubeObject): boolean {
  * not aggregated.
  */
 export function aggregatedRules(role: KubeObject, all: KubeObject[]): PolicyRule[] | undefined {
-  const rule = role.aggregationRule as { clusterRoleSelectors?: LabelSelector[] } | undefined;
+  const rule = role.aggregationRule as { clusterRoleSelectors?: LabelSelectorObject[] } | undefined;
   if (rule === undefined) return undefined;
   const byName = [...all].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   const rules = new Map<string, PolicyRule>();

@@ -1,9 +1,10 @@
 /** Whether a policy or a binding matches a request, and the version in which it gets the object. */
 
+import { type LabelSelectorObject, selectsLabels } from '../../../api/label-selector.js';
 import type { KubeObject } from '../../../api/object.js';
 import { nameOf } from '../admission/rejection.js';
 import type { AdmissionRequest } from '../admission.js';
-import { isEmptySelector, type LabelSelector, selectsLabels } from '../match-labels.js';
+import { isEmptySelector } from '../match-labels.js';
 import type { Registry } from '../registry.js';
 import type { Resource } from '../resource.js';
 import type { MatchResources, ResourceRule } from './policy.js';
@@ -28,7 +29,11 @@ export function matchRequest(
   return resourceRules.length === 0 ? request.resource : matchRules(resourceRules, request, isExact, around);
 }
 
-function inNamespace(selector: LabelSelector | undefined, request: AdmissionRequest, around: Surroundings): boolean {
+function inNamespace(
+  selector: LabelSelectorObject | undefined,
+  request: AdmissionRequest,
+  around: Surroundings,
+): boolean {
   if (selector === undefined || isEmptySelector(selector)) return true;
   const { resource, object, oldObject } = request;
   const isNamespace = resource.group === '' && resource.plural === 'namespaces';
@@ -38,7 +43,7 @@ function inNamespace(selector: LabelSelector | undefined, request: AdmissionRequ
 }
 
 /** Removing a label does not bypass a policy: old and new object are matched. */
-function ofObject(selector: LabelSelector | undefined, { object, oldObject }: AdmissionRequest): boolean {
+function ofObject(selector: LabelSelectorObject | undefined, { object, oldObject }: AdmissionRequest): boolean {
   if (selector === undefined || isEmptySelector(selector)) return true;
   return [object, oldObject].some((seen) => seen !== undefined && selectsLabels(selector, seen.metadata.labels));
 }

@@ -1,8 +1,8 @@
 /** The parameter objects of a binding. */
 
+import { selectsLabels } from '../../../api/label-selector.js';
 import type { KubeObject } from '../../../api/object.js';
 import { apiVersionOf, collectionOf, decodeStored, keyOf } from '../http/codec.js';
-import { selectsLabels } from '../match-labels.js';
 import type { Registry } from '../registry.js';
 import type { Resource } from '../resource.js';
 import type { Store } from '../store/store.js';

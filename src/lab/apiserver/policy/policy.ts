@@ -1,7 +1,7 @@
 /** The parts of ValidatingAdmissionPolicies and their bindings that this server uses. */
 
+import type { LabelSelectorObject } from '../../../api/label-selector.js';
 import type { KubeObject } from '../../../api/object.js';
-import type { LabelSelector } from '../match-labels.js';
 
 export const policyGroup = 'admissionregistration.k8s.io';
 export const policyPlural = 'validatingadmissionpolicies';
@@ -17,8 +17,8 @@ export interface ResourceRule {
 }
 
 export interface MatchResources {
-  namespaceSelector?: LabelSelector;
-  objectSelector?: LabelSelector;
+  namespaceSelector?: LabelSelectorObject;
+  objectSelector?: LabelSelectorObject;
   resourceRules?: ResourceRule[];
   excludeResourceRules?: ResourceRule[];
   matchPolicy?: string;
@@ -44,7 +44,7 @@ export interface PolicySpec {
 export interface ParamRef {
   name?: string;
   namespace?: string;
-  selector?: LabelSelector;
+  selector?: LabelSelectorObject;
   parameterNotFoundAction?: string;
 }
 

@@ -1,10 +1,11 @@
 /** Roles and bindings, of a namespace and of the cluster. Validation only; access/rbac.ts decides what they allow. */
 
+import type { LabelSelectorObject } from '../../../api/label-selector.js';
 import { checkDnsSubdomain, checkPathSegment } from '../../../api/names.js';
 import type { KubeObject } from '../../../api/object.js';
 import { type FieldError, invalidField, requiredField, unsupportedField } from '../field-error.js';
 import { isEquivalent } from '../json-equality.js';
-import { type LabelSelector, validateSelector } from '../match-labels.js';
+import { validateSelector } from '../match-labels.js';
 import type { Column } from '../resource.js';
 import { ageColumn, column, createdAtColumn, nameColumn, wideColumn } from './columns.js';
 import { defineResource } from './define.js';
@@ -134,7 +135,7 @@ function setBindingDefaults(binding: KubeObject): void {
 }
 
 function validateClusterRole(role: KubeObject): FieldError[] {
-  const aggregation = role.aggregationRule as { clusterRoleSelectors?: LabelSelector[] } | undefined;
+  const aggregation = role.aggregationRule as { clusterRoleSelectors?: LabelSelectorObject[] } | undefined;
   const isEmpty = aggregation !== undefined && (aggregation.clusterRoleSelectors ?? []).length === 0;
   const detail = 'at least one clusterRoleSelector required if aggregationRule is non-nil';
   return [
@@ -147,7 +148,7 @@ function validateClusterRole(role: KubeObject): FieldError[] {
 }
 
 /** An invalid selector is reported twice: its errors, and that it is invalid. */
-function validateAggregated(selector: LabelSelector, path: string): FieldError[] {
+function validateAggregated(selector: LabelSelectorObject, path: string): FieldError[] {
   const errors = validateSelector(selector, path);
   return errors.length === 0 ? [] : [...errors, invalidField(path, null, 'invalid label selector.')];
 }

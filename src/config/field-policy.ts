@@ -1,22 +1,12 @@
 /**
- * Which fields a dynamic config may change on this host. Pure: compares the candidate with the local config, both after
- * defaults and flags. Without a policy file the built-in policy refuses only what opens access that the local config
- * keeps closed; a file (`--field-policy`) replaces it. docs/field-policy.md describes the format.
+ * Which fields a dynamic config may change. Pure: compares the candidate with the local config, both after defaults and flags. On a
+ * host without a policy file the built-in policy refuses only what opens access that the local config keeps closed; a file
+ * (`--field-policy`) replaces it. docs/field-policy.md describes the format.
  */
-import { diff } from '../../config/diff.js';
-import { isWithin } from '../../config/field-path.js';
-import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
-
-export interface FieldPolicy {
-  /** When present, only these fields (and what is below them) may differ from the local config. */
-  allow?: string[];
-  /** These may never differ from the local config. */
-  deny?: string[];
-  /** Numbers must lie within, whether changed or not. */
-  bounds?: Record<string, { min?: number; max?: number }>;
-  /** Whether a config may open access that the local config keeps closed. Default refuse. */
-  openingAccess?: 'refuse' | 'allow';
-}
+import type { FieldPolicy } from '../api/field-policy.js';
+import { diff } from './diff.js';
+import { isWithin } from './field-path.js';
+import { getField, type KubeletConfig, type Minor } from './model.js';
 
 export interface Objection {
   field: string;
@@ -46,21 +36,43 @@ function changeObjections(
   minor: Minor,
 ): Objection[] {
   if (policy.allow === undefined && policy.deny === undefined) return [];
-  return diff(local, candidate, minor).flatMap(({ path: field }) => {
-    if (policy.deny?.some((pattern) => isWithin(field, pattern)))
-      return [{ field, message: `${field} differs from the local config, and the field policy denies changing it` }];
-    if (policy.allow !== undefined && !policy.allow.some((pattern) => isWithin(field, pattern)))
-      return [
-        { field, message: `${field} differs from the local config, and the field policy does not list it under allow` },
-      ];
-    return [];
+  return diff(local, candidate, minor).flatMap(({ path }) => {
+    const why = whyNot(policy, path);
+    return why === undefined
+      ? []
+      : [{ field: path, message: `${path} differs from the local config, and the field policy ${why}` }];
   });
 }
 
-function boundObjections({ bounds = {} }: FieldPolicy, candidate: KubeletConfig): Objection[] {
+function whyNot({ allow, deny }: FieldPolicy, field: string): string | undefined {
+  if (deny?.some((pattern) => isWithin(field, pattern))) return 'denies changing it';
+  if (allow !== undefined && !allow.some((pattern) => isWithin(field, pattern))) return 'does not list it under allow';
+  return undefined;
+}
+
+/** What a payload says, whatever the local config has: `sets` are the paths of values, `unsets` may be those of whole maps. */
+export interface Said {
+  sets: readonly string[];
+  unsets: readonly string[];
+}
+
+/** The fields that a payload may not even name. */
+export function saidObjections(policy: FieldPolicy, { sets, unsets }: Said): Objection[] {
+  const found = sets.map((field) => ({ field, verb: 'is set', why: whyNot(policy, field) }));
+  for (const field of unsets) {
+    const hidden = policy.deny?.find((pattern) => isWithin(pattern, field));
+    const why = whyNot(policy, field) ?? (hidden === undefined ? undefined : `denies changing ${hidden}`);
+    found.push({ field, verb: 'is unset', why });
+  }
+  return found.flatMap(({ field, verb, why }) =>
+    why === undefined ? [] : [{ field, message: `${field} ${verb}, and the field policy ${why}` }],
+  );
+}
+
+export function boundObjections({ bounds = {} }: FieldPolicy, candidate: KubeletConfig): Objection[] {
   return Object.entries(bounds).flatMap(([field, { min, max }]) => {
     const value = getField(candidate, field);
-    if (typeof value !== 'number') return [];
+    if (typeof value !== 'number' && typeof value !== 'bigint') return [];
     if (min !== undefined && value < min)
       return [{ field, message: `${field} is ${value}, below the field policy's minimum ${min}` }];
     if (max !== undefined && value > max)
@@ -100,7 +112,7 @@ function another(local: unknown, candidate: unknown): boolean {
   return typeof candidate === 'string' && candidate !== '' && candidate !== (local ?? '');
 }
 
-function openings(candidate: KubeletConfig, local: KubeletConfig): Objection[] {
+export function openings(candidate: KubeletConfig, local: KubeletConfig): Objection[] {
   return doors.flatMap(({ field, opens, what }) => {
     const [before, after] = [getField(local, field), getField(candidate, field)];
     if (!opens(before, after)) return [];
