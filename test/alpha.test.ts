@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../src/api/object.js';
 import { resourcePath } from '../src/kube/resource-type.js';
 import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
+import { createFlowRig } from './flow-rig.js';
 
 const refer = (rig: ClusterRig, { metadata }: KubeObject) =>
   rig.assign({ configMapRef: { namespace: 'kube-system', name: metadata.name, uid: metadata.uid } });
@@ -118,16 +119,18 @@ describe('A1 the condition ConfigOK', () => {
   });
 
   test('A3 toggling between two configs thirty times leaves none stuck', async () => {
-    const rig = await createClusterRig();
-    const both = [
-      await rig.createConfigMap('a', { kubelet: rig.node.config('# a') }),
-      await rig.createConfigMap('b', { kubelet: rig.node.config('# b') }),
-    ];
+    const rig = await createFlowRig();
+    rig.boot({ maxRestartDelayMs: 0 });
+    const both = [await rig.createConfigMap('a', '# a'), await rig.createConfigMap('b', '# b')];
     for (let change = 0; change < 30; change++) {
-      const next = both[change % 2]!;
-      await refer(rig, next);
-      await condition(rig, { status: 'True', message: `using current (UID: "${next.metadata.uid}")` });
+      const { metadata } = both[change % 2]!;
+      await rig.point({ configMapRef: { namespace: 'kube-system', name: metadata.name, uid: metadata.uid } });
+      await rig.until(`change ${change}`, async () => {
+        const condition = await rig.configOk();
+        return condition?.status === 'True' && condition.message === `using current (UID: "${metadata.uid}")`;
+      });
     }
+    expect(rig.starts).toHaveLength(31);
   });
 });
 

@@ -3,17 +3,22 @@
  * process. Where relet repairs a weakness of upstream the repaired behaviour is expected: what is refused or has equal
  * bytes restarts nothing and sends no KubeletConfigChanged.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { newCounters, render } from '../src/agent/report/metrics.js';
 import { resultsRecord } from '../src/agent/results.js';
+import { NodeConfigReference } from '../src/agent/sync/node-config-reference.js';
 import { trialRecord } from '../src/agent/trial/trial.js';
 import type { ExactRef } from '../src/api/config-ref.js';
+import { configLabel, type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
+import { readPlain } from '../src/config/plain-document.js';
 import { ApiError } from '../src/kube/api-error.js';
-import { type ClusterRig, createClusterRig } from './cluster-rig.js';
+import { configMaps } from '../src/kube/resource-type.js';
+import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
 import { eventually } from './eventually.js';
+import { createFlowRig } from './flow-rig.js';
 
 const load = 'failed to load config, see Kubelet log for details';
 const validate = 'failed to validate config, see Kubelet log for details';
@@ -361,36 +366,95 @@ describe.each(['Node', 'NodeConfig'] as const)('edits in place, through a %s', (
   });
 });
 
-describe.each(['Node', 'NodeConfig'] as const)('stress, through a %s', (through) => {
-  test('E5 150 changes in a row, good and bad mixed: none stuck, none lost', { timeout: 300_000 }, async () => {
-    const rig = await createClusterRig({ through });
-    const good = new Map<string, ExactRef>();
-    for (const name of ['a', 'b'])
-      good.set(name, exact(await rig.createConfigMap(name, { kubelet: rig.node.config(`# config ${name}`) })));
-    const bad = new Map([
-      ['c', { error: load, source: exact(await rig.createConfigMap('c', { kubelet: unparsable })) }],
-      ['d', { error: validate, source: exact(await rig.createConfigMap('d', { kubelet: invalid })) }],
-    ]);
-    const order = ['a', 'b', 'a', 'c', 'b', 'd'];
-    const descriptors = () => readdirSync('/proc/self/fd').length;
-    let before = 0;
-    for (let change = 0; change < 150; change++) {
-      // By then every connection is open that is used at all.
-      if (change === 2 * order.length) before = descriptors();
-      const name = order[change % order.length]!;
-      await rig.point(name);
-      const refused = bad.get(name);
-      if (refused) await expectStatus(rig, { assigned: refused.source, error: refused.error });
-      else await expectStatus(rig, { assigned: good.get(name), active: good.get(name) });
+const namespace = 'kube-system';
+/** The order in which configs are assigned in turn: c and d are rejected. */
+const order = ['a', 'b', 'a', 'c', 'b', 'd'];
+const rejections = new Map([
+  ['c', { error: load, text: unparsable }],
+  ['d', { error: validate, text: invalid }],
+]);
+
+describe('stress', () => {
+  // In memory there are no processes and no connections to lose; through a Node all changes are made with them.
+  test.each([
+    ['Node', 150],
+    ['NodeConfig', 30],
+  ] as const)(
+    'E5 changes in a row, good and bad mixed, through a %s: none stuck, none lost (%i)',
+    async (through, changes) => {
+      const rig = await createClusterRig({ through });
+      const sources = new Map<string, ExactRef>();
+      for (const name of new Set(order)) {
+        const kubelet = rejections.get(name)?.text ?? rig.node.config(`# config ${name}`);
+        sources.set(name, exact(await rig.createConfigMap(name, { kubelet })));
+      }
+      const descriptors = () => readdirSync('/proc/self/fd').length;
+      let before = 0;
+      for (let change = 0; change < changes; change++) {
+        // By then every connection is open that is used at all.
+        if (change === 2 * order.length) before = descriptors();
+        const name = order[change % order.length]!;
+        await rig.point(name);
+        const [assigned, error] = [sources.get(name), rejections.get(name)?.error];
+        await expectStatus(rig, error ? { assigned, error } : { assigned, active: assigned });
+      }
+      expect(rig.node.state.read(trialRecord)?.deaths ?? 0).toBe(0);
+      await expectOneEventForEachRestart(rig);
+      // Nothing is left behind: descriptors, processes, checkpoints, records.
+      expect(descriptors()).toBeLessThanOrEqual(before + 4);
+      const alive = rig.node.starts().filter(({ pid }) => existsSync(`/proc/${pid}/environ`));
+      expect(alive.map(({ pid }) => pid)).toEqual([rig.node.starts().at(-1)!.pid]);
+      expect(readdirSync(join(rig.node.dir, 'checkpoints')).length).toBeLessThanOrEqual(3);
+      expect(readdirSync(join(rig.node.dir, 'meta')).filter((name) => name.startsWith('tmp_'))).toEqual([]);
+      expect(Object.keys(rig.node.state.read(resultsRecord) ?? {}).length).toBeLessThanOrEqual(4);
+    },
+    300_000,
+  );
+
+  test('E5 150 changes in memory through a NodeConfig: none stuck, none lost', async () => {
+    const rig = await createFlowRig();
+    const definition = join(import.meta.dirname, '../deploy/base/nodeconfigs.relet.dev.yaml');
+    const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
+    await rig.client.create(definitions, {}, readPlain(readFileSync(definition, 'utf8')) as object);
+    const object = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name: nodeName }, spec: {} };
+    await rig.client.create(nodeConfigs, {}, object);
+    rig.reference = (options) => new NodeConfigReference(options);
+    for (const name of new Set(order)) {
+      const kubelet =
+        rejections.get(name)?.text ??
+        `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n# ${name}\n`;
+      const metadata = { name, namespace, labels: { [configLabel]: 'true' } };
+      await rig.client.create(
+        configMaps,
+        { namespace },
+        { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { kubelet } },
+      );
     }
-    expect(rig.node.state.read(trialRecord)?.deaths ?? 0).toBe(0);
-    await expectOneEventForEachRestart(rig);
-    // Nothing is left behind: descriptors, processes, checkpoints, records.
-    expect(descriptors()).toBeLessThanOrEqual(before + 4);
-    const alive = rig.node.starts().filter(({ pid }) => existsSync(`/proc/${pid}/environ`));
-    expect(alive.map(({ pid }) => pid)).toEqual([rig.node.starts().at(-1)!.pid]);
-    expect(readdirSync(join(rig.node.dir, 'checkpoints')).length).toBeLessThanOrEqual(3);
-    expect(readdirSync(join(rig.node.dir, 'meta')).filter((name) => name.startsWith('tmp_'))).toEqual([]);
-    expect(Object.keys(rig.node.state.read(resultsRecord) ?? {}).length).toBeLessThanOrEqual(4);
+    rig.boot({ maxRestartDelayMs: 0 });
+    await rig.until('local runs', () => rig.starts.length === 1);
+    for (let change = 0; change < 150; change++) {
+      const name = order[change % order.length]!;
+      const configMap = { name, namespace, kubeletConfigKey: 'kubelet' };
+      await rig.client.patch(
+        nodeConfigs,
+        { name: nodeName },
+        { spec: { configSource: { configMap } } },
+        { as: 'merge' },
+      );
+      const error = rejections.get(name)?.error;
+      await rig.until(`change ${change}: ${name}`, async () => {
+        const { status } = await rig.client.get<NodeConfig>(nodeConfigs, { name: nodeName });
+        const { assigned, active, lastKnownGood, error: reported } = status?.config ?? {};
+        const names = [assigned, active, lastKnownGood].map((source) => source?.configMap?.name);
+        return canonical([...names, reported]) === canonical([name, error ? undefined : name, undefined, error]);
+      });
+      expect(rig.machine.running?.config.source?.name).toBe(error ? undefined : name);
+    }
+    expect(rig.state.read(trialRecord)?.deaths ?? 0).toBe(0);
+    const restarts = (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigChanged');
+    expect(restarts).toHaveLength(rig.starts.length - 1);
+    expect(rig.files.list('/dynamic-config/checkpoints').length).toBeLessThanOrEqual(3);
+    expect(rig.files.list('/dynamic-config/meta').filter((name) => name.startsWith('tmp_'))).toEqual([]);
+    expect(Object.keys(rig.state.read(resultsRecord) ?? {}).length).toBeLessThanOrEqual(4);
   });
 });

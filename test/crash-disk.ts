@@ -119,13 +119,15 @@ export interface CrashState {
   into(dir: string): void;
 }
 
-/** Every state a crash could leave, from before the first operation to after the last. `root` as it was before. */
+/** Every state a crash could leave, each once, from before the first operation to after the last. `root` as it was before. */
 export function* crashStates(before: DirInode, root: string, operations: Operation[]): Generator<CrashState> {
+  const seen = new Set<string>();
   for (let done = 0; done <= operations.length; done++) {
     // Rebuilt for each point, since applying changes the inodes.
     const tree = copy(before) as DirInode;
     for (const operation of operations.slice(0, done)) apply(tree, root, operation);
     const where = `after ${done} of ${operations.length} operations${done > 0 ? ` (${label(operations[done - 1]!, root)})` : ''}`;
+    const complete = done === operations.length;
     const dirs = [...directories(tree)].filter((dir) => dir.pending.length > 0);
     const changes = dirs.flatMap((dir) => dir.pending.map((change) => ({ dir, change })));
     const anyUnsynced = hasUnsyncedFile(
@@ -133,13 +135,21 @@ export function* crashStates(before: DirInode, root: string, operations: Operati
       changes.map(({ change }) => change.link?.inode),
     );
     for (const [index, survives] of combinations(changes.length).entries())
-      for (const data of anyUnsynced ? (['whole', 'half', 'empty'] as const) : (['whole'] as const))
+      for (const data of anyUnsynced ? (['whole', 'half', 'empty'] as const) : (['whole'] as const)) {
+        const surviving = new Set(changes.filter((_, i) => survives[i]).map(({ change }) => change));
+        const entries = [...left(tree, '', data, surviving)];
+        const key = JSON.stringify([
+          complete,
+          ...entries.map(({ path, mode, bytes }) => [path, mode, bytes?.toString('latin1')]),
+        ]);
+        if (seen.has(key)) continue;
+        seen.add(key);
         yield {
           name: `${where}, combination ${index} of ${changes.length} unsynced entries, data ${data}`,
-          complete: done === operations.length,
-          into: (dir) =>
-            write(tree, dir, data, new Set(changes.filter((_, i) => survives[i]).map(({ change }) => change))),
+          complete,
+          into: (dir) => write(entries, dir),
         };
+      }
   }
 }
 
@@ -225,15 +235,38 @@ function hasUnsyncedFile(tree: DirInode, linked: (Inode | undefined)[]): boolean
   return [...files, ...linked].some((inode) => inode?.kind === 'file' && !inode.synced);
 }
 
-function write(dir: DirInode, path: string, data: 'whole' | 'half' | 'empty', survives: Set<EntryChange>): void {
-  mkdirSync(path, { recursive: true, mode: dir.mode });
-  chmodSync(path, dir.mode);
+interface Entry {
+  path: string;
+  mode: number;
+  /** Undefined for a directory. */
+  bytes?: Buffer;
+}
+
+/** What the power cut leaves; a directory before its entries. */
+function* left(
+  dir: DirInode,
+  path: string,
+  data: 'whole' | 'half' | 'empty',
+  survives: Set<EntryChange>,
+): Generator<Entry> {
+  yield { path, mode: dir.mode };
   for (const [name, inode] of present(dir, survives)) {
     const child = join(path, name);
-    if (inode.kind === 'dir') write(inode, child, data, survives);
+    if (inode.kind === 'dir') yield* left(inode, child, data, survives);
     else {
       const kept = inode.synced || data === 'whole' ? inode.data.length : data === 'half' ? inode.data.length >> 1 : 0;
-      writeFileSync(child, inode.data.subarray(0, kept), { mode: inode.mode });
+      yield { path: child, mode: inode.mode, bytes: inode.data.subarray(0, kept) };
+    }
+  }
+}
+
+function write(entries: Entry[], dir: string): void {
+  for (const { path, mode, bytes } of entries) {
+    const target = join(dir, path);
+    if (bytes !== undefined) writeFileSync(target, bytes, { mode });
+    else {
+      mkdirSync(target, { recursive: true, mode });
+      chmodSync(target, mode);
     }
   }
 }

@@ -52,7 +52,10 @@ export const quietUnit: KubeletUnit = {
 };
 
 interface NodeObject extends KubeObject {
-  status?: { config?: NodeConfigStatus; conditions?: { type: string; status: string; reason: string }[] };
+  status?: {
+    config?: NodeConfigStatus;
+    conditions?: { type: string; status: string; reason: string; message: string }[];
+  };
 }
 
 export class FlowRig {
@@ -169,19 +172,24 @@ export class FlowRig {
   }
 
   /** Creates a ConfigMap and points the Node to it. */
-  assign(name: string, ...lines: string[]): Promise<void> {
-    return this.#assign(name, 'apiVersion: kubelet.config.k8s.io/v1beta1', 'kind: KubeletConfiguration', ...lines);
+  async assign(name: string, ...lines: string[]): Promise<void> {
+    await this.createConfigMap(name, ...lines);
+    await this.point({ configMap: { name, namespace, kubeletConfigKey: 'kubelet' } });
   }
 
-  assignOverlay(name: string, ...lines: string[]): Promise<void> {
-    return this.#assign(name, 'apiVersion: relet.dev/v1alpha1', 'kind: KubeletConfigurationOverlay', ...lines);
+  createConfigMap(name: string, ...lines: string[]): Promise<KubeObject> {
+    return this.#create(name, 'apiVersion: kubelet.config.k8s.io/v1beta1', 'kind: KubeletConfiguration', ...lines);
   }
 
-  async #assign(name: string, ...lines: string[]): Promise<void> {
+  async assignOverlay(name: string, ...lines: string[]): Promise<void> {
+    await this.#create(name, 'apiVersion: relet.dev/v1alpha1', 'kind: KubeletConfigurationOverlay', ...lines);
+    await this.point({ configMap: { name, namespace, kubeletConfigKey: 'kubelet' } });
+  }
+
+  #create(name: string, ...lines: string[]): Promise<KubeObject> {
     const data = { kubelet: lines.map((line) => `${line}\n`).join('') };
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
-    await this.client.create(configMaps, { namespace }, object);
-    await this.point({ configMap: { name, namespace, kubeletConfigKey: 'kubelet' } });
+    return this.client.create(configMaps, { namespace }, object);
   }
 
   /** A new version of the ConfigMap with the same data. */
@@ -209,6 +217,11 @@ export class FlowRig {
       ...Object.fromEntries(Object.entries(names).map(([name, source]) => [name, source?.configMap?.name])),
       error,
     } as { assigned?: string; active?: string; lastKnownGood?: string; error?: string };
+  }
+
+  async configOk() {
+    const { status } = await this.client.get<NodeObject>(nodes, { name: nodeName });
+    return status?.conditions?.find(({ type }) => type === 'ConfigOK');
   }
 
   async events(): Promise<{ reason: string; message: string }[]> {
