@@ -355,6 +355,16 @@ describe('relet config upgrade-check', () => {
     expect(stderr).toContain(message);
   });
 
+  test('a finding about the whole document is named after it', () => {
+    const text = run(['config', 'upgrade-check', '-', '--to=1.37'], 'a: [b');
+    expect(text).toMatchObject({
+      status: 1,
+      stdout: expect.stringMatching(/^-:2:1 {2}error {2}KubeletConfiguration, in 1\.36 too\n/),
+    });
+    const github = run(['config', 'upgrade-check', '-', '--to=1.37', '-o', 'github'], 'a: [b');
+    expect(github.stdout).toContain('title=KubeletConfiguration%2C in 1.36 too::');
+  });
+
   test('the host decides what depends on it', () => {
     const host = file('host.json', '{"cgroupVersion": 1}');
     expect(upgrade(good, '--from=1.34', '--to=1.35', `--host=${host}`)).toMatchObject({

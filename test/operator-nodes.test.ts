@@ -105,6 +105,15 @@ describe('with real nodes', () => {
     );
     expect(reports[0]).not.toHaveProperty('withoutFlags');
     expect((await check('--node', 'node-2', '--to', '1.36', '--strict')).status).toBe(1);
+    // Nothing is said about a downgrade.
+    for (const to of ['1.32', '1.31'])
+      expect(await check('--all', '--to', to)).toMatchObject({
+        status: 0,
+        stdout: 'node-1, node-2: kubelet 1.32 already, nothing to upgrade\n',
+      });
+    expect(JSON.parse((await check('--node', 'node-1', '--to', '1.31', '-o', 'json')).stdout)).toEqual([
+      { nodes: ['node-1'], file: 'local', from: '1.32', to: '1.31', upgraded: true, findings: [] },
+    ]);
   });
 
   test('reset brings the local config back, on all nodes one by one', async () => {

@@ -37,11 +37,17 @@ const missingHere = [
 ];
 
 export function kubeletIn(variable: string): { kubelet: Kubelet; missing: string[] } {
+  const found = kubeletBinary(variable);
+  const missing = [...(found ? [] : [`kubelet in ${variable}`]), ...missingHere];
+  return { kubelet: found && missing.length === 0 ? found : { path: '', version: '', minor: 0 }, missing };
+}
+
+/** For tests that only ask it, and run it nowhere. */
+export function kubeletBinary(variable: string): Kubelet | undefined {
   const path = join(process.env[variable] ?? '', 'kubelet');
-  const isThere = (process.env[variable] ?? '') !== '' && existsSync(path);
-  const missing = [...(isThere ? [] : [`kubelet in ${variable}`]), ...missingHere];
-  const version = missing.length === 0 ? execFileSync(path, ['--version'], { encoding: 'utf8' }).trim() : '';
-  return { kubelet: { path, version, minor: Number(/v1\.(\d+)/.exec(version)?.[1] ?? 0) }, missing };
+  if ((process.env[variable] ?? '') === '' || !existsSync(path)) return undefined;
+  const version = execFileSync(path, ['--version'], { encoding: 'utf8' }).trim();
+  return { path, version, minor: Number(/v1\.(\d+)/.exec(version)?.[1] ?? 0) };
 }
 
 /** A node whose kubelet can run on any machine: no cgroups of its own, no swap to mind, ports nobody uses. */

@@ -1,6 +1,6 @@
 /**
  * The binary of the kubelet is replaced while a dynamic config runs, with two real ones: the kubelet of KUBEBUILDER_ASSETS gives
- * way to that of KUBEBUILDER_ASSETS_AFTER. Written for 1.23 and a version from 1.27 on, between which gates and flags went.
+ * way to that of KUBEBUILDER_ASSETS_AFTER, of a later minor. What happens is compared with what the check of the upgrade lists.
  *
  *   KUBEBUILDER_ASSETS=/opt/k8s-1.23 KUBEBUILDER_ASSETS_AFTER=/opt/k8s-1.32 \
  *     CONTAINER_RUNTIME_ENDPOINT=unix:///run/containerd/containerd.sock npx vitest run test/real-upgrade.test.ts
@@ -8,11 +8,18 @@
 import { renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createClusterRig, type NodeObject } from './cluster-rig.js';
+import { complete } from '../src/config/decode-fields.js';
+import { existsIn, fields, isLeaf } from '../src/config/fields.js';
+import { flagAt } from '../src/config/flags.js';
+import { gateAt, gatesOf } from '../src/config/gates.js';
+import { getField, type KubeletConfig, type Minor } from '../src/config/model.js';
+import { sameValue } from '../src/config/same-value.js';
+import { shapeOf } from '../src/config/shape.js';
+import { type UpgradeResult, upgradeCheck } from '../src/config/upgrade-check.js';
+import { createClusterRig, type NodeObject, nodeName } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { type Started, status } from './process-rig.js';
 import {
-  flagsOf,
   isReady,
   type Kubelet,
   kubeletIn,
@@ -28,15 +35,28 @@ import {
 const old = kubeletIn('KUBEBUILDER_ASSETS');
 const after = kubeletIn('KUBEBUILDER_ASSETS_AFTER');
 const missing = [...new Set([...old.missing, ...after.missing])];
-const isPair = old.kubelet.minor === 23 && after.kubelet.minor >= 27;
+const [from, to] = [old.kubelet.minor, after.kubelet.minor];
 const unfit =
-  missing.length > 0 ? missing : isPair ? [] : [`kubelet 1.23 with one from 1.27 on (${old.kubelet.version}…)`];
+  missing.length > 0 || from < to ? missing : [`kubelet of an earlier minor in KUBEBUILDER_ASSETS (${from}, ${to})`];
 const named = `${old.kubelet.version} replaced by ${after.kubelet.version}`;
 
 const refused = 'failed to validate config, see Kubelet log for details';
-/** A gate that 1.23 has and later ones do not know. */
-const oldGate = 'featureGates: {DynamicKubeletConfig: true}';
+/** A gate that only the old one knows. */
+const goneGate = gatesOf(from).find((name) => gateAt(name, to) === undefined) ?? '';
+const oldGate = `featureGates: {${goneGate}: ${gateAt(goneGate, from)?.default}}`;
+/** Flags that do nothing here, and that only the old one knows; the first is needed up to 1.23. */
+const goneFlags = [
+  '--container-runtime=remote',
+  '--pod-infra-container-image=pause',
+  '--storage-driver-db=cadvisor',
+].filter((flag) => isFlagAt(flag, from) && !isFlagAt(flag, to));
 const names = (name: string) => ({ configMap: { name } });
+
+const goneFlagName = goneFlags[0]?.replace(/=.*$/, '');
+
+function isFlagAt(flag: string, minor: number): boolean {
+  return flagAt(flag.replace(/^--|=.*$/g, ''), minor) !== undefined;
+}
 
 /** As a package manager does: the file under this name is another one from now on. */
 function install(node: RealNode, { path }: Kubelet): void {
@@ -47,7 +67,8 @@ function install(node: RealNode, { path }: Kubelet): void {
 async function nodeOfBefore() {
   const rig = await createClusterRig({ boot: false });
   const made = await newNode(old.kubelet, rig.nodeKubeconfig, rig.server.caFile, after.kubelet.minor);
-  const node = { ...made, kubelet: join(made.dir, '..', 'kubelet-binary') };
+  const flags = [...new Set([...made.flags, ...goneFlags])];
+  const node = { ...made, flags, kubelet: join(made.dir, '..', 'kubelet-binary') };
   install(node, old.kubelet);
   const started = run(node);
   await untilReady(rig, started);
@@ -59,6 +80,12 @@ async function nodeOfBefore() {
     assign: async (name: string, ...lines: string[]) => {
       await rig.createConfigMap(name, { kubelet: node.config(...lines) });
       await rig.point(name);
+    },
+    /** What the kubelet runs with, as it shows it. */
+    effective: async (minor: Minor) => {
+      const path = `/api/v1/nodes/${nodeName}/proxy/configz`;
+      const { text } = await rig.admin.raw({ method: 'GET', path });
+      return complete(JSON.parse(text).kubeletconfig, shapeOf(minor));
     },
     /** The new kubelet runs, and its Node is Ready. */
     untilUpgraded: (now: Started) =>
@@ -78,8 +105,22 @@ const versionOf = ({ version }: Kubelet) => version.replace('Kubernetes ', '');
 /** What the unit of the new version says: no flag that is gone. */
 const withoutOldFlags = (node: RealNode): RealNode => ({
   ...node,
-  flags: node.flags.filter((flag) => !flagsOf(old.kubelet).includes(flag)),
+  flags: node.flags.filter((flag) => !goneFlags.includes(flag)),
 });
+
+/** The check of this config with the flags of this node. */
+const checked = (node: RealNode, ...lines: string[]) =>
+  upgradeCheck(node.config(...lines), { from, to, flags: node.flags });
+
+const errorsIn = ({ findings }: UpgradeResult): string[] =>
+  findings.filter(({ severity }) => severity === 'error').map(({ path }) => path);
+
+/** Fields of both kubelets that have another value now. */
+const moved = (before: KubeletConfig, now: KubeletConfig): string[] =>
+  fields
+    .filter((field) => isLeaf(field) && existsIn(field, from) && existsIn(field, to))
+    .filter(({ path }) => !sameValue(getField(before, path) || null, getField(now, path) || null, path))
+    .map(({ path }) => path);
 
 async function stop(started: Started): Promise<void> {
   started.process.kill('SIGTERM');
@@ -90,10 +131,11 @@ describe.skipIf(unfit.length > 0)(
   unfit.length > 0 ? `two real kubelets (skipped: there is no ${unfit.join(', no ')})` : named,
   { timeout: 8 * minutes },
   () => {
-    test('a config that both accept keeps running, and last known good stays', async () => {
-      const { rig, node, started, assign, untilUpgraded } = await nodeOfBefore();
-      await assign('good', 'eventRecordQPS: 7');
+    test('a config that both accept keeps running and stays last known good, and means what the check lists', async () => {
+      const { rig, node, started, assign, effective, untilUpgraded } = await nodeOfBefore();
+      await assign('good', 'maxPods: 77');
       await untilStatus(rig, started, { active: names('good'), lastKnownGood: names('good') });
+      const before = await effective(from);
       await stop(started);
       install(node, after.kubelet);
       const upgraded = run(withoutOldFlags(node));
@@ -101,6 +143,10 @@ describe.skipIf(unfit.length > 0)(
       await untilStatus(rig, upgraded, { active: names('good'), lastKnownGood: names('good') });
       expect(status(rig).error).toBeUndefined();
       expect(ranWith(upgraded)).toHaveLength(1);
+      const { startup, findings } = checked(withoutOldFlags(node), 'maxPods: 77');
+      const listed = findings.filter(({ change }) => change === 'default').map(({ path }) => path.replace(/\[.*$/, ''));
+      expect(startup).toBe('ok');
+      expect(moved(before, await effective(to))).toEqual([...new Set(listed)].sort());
     });
 
     test('what the new one refuses gives way to the last known good, and comes back with the old one', async () => {
@@ -118,7 +164,9 @@ describe.skipIf(unfit.length > 0)(
       await untilUpgraded(upgraded);
       const expected = { assigned: names('old'), active: names('good'), lastKnownGood: names('good'), error: refused };
       await untilStatus(rig, upgraded, expected);
-      expect(upgraded.output()).toMatch(/unrecognized feature gate: DynamicKubeletConfig/);
+      expect(upgraded.output()).toContain(`unrecognized feature gate: ${goneGate}`);
+      expect(errorsIn(checked(withoutOldFlags(node), oldGate))).toEqual([`featureGates[${goneGate}]`]);
+      expect(upgraded.output()).toMatch(/kubelet replaced .*risk=rejected[\s\S]*kubelet started/);
       expect(ranWith(upgraded)).toHaveLength(1);
       await stop(upgraded);
       install(node, old.kubelet);
@@ -143,36 +191,43 @@ describe.skipIf(unfit.length > 0)(
       await untilStatus(rig, upgraded, { active: names('new'), lastKnownGood: names('new') });
     });
 
-    test('replaced while relet runs, it is asked itself before the next config is started', async () => {
-      const { rig, node, started, assign, untilUpgraded } = await nodeOfBefore();
-      await eventually('healthy', () => expect(started.output()).toContain('kubelet is healthy'));
-      install(node, after.kubelet);
-      // With the flags of the old one no config can run under the new one: what runs is left alone.
-      await assign('good', 'eventRecordQPS: 7');
-      await untilStatus(rig, started, { assigned: names('good'), error: refused });
-      expect(started.output()).toMatch(/unknown flag: --container-runtime/);
-      expect(ranWith(started)).toHaveLength(1);
-      expect(isReady(rig.seen)).toBe(true);
-      await stop(started);
-      const upgraded = run(withoutOldFlags(node));
-      await untilUpgraded(upgraded);
-      await untilStatus(rig, upgraded, { active: names('good'), lastKnownGood: names('good') });
-    });
+    test.skipIf(goneFlags.length === 0)(
+      'replaced while relet runs, it is asked itself before the next config is started',
+      async () => {
+        const { rig, node, started, assign, untilUpgraded } = await nodeOfBefore();
+        await eventually('healthy', () => expect(started.output()).toContain('kubelet is healthy'));
+        install(node, after.kubelet);
+        // With the flags of the old one no config can run under the new one: what runs is left alone.
+        await assign('good', 'eventRecordQPS: 7');
+        await untilStatus(rig, started, { assigned: names('good'), error: refused });
+        expect(started.output()).toContain(`unknown flag: ${goneFlagName}`);
+        expect(ranWith(started)).toHaveLength(1);
+        expect(isReady(rig.seen)).toBe(true);
+        await stop(started);
+        const upgraded = run(withoutOldFlags(node));
+        await untilUpgraded(upgraded);
+        await untilStatus(rig, upgraded, { active: names('good'), lastKnownGood: names('good') });
+      },
+    );
 
-    test('a flag that is gone ends every kubelet, whatever its config; without it the config runs on', async () => {
-      const { rig, node, started, assign, untilUpgraded } = await nodeOfBefore();
-      await assign('good', 'eventRecordQPS: 7');
-      await untilStatus(rig, started, { lastKnownGood: names('good') });
-      await stop(started);
-      install(node, after.kubelet);
-      const wrong = run(node);
-      await eventually('rejected', () => expect(wrong.output()).toMatch(/unknown flag: --container-runtime/));
-      await eventually('three starts', () => expect(ranWith(wrong).length).toBeGreaterThan(2));
-      await stop(wrong);
-      const upgraded = run(withoutOldFlags(node));
-      await untilUpgraded(upgraded);
-      await untilStatus(rig, upgraded, { active: names('good'), lastKnownGood: names('good') });
-      await eventually('no error', () => expect(status(rig).error).toBeUndefined());
-    });
+    test.skipIf(goneFlags.length === 0)(
+      'a flag that is gone ends every kubelet, whatever its config; without it the config runs on',
+      async () => {
+        const { rig, node, started, assign, untilUpgraded } = await nodeOfBefore();
+        await assign('good', 'eventRecordQPS: 7');
+        await untilStatus(rig, started, { lastKnownGood: names('good') });
+        await stop(started);
+        install(node, after.kubelet);
+        const wrong = run(node);
+        await eventually('rejected', () => expect(wrong.output()).toContain(`unknown flag: ${goneFlagName}`));
+        expect(errorsIn(checked(node))).toEqual([goneFlagName]);
+        await eventually('three starts', () => expect(ranWith(wrong).length).toBeGreaterThan(2));
+        await stop(wrong);
+        const upgraded = run(withoutOldFlags(node));
+        await untilUpgraded(upgraded);
+        await untilStatus(rig, upgraded, { active: names('good'), lastKnownGood: names('good') });
+        await eventually('no error', () => expect(status(rig).error).toBeUndefined());
+      },
+    );
   },
 );

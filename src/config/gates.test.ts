@@ -123,6 +123,12 @@ describe('what is refused', () => {
     ]);
   });
 
+  test('what to do about it names both gates', () => {
+    expect(gateErrors([{ GracefulNodeShutdown: false }], 35)[0]!.remedy).toBe(
+      'set GracefulNodeShutdownBasedOnPodPriority to false, or GracefulNodeShutdown to true',
+    );
+  });
+
   test('no minor refuses its own defaults', () => {
     for (let minor = 11; minor <= 37; minor++) expect(messages([{}], minor)).toEqual([]);
   });

@@ -162,6 +162,7 @@ function dependencyErrors(settled: ReadonlyMap<string, boolean>, minor: Minor): 
     errors.push({
       name: name!,
       message: `${name} is enabled, but depends on features that are disabled: [${off.join(' ')}]`,
+      remedy: `set ${name} to false, or ${off.join(' and ')} to true`,
     });
   }
   return errors;

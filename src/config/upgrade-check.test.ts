@@ -313,13 +313,41 @@ describe('an upgrade over several minors', () => {
     expect(brief(findings(set, upgrade(36, 37))).filter((line) => !line.startsWith('note'))).toEqual([]);
   });
 
-  test('AllAlpha is a warning where it reaches other gates', () => {
-    const [found] = findings({ featureGates: { AllAlpha: true } }, upgrade(33, 34)).filter(
-      ({ path }) => path === 'featureGates[AllAlpha]',
-    );
-    expect(found).toMatchObject({
-      severity: 'warning',
-      message: expect.stringMatching(/turns \d+ more feature gates on in 1\.34 than in 1\.33: /),
+  test('a flag that went before the present version has its remedy too', () => {
+    expect(findings({}, upgrade(36, 37, { flags: ['--pod-infra-container-image=pause'] }))[0]).toMatchObject({
+      severity: 'error',
+      since: 36,
+      remedy: 'take it off the command line of the kubelet: 1.34 is the last version that knows it',
+    });
+  });
+
+  describe('AllAlpha and AllBeta', () => {
+    const messagesOf = (gates: object, from: number, to: number) =>
+      findings({ featureGates: gates }, upgrade(from, to))
+        .filter(({ severity, path }) => severity === 'warning' && path.startsWith('featureGates[All'))
+        .map(({ message }) => message);
+
+    test('a warning names the gates that they reach in the new version only', () => {
+      expect(messagesOf({ AllAlpha: true }, 33, 34)).toEqual([
+        expect.stringMatching(/^turns \d+ feature gates on in 1\.34 and not in 1\.33: \w+, /),
+      ]);
+      expect(messagesOf({ AllBeta: false }, 33, 34)).toEqual([
+        expect.stringMatching(/^turns \d+ feature gates off in 1\.34 and not in 1\.33: \w+, /),
+      ]);
+    });
+
+    test('it names those that they no longer reach and that are off by default', () => {
+      expect([gateAt('GenericWorkload', 36), gateAt('GenericWorkload', 37)]).toMatchObject([
+        { stage: 'Alpha' },
+        { stage: 'Beta', default: false },
+      ]);
+      expect(messagesOf({ AllAlpha: true }, 36, 37)).toEqual([
+        expect.stringMatching(/; leaves \d+ feature gates? off in 1\.37 and not in 1\.36: .*\bGenericWorkload\b/),
+      ]);
+      // On by default from then on, it is as before.
+      expect(gateAt('MemoryQoS', 37)).toMatchObject({ stage: 'Beta', default: true });
+      expect(messagesOf({ AllAlpha: true }, 36, 37)[0]).not.toContain('MemoryQoS');
+      expect(messagesOf({ AllAlpha: true, GenericWorkload: true }, 36, 37)[0]).not.toContain('GenericWorkload');
     });
   });
 });

@@ -17,13 +17,23 @@ import { examineOverlay } from './check-overlay.js';
 import { setDefaults } from './defaults.js';
 import { existsIn, type Field, fields, isLeaf } from './fields.js';
 import { flagAt } from './flags.js';
-import { type Gates, gateAt, gatesIn, gatesOf } from './gates.js';
+import { type Gates, gateAt, gatesIn } from './gates.js';
 import type { LocalFile } from './merge.js';
-import { childPath, type Finding, getField, type KubeletConfig, knownMinor, type Minor, newestMinor } from './model.js';
+import {
+  childPath,
+  type Finding,
+  getField,
+  type KubeletConfig,
+  knownMinor,
+  type Minor,
+  newestMinor,
+  oldestMinor,
+} from './model.js';
 import { gatesOfFlags } from './rules/command-line.js';
 import { type ConfigView, viewOf } from './rules/config-view.js';
 import { sameValue } from './same-value.js';
 import { defaultEffects } from './upgrade/default-effects.js';
+import { gateGroups, groupChange } from './upgrade/gate-groups.js';
 import { type Meaning, meanings } from './upgrade/meanings.js';
 
 export interface UpgradeOptions extends Omit<CheckOptions, 'minor' | 'lenient'> {
@@ -157,14 +167,21 @@ function rejectedLater(name: string, { to, at }: Way): UpgradeFinding {
   return { ...error, ...remedyOf(error, until + 1), severity: 'note', change: 'deprecated', since: to, until, message };
 }
 
-/** What to do about an error that came with that minor, where the check itself does not say it. */
+/** What to do about an error of that minor, where the check itself does not say it. */
 function remedyOf({ path, remedy }: Finding, since: Minor): { remedy?: string } {
   if (remedy !== undefined) return { remedy };
-  const known = path.startsWith('--') ? flagAt(path.slice(2), since - 1) : undefined;
-  if (known !== undefined && flagAt(path.slice(2), since) === undefined)
-    return { remedy: `take it off the command line of the kubelet: 1.${since - 1} is the last version that knows it` };
+  const last = path.startsWith('--') ? lastMinorOf(path.slice(2)) : undefined;
+  if (last !== undefined && last < since)
+    return { remedy: `take it off the command line of the kubelet: 1.${last} is the last version that knows it` };
   const ofDefault = defaultEffects[path]?.remedy;
   return ofDefault === undefined ? {} : { remedy: ofDefault };
+}
+
+/** Of a flag that went. */
+function lastMinorOf(flag: string): Minor | undefined {
+  let minor = newestMinor;
+  while (minor >= oldestMinor && flagAt(flag, minor) === undefined) minor--;
+  return minor < oldestMinor ? undefined : minor;
 }
 
 interface Move {
@@ -322,21 +339,10 @@ const meaningFinding = ({ severity, change, since, field, what, remedy }: Meanin
   remedy,
 });
 
-/** AllAlpha and AllBeta reach other gates in each minor. */
 function groupChanges({ from, to, at }: Way): UpgradeFinding[] {
-  const chosen = gatesSetIn(at(to));
-  return (['AllAlpha', 'AllBeta'] as const).flatMap((group): UpgradeFinding[] => {
-    const stage = group === 'AllAlpha' ? 'Alpha' : 'Beta';
-    const reached = (minor: Minor) =>
-      gatesOf(minor).filter((name) => {
-        const gate = gateAt(name, minor)!;
-        return gate.stage === stage && gate.default !== chosen[group] && !Object.hasOwn(chosen, name);
-      });
-    if (!Object.hasOwn(chosen, group)) return [];
-    const before = new Set(reached(from));
-    const others = reached(to).filter((name) => !before.has(name));
-    if (others.length === 0) return [];
-    const message = `turns ${others.length} more feature gates ${chosen[group] ? 'on' : 'off'} in 1.${to} than in 1.${from}: ${others.join(', ')}`;
+  return gateGroups.flatMap((group): UpgradeFinding[] => {
+    const message = groupChange(group, gatesSetIn(at(to)), { from, to });
+    if (message === undefined) return [];
     const remedy = 'name the gates that you need instead';
     const path = `featureGates[${group}]`;
     return [{ severity: 'warning', source: 'relet', change: 'meaning', since: to, path, message, remedy }];

@@ -47,7 +47,8 @@ export function findingBlock(
 ): string {
   const { columns, paint } = terminal;
   const word = { error: paint.red, warning: paint.yellow, note: paint.dim }[severity](severity);
-  const head = `${paint.bold(oneLine(place))}  ${word}${who}  ${oneLine(path)}${when}`.trimEnd();
+  const about = when === '' ? path : titleOf({ path });
+  const head = `${paint.bold(oneLine(place))}  ${word}${who}  ${oneLine(about)}${when}`.trimEnd();
   const lines = [message, ...(remedy === undefined ? [] : [remedy])].map((text) => wrap(text, columns, '    '));
   return [hanging(head, terminal), ...lines].join('\n');
 }
@@ -91,11 +92,14 @@ export function asGithub(reports: Report[]): string {
     .join('\n');
 }
 
+/** What a finding is about; one without a path, the whole document. */
+export const titleOf = ({ path }: Pick<Finding, 'path'>): string => (path === '' ? 'KubeletConfiguration' : path);
+
 /** Without a file, of something that no repository has. */
 export function annotation(
   file: string | undefined,
   { severity, path, line, column, message, remedy }: Finding,
-  title = path === '' ? 'KubeletConfiguration' : path,
+  title = titleOf({ path }),
 ): string {
   const properties = [
     ...(file === undefined ? [] : [`file=${escapeProperty(file)}`]),

@@ -1,7 +1,7 @@
 /** `relet config upgrade-check --node` and `--all`: nodes with the same answer are one report. */
-import { type Host, newestMinor, parseMinor } from '../../config/model.js';
+import { type Host, type Minor, newestMinor, parseMinor } from '../../config/model.js';
 import { type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
-import { upgradeOf } from '../../fleet/node-upgrade.js';
+import { type NodeUpgrade, upgradeOf } from '../../fleet/node-upgrade.js';
 import type { ConnectionOptions, KubeletVersion } from '../command-line.js';
 import { readEach, selectNodes, withSession } from '../session.js';
 import type { UpgradeReport } from './upgrade-output.js';
@@ -20,10 +20,29 @@ export const reportsOfNodes = (options: NodesOptions, host: Host | undefined): P
     const nodes = await selectNodes(session, { names: node, selector, all });
     const reader = nodeConfigReader(session);
     const configs = await readEach(session, nodes, (one) => reader.read(one));
-    return grouped(configs.map((one) => reportOf(one, options, host)));
+    const upgrade = oncePerConfig((one: NodeConfigs, from: Minor) =>
+      upgradeOf(one, { from, to: options.to.minor, host }),
+    );
+    return grouped(configs.map((one) => reportOf(one, options, upgrade)));
   });
 
-function reportOf(configs: NodeConfigs, options: NodesOptions, host: Host | undefined): UpgradeReport {
+type Upgrade = (configs: NodeConfigs, from: Minor) => NodeUpgrade | string;
+
+/** Thousands of nodes have a few configs between them. */
+function oncePerConfig(upgrade: Upgrade): Upgrade {
+  const results = new Map<string, NodeUpgrade | string>();
+  return (configs, from) => {
+    const { assigned, local, localFiles, flags } = configs;
+    const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value);
+    const key = JSON.stringify([from, assigned, local, localFiles, flags], plain);
+    const result = results.get(key) ?? upgrade(configs, from);
+    // A string may name the node.
+    if (typeof result !== 'string') results.set(key, result);
+    return result;
+  };
+}
+
+function reportOf(configs: NodeConfigs, options: NodesOptions, upgrade: Upgrade): UpgradeReport {
   const { name, kubeletVersion } = configs.node;
   const to = options.to.minor;
   const running = parseMinor(kubeletVersion);
@@ -32,10 +51,10 @@ function reportOf(configs: NodeConfigs, options: NodesOptions, host: Host | unde
   if (from === 0) return { ...report, from: to, unknown: 'its kubelet has not reported its version; use --from' };
   if (from > newestMinor)
     return { ...report, unknown: `kubelet 1.${from} is newer than relet knows (1.${newestMinor})` };
-  if (from >= to) return report;
-  const upgrade = upgradeOf(configs, { from, to, host });
-  if (typeof upgrade === 'string') return { ...report, unknown: upgrade };
-  const { checked, knowsFlags, ...result } = upgrade;
+  if (from >= to) return { ...report, upgraded: true };
+  const found = upgrade(configs, from);
+  if (typeof found === 'string') return { ...report, unknown: found };
+  const { checked, knowsFlags, ...result } = found;
   return { ...report, ...result, file: checked, ...(!knowsFlags && { withoutFlags: true as const }) };
 }
 

@@ -2,7 +2,7 @@
 import type { UpgradeFinding, UpgradeResult } from '../../config/upgrade-check.js';
 import { oneLine } from '../../visible-text.js';
 import { hanging, type Terminal } from '../terminal/terminal.js';
-import { annotation, counts, findingBlock, placeOf } from './finding-output.js';
+import { annotation, counts, findingBlock, placeOf, titleOf } from './finding-output.js';
 
 /** The result for one document, or for nodes with the same one. */
 export interface UpgradeReport extends UpgradeResult {
@@ -11,6 +11,8 @@ export interface UpgradeReport extends UpgradeResult {
   /** Of an overlay in a file: the local files that it was merged into. */
   local?: string[];
   nodes?: string[];
+  /** Of nodes: their kubelets are at `to` or later, and nothing was compared. */
+  upgraded?: true;
   /** Of nodes: their flags are not known, and were not checked. */
   withoutFlags?: true;
   /** Why the nodes could not be checked. */
@@ -25,7 +27,7 @@ export function asJson(reports: readonly UpgradeReport[]): string {
     file,
     from: version(from),
     to: version(to),
-    ...(rest.unknown === undefined && { startup }),
+    ...(isCompared(rest) && { startup }),
     findings: findings.map(({ severity, source, change, since, until, path, message, remedy, ...place }) => ({
       severity,
       source,
@@ -40,6 +42,9 @@ export function asJson(reports: readonly UpgradeReport[]): string {
   }));
   return JSON.stringify(all, null, 2);
 }
+
+const isCompared = ({ unknown, upgraded }: Pick<UpgradeReport, 'unknown' | 'upgraded'>): boolean =>
+  unknown === undefined && upgraded !== true;
 
 export function asText(reports: readonly UpgradeReport[], terminal: Terminal): string {
   return reports
@@ -63,6 +68,7 @@ function summary(report: UpgradeReport, { paint }: Terminal): string {
   const { from, to, startup, findings, unknown } = report;
   const name = oneLine(nameOf(report));
   if (unknown !== undefined) return paint.yellow(`${name}: not checked: ${unknown}`);
+  if (report.upgraded) return paint.green(`${name}: kubelet ${version(from)} already, nothing to upgrade`);
   const all = counts(findings, ['error', 'warning', 'note']).join(', ');
   const flags = report.withoutFlags ? '; flags of the kubelet are not known' : '';
   const head = `${name}, kubelet ${version(from)} to ${version(to)}:`;
@@ -91,7 +97,7 @@ export function asGithub(reports: readonly UpgradeReport[]): string {
         ...(notChecked ? [notChecked] : []),
         ...findings.map((finding) => {
           const at = finding.flag === undefined ? (nodes === undefined ? finding.file : undefined) : undefined;
-          const title = `${whose}${finding.path}${when(finding, report)}`;
+          const title = `${whose}${titleOf(finding)}${when(finding, report)}`;
           const message = `kubelet ${version(from)} to ${version(to)}: ${finding.message}`;
           return annotation(at ?? file, { ...finding, message }, title);
         }),
