@@ -248,6 +248,13 @@ export const ruleRows: readonly RuleRow[] = [
     'a list; the gate KubeletEnsureSecretPulledImages is on',
     'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages, preloadedImagesVerificationAllowlist: [registry.example/a]',
   ],
+  [
+    35,
+    '+',
+    'userNamespaces.idsPerPod',
+    'more than there are for maxPods pods; it was ignored',
+    'userNamespaces: {idsPerPod: 1073741824}',
+  ],
   [36, '-', 'cpuCFSQuotaPeriod', '1ms to 1s; the gate CustomCPUCFSQuotaPeriod is on', 'cpuCFSQuotaPeriod: 50ms'],
   [36, '-', 'enableSystemLogQuery', 'true; the gate NodeLogQuery is on', 'enableSystemLogQuery: true'],
   [

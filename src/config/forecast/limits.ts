@@ -70,12 +70,12 @@ function foreseeIptables(outlook: Outlook): void {
     });
 }
 
-/** Each pod gets its own range of user ids, and there are 2^32 of them. */
+/** Each pod gets its own range of user ids, and there are 2^32 of them. 1.33 and 1.34 do not look at the chosen number. */
 function foreseeUserNamespaces(outlook: Outlook): void {
   const { view } = outlook;
   if (view.minor < 30 || (view.minor >= 33 && !view.gate('UserNamespacesSupport'))) return;
   const chosen = 'userNamespaces.idsPerPod';
-  const isChosen = view.minor >= 33 && view.isSet(chosen);
+  const isChosen = view.minor >= 35 && view.isSet(chosen);
   const ids = isChosen ? view.number(chosen) : 65536;
   const room = Math.floor((2 ** 32 - ids) / ids);
   if (view.number('maxPods') <= room) return;

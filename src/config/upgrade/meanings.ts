@@ -70,6 +70,18 @@ const effectless = (field: string, since: Minor, value: string, why: string): Me
   example: `${field}: ${value}`,
 });
 
+const countsHugePages = (field: string, example: string): Meaning => ({
+  field,
+  since: 37,
+  change: 'meaning',
+  severity: 'note',
+  affects: (after) =>
+    isSet(after, field) && 'memory.available' in after.map(field) && after.gate('HugepageAwareEviction'),
+  what: 'memory.available no longer counts free huge pages, since the feature gate HugepageAwareEviction is on by default: pods are evicted earlier on a host that has some',
+  remedy: 'nothing on hosts without huge pages; set the gate to false to keep what 1.36 does',
+  example,
+});
+
 const noRules = 'the kubelet no longer makes iptables rules with such a mark';
 const dockershim = 'it was for dockershim, which is gone';
 
@@ -161,6 +173,22 @@ export const meanings: readonly Meaning[] = [
     remedy: 'move hosts to cgroup v2',
     example: 'failCgroupV1: false',
   },
+  {
+    field: 'userNamespaces.idsPerPod',
+    since: 35,
+    change: 'meaning',
+    severity: 'warning',
+    affects: (after) => isSet(after, 'userNamespaces.idsPerPod') && after.number('userNamespaces.idsPerPod') !== 65536,
+    what: 'it begins to have an effect: 1.33 and 1.34 give each pod 65536 user ids, whatever it says',
+    remedy:
+      'remove it to keep that, or drain the node first: the kubelet does not start while pods with user namespaces of another size are left',
+    example: 'userNamespaces: {idsPerPod: 131072}',
+  },
+  countsHugePages('evictionHard', 'evictionHard: {memory.available: 200Mi}'),
+  countsHugePages(
+    'evictionSoft',
+    'evictionSoft: {memory.available: 200Mi}\nevictionSoftGracePeriod: {memory.available: 1m}',
+  ),
   {
     field: 'enforceNodeAllocatable',
     since: 37,
