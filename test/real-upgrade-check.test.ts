@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { describeMachine } from '../src/agent/validate/host-facts.js';
 import { probeKubelet } from '../src/agent/validate/probe.js';
+import { check } from '../src/config/check.js';
 import { flagRows, otherFlags } from '../src/config/facts/flag-rows.js';
 import { ruleRows } from '../src/config/facts/rule-rows.js';
 import { anyValueOf, flagAt } from '../src/config/flags.js';
@@ -56,17 +57,18 @@ async function errorOf({ path }: Kubelet, asked: Asked): Promise<string | undefi
   return answer.kind === 'rejected' ? answer.message : undefined;
 }
 
-/** Which of the two would start with it, and whether the check has the reason of the new one; what is expected at startup is left out. */
-async function compared(asked: Asked) {
+/** Whether each of the two takes it, and whether the check has the reason of the new one. What is only expected at startup is left out. */
+async function compared(asked: Asked): Promise<{ real: string; said: string }> {
   const errors = [await errorOf(old!, asked), await errorOf(after!, asked)] as const;
-  const { findings } = upgradeCheck(textOf(asked), { from, to, flags: asked.flags ?? [], host: describeMachine() });
+  const options = { flags: asked.flags ?? [], host: describeMachine() };
+  const before = check(textOf(asked), { ...options, minor: from, lenient: true });
+  const { findings } = upgradeCheck(textOf(asked), { ...options, from, to });
   const ours = findings.filter(({ severity, source }) => severity === 'error' && source === 'kubelet');
-  const isRejectedBefore =
-    ours.some(({ since }) => since === from) || findings.some(({ change }) => change === 'accepted');
-  const isReason = ({ message }: { message: string }) => errors[1]?.includes(message) === true;
+  const reason = ours.find(({ message }) => errors[1]?.includes(message));
+  const line = (...answers: unknown[]) => [JSON.stringify(asked), ...answers].join(' ');
   return {
-    real: { asked, rejects: errors.map((error) => error !== undefined), hasReason: errors[1] !== undefined },
-    said: { asked, rejects: [isRejectedBefore, ours.length > 0], hasReason: ours.some(isReason) },
+    real: line(errors[0] === undefined, errors[1] === undefined, errors[1]),
+    said: line(before.message === '', ours.length === 0, reason ? errors[1] : ours[0]?.message),
   };
 }
 
