@@ -2,43 +2,35 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { config } from './process-rig.js';
-import { cannotBoot, Machine, systemdRoots } from './systemd-machine.js';
+import { describeOnSystemd, type Machine } from './systemd-machine.js';
 import { SystemdRig, unit } from './systemd-rig.js';
 
-const reason = cannotBoot();
-const roots = systemdRoots.length > 0 ? systemdRoots : ['none'];
 const relet = ['/usr/bin/node', '/opt/relet/bin/relet.cjs'];
 const kubeconfig = '/etc/kubernetes/kubelet.conf';
 
-describe.skipIf(reason !== undefined).each(roots)(`systemd in %s${reason ? ` (skipped: ${reason})` : ''}`, (root) => {
-  let machine: Machine;
-  beforeAll(async () => {
-    machine = await Machine.boot(root);
-  });
-  afterAll(() => machine?.remove());
-
+describeOnSystemd('relet agent', (machine) => {
   /** A kubelet's unit with the kubeconfig of a node. */
   async function createNode(): Promise<Node> {
-    const rig = await SystemdRig.create(machine, { restartSec: 1 });
+    const rig = await SystemdRig.create(machine(), { restartSec: 1 });
     await rig.driver.close();
     const cluster = await createClusterRig({ boot: false, through: 'NodeConfig' });
-    mkdirSync(machine.path('/etc/kubernetes'), { recursive: true });
-    writeFileSync(machine.path(kubeconfig), readFileSync(cluster.nodeKubeconfig));
+    mkdirSync(machine().path('/etc/kubernetes'), { recursive: true });
+    writeFileSync(machine().path(kubeconfig), readFileSync(cluster.nodeKubeconfig));
     const flags = `KUBELET_KUBEADM_ARGS="--kubeconfig=${kubeconfig}"\n`;
-    writeFileSync(machine.path('/var/lib/kubelet/kubeadm-flags.env'), flags);
+    writeFileSync(machine().path('/var/lib/kubelet/kubeadm-flags.env'), flags);
     await rig.systemctl('restart', unit);
     await eventually('the NodeConfig is there', () => cluster.seen !== undefined);
-    return new Node(machine, rig, cluster);
+    return new Node(machine(), rig, cluster);
   }
 
   test('finds unit, command line, kubeconfig and node name, and --check changes nothing', async () => {
     const node = await createNode();
     const before = await node.rig.unitFiles();
-    const { code, stdout, stderr } = await machine.run(...relet, 'agent', '--check');
+    const { code, stdout, stderr } = await machine().run(...relet, 'agent', '--check');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(`unit:     ${unit}, as kubeadm sets it up\n`);
     expect(stdout).toContain(`node:     node-a\ncluster:  ${kubeconfig}\nkubelet:  /usr/bin/kubelet (v1.32.1)\n`);

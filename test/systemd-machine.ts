@@ -8,19 +8,33 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { eventually } from './eventually.js';
 import { has } from './programs.js';
 
-export const systemdRoots: readonly string[] = (process.env.SYSTEMD_ROOT ?? '')
-  .split(':')
-  .filter((root) => root !== '');
+const systemdRoots: readonly string[] = (process.env.SYSTEMD_ROOT ?? '').split(':').filter((root) => root !== '');
 
 /** Why there cannot be such a machine here; undefined where there can. */
-export function cannotBoot(): string | undefined {
+function cannotBoot(): string | undefined {
   if (systemdRoots.length === 0) return 'SYSTEMD_ROOT is not set';
   const missing = ['systemd-nspawn', 'nsenter', 'mount'].find((program) => !has(program));
   if (missing !== undefined) return `${missing} is not installed`;
   return process.getuid?.() === 0 ? undefined : 'it needs root';
+}
+
+/** Runs the tests on a machine of each root. Where there cannot be one, their name says why. */
+export function describeOnSystemd(what: string, tests: (machine: () => Machine, root: string) => void): void {
+  const reason = cannotBoot();
+  const roots = systemdRoots.length > 0 ? systemdRoots : ['none'];
+  const note = reason ? ` (skipped: ${reason})` : '';
+  describe.skipIf(reason !== undefined).each(roots)(`${what}, systemd in %s${note}`, (root) => {
+    let machine: Machine;
+    beforeAll(async () => {
+      machine = await Machine.boot(root);
+    });
+    afterAll(() => machine?.remove());
+    tests(() => machine, basename(root));
+  });
 }
 
 /** Of a container that was booted again. */

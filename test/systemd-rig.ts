@@ -1,22 +1,13 @@
 /**
- * The systemd driver on a machine of its own: a kubelet's unit in the form of kubeadm, whose kubelet is test/fake-kubelet.mjs. Each
- * rig puts the machine back to how kubeadm left it.
+ * The systemd driver on a machine of its own: a kubelet's unit in the form of kubeadm, whose kubelet is test/fake-kubelet.mjs or the
+ * hollow one. Each rig puts the machine back to how kubeadm left it.
  */
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Conduct, DriverRig } from '../src/agent/drivers/contract.js';
-import type { StartedConfig } from '../src/agent/drivers/driver.js';
+import type { Exit, StartedConfig } from '../src/agent/drivers/driver.js';
 import { takeAgentLock } from '../src/agent/drivers/systemd/agent-lock.js';
 import { detach } from '../src/agent/drivers/systemd/detach.js';
 import {
@@ -40,12 +31,14 @@ import type { Machine } from './systemd-machine.js';
 export const unit = 'kubelet.service';
 export const dir = '/var/lib/relet';
 const localFile = '/var/lib/kubelet/config.yaml';
+export const local: StartedConfig = { source: undefined, file: undefined };
 
-const orders: Record<Conduct | 'hangs', string> = {
+const orders: Record<Conduct | 'hangs' | 'needs', string> = {
   runs: '',
   'exits with 3': '# exit 3',
   'ignores a stop': '# ignore SIGTERM',
   hangs: '# unhealthy',
+  needs: '# needs /etc/needed',
 };
 
 const baseUnit = (restartSec: number) => `[Unit]
@@ -68,10 +61,15 @@ ExecStart=/usr/bin/kubelet $KUBELET_CONFIG_ARGS \\
   --healthz-port=${port} $KUBELET_KUBEADM_ARGS
 `;
 
+const document = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+const hollowKubelet = '#!/bin/sh\nexec /usr/bin/node /opt/relet/bin/relet.cjs hollow-kubelet "$@"\n';
+
 export interface RigOptions {
   /** Of the unit. Default 10, as kubeadm has it. */
   restartSec?: number;
   healthDeadlineMs?: number;
+  /** Default fake. starts() and running() are about that one only. */
+  kubelet?: 'fake' | 'hollow';
 }
 
 interface Start {
@@ -85,24 +83,27 @@ export class SystemdRig {
   readonly machine: Machine;
   readonly port: number;
   readonly #agentDir = mkdtempSync(join(tmpdir(), 'relet-attached-'));
-  readonly #healthDeadlineMs: number;
+  readonly #options: Required<RigOptions>;
   readonly logLines: string[] = [];
   readonly #log = createLog({ format: 'text', level: 'debug', write: (line) => this.logLines.push(line) });
   systemd!: Systemd;
   driver!: SystemdDriver;
   #configs = 0;
+  #run: Promise<Exit> | undefined;
+  /** Their pids mean other processes now. */
+  #startsBeforeBoot = 0;
 
-  private constructor(machine: Machine, port: number, healthDeadlineMs: number) {
+  private constructor(machine: Machine, port: number, options: RigOptions) {
     this.machine = machine;
     this.port = port;
-    this.#healthDeadlineMs = healthDeadlineMs;
+    this.#options = { restartSec: 10, healthDeadlineMs: 60_000, kubelet: 'fake', ...options };
   }
 
-  static async create(machine: Machine, { restartSec = 10, healthDeadlineMs = 60_000 }: RigOptions = {}) {
-    const rig = new SystemdRig(machine, await freePort(), healthDeadlineMs);
+  static async create(machine: Machine, options: RigOptions = {}) {
+    const rig = new SystemdRig(machine, await freePort(), options);
     onTestFinished(() => rig.#remove());
     rig.connect();
-    await rig.#resetUnit(restartSec);
+    await rig.#resetUnit();
     await rig.open();
     return rig;
   }
@@ -112,8 +113,9 @@ export class SystemdRig {
     this.systemd = connectSystemd({ root: this.machine.root, clock: systemClock, log: this.#log });
   }
 
-  async #resetUnit(restartSec: number): Promise<void> {
+  async #resetUnit(): Promise<void> {
     const { machine } = this;
+    const { restartSec, kubelet } = this.#options;
     await machine.run('systemctl', 'unmask', unit);
     await machine.run('systemctl', 'stop', unit);
     await machine.sh('rm -rf /var/lib/relet /var/log/starts /etc/systemd/system/kubelet.service.d /var/lib/kubelet');
@@ -123,15 +125,28 @@ export class SystemdRig {
     mkdirSync(machine.path('/var/lib/kubelet'), { recursive: true });
     writeFileSync(join(unitDir, unit), baseUnit(restartSec));
     writeFileSync(join(unitDir, `${unit}.d/10-kubeadm.conf`), kubeadmConf(this.port));
-    writeFileSync(machine.path(localFile), '');
-    this.replaceBinary('v1.32.1');
+    writeFileSync(machine.path(localFile), document);
+    if (kubelet === 'hollow') await this.#installHollow();
+    else this.replaceBinary('v1.32.1');
     await machine.sh(`systemctl daemon-reload && systemctl enable -q ${unit} && systemctl restart ${unit}`);
-    await eventually('the kubelet runs with its local config', () => this.running().includes(undefined));
+    if (kubelet === 'fake') await this.untilRunning(local);
+  }
+
+  async #installHollow(): Promise<void> {
+    const { machine } = this;
+    const flags = `--address=127.0.0.1 --port=${await freePort()} --read-only-port=0 --cert-dir=/var/lib/kubelet/pki`;
+    writeFileSync(machine.path('/var/lib/kubelet/kubeadm-flags.env'), `KUBELET_KUBEADM_ARGS="${flags}"\n`);
+    this.#replaceBinary(hollowKubelet);
   }
 
   /** A new agent on the same disk; the one before is closed, as a process that ends. */
   async open(options: Partial<SystemdDriverOptions> = {}): Promise<SystemdDriver> {
     await this.driver?.close();
+    this.driver = await this.openAnother(options);
+    return this.driver;
+  }
+
+  async openAnother(options: Partial<SystemdDriverOptions> = {}): Promise<SystemdDriver> {
     const { state, lock } = openDirectory({
       dir: join(this.#agentDir, 'state'),
       host: systemProcesses,
@@ -141,7 +156,7 @@ export class SystemdRig {
     const { systemd } = this;
     const { machine } = this;
     const { root } = machine;
-    this.driver = await openSystemdDriver({
+    return openSystemdDriver({
       unit,
       dir,
       root,
@@ -149,7 +164,7 @@ export class SystemdRig {
       lock: await takeAgentLock(machine.path(lockPath)),
       command: ['/usr/bin/kubelet'],
       run: hostCommand({ systemd, random: systemRandom, root }),
-      trial: { durationMs: 600_000, healthDeadlineMs: this.#healthDeadlineMs, failedStarts: 3 },
+      trial: { durationMs: 600_000, healthDeadlineMs: this.#options.healthDeadlineMs, failedStarts: 3 },
       fingerprint: (program) => {
         const found = existsSync(this.machine.path(program)) && readFileSync(this.machine.path(program), 'utf8');
         return found === false ? '' : found;
@@ -159,13 +174,13 @@ export class SystemdRig {
       log: this.#log,
       ...options,
     });
-    return this.driver;
   }
 
   /** The machine is booted again, and then a new agent starts. */
   async reboot(how: 'reboot' | 'powerCycle' = 'reboot'): Promise<void> {
     await this.driver.close();
     this.systemd.close();
+    this.#startsBeforeBoot = this.starts().length;
     await this.machine[how]();
     this.connect();
     await eventually('a kubelet runs', () => this.running().length === 1);
@@ -175,7 +190,7 @@ export class SystemdRig {
   config(conduct: keyof typeof orders, name = `config-${++this.#configs}`): StartedConfig {
     const parent = mkdtempSync(join(this.#agentDir, 'checkpoint-'));
     const file = join(parent, 'kubelet');
-    writeFileSync(file, `# file ${file}\n${orders[conduct]}\n`);
+    writeFileSync(file, `# file ${file}\n${orders[conduct]}\n${document}`);
     chmodSync(file, 0o600);
     const source = { namespace: 'kube-system', name, uid: name, resourceVersion: '1', kubeletConfigKey: 'kubelet' };
     return { source, file };
@@ -192,6 +207,7 @@ export class SystemdRig {
   /** The config files of the kubelets that run, as config() named them; undefined for local. */
   running(): (string | undefined)[] {
     return this.starts()
+      .slice(this.#startsBeforeBoot)
       .filter(({ pid }) => this.#isRunning(pid!))
       .map(({ config }) => /^# file (.*)$/m.exec(config)?.[1]);
   }
@@ -205,27 +221,50 @@ export class SystemdRig {
     }
   }
 
-  /** Starts it and waits until it runs. The result is wrapped, so that an await does not wait for the exit. */
-  async start(config: StartedConfig, driver = this.driver) {
-    const exit = driver.start(config);
+  /** Starts it, after the run before, and waits until it runs. */
+  async start(config: StartedConfig): Promise<StartedConfig> {
+    await this.stop();
+    const { driver } = this;
+    this.#run = driver.start(config);
     const hasPort = async () => (await driver.portOwners([{ host: '127.0.0.1', port: this.port }]))?.[0] === 'kubelet';
-    await eventually('the kubelet runs with the config', async () => this.running()[0] === config.file && hasPort(), {
+    const isHollow = this.#options.kubelet === 'hollow';
+    const runs = () => (isHollow ? driver.unit.runs(config) : this.running()[0] === config.file);
+    await eventually('the kubelet runs with the config', async () => (await runs()) && hasPort(), {
       seen: () => this.logLines.join(''),
     });
-    return { exit };
+    return config;
+  }
+
+  async stop(): Promise<void> {
+    await this.driver.stop();
+    await this.#run;
+  }
+
+  started(conduct: keyof typeof orders): Promise<StartedConfig> {
+    return this.start(this.config(conduct));
   }
 
   /** The config is switched to, confirmed and kept. */
-  async startAndKeep(config: StartedConfig): Promise<void> {
+  async startAndKeep(config: StartedConfig): Promise<StartedConfig> {
     await this.start(config);
     await this.driver.unit.confirmHealthy();
     await this.driver.unit.keep(config);
+    return config;
   }
 
-  untilRunning(config: StartedConfig): Promise<unknown> {
-    return eventually('the kubelet runs with the config', () => this.running()[0] === config.file, {
-      seen: () => [...this.starts(), this.running(), ...this.logLines],
-    });
+  untilRunning({ file }: StartedConfig): Promise<unknown> {
+    return this.until(
+      'the kubelet runs with the config',
+      () => this.running().length === 1 && this.running()[0] === file,
+    );
+  }
+
+  untilRestarted(invocation: string): Promise<unknown> {
+    return this.until('the kubelet is another one', async () => (await this.invocation()) !== invocation);
+  }
+
+  until(what: string, isSo: () => boolean | Promise<boolean>): Promise<unknown> {
+    return eventually(what, isSo, { seen: () => [...this.starts(), this.running(), ...this.logLines] });
   }
 
   untilNotice(reason: string): Promise<unknown> {
@@ -238,19 +277,44 @@ export class SystemdRig {
     return this.machine.sh(`systemctl ${args.join(' ')}`);
   }
 
-  /** Everything of the unit that an operator sees, and every file of relet's outside of its own directory. */
-  async unitFiles(): Promise<string> {
-    const cat = await this.systemctl('cat', '--no-pager', unit);
-    const dirs = ['/etc/systemd/system', '/run/systemd/system', '/usr/lib/systemd/system/kubelet.service.d', '/run'];
-    const list = dirs.map((path) => `${path}: ${readdirSync(this.machine.path(path)).sort().join(' ')}`);
-    return [cat, ...list].join('\n');
+  /** Of the unit's last start. */
+  invocation(): Promise<string> {
+    return this.systemctl(`show --value -p InvocationID ${unit}`);
+  }
+
+  /** The timers of relet that have not elapsed. */
+  timers(): Promise<string> {
+    return this.systemctl('list-timers --no-legend relet-*');
+  }
+
+  get localFile(): string {
+    return this.machine.path(localFile);
+  }
+
+  /** Everything of the unit that an operator sees. */
+  unitFiles(): Promise<string> {
+    return this.systemctl(`cat --no-pager ${unit}`);
+  }
+
+  /** Every file but logs and what systemd keeps about the processes of the moment, and every unit that relet could have made. */
+  async everything(): Promise<string[]> {
+    const prune = ['/var/log', '/run/log', '/run/systemd/units', '/run/systemd/journal', '/tmp', '/var/tmp'];
+    const files = await this.machine.sh(
+      `find /etc /run /usr /var ${prune.map((path) => `-path ${path} -prune -o`).join(' ')} -print`,
+    );
+    const units = await this.systemctl("list-units --all --plain --no-legend 'relet-*'");
+    return [...files.split('\n').sort(), units];
   }
 
   replaceBinary(version: string): void {
     const source = readFileSync(join(import.meta.dirname, 'fake-kubelet.mjs'), 'utf8');
+    this.#replaceBinary(source.replace("?? 'v1.32.1'", `?? '${version}'`));
+  }
+
+  #replaceBinary(text: string): void {
     const path = this.machine.path('/usr/bin/kubelet');
     rmSync(path, { force: true });
-    writeFileSync(path, source.replace("?? 'v1.32.1'", `?? '${version}'`));
+    writeFileSync(path, text);
     chmodSync(path, 0o755);
   }
 
@@ -269,7 +333,7 @@ export async function contractRig(machine: Machine): Promise<DriverRig> {
     config: (conduct) => rig.config(conduct),
     running: () => rig.running(),
     until: (satisfied) => eventually('as expected', satisfied, { seen: () => rig.logLines.join('') }),
-    kill: (signal) => void rig.systemctl('kill', `--signal=${signal}`, '--kill-who=main', unit),
+    kill: (signal) => void rig.systemctl(`kill --signal=${signal} --kill-who=main ${unit}`),
     port: { host: '127.0.0.1', port: rig.port },
     replaceBinary: (version) => rig.replaceBinary(version),
     removeBinary: () => rmSync(machine.path('/usr/bin/kubelet')),

@@ -159,12 +159,18 @@ export class OwnFiles {
     for (const path of [layout.configsDir, ...runtime.map((name) => join(layout.runDir, name))])
       removeTree(this.#root + path, this.#files);
     const dropInDirs = new Set(Object.values(layout.dropIn).map((path) => dirname(path)));
-    for (const dir of [...dropInDirs, layout.runDir]) this.#removeEmpty(dir);
+    for (const dir of [...dropInDirs, layout.runDir, layout.dir]) this.#removeEmpty(dir);
   }
 
   #removeEmpty(dir: string): void {
     const path = this.#root + dir;
-    if (this.#files.stat(path) !== undefined && this.#files.list(path).length === 0) this.#files.remove(path);
+    if (this.#files.stat(path) === undefined || this.#files.list(path).length > 0) return;
+    try {
+      this.#files.remove(path);
+    } catch (error) {
+      // In a pod some are mount points, and stay for the next pod.
+      if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
+    }
   }
 
   /** Nothing is written that is there already: an agent that starts again leaves the host as it is. */
