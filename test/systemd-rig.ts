@@ -228,11 +228,20 @@ export class SystemdRig {
     this.#run = driver.start(config);
     const hasPort = async () => (await driver.portOwners([{ host: '127.0.0.1', port: this.port }]))?.[0] === 'kubelet';
     const isHollow = this.#options.kubelet === 'hollow';
-    const runs = () => (isHollow ? driver.unit.runs(config) : this.running()[0] === config.file);
+    const runs = () => (isHollow ? this.#hasConfig(config) : this.running()[0] === config.file);
     await eventually('the kubelet runs with the config', async () => (await runs()) && hasPort(), {
       seen: () => this.logLines.join(''),
     });
     return config;
+  }
+
+  /** By the command line of the main process. */
+  async #hasConfig({ file }: StartedConfig): Promise<boolean> {
+    const pid = await this.systemctl(`show --value -p MainPID ${unit}`);
+    const words = readFileSync(this.machine.path(`/proc/${pid}/cmdline`), 'utf8').split('\0');
+    const used = words.findLast((word) => word.startsWith('--config='))!.slice('--config='.length);
+    const text = readFileSync(this.machine.path(used), 'utf8');
+    return text === (file === undefined ? document : readFileSync(file, 'utf8'));
   }
 
   async stop(): Promise<void> {

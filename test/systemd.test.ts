@@ -139,7 +139,7 @@ describeOnSystemd('a kubelet in its own unit', (machine) => {
       expect(rig.running()).toEqual([config.file]);
     });
 
-    test('keeps its deadline whoever reloads systemd meanwhile', async () => {
+    test('keeps its deadline when systemd is reloaded meanwhile', async () => {
       const { rig, good } = await createWithGood({ healthDeadlineMs: 4000 });
       const elapse = async () => rig.systemctl('show --value -p NextElapseUSecMonotonic relet-deadline.timer');
       await rig.start(rig.config('hangs'));

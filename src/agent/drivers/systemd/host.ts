@@ -65,7 +65,7 @@ export class UnitHost {
     const running = await this.#runningConfig(unit);
     const headers = { trial: own.dropIn('trial'), fallback: own.dropIn('fallback'), good: own.dropIn('good') };
     const present = Object.fromEntries(Object.entries(headers).filter(([, header]) => header !== undefined));
-    const files = unit.fragmentPath === '/dev/null' ? [] : await this.#unitFiles(unit);
+    const files = unit.loadState === 'masked' ? [] : await this.#unitFiles(unit);
     const base = files.length === 0 ? undefined : baseCommand(files);
     return { unit, own: present, base, running, obstacle: base && obstacleIn(base, files) };
   }
