@@ -85,14 +85,14 @@ export const pinnedReasons = {
       ),
     ],
     'src/api/node-config.ts': [
-      behind("nodeConditions = ['ConfigOK', 'OnTrial', 'ActionOwed', 'UpgradeRisk'", ", 'FlagsPinned'"),
+      behind("nodeConditions = ['ConfigOK', 'OnTrial', 'ActionOwed', 'UpgradeRisk', 'UnitOK'", ", 'FlagsPinned'"),
     ],
     'src/agent/sync/node-config-reference.ts': [
       ['import { owedReasons, trialReasons', 'import { owedReasons, pinnedReasons, trialReasons'],
       behind(
         '    { type: nodeConditions[0], ...configCondition(report), ...about },\n',
         `    {
-      type: nodeConditions[4],
+      type: nodeConditions[5],
       status: report.pinnedByFlags?.length ? 'True' : 'False',
       ...(report.pinnedByFlags?.length ? pinnedReasons.some : pinnedReasons.none),
       ...about,

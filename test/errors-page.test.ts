@@ -11,6 +11,7 @@ import {
   okReasons,
   owedReasons,
   trialReasons,
+  unitReasons,
   upgradeReasons,
 } from '../src/api/condition-reasons.js';
 import { configErrors } from '../src/api/config-error.js';
@@ -48,9 +49,12 @@ describe('docs/errors.md', () => {
       ...Object.entries(upgradeReasons).map(([risk, text]) =>
         row(`\`UpgradeRisk\` ${risk === 'none' ? 'False' : 'True'}`, text),
       ),
+      ...Object.entries(unitReasons).map(([seen, text]) =>
+        row(`\`UnitOK\` ${seen === 'none' ? 'True' : 'False'}`, text),
+      ),
     ];
     const fromPage = rows
-      .filter((cells) => /ConfigOK|OnTrial|ActionOwed|UpgradeRisk/.test(cells[1] ?? '') && cells.length === 3)
+      .filter((cells) => /ConfigOK|OnTrial|ActionOwed|UpgradeRisk|UnitOK/.test(cells[1] ?? '') && cells.length === 3)
       .map(([reason, ...cells]) => [code(reason), ...cells]);
     expect(fromPage).toEqual(fromCode);
   });
@@ -65,7 +69,7 @@ describe('docs/errors.md', () => {
   test('a reason is one word and its message one sentence', () => {
     for (const { reason, message } of [
       ...errors,
-      ...[okReasons, trialReasons, owedReasons, upgradeReasons].flatMap((group) =>
+      ...[okReasons, trialReasons, owedReasons, upgradeReasons, unitReasons].flatMap((group) =>
         Object.values<ConditionReason>(group),
       ),
     ]) {

@@ -5,6 +5,7 @@ import type { Files } from '../atomic-file.js';
 import { lockHolder, type Processes } from '../process-lock.js';
 import { previousConfigRecord } from './choose.js';
 import { childRecord } from './drivers/child.js';
+import type { Notice } from './drivers/driver.js';
 import { kubeletRecord } from './drivers/kubelet-version.js';
 import { reportRecord } from './report/reporter.js';
 import { type Hold, holdRecord } from './requests.js';
@@ -15,6 +16,8 @@ import { trialRecord } from './trial/trial.js';
 export interface HostStatus {
   node: string;
   relet: { pid: number } | undefined;
+  driver: string;
+  /** As far as relet is its parent. */
   kubelet: { pid: number; version: string; config: string } | undefined;
   assigned: string;
   active: string;
@@ -26,6 +29,10 @@ export interface HostStatus {
   error: string | undefined;
   cause: string | undefined;
   warnings: string[];
+  /** What others did to the unit of the kubelet, in attached mode. */
+  notices: Notice[];
+  /** What the next start of the kubelet runs, where it is not what is active. */
+  nextStart: string | undefined;
   held: Hold | undefined;
   /** Configs that are not tried again. */
   failures: { error: string; cause: string; at: string }[];
@@ -47,6 +54,7 @@ export function readHostStatus(dir: string, state: NodeState, host: Processes, f
   return {
     node: report?.node ?? '',
     relet: holder && { pid: holder.pid },
+    driver: report?.driver ?? 'process',
     kubelet: lives
       ? { pid: process.pid, version: state.read(kubeletRecord)?.version ?? '', config: shown(child?.source) }
       : undefined,
@@ -58,6 +66,8 @@ export function readHostStatus(dir: string, state: NodeState, host: Processes, f
     error: report?.error,
     cause: report?.cause,
     warnings: report?.warnings ?? [],
+    notices: report?.notices ?? [],
+    nextStart: report?.nextStart,
     held: state.read(holdRecord),
     failures: Object.values(state.read(resultsRecord) ?? {}).flatMap((result) =>
       result.kind === 'failed'

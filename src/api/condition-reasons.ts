@@ -55,6 +55,44 @@ export const upgradeReasons = {
   },
 } as const satisfies Record<string, ConditionReason>;
 
+/** UnitOK is True, or False, where the kubelet stays in its own systemd unit. What was seen follows the sentence. */
+export const unitReasons = {
+  none: { reason: 'UnitAsExpected', message: 'The unit of the kubelet is as relet left it.' },
+  DropInRemoved: {
+    reason: 'DropInRemoved',
+    message: 'A drop-in of relet was removed from the unit of the kubelet, and is not written again.',
+  },
+  BaseCommandChanged: {
+    reason: 'BaseCommandChanged',
+    message: 'The command of the unit changed, and the next start of the kubelet is a trial of it.',
+  },
+  StaleMerge: {
+    reason: 'StaleMerge',
+    message: 'The local config or the kubelet changed since the overlay was merged.',
+  },
+  UnitMasked: { reason: 'UnitMasked', message: 'The unit of the kubelet is masked.' },
+  UnitStopped: { reason: 'UnitStopped', message: 'The unit of the kubelet is stopped, and relet does not start it.' },
+  CommandOverridden: {
+    reason: 'CommandOverridden',
+    message: 'Another drop-in of the unit sets a command after that of relet.',
+  },
+  NextStartNotKept: {
+    reason: 'NextStartNotKept',
+    message: 'The config that runs is not kept for the next boot of the host.',
+  },
+  NoAgent: {
+    reason: 'NoAgent',
+    message: 'The trial ended on the host because no agent was there, and the config is tried again.',
+  },
+  FellBackToLocal: {
+    reason: 'FellBackToLocal',
+    message: 'The host returned to the local config because the last known good config kept crashing.',
+  },
+} as const satisfies Record<string, ConditionReason>;
+
+/** What was seen on the host that the agent did not do. */
+export type NoticeReason = Exclude<keyof typeof unitReasons, 'none'>;
+
 /** OnTrial is True, or False. */
 export const trialReasons = {
   running: {

@@ -72,8 +72,10 @@ export interface NodeConfigObjectStatus {
   /** Configs changed in quick succession: the newest one is used only from this time on. */
   restartDelayedUntil?: string;
   agentVersion?: string;
-  /** How the agent drives the kubelet: `process` when relet is its parent. */
+  /** How the agent drives the kubelet: `process` when relet is its parent, `systemd` when it stays in its own unit. */
   driver?: string;
+  /** What the next start of the kubelet runs, where it is not what is active: NAMESPACE/NAME/KEY, or local. */
+  nextStart?: string;
   /** The last lines of the kubelet that the error in `config` is about. */
   kubeletLog?: string[];
   /** The node's local config as written. Absent when it is unknown or too large. */
@@ -128,7 +130,7 @@ export interface NodeConfigCondition {
 }
 
 /** Written by the node itself. Granted and Guarded, in the same list, are the controller's. */
-export const nodeConditions = ['ConfigOK', 'OnTrial', 'ActionOwed', 'UpgradeRisk'] as const;
+export const nodeConditions = ['ConfigOK', 'OnTrial', 'ActionOwed', 'UpgradeRisk', 'UnitOK'] as const;
 
 /** No configSource, and nobody has written the spec: no instruction. Any change of the spec is one. */
 export function isUnset({ metadata, spec }: NodeConfig): boolean {

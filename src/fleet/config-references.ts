@@ -177,6 +177,7 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
   const ok = status?.conditions?.find(({ type }) => type === 'ConfigOK');
   const granted = status?.conditions?.find(({ type }) => type === 'Granted');
   const risk = status?.conditions?.find(({ type, status }) => type === 'UpgradeRisk' && status === 'True');
+  const unit = status?.conditions?.find(({ type, status }) => type === 'UnitOK' && status === 'False');
   return readable({
     ...node,
     configSource: object?.spec?.configSource,
@@ -196,6 +197,8 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     warnings: status?.warnings ?? [],
     agentVersion: status?.agentVersion,
     driver: status?.driver,
+    unitNotice: unit && { reason: unit.reason, message: unit.message },
+    nextStart: status?.nextStart,
     history: object?.metadata.annotations?.[historyAnnotation],
     generation: object?.metadata.generation,
     observedGeneration: status?.observedGeneration,

@@ -72,6 +72,10 @@ export interface ConfiguredNode {
   agentVersion: string | undefined;
   /** How its agent drives the kubelet; a Node has no field for it. */
   driver?: string | undefined;
+  /** What others did to the unit of its kubelet; only in attached mode. */
+  unitNotice?: { reason: string; message: string } | undefined;
+  /** What the next start of its kubelet runs, where it is not what is active. */
+  nextStart?: string | undefined;
   /** The text of the annotation; config-history.ts reads it. */
   history: string | undefined;
   /** Of the object that holds the reference, and the one that `status` is about; a Node has neither. */

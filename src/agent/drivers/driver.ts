@@ -7,6 +7,7 @@
  *                      └───── exits by itself ──► none
  */
 import { constants } from 'node:os';
+import type { NoticeReason } from '../../api/condition-reasons.js';
 import type { ExactRef } from '../../api/config-ref.js';
 import type { KubeletLog } from './kubelet-error.js';
 
@@ -71,25 +72,6 @@ export interface KubeletUnit {
   /** Called when notices() or nextStart() may have changed. */
   onChange(listener: () => void): void;
 }
-
-export type NoticeReason =
-  /** Somebody removed relet's drop-in: the config is not started again before another assignment or a retry. */
-  | 'DropInRemoved'
-  /** The unit's own command changed: the next start is a trial of it. */
-  | 'BaseCommandChanged'
-  /** The local config or the kubelet changed under an overlay: the next start is a trial. */
-  | 'StaleMerge'
-  | 'UnitMasked'
-  /** An operator stopped the unit: relet does not start it. */
-  | 'UnitStopped'
-  /** Another drop-in sets a command after relet's. */
-  | 'CommandOverridden'
-  /** The config that passed its trial cannot be written for the next boot. */
-  | 'NextStartNotKept'
-  /** The deadline of a trial passed without an agent: the config is tried again. */
-  | 'NoAgent'
-  /** The kept config kept crashing, and the host returned to the local one. */
-  | 'FellBackToLocal';
 
 export interface Notice {
   reason: NoticeReason;

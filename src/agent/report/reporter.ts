@@ -10,6 +10,7 @@ import type { Clock } from '../../clock.js';
 import { causesOf } from '../../error-causes.js';
 import { isObject } from '../../json.js';
 import type { Log } from '../../log.js';
+import type { Notice } from '../drivers/driver.js';
 import { defineRecord } from '../state/json-record.js';
 import type { NodeState } from '../state/node-state.js';
 import { configOk, type Report, statusConfig } from './report.js';
@@ -23,6 +24,10 @@ export interface ReportRecord extends NodeConfigStatus {
   /** The private cause behind `error`. */
   cause?: string;
   warnings: string[];
+  /** Absent in records of earlier versions. */
+  driver?: string;
+  notices?: Notice[];
+  nextStart?: string;
 }
 
 export const reportRecord = defineRecord('report', isReportRecord, { durable: false });
@@ -135,6 +140,7 @@ export class Reporter {
 
   #save({ reportedAt = this.#options.state.read(reportRecord)?.reportedAt }: { reportedAt?: string }): void {
     const { state, log } = this.#options;
+    const { driver, notices, nextStart } = this.#report;
     const error = this.#report.syncError ?? this.#report.configError;
     try {
       state.write(reportRecord, {
@@ -144,6 +150,9 @@ export class Reporter {
         ...(reportedAt && { reportedAt }),
         ...(error && { cause: causesOf(error) }),
         warnings: this.#report.warnings,
+        ...(driver && { driver }),
+        ...(notices && { notices }),
+        ...(nextStart && { nextStart }),
       });
     } catch (cause) {
       log.warn('report not saved', { cause });

@@ -1,7 +1,7 @@
 /** The reference where API servers keep none in Nodes: NodeConfig.spec.configSource. Reported in its status, and in a condition of the Node. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { owedReasons, trialReasons, upgradeReasons } from '../../api/condition-reasons.js';
+import { owedReasons, trialReasons, unitReasons, upgradeReasons } from '../../api/condition-reasons.js';
 import { ConfigError } from '../../api/config-error.js';
 import { formatRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import {
@@ -23,6 +23,7 @@ import type { KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch.js';
 import type { Log } from '../../log.js';
+import { shorten } from '../../shorten.js';
 import { rfc3339 } from '../../time.js';
 import { boundedHeld, configCondition, type Report, statusCause, statusConfig, upgradeText } from '../report/report.js';
 import { NodeConditionWriter } from './node-condition.js';
@@ -166,6 +167,7 @@ export function nextStatus(
     cause: _cause,
     held: _held,
     driver: _driver,
+    nextStart: _next,
     kubeletLog: _log,
     localConfig: _local,
     kubeletFlags: _flags,
@@ -184,6 +186,7 @@ export function nextStatus(
     ...(cause && { cause }),
     ...(report.held && { held: boundedHeld(report.held) }),
     ...(report.driver && { driver: report.driver }),
+    ...(report.nextStart && { nextStart: report.nextStart }),
     ...(report.kubeletLog && !report.syncError && { kubeletLog: report.kubeletLog }),
     ...(report.localConfig && { localConfig: report.localConfig }),
     ...(report.kubeletFlags && { kubeletFlags: report.kubeletFlags }),
@@ -204,10 +207,11 @@ function conditions(report: Report, present: readonly NodeConfigCondition[] = []
       ...(trial === undefined ? trialReasons.none : trialReasons.running),
       ...about,
     },
-    ...[...owedConditions(report, present), ...upgradeConditions(report, present)].map((condition) => ({
-      ...condition,
-      ...about,
-    })),
+    ...[
+      ...owedConditions(report, present),
+      ...upgradeConditions(report, present),
+      ...unitConditions(report, present),
+    ].map((condition) => ({ ...condition, ...about })),
   ];
 }
 
@@ -225,6 +229,19 @@ function upgradeConditions({ upgrade }: Report, present: readonly NodeConfigCond
   const { reason, message } = upgradeReasons[upgrade?.risk ?? 'none'];
   if (upgrade === undefined || upgrade.risk === 'none') return [{ type, status: 'False', reason, message }];
   return [{ type, status: 'True', reason, message: `${message} ${upgradeText(upgrade)}` }];
+}
+
+const longestNotice = 1000;
+
+/** None where relet is the parent of the kubelet. */
+function unitConditions({ driver, notices = [] }: Report, present: readonly NodeConfigCondition[]): NewCondition[] {
+  const type = nodeConditions[4];
+  if (driver !== 'systemd' && !present.some((condition) => condition.type === type)) return [];
+  const [first] = notices;
+  if (first === undefined) return [{ type, status: 'True', ...unitReasons.none }];
+  const { reason, message } = unitReasons[first.reason];
+  const seen = notices.map((notice) => (notice === first ? '' : `${notice.reason}: `) + notice.message).join('; ');
+  return [{ type, status: 'False', reason, message: `${message} ${shorten(seen, longestNotice)}` }];
 }
 
 function withChange(

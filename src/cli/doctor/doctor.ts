@@ -16,6 +16,7 @@ import {
   checkNodeConfigs,
   checkPinned,
   checkStates,
+  checkUnits,
   checkUpgrades,
   checkWarnings,
 } from './nodes.js';
@@ -65,7 +66,8 @@ async function* diagnose(session: Session, name: string | undefined): AsyncGener
   yield await tried('the nodes', async () => {
     nodes.push(...(await selectNodes(session, name === undefined ? { names: [], all: true } : { names: [name] })));
     const made = session.references.kind === 'NodeConfig' ? checkNodeConfigs(nodes) : [];
-    return [...made, ...checkAgents(nodes), ...checkStates(nodes), ...checkUpgrades(nodes), ...checkWarnings(nodes)];
+    const found = [...checkAgents(nodes), ...checkStates(nodes), ...checkUnits(nodes), ...checkUpgrades(nodes)];
+    return [...made, ...found, ...checkWarnings(nodes)];
   });
   if (nodes.length === 0) return;
   yield await tried('the assigned ConfigMaps', () => checkConfigMaps(session, nodes));

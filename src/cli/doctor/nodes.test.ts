@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { configuredNode as node } from '../../../test/configured-node.js';
 import type { Diagnosis } from './diagnosis.js';
 import { byRemedy, exitCodeOf } from './doctor.js';
-import { checkNodeConfigs, checkStates, checkUpgrades, checkWarnings, pinnedWithEffect } from './nodes.js';
+import { checkNodeConfigs, checkStates, checkUnits, checkUpgrades, checkWarnings, pinnedWithEffect } from './nodes.js';
 
 describe('relet doctor', () => {
   test.each<[Diagnosis['level'][], number]>([
@@ -56,6 +56,17 @@ describe('relet doctor', () => {
         level: 'error',
         what: 'their kubelet was replaced by one that would not start with their config: node-1',
         remedy: expect.stringContaining('relet describe node-1'),
+      },
+    ]);
+  });
+
+  test('finds nodes whose unit was changed by somebody else', () => {
+    const unitNotice = { reason: 'UnitMasked', message: 'The unit of the kubelet is masked.' };
+    expect(checkUnits([node('node-0'), node('node-1', { unitNotice })])).toEqual([
+      {
+        level: 'warning',
+        what: 'node-1: The unit of the kubelet is masked.',
+        remedy: expect.stringContaining('under UnitMasked'),
       },
     ]);
   });

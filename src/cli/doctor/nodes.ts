@@ -132,6 +132,18 @@ export function checkUpgrades(nodes: ConfiguredNode[]): Diagnosis[] {
   });
 }
 
+/** What others did to the units of their kubelets. */
+export function checkUnits(nodes: ConfiguredNode[]): Diagnosis[] {
+  return nodes
+    .filter(({ unitNotice }) => unitNotice !== undefined)
+    .slice(0, 5)
+    .map(({ name, unitNotice }) => ({
+      level: 'warning',
+      what: `${name}: ${unitNotice!.message}`,
+      remedy: `docs/attached-mode.md, under ${unitNotice!.reason}, shows what relet does then`,
+    }));
+}
+
 /** What nodes warn of themselves, such as a value that only the local file has: the one thing `kubeadm upgrade` cannot reach. */
 export function checkWarnings(nodes: ConfiguredNode[]): Diagnosis[] {
   return nodes

@@ -70,6 +70,8 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
       node.owed &&
         `${owedText(node.owed, node.owed.left)}, since ${node.owed.at}; 'relet dismiss ${node.name}' drops it`,
     ],
+    ['Unit', node.unitNotice && `${node.unitNotice.reason}: ${node.unitNotice.message}`],
+    ['Next start', node.nextStart],
     ['Upgrade', node.upgradeRisk?.message],
     ['Error', status.error && `${status.error}${aboutBefore(node)}`],
     ['Cause', known.cause],

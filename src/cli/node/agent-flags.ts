@@ -4,6 +4,7 @@ import { CannotRun } from '../../cannot-run.js';
 import { asCommandLine, splitCommandLine } from '../../config/command-line.js';
 import { nearest } from '../../config/suggest.js';
 import { flagHelp } from './flag-help.js';
+import { nodeDirs } from './node-dirs.js';
 
 const agentOnly = {
   unit: {
@@ -13,7 +14,7 @@ const agentOnly = {
   },
   dir: {
     value: 'DIR',
-    default: '/var/lib/relet',
+    default: nodeDirs[0],
     help: 'Where records, checkpoints and configs are kept on the host. In a pod it must be mounted under the same path.',
   },
   kubeconfig: { value: 'FILE', default: '', help: "The credential to use instead of the kubelet's own --kubeconfig." },

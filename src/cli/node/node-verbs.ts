@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { childRecord } from '../../agent/drivers/child.js';
 import { type HostStatus, readHostStatus } from '../../agent/host-status.js';
+import { reportRecord } from '../../agent/report/reporter.js';
 import { handleRequest, type Request, requestRecord } from '../../agent/requests.js';
 import { NodeState } from '../../agent/state/node-state.js';
 import { sourceOf } from '../../agent/transitions.js';
+import { isExactRef } from '../../api/config-ref.js';
 import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
@@ -15,14 +17,14 @@ import { lockHolder, takeLock } from '../../process-lock.js';
 import { oneLine } from '../../visible-text.js';
 import { oneOf, runVerb, verb } from '../command-line.js';
 import { hanging, openTerminal, printError, type Terminal, writeOut } from '../terminal/terminal.js';
+import { nodeDirs, usedDir } from './node-dirs.js';
 import { type NodeVerb, nodeVerbs } from './node-verb-names.js';
 
 interface DirOption {
-  dynamicConfigDir: string;
+  dynamicConfigDir?: string;
 }
 
 const log = createLog({ format: 'text', level: 'warn', write: (line) => process.stderr.write(line) });
-const defaultDir = '/var/lib/kubelet/dynamic-config';
 /** How long a relet that runs may take to do what it is asked. */
 const patienceMs = 20_000;
 
@@ -32,7 +34,7 @@ export async function run(args: string[]): Promise<void> {
     node
       .command(name)
       .description(nodeVerbs.find(([known]) => known === name)![1])
-      .option('--dynamic-config-dir <DIR>', "the node's directory", defaultDir);
+      .option('--dynamic-config-dir <DIR>', `default ${nodeDirs.join(' or ')}, whichever relet uses`);
   add('status')
     .addOption(oneOf('-o, --output <FORMAT>', 'how to print it', ['text', 'json']))
     .action((options: DirOption & { output: string }) => showStatus(options));
@@ -53,7 +55,8 @@ function who(): { who?: string } {
   return name ? { who: name } : {};
 }
 
-function open({ dynamicConfigDir: dir }: DirOption): { dir: string; state: NodeState } {
+function open({ dynamicConfigDir }: DirOption): { dir: string; state: NodeState } {
+  const dir = dynamicConfigDir ?? usedDir(nodeDirs, { host, files: realFiles });
   if (realFiles.stat(join(dir, 'meta'))?.isDirectory() !== true)
     throw new CannotRun(`${dir} is not a dynamic config directory of relet; name the node's with --dynamic-config-dir`);
   return { dir, state: new NodeState(dir, log) };
@@ -67,18 +70,20 @@ function showStatus(options: DirOption & { output: string }): void {
 }
 
 function asText(status: HostStatus, terminal: Terminal): string {
-  const { relet, kubelet, trial, held } = status;
+  const { relet, trial, held } = status;
   const lines: [string, string | undefined][] = [
     ['node', status.node || undefined],
     ['relet', relet ? `running (pid ${relet.pid})` : 'not running'],
-    ['kubelet', kubelet ? `${kubelet.version}, running (pid ${kubelet.pid})` : 'not running'],
+    ['kubelet', kubeletText(status)],
     ['assigned', status.assigned],
     ['active', status.active],
+    ['next start', status.nextStart],
     ['last known good', status.lastKnownGood],
     ['previous config', status.previousConfig],
     ['on trial', trial && `healthy for ${trial.healthySeconds} s, ${trial.deaths} crashes`],
     ['error', status.error],
     ['cause', status.cause],
+    ...status.notices.map(({ reason, message }): [string, string] => ['unit', `${reason}: ${message}`]),
     ...status.warnings.map((warning): [string, string] => ['warning', warning]),
     ...status.failures.map(({ at, error, cause }): [string, string] => ['failed', `${at}: ${error}: ${cause}`]),
     ['held', held && `since ${held.since}${held.who ? ` by ${held.who}` : ''}: ${held.why}`],
@@ -89,6 +94,11 @@ function asText(status: HostStatus, terminal: Terminal): string {
       value === undefined ? [] : hanging(`${name}:`.padEnd(17) + oneLine(value), terminal, 17),
     )
     .join('\n');
+}
+
+function kubeletText({ kubelet, driver }: HostStatus): string {
+  if (driver === 'systemd') return "in its own unit: 'systemctl status' shows it";
+  return kubelet ? `${kubelet.version}, running (pid ${kubelet.pid})` : 'not running';
 }
 
 function reportedText({ changedAt, reportedAt }: HostStatus): string | undefined {
@@ -105,7 +115,7 @@ function view(command: Command): void {
       const sources: Record<string, () => ReturnType<typeof sourceOf>> = {
         assigned: () => sourceOf(state.assigned()),
         'last-known-good': () => sourceOf(state.lastKnownGood()),
-        active: () => state.read(childRecord)?.source,
+        active: () => state.read(childRecord)?.source ?? activeSource(state),
       };
       if (!Object.hasOwn(sources, which))
         throw new CannotRun(`there is no config '${which}'; choose one of ${Object.keys(sources).join(', ')}`);
@@ -118,6 +128,12 @@ function view(command: Command): void {
         throw new CannotRun(`cannot show it: ${(error as Error).message}`);
       }
     });
+}
+
+/** Of a kubelet in its own unit, as it was reported. */
+function activeSource(state: NodeState): ReturnType<typeof sourceOf> {
+  const active = state.read(reportRecord)?.active?.configMap;
+  return isExactRef(active) ? active : undefined;
 }
 
 /** A relet that runs is asked to do it; otherwise it is done here, and counts from the next start on. */
