@@ -5,7 +5,7 @@
 import { onTestFinished } from 'vitest';
 import { Agent } from '../src/agent/agent.js';
 import type { FlowOptions } from '../src/agent/agent-options.js';
-import type { KubeletUnit } from '../src/agent/drivers/driver.js';
+import type { KubeletDriver, KubeletUnit, StartedConfig } from '../src/agent/drivers/driver.js';
 import { type Behaviour, FakeDriver, FakeMachine } from '../src/agent/drivers/fake.js';
 import { newCounters } from '../src/agent/report/metrics.js';
 import { Reporter } from '../src/agent/report/reporter.js';
@@ -83,6 +83,8 @@ export class FlowRig {
 
   /** Where the kubelet is in a unit of its own. */
   unit: KubeletUnit | undefined;
+  /** The host has counted every crash as one too many. Set before boot(). */
+  exitsAreRollbacks = false;
   /** The local files: path → text. */
   local: Record<string, string> = {};
   /** Files that a kubelet needs: without them it crashes. */
@@ -123,7 +125,7 @@ export class FlowRig {
       documents: testDocuments(this.state, () => this.local),
       validator: simpleValidator(10248),
       commandLine: { args: () => [] },
-      driver: Object.assign(new FakeDriver({ machine }), this.unit && { unit: this.unit }),
+      driver: this.#driver(),
       hostFiles: {
         contentOf: (path) => (this.missing.has(path) ? 'ENOENT' : (this.local[path] ?? 'there')),
         hasEntries: async () => false,
@@ -145,6 +147,16 @@ export class FlowRig {
     this.#ended = this.#agent.run(this.#stop.signal);
   }
 
+  #driver(): KubeletDriver {
+    const driver = new FakeDriver({ machine: this.machine });
+    const start = driver.start.bind(driver);
+    const asHost = async (config: StartedConfig) => {
+      const exit = await start(config);
+      return exit.requested ? exit : { ...exit, rolledBack: true as const };
+    };
+    return Object.assign(driver, this.unit && { unit: this.unit }, this.exitsAreRollbacks && { start: asHost });
+  }
+
   /** The exit code, where relet ends by itself. */
   get ended(): Promise<number> {
     return this.#ended;
@@ -164,6 +176,11 @@ export class FlowRig {
     this.machine.reboot();
     await this.stop();
     this.boot();
+  }
+
+  /** While no relet runs. */
+  leaveRequest(request: Request): void {
+    this.state.write(requestRecord, request);
   }
 
   async request(request: Request): Promise<void> {

@@ -52,6 +52,8 @@ export class UnitFlow {
   #ingredients = '';
   /** Staged before the last reboot. */
   #lost: Choice | undefined;
+  /** Of the one restart that this causes. */
+  #restarted: string | undefined;
 
   constructor(options: UnitFlowOptions) {
     this.#options = options;
@@ -108,7 +110,7 @@ export class UnitFlow {
   ): Promise<Choice | undefined> {
     const { state, driver, choose } = this.#options;
     const staged = state.read(stagedRecord);
-    if (!isOtherMerge(choice, running)) {
+    if (!isOtherMerge(choice, running) || this.#restarted === choice.document.digest) {
       if (staged !== undefined) state.remove(stagedRecord);
       this.#stale = undefined;
       return undefined;
@@ -125,13 +127,13 @@ export class UnitFlow {
 
   /** Until the run is over. */
   async watchMerge(run: KubeletRun, signal: AbortSignal): Promise<void> {
-    const { clock, random, state, restart, log } = this.#options;
+    const { clock, random, restart, log } = this.#options;
     if (this.#unit === undefined) return;
     if (this.#lost !== undefined) {
       await clock.sleep(random.number() * restartWithinMs, signal).catch(() => {});
       if (signal.aborted) return;
       log.info('the reboot lost the staged config, the kubelet is restarted with it');
-      state.remove(stagedRecord);
+      this.#restarted = this.#lost.document.digest;
       return restart(run, this.#lost);
     }
     this.#ingredients = this.#presentIngredients();

@@ -123,7 +123,8 @@ export class UpgradeRisk {
 
 function reportedVersion(node: KubeObject | undefined): string | undefined {
   const { nodeInfo } = (node?.status ?? {}) as { nodeInfo?: { kubeletVersion?: unknown } };
-  return typeof nodeInfo?.kubeletVersion === 'string' ? nodeInfo.kubeletVersion : undefined;
+  // Empty until a kubelet has registered itself.
+  return typeof nodeInfo?.kubeletVersion === 'string' ? nodeInfo.kubeletVersion || undefined : undefined;
 }
 
 function isRan(value: unknown): value is { version: string } {
