@@ -4,6 +4,7 @@ import { type ConfigRef, type NodeConfigSource, parseRef, refOf } from '../api/c
 import { hashedName } from '../api/configmap-hash.js';
 import { checkDnsLabel, checkDnsSubdomain } from '../api/names.js';
 import { configLabel } from '../api/node-config.js';
+import { type NodeConfigSet, nodeConfigSets } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { CannotRun } from '../cannot-run.js';
 import { isAlreadyExists, isForbidden, isNotFound } from '../kube/api-error.js';
@@ -152,39 +153,60 @@ function keysOf({ data = {}, binaryData = {} }: ConfigMap): string {
   return keys.length === 0 ? ': it is empty' : ` (it has ${keys.join(', ')})`;
 }
 
-/** `namespace/name` of each ConfigMap, and the nodes that use it. */
+/** `namespace/name` of each ConfigMap, and the nodes or sets that use it. */
 export interface Uses {
   /** Assigned, active or last known good. */
   now: Map<string, Set<string>>;
   /** Named in the history of these nodes, so that `relet undo` can go back to it. */
   history: Map<string, Set<string>>;
+  /** Named in the spec of these sets, or in one of their revisions. */
+  sets: Map<string, Set<string>>;
 }
 
 export async function findUses({
+  client,
   references,
   signal,
-}: {
-  references: ConfigReferences;
-  signal: AbortSignal;
-}): Promise<Uses> {
-  const uses: Uses = { now: new Map(), history: new Map() };
+}: Cluster & { references: ConfigReferences }): Promise<Uses> {
+  const uses: Uses = { now: new Map(), history: new Map(), sets: new Map() };
   for await (const page of references.pages({ signal })) for (const node of page) addUses(uses, node);
+  for (const set of await listSets({ client, signal })) addUsesOfSet(uses, set);
   return uses;
+}
+
+/** None on a cluster that does not have the kind. */
+async function listSets({ client, signal }: Cluster): Promise<NodeConfigSet[]> {
+  try {
+    return (await client.list<NodeConfigSet>(nodeConfigSets, { signal })).items;
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+}
+
+export function addUsesOfSet(uses: Uses, { metadata, spec, status }: NodeConfigSet): void {
+  const sources = (status?.revisions ?? []).map(({ source }) => parseRef(source));
+  for (const source of [spec.config.configMap, ...sources])
+    if (source !== undefined) add(uses.sets, source, metadata.name);
 }
 
 export function addUses(uses: Uses, node: ConfiguredNode): void {
   const { assigned, active, lastKnownGood } = node.status;
   for (const source of [node.configSource, assigned, active, lastKnownGood].map(refOf)) {
     if (source === undefined) continue;
-    add(uses.now, source, node);
+    add(uses.now, source, node.name);
   }
   for (const { from, to } of readHistory(node.history))
-    for (const source of [parseRef(from), parseRef(to)]) if (source !== undefined) add(uses.history, source, node);
+    for (const source of [parseRef(from), parseRef(to)]) if (source !== undefined) add(uses.history, source, node.name);
 }
 
-function add(users: Map<string, Set<string>>, { namespace, name }: ConfigRef, node: ConfiguredNode): void {
+function add(
+  users: Map<string, Set<string>>,
+  { namespace, name }: Pick<ConfigRef, 'namespace' | 'name'>,
+  user: string,
+): void {
   const key = `${namespace}/${name}`;
-  users.set(key, (users.get(key) ?? new Set()).add(node.name));
+  users.set(key, (users.get(key) ?? new Set()).add(user));
 }
 
 /** The ConfigMaps with the label of relet; in one namespace, or in all. */

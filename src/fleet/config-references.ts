@@ -5,6 +5,7 @@
 import { owedReasons } from '../api/condition-reasons.js';
 import { type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
 import { detachAnnotation, isUnset, type NodeConfig, nodeConfigs, unsetAnnotations } from '../api/node-config.js';
+import { adoptAnnotation, claimAnnotation, readClaim } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { type Owed, owedActions, owedAnnotation, readOwed } from '../api/owed.js';
 import { isNotFound } from '../kube/api-error.js';
@@ -65,6 +66,7 @@ function nodeReferences(client: KubeClient): ConfigReferences {
         throw new ReferenceDropped(`the server does not keep spec.configSource of Node ${JSON.stringify(node.name)}`);
       return written;
     },
+    adopt: ({ name }) => Promise.reject(new Error(`node ${name} has no NodeConfig, so no set can have it`)),
     async dismiss({ name }, options) {
       await client.patch(nodes, { name }, nothingOwed, { ...options, as: 'merge', fieldManager: 'relet' });
     },
@@ -137,6 +139,10 @@ function nodeConfigReferences(client: KubeClient): ConfigReferences {
         );
       return combine(node, written);
     },
+    async adopt({ name }, set, options) {
+      const patch = { metadata: { annotations: { [adoptAnnotation]: set } } };
+      await client.patch(nodeConfigs, { name }, patch, { ...options, as: 'merge', fieldManager: 'relet' });
+    },
     async dismiss({ name }, options) {
       await client.patch(nodeConfigs, { name }, nothingOwed, { ...options, as: 'merge', fieldManager: 'relet' });
     },
@@ -193,6 +199,7 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     held: status?.held,
     owed: object && owedOf(object),
     upgradeRisk: risk && { reason: risk.reason, message: risk.message },
+    claim: readClaim(object?.metadata.annotations?.[claimAnnotation]),
     pinnedByFlags: status?.pinnedByFlags,
     warnings: status?.warnings ?? [],
     agentVersion: status?.agentVersion,

@@ -23,6 +23,7 @@ import {
 } from '../api/node-annotations.js';
 import type { NodeCondition } from '../api/node-condition.js';
 import type { HeldState } from '../api/node-config.js';
+import type { Claim } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { type Owed, type OwedAction, owedAnnotation, readOwed } from '../api/owed.js';
 import { outcomeOfBeta, reasonOfBeta } from '../api/upstream-words.js';
@@ -64,6 +65,8 @@ export interface ConfiguredNode {
   upgradeRisk?: { reason: string; message: string } | undefined;
   /** Configs changed in quick succession, so it restarts its kubelet with the newest only at this time. */
   restartDelayedUntil?: string | undefined;
+  /** The set that has claimed it, and with which config; membership.ts reads it. A Node has none. */
+  claim?: Claim | undefined;
   /** Fields that flags of its kubelet set, if the node reports it. */
   pinnedByFlags: string[] | undefined;
   /** Its warnings about the config that it runs; a Node has no field for them. */
@@ -129,6 +132,8 @@ export interface ConfigReferences {
   watch(options: WatchNodes): Promise<void>;
   /** Undefined means local. Throws a conflict when the object is no longer as `node` has it. */
   assign(node: ConfiguredNode, source: NodeConfigSource | undefined, options: AssignOptions): Promise<ConfiguredNode>;
+  /** The set of this name may take the node over. Only NodeConfigs have sets. */
+  adopt(node: ConfiguredNode, set: string, options?: CallOptions): Promise<void>;
   /** Nothing is owed any more. */
   dismiss(node: ConfiguredNode, options?: CallOptions): Promise<void>;
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
 import { withEntry } from '../../fleet/config-history.js';
-import { addUses, type ConfigMap, type Uses } from '../../fleet/config-maps.js';
+import { addUses, addUsesOfSet, type ConfigMap, type Uses } from '../../fleet/config-maps.js';
 import { decideOn, gcLines } from './gc.js';
 
 const nowMs = Date.parse('2026-03-01T12:00:00Z');
@@ -12,10 +12,21 @@ const configMap = (name: string, creationTimestamp = '2026-02-01T12:00:00Z'): Co
   metadata: { namespace: 'relet-system', name, creationTimestamp },
 });
 
-const uses: Uses = { now: new Map(), history: new Map() };
+const uses: Uses = { now: new Map(), history: new Map(), sets: new Map() };
 const source = (name: string) => ({ configMap: { namespace: 'relet-system', name, kubeletConfigKey: 'kubelet' } });
 const entry = { at: '', by: 'ann', verb: 'set', from: 'relet-system/before/kubelet', to: 'relet-system/used/kubelet' };
 addUses(uses, configuredNode('n-1', { configSource: source('used'), history: withEntry(undefined, entry) }));
+
+addUsesOfSet(uses, {
+  apiVersion: 'relet.dev/v1alpha1',
+  kind: 'NodeConfigSet',
+  metadata: { name: 'gpu' },
+  spec: {
+    selector: {},
+    config: { configMap: { namespace: 'relet-system', name: 'asked', kubeletConfigKey: 'kubelet' } },
+  },
+  status: { revisions: [{ revision: 'a', source: 'relet-system/gpu-1/kubelet', startedAt: '2026-02-01T12:00:00Z' }] },
+});
 
 const hour = 3_600_000;
 const why = (name: string, options: { minAge: number; history?: boolean }, created?: string) =>
@@ -24,6 +35,8 @@ const why = (name: string, options: { minAge: number; history?: boolean }, creat
 describe('a ConfigMap', () => {
   test.each([
     ['used', { minAge: 0, history: true }, 'in use', ['n-1']],
+    ['asked', { minAge: 0, history: true }, 'of a set', ['gpu']],
+    ['gpu-1', { minAge: 0, history: true }, 'of a set', ['gpu']],
     ['before', { minAge: 0 }, 'in the history', ['n-1']],
     ['before', { minAge: 0, history: true }, 'unused', []],
     ['other', { minAge: hour }, 'unused', []],

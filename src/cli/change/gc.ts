@@ -60,8 +60,8 @@ export interface Decision {
   /** `namespace/name`. */
   key: string;
   configMap: ConfigMap;
-  why: 'unused' | 'in use' | 'in the history' | 'young';
-  /** The nodes that use it, or have it in their history. */
+  why: 'unused' | 'in use' | 'of a set' | 'in the history' | 'young';
+  /** The nodes that use it, or have it in their history; the sets that name it. */
   nodes: string[];
 }
 
@@ -73,11 +73,12 @@ export function decideOn(
 ): Decision[] {
   return all.map((configMap) => {
     const key = keyOf(configMap);
-    const [now, before] = [uses.now.get(key), history ? undefined : uses.history.get(key)];
+    const [now, sets] = [uses.now.get(key), uses.sets.get(key)];
+    const before = history ? undefined : uses.history.get(key);
     // A clock that is behind the server's makes a ConfigMap younger than nothing.
     const isYoung = minAge > 0 && nowMs - Date.parse(configMap.metadata.creationTimestamp ?? '') < minAge;
-    const why = now ? 'in use' : before ? 'in the history' : isYoung ? 'young' : 'unused';
-    return { key, configMap, why, nodes: [...(now ?? before ?? [])] };
+    const why = now ? 'in use' : sets ? 'of a set' : before ? 'in the history' : isYoung ? 'young' : 'unused';
+    return { key, configMap, why, nodes: [...(now ?? sets ?? before ?? [])] };
   });
 }
 
@@ -102,6 +103,7 @@ export function gcLines(decisions: Decision[], { minAge }: Pick<GcOptions, 'minA
   };
   const reasons = [
     ...counted('in use', 'in use'),
+    ...counted('of a set', 'named by a set'),
     ...counted('in the history', "only in the history of nodes, for 'relet undo' (--history removes these)"),
     ...counted('young', `younger than ${shortDuration(minAge)} (--min-age)`),
   ];
@@ -114,14 +116,17 @@ export function gcLines(decisions: Decision[], { minAge }: Pick<GcOptions, 'minA
 function reasonOf({ why, nodes }: Decision): string {
   const who = nodes.length <= 3 ? nodes.join(', ') : `${nodes.length} nodes`;
   if (why === 'young') return 'younger than --min-age';
+  if (why === 'of a set') return `named by the set ${who}`;
   return why === 'in use' ? `in use by ${who}` : `in the history of ${who}`;
 }
 
 function asJson(decisions: Decision[], removed: ReadonlySet<Decision>, { dryRun = 'none' }: GcOptions): string {
   const configMaps = decisions.map((one) => ({
     configMap: one.key,
-    reason: { unused: 'Unused', 'in use': 'InUse', 'in the history': 'InHistory', young: 'Young' }[one.why],
-    nodes: one.nodes,
+    reason: { unused: 'Unused', 'in use': 'InUse', 'of a set': 'OfSet', 'in the history': 'InHistory', young: 'Young' }[
+      one.why
+    ],
+    [one.why === 'of a set' ? 'sets' : 'nodes']: one.nodes,
     removed: removed.has(one),
   }));
   return JSON.stringify(
