@@ -13,6 +13,7 @@ import {
   parseAccepted,
   parseCount,
   parseKubeletVersion,
+  parseShare,
   parseTime,
   presets,
   runVerb,
@@ -28,7 +29,7 @@ const declarations: Record<string, () => Command> = {
         .option('-o, --output <FORMAT>', 'wide, json, yaml, name, jsonpath=…, custom-columns=…')
         .option('-l, --selector <LABELS>', 'only nodes with these labels, as in pool=blue')
         .option('-w, --watch', 'keep watching and print changes')
-        .option('--sort-by <WHAT>', 'name, state, age, version, assigned, active, error or a JSONPath')
+        .option('--sort-by <WHAT>', 'name, state, age, version, assigned, active, error, set or a JSONPath')
         .option('--no-headers', 'print no titles')
         .option('--show-labels', 'print labels in the last column')
         .action(async (names, options) => (await import('./look/get.js')).get(names, options)),
@@ -254,6 +255,15 @@ const declarations: Record<string, () => Command> = {
       ],
     ),
 
+  release: () =>
+    withExamples(
+      verb('relet release', 'Give nodes back to the set that they were taken from with --take-from-set.')
+        .argument('<NODE...>', 'nodes')
+        .addOption(new Option('-o, --output <FORMAT>', 'json: the result, for a program').choices(['json']))
+        .action(async (names, options) => (await import('./change/release.js')).release(names, options)),
+      [['relet release node-1', 'its set assigns its own config again']],
+    ),
+
   dismiss: () =>
     withExamples(
       verb('relet dismiss', 'Drop what is left to do on hosts after a change: a drain, a state file, a reboot.')
@@ -301,6 +311,7 @@ function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command
         .argParser(parseAccepted),
     )
     .addOption(dryRunOption())
+    .option('--take-from-set', 'also nodes that a set has; the set then leaves them out')
     .option('-m, --why <TEXT>', 'a reason, kept in the history')
     .option('--no-wait', 'do not wait until it is active')
     .addOption(
@@ -310,8 +321,10 @@ function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command
       ]),
     )
     .addOption(new Option('--timeout <TIME>', 'longest wait for a node').argParser(parseTime).default(300_000, '5m'));
-  if (parts.includes('many')) command.option('--max-unavailable <N>', 'nodes changed at the same time', parseCount, 1);
-  else command.addOption(new Option('--max-unavailable <N>').argParser(parseCount).default(1).hideHelp());
+  if (parts.includes('many'))
+    command
+      .option('--max-unavailable <N|%>', 'nodes changed at the same time (default: 1)', parseShare)
+      .option('--soak <TIME>', 'how long a node must stay active before the next one', parseTime);
   if (parts.includes('name'))
     command.option('--name <NAME>', 'of the new ConfigMap, before its hash', 'kubelet-config');
   if (parts.includes('key')) command.option('--key <KEY>', 'key in the ConfigMap');

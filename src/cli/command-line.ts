@@ -66,6 +66,13 @@ export function parseCount(text: string): number {
   return Number(text);
 }
 
+/** `3` or `10%`. */
+export function parseShare(text: string): number | string {
+  if (/^[1-9]\d*$/.test(text)) return Number(text);
+  if (/^([1-9]\d?|100)%$/.test(text)) return text;
+  throw new InvalidArgumentError('Must be a whole number of at least 1, or a percentage such as 10%.');
+}
+
 /** As commander hands them over. */
 export interface ConnectionOptions {
   kubeconfig?: string;

@@ -43,8 +43,16 @@ const groups: Record<string, readonly Verb[]> = {
     ofCluster('reset', 'Return nodes to their local config'),
     ofCluster('detach', "Remove the agent's files from hosts, before it is uninstalled"),
     ofCluster('undo', 'Undo the last change of a node'),
+    ofCluster('release', 'Give nodes back to the set that they were taken from'),
     ofCluster('dismiss', 'Drop what is left to do on a host after a change'),
     ofCluster('gc', 'Delete ConfigMaps that no node uses'),
+  ],
+  'Change many nodes': [
+    {
+      name: 'rollout',
+      summary: 'Follow, steer and preview the rollouts of sets of nodes',
+      load: () => import('./rollout/rollout.js'),
+    },
   ],
   'On a host': [
     { name: 'agent', summary: 'Change the config of the kubelet in its own systemd unit' },
@@ -104,7 +112,6 @@ See 'relet VERB --help' for a verb, 'relet --version' for the version.
 const known: Record<string, string> = {
   rollback: 'undo',
   revert: 'undo',
-  rollout: "history', 'relet undo' or 'relet wait",
   status: "get' or 'relet describe",
   list: 'get',
   ls: 'get',

@@ -14,6 +14,7 @@ import type { Session } from '../session.js';
 import { previewText } from '../terminal/change-text.js';
 import { hanging, isTerminal, type Terminal, wrap } from '../terminal/terminal.js';
 import { type ChangeOptions, isDryRun, makeChanges, reportNotChanged } from './change.js';
+import { refuseMembers } from './members.js';
 import { namesOf } from './outcome.js';
 import { isUnchanged, type Plan, type PlanOptions, planChange, type Wish } from './plan.js';
 
@@ -21,6 +22,8 @@ export interface ChangeVerbOptions extends ConnectionOptions, ChangeOptions, Pla
   yes?: boolean;
   /** Classes of impact above a restart that the person accepts. */
   accept?: string[];
+  /** Change nodes although a set has them. */
+  takeFromSet?: boolean;
 }
 
 export interface ChangeToOptions extends ChangeVerbOptions {
@@ -45,6 +48,7 @@ export async function changeTo(
   // A dry run shows what has to be accepted, and is not refused for it.
   let missing: string[] = [];
   try {
+    if (!options.takeFromSet) refuseMembers(wanted.map(({ now }) => now.node));
     const unchecked = await rejectByPolicy(session, wanted);
     for (const wish of wanted)
       plans.push(planChange(session, { ...wish, notes: [...(wish.notes ?? []), ...unchecked] }, options));

@@ -8,7 +8,6 @@
  * were made and no node uses are deleted again.
  */
 import { formatRef, refOf, sameConfig } from '../../api/config-ref.js';
-import type { KubeObject } from '../../api/object.js';
 import { addOwed, type Owed } from '../../api/owed.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
@@ -17,12 +16,14 @@ import { withEntry } from '../../fleet/config-history.js';
 import { type ConfigMap, ensureConfigMap, isPresent, removeConfigMap } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { causeOfError } from '../../fleet/node-facts.js';
-import { ApiError, isConflict } from '../../kube/api-error.js';
+import { shortDuration } from '../../go/short-duration.js';
+import { isConflict } from '../../kube/api-error.js';
 import { rfc3339 } from '../../time.js';
 import type { Session } from '../session.js';
 import { heldText, owedText, releaseHint, reportedFailure, undoHint } from '../state-text.js';
 import { type Progress, showProgress } from '../terminal/progress.js';
 import { hanging, printError } from '../terminal/terminal.js';
+import { whoAmI } from '../who-am-i.js';
 import {
   changeResult,
   type Ended,
@@ -40,7 +41,10 @@ export interface ChangeOptions {
   wait: boolean;
   /** For each node. */
   timeout: number;
-  maxUnavailable: number;
+  /** A number of nodes, or a percentage of those to change. Default 1. */
+  maxUnavailable?: number | string;
+  /** How long a node must stay active before the next one is changed, in milliseconds. Default 0. */
+  soak?: number;
   why?: string;
   /** The result goes to standard output for a program, everything else to standard error. */
   output?: ResultFormat;
@@ -166,9 +170,9 @@ function newConfigMaps(changes: NodeChange[]): ConfigMap[] {
 
 /** With a dry run of the first node: a server that drops or forbids the reference is found before anything is made. */
 async function preflight(session: Session, verb: string, changes: NodeChange[], options: ChangeOptions): Promise<void> {
-  if (!options.wait && changes.length > options.maxUnavailable)
+  if (!options.wait && changes.length > mostAtOnce(changes, options))
     throw new CannotRun(
-      `--no-wait would change ${changes.length} nodes at once; use --max-unavailable ${changes.length} to allow that`,
+      `--no-wait would change ${changes.length} nodes at once; use --max-unavailable 100% to allow that`,
     );
   // With --no-wait the reference is only written, and the node uses it when it is released.
   const held = changes.find(({ node }) => node.held !== undefined)?.node;
@@ -178,6 +182,12 @@ async function preflight(session: Session, verb: string, changes: NodeChange[], 
     );
   const [first] = changes;
   if (first !== undefined) await writeReference(session, first, { by: 'relet', verb }, { dryRun: true });
+}
+
+/** A percentage rounds down, and is at least one node. */
+function mostAtOnce(changes: readonly NodeChange[], { maxUnavailable = 1 }: ChangeOptions): number {
+  if (typeof maxUnavailable === 'number') return maxUnavailable;
+  return Math.max(1, Math.floor((changes.length * Number.parseInt(maxUnavailable, 10)) / 100));
 }
 
 async function nodeByNode(
@@ -193,7 +203,8 @@ async function nodeByNode(
     for (let next = waiting.shift(); next !== undefined && !stopped; next = waiting.shift()) {
       if (session.signal.aborted) return;
       try {
-        const outcome = await changeOne(session, next, progress, options, () =>
+        const soak = waiting.length > 0 ? (options.soak ?? 0) : 0;
+        const outcome = await changeOne(session, next, progress, { ...options, soak }, () =>
           outcomes.set(next!.node.name, { kind: 'not followed' }),
         );
         outcomes.set(next.node.name, outcome);
@@ -207,7 +218,7 @@ async function nodeByNode(
   };
   try {
     const ends = await Promise.allSettled(
-      Array.from({ length: Math.min(options.maxUnavailable, changes.length) }, worker),
+      Array.from({ length: Math.min(mostAtOnce(changes, options), changes.length) }, worker),
     );
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed !== undefined) {
@@ -237,15 +248,23 @@ async function changeOne(
     progress.end(name, `assigned ${target}; wait for it with 'relet wait ${name} --for=active'`);
     return { kind: 'assigned' };
   }
-  const end = await watchChange({
-    references: session.references,
-    clock: systemClock,
-    node: name,
-    assignment: { to, written, detach: change.detach },
-    timeoutMs: options.timeout,
-    signal: session.signal,
-    onProgress: (text) => progress.at(name, text),
-  });
+  const watch = () =>
+    watchChange({
+      references: session.references,
+      clock: systemClock,
+      node: name,
+      assignment: { to, written, detach: change.detach },
+      timeoutMs: options.timeout,
+      signal: session.signal,
+      onProgress: (text) => progress.at(name, text),
+    });
+  let end = await watch();
+  if (end.kind === 'active' && options.soak) {
+    progress.at(name, `active; the next node follows in ${shortDuration(options.soak)} if it stays so`);
+    await systemClock.sleep(options.soak, session.signal).catch(() => {});
+    // It may have been rolled back meanwhile.
+    end = await watch();
+  }
   const cause = 'error' in end ? await causeOfError(session, end.reported) : undefined;
   progress.end(name, endText(session.terminal, change, end, cause));
   return { ...end, cause };
@@ -336,20 +355,3 @@ async function writeReference(
 /** As it is written: which action comes first is for the node to find out. */
 const withoutLeft = (owed: Owed | undefined): Owed | undefined =>
   owed && { needs: owed.needs, fields: owed.fields, at: owed.at };
-
-const selfReviews = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews' };
-
-/** For the history: the user as the server knows it, else as the kubeconfig names it. */
-async function whoAmI({ client, signal }: Session): Promise<string> {
-  const { user, userName } = client.connection;
-  try {
-    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-    const answer = await client.create<KubeObject>(selfReviews, {}, review, { signal });
-    const name = (answer.status as { userInfo?: { username?: string } } | undefined)?.userInfo?.username;
-    if (name) return name;
-  } catch (error) {
-    // Servers before 1.28 have no such review, and it may be forbidden.
-    if (!(error instanceof ApiError)) throw error;
-  }
-  return user.as ?? (userName || 'unknown');
-}

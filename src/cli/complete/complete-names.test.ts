@@ -54,12 +54,12 @@ describe('an option of relet config', () => {
   test('--flag: only flags of that version', async () => {
     expect(flags('iptables-drop-b', 27)).toEqual(['iptables-drop-bit=']);
     expect(flags('iptables-drop-b', 36)).toEqual([]);
-    const named = await namesOf(['flags'], '', { kubeletVersion: '1.27' });
+    const named = await namesOf(['flags'], { typed: '', options: { kubeletVersion: '1.27' } });
     expect(named).toEqual(flagsFor('', 27));
   });
 
   test('--kubelet-version: those that relet knows, the newest first', async () => {
-    const words = (await namesOf(['versions'], '', {})).map(({ word }) => word);
+    const words = (await namesOf(['versions'], { typed: '', options: {} })).map(({ word }) => word);
     expect([words[0], words.at(-1)]).toEqual(['1.37', '1.11']);
   });
 });

@@ -2,13 +2,14 @@
 
 import { readdirSync } from 'node:fs';
 import { configLabel } from '../../api/node-config.js';
+import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
 import { choicesOf, mapKeysOf } from '../../config/choices.js';
 import { flagRows } from '../../config/facts/flag-rows.js';
 import { type Field, fieldsOf } from '../../config/fields.js';
 import { knownMinor, type Minor, newestMinor, oldestMinor, parseMinor } from '../../config/model.js';
 import { readPlain } from '../../config/plain-document.js';
 import { kubeconfigPaths, loadKubeconfig, systemFileReader } from '../../kube/kubeconfig.js';
-import { configMaps, namespaces, nodes, type ResourceType } from '../../kube/resource-type.js';
+import { configMaps, namespaces, nodes, type ResourceType, resourcePath } from '../../kube/resource-type.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { withSession } from '../session.js';
 import type { Names, Suggestion } from './complete-words.js';
@@ -17,22 +18,27 @@ import type { Names, Suggestion } from './complete-words.js';
 const patienceMs = 2000;
 const mostNames = 500;
 
-export async function namesOf(
-  kinds: readonly Names[],
-  typed: string,
-  options: Record<string, string>,
-): Promise<Suggestion[]> {
+/** What is on the command line so far. */
+export interface Typed {
+  /** The word that is completed. */
+  typed: string;
+  options: Record<string, string>;
+  /** The words before it that are not options. */
+  words?: readonly string[];
+}
+
+export async function namesOf(kinds: readonly Names[], line: Typed): Promise<Suggestion[]> {
   const found: Suggestion[] = [];
   for (const kind of kinds)
     try {
-      found.push(...(await namesOfKind(kind, typed, options)));
+      found.push(...(await namesOfKind(kind, line)));
     } catch {
       // No cluster, no permission, no time: no names.
     }
   return found;
 }
 
-async function namesOfKind(kind: Names, typed: string, options: Record<string, string>): Promise<Suggestion[]> {
+async function namesOfKind(kind: Names, { typed, options, words = [] }: Typed): Promise<Suggestion[]> {
   switch (kind) {
     case 'fields':
       return fieldsOf(minorIn(options)).map(({ path, goType }) => ({ word: path, what: goType }));
@@ -54,6 +60,10 @@ async function namesOfKind(kind: Names, typed: string, options: Record<string, s
       return listNames(namespaces, options);
     case 'configmaps':
       return listNames(configMaps, options, `${configLabel}=true`);
+    case 'sets':
+      return listNames(nodeConfigSets, options);
+    case 'waves':
+      return wavesOf(words[0] ?? '', options);
     case 'files':
       return configFiles(typed);
   }
@@ -71,7 +81,7 @@ interface Metadata {
 function listNames(type: ResourceType, options: Record<string, string>, labelSelector?: string): Promise<Suggestion[]> {
   const connection: ConnectionOptions = { ...options, requestTimeout: patienceMs, verbose: 0 };
   return withSession(connection, async ({ client, namespace }) => {
-    const path = type === configMaps ? `/api/v1/namespaces/${namespace}/configmaps` : `/api/v1/${type.resource}`;
+    const path = resourcePath(type, type === configMaps ? { namespace } : {});
     const { text } = await client.raw({
       method: 'GET',
       path,
@@ -80,6 +90,15 @@ function listNames(type: ResourceType, options: Record<string, string>, labelSel
     });
     const { items } = JSON.parse(text) as { items?: Metadata[] | null };
     return (items ?? []).map(({ metadata }) => ({ word: metadata.name }));
+  });
+}
+
+/** Of the set that is named before. */
+function wavesOf(name: string, options: Record<string, string>): Promise<Suggestion[]> {
+  const connection: ConnectionOptions = { ...options, requestTimeout: patienceMs, verbose: 0 };
+  return withSession(connection, async ({ client }) => {
+    const { status } = await client.get<NodeConfigSet>(nodeConfigSets, { name });
+    return (status?.waves ?? []).map(({ wave, state }) => ({ word: String(wave), what: state }));
   });
 }
 

@@ -18,6 +18,8 @@ export interface Answer {
 export type Names =
   | 'nodes'
   | 'configmaps'
+  | 'sets'
+  | 'waves'
   | 'fields'
   | 'settings'
   | 'namespaces'
@@ -31,7 +33,7 @@ type Place = { typed: string; before: string };
 
 export type Want =
   | ({ kind: 'words'; words: Suggestion[] } & Place)
-  | ({ kind: 'names'; of: Names[]; options: Record<string, string> } & Place)
+  | ({ kind: 'names'; of: Names[]; options: Record<string, string>; words: readonly string[] } & Place)
   | { kind: 'files' }
   | { kind: 'nothing' };
 
@@ -43,10 +45,14 @@ const namesByValue: Record<string, Names> = {
   '--unset': 'fields',
   '<VERSION>': 'versions',
   '<NODE>': 'nodes',
+  '<SET>': 'sets',
+  '<WAVE>': 'waves',
 };
 const namesByArgument: Record<string, Names[]> = {
   NODE: ['nodes'],
   CONFIGMAP: ['configmaps'],
+  SET: ['sets'],
+  'FILE|SET': ['sets', 'files'],
   OTHER: ['nodes', 'configmaps', 'files'],
   'NODE|FIELD=VALUE': ['nodes', 'settings'],
   FIELD: ['fields'],
@@ -55,13 +61,13 @@ const namesByArgument: Record<string, Names[]> = {
 /** `words` without the verb; the last one is being typed. */
 export function wanted(command: Command, words: readonly string[]): Want {
   const typed = words.at(-1) ?? '';
-  const { options, positions, open } = readWords(command, words.slice(0, -1));
-  if (open !== undefined) return valueWanted(open, { typed, before: '' }, options);
+  const { options, words: before, open } = readWords(command, words.slice(0, -1));
+  if (open !== undefined) return valueWanted(open, { typed, before: '' }, { options, words: before });
   const assigned = /^(--[\w-]+)=(.*)$/s.exec(typed);
   if (assigned !== null) {
     const option = command.options.find(({ long }) => long === assigned[1]);
     if (option === undefined) return { kind: 'nothing' };
-    return valueWanted(option, { typed: assigned[2]!, before: `${assigned[1]}=` }, options);
+    return valueWanted(option, { typed: assigned[2]!, before: `${assigned[1]}=` }, { options, words: before });
   }
   if (typed.startsWith('-')) {
     const words = command.options.filter(({ hidden, long }) => !hidden && long !== undefined);
@@ -74,29 +80,30 @@ export function wanted(command: Command, words: readonly string[]): Want {
   }
   const declared = command.registeredArguments;
   const argument: Argument | undefined =
-    declared[positions] ?? (declared.at(-1)?.variadic ? declared.at(-1) : undefined);
+    declared[before.length] ?? (declared.at(-1)?.variadic ? declared.at(-1) : undefined);
   if (argument === undefined) return { kind: 'nothing' };
   const of = namesByArgument[argument.name()];
-  return of === undefined ? { kind: 'files' } : { kind: 'names', of, typed, before: '', options };
+  return of === undefined ? { kind: 'files' } : { kind: 'names', of, typed, before: '', options, words: before };
 }
 
-function valueWanted(option: Option, place: Place, options: Record<string, string>): Want {
+function valueWanted(option: Option, place: Place, read: Pick<ReadWords, 'options' | 'words'>): Want {
   if (option.argChoices !== undefined)
     return { kind: 'words', words: option.argChoices.map((word) => ({ word })), ...place };
   const names = namesByValue[option.long ?? ''] ?? namesByValue[/<[A-Z]+>/.exec(option.flags)?.[0] ?? ''];
-  if (names !== undefined) return { kind: 'names', of: [names], options, ...place };
+  if (names !== undefined) return { kind: 'names', of: [names], ...read, ...place };
   return /<FILE>/.test(option.flags) ? { kind: 'files' } : { kind: 'nothing' };
 }
 
 interface ReadWords {
   options: Record<string, string>;
-  positions: number;
+  /** Those that are not options. */
+  words: string[];
   /** An option at the end that still needs its value. */
   open: Option | undefined;
 }
 
 function readWords(command: Command, words: readonly string[]): ReadWords {
-  const read: ReadWords = { options: {}, positions: 0, open: undefined };
+  const read: ReadWords = { options: {}, words: [], open: undefined };
   for (const word of words) {
     if (read.open !== undefined) {
       read.options[read.open.attributeName()] = word;
@@ -104,7 +111,7 @@ function readWords(command: Command, words: readonly string[]): ReadWords {
       continue;
     }
     if (!word.startsWith('-') || word === '-') {
-      read.positions++;
+      read.words.push(word);
       continue;
     }
     const [name, value] = word.startsWith('--')

@@ -3,10 +3,12 @@
  * that run it; names come from the cluster, quickly or not at all: completion must never hang or complain.
  */
 
+import type { Command } from 'commander';
 import { oneLine } from '../../visible-text.js';
 import { clusterCommand } from '../cluster-verbs.js';
 import { configVerb } from '../config/config.js';
 import { nodeVerbs } from '../node/node-verb-names.js';
+import { rolloutVerb } from '../rollout/rollout.js';
 import { writeOut } from '../terminal/terminal.js';
 import { type Answer, noFiles, noSpace, wanted } from './complete-words.js';
 
@@ -37,19 +39,21 @@ async function answer(words: string[], verbs: readonly KnownVerb[]): Promise<Ans
       last,
       ['bash', 'zsh', 'fish'].map((word) => ({ word })),
     );
-  if (first === 'config' && rest.length === 1)
+  const parent = first === 'config' ? configVerb() : first === 'rollout' ? rolloutVerb() : undefined;
+  if (parent !== undefined && rest.length === 1)
     return fitting(
       last,
-      configVerb().commands.map((sub) => ({ word: sub.name(), what: sub.description() })),
+      parent.commands.map((sub) => ({ word: sub.name(), what: sub.description() })),
     );
   if (first === 'node' && rest.length === 1)
     return fitting(
       last,
       nodeVerbs.map(([word, what]) => ({ word, what })),
     );
-  const target = first === 'config' ? configVerb().commands.find((sub) => sub.name() === rest[0]) : command;
+  const isCalled = (sub: Command) => sub.name() === rest[0] || sub.aliases().includes(rest[0]!);
+  const target = parent === undefined ? command : parent.commands.find(isCalled);
   if (target === undefined) return { suggestions: [], directive: 0 };
-  const want = wanted(target, first === 'config' ? rest.slice(1) : rest);
+  const want = wanted(target, parent === undefined ? rest : rest.slice(1));
   switch (want.kind) {
     case 'words':
       return fitting(want.typed, want.words, want.before);
@@ -59,7 +63,7 @@ async function answer(words: string[], verbs: readonly KnownVerb[]): Promise<Ans
       return { suggestions: [], directive: noFiles };
     case 'names': {
       const { namesOf } = await import('./complete-names.js');
-      const found = await namesOf(want.of, want.typed, want.options);
+      const found = await namesOf(want.of, want);
       const { suggestions, directive } = fitting(want.typed, found, want.before);
       const open = suggestions.some(({ word }) => /[=./]$/.test(word));
       return { suggestions, directive: (want.of.includes('files') ? 0 : directive) | (open ? noSpace : 0) };

@@ -20,6 +20,7 @@ import {
   checkUpgrades,
   checkWarnings,
 } from './nodes.js';
+import { checkSets } from './sets.js';
 
 export interface DoctorOptions extends ConnectionOptions {
   output: 'text' | 'json';
@@ -69,6 +70,7 @@ async function* diagnose(session: Session, name: string | undefined): AsyncGener
     const found = [...checkAgents(nodes), ...checkStates(nodes), ...checkUnits(nodes), ...checkUpgrades(nodes)];
     return [...made, ...found, ...checkWarnings(nodes)];
   });
+  if (name === undefined) yield await tried('the sets', () => checkSets(session));
   if (nodes.length === 0) return;
   yield await tried('the assigned ConfigMaps', () => checkConfigMaps(session, nodes));
   yield await tried('what nodes may read', () => checkNodeAccess(session, nodes));

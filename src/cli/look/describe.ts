@@ -6,6 +6,7 @@ import type { Minor } from '../../config/model.js';
 import { isOverlay } from '../../config/overlay.js';
 import { readHistory } from '../../fleet/config-history.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { membershipOf } from '../../fleet/membership.js';
 import { nodeConfigReader } from '../../fleet/node-configs.js';
 import { type ConfigEvent, causeOfError, configEvents } from '../../fleet/node-facts.js';
 import { overlaySentence, readOverlay } from '../../fleet/payload.js';
@@ -59,6 +60,7 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
     ['Ready', node.ready],
     ['relet', node.agentVersion ?? (node.reports ? 'reports' : 'never reported about its config')],
     ['Reference', `${references.kind}, ${formatRef(refOf(node.configSource), 'short')}`],
+    ['Set', setText(node)],
     ['Content', known.content],
     ['Assigned', exact('assigned')],
     ['Active', exact('active')],
@@ -101,6 +103,16 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
     ),
   ];
   return sections.filter((text) => text !== '').join('\n\n');
+}
+
+function setText(node: ConfiguredNode): string | undefined {
+  const membership = membershipOf(node);
+  if (membership === undefined) return undefined;
+  const { set, revision, wave, at } = membership.claim;
+  if (membership.isTaken)
+    return `${set}, which leaves it alone: somebody assigned another config than the set did at ${at}; 'relet release ${node.name}' gives it back`;
+  const part = wave > 0 ? `wave ${wave}` : 'outside of waves';
+  return `${set}, revision ${revision}, ${part}, since ${at}; 'relet rollout status ${set}' shows its rollout`;
 }
 
 const indent = 17;

@@ -38,6 +38,7 @@ const shortPaths: Record<string, string> = {
   assigned: '.spec.configSource.configMap.name',
   active: '.status.active.configMap.name',
   error: '.status.error',
+  set: '.status.set',
 };
 
 function sortPath(word: string): string {
@@ -80,12 +81,15 @@ function rowOf(node: ConfiguredNode, { width }: Terminal, { output, showLabels =
   return nodeRow(node, Date.now(), { wide, labels: showLabels, short: width !== undefined && !wide });
 }
 
-const columnsOf = ({ paint }: Terminal, { output, showLabels = false }: GetOptions) =>
-  rowColumns({ wide: output === 'wide', labels: showLabels, paint });
+/** SET only where a node has one. */
+const columnsOf = ({ paint }: Terminal, { output, showLabels = false }: GetOptions, sets: boolean) =>
+  rowColumns({ wide: output === 'wide', labels: showLabels, sets, paint });
+
+const hasSet = ({ set }: NodeRow): boolean => set !== '';
 
 function printRows({ terminal }: Session, rows: NodeRow[], options: GetOptions): void {
   if (rows.length === 0) return;
-  const columns = columnsOf(terminal, options);
+  const columns = columnsOf(terminal, options, rows.some(hasSet));
   const width = options.output === 'wide' ? undefined : terminal.width;
   terminal.print(tableLines(columns, rows, width, { headers: options.headers }).join('\n'));
 }
@@ -122,7 +126,8 @@ async function watch(session: Session, names: string[], format: ObjectFormat | u
   const { terminal, references, signal } = session;
   if (format !== undefined && format.kind !== 'json' && format.kind !== 'name')
     throw new CannotRun(`--watch goes with a table, -o wide, -o name and -o json, not with -o ${format.kind}`);
-  const columns = columnsOf(terminal, options);
+  let columns = columnsOf(terminal, options, false);
+  let showsSets = false;
   const widths = new Map<string, number>();
   const last = new Map<string, string>();
   let headers = options.headers;
@@ -138,6 +143,11 @@ async function watch(session: Session, names: string[], format: ObjectFormat | u
     if (format?.kind === 'json') for (const { node } of news) terminal.print(JSON.stringify(nodeObject(node)));
     else if (format?.kind === 'name') for (const { node } of news) terminal.print(`node/${node.name}`);
     else {
+      if (!showsSets && news.some(({ row }) => hasSet(row))) {
+        showsSets = true;
+        columns = columnsOf(terminal, options, true);
+        headers = options.headers;
+      }
       const width = options.output === 'wide' ? undefined : terminal.width;
       const lines = tableLines(
         columns,

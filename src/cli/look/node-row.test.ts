@@ -82,6 +82,34 @@ describe('the fleet', () => {
   });
 });
 
+describe('the set of a node', () => {
+  const claim = { set: 'gpu-workers', revision: 'r', wave: 1, at: '', previous: 'local' };
+  const member = node('node-2', {
+    configSource: a!,
+    status: { assigned: a!, active: a!, lastKnownGood: a! },
+    claim: { ...claim, source: 'kube-system/kubelet-config-5t8b9kd2m4/kubelet' },
+  });
+  const taken = { ...fleet[3]!, claim: { ...claim, source: 'kube-system/other/kubelet' } };
+  const released = { ...member, name: 'node-6', claim: { ...member.claim!, released: true as const } };
+
+  test('has a column, and all columns fit 80', () => {
+    const shown = [member, taken, released].map((one) => nodeRow(one, now, { short: true }));
+    expect(tableLines(rowColumns({ sets: true }), shown, 80).join('\n')).toMatchInlineSnapshot(`
+      "NODE     STATE         SET         ASSIGNED       ACTIVE         AGE   ERROR
+      node-2   active        gpu-work…   …-5t8b9kd2m4   …-5t8b9kd2m4   2d    <none>
+      node-4   rolled back   (gpu-wor…   …-5t8b9kd2m4   …-t8gb2h7c9d   2d    CrashLoop
+      node-6   active        <none>      …-5t8b9kd2m4   …-5t8b9kd2m4   2d    <none>"
+    `);
+    for (const line of tableLines(rowColumns({ sets: true }), shown, 80)) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  test('is in the object, with a mark where the node was taken', () => {
+    expect(nodeObject(member).status.set).toBe('gpu-workers');
+    expect(nodeObject(taken).status).toMatchObject({ set: 'gpu-workers', takenFromSet: true });
+    expect(nodeObject(released).status).not.toHaveProperty('set');
+  });
+});
+
 describe('the state in words', () => {
   test('shows how long a trial still takes, where the node reports it', () => {
     expect(stateText(fleet[2]!, now)).toBe('trial 4m12s left');

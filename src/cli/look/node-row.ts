@@ -4,6 +4,7 @@ import { owedReasons } from '../../api/condition-reasons.js';
 import { type ConfigRef, formatRef, refOf } from '../../api/config-ref.js';
 import { readHistory } from '../../fleet/config-history.js';
 import { type ConfiguredNode, configState, errorReason, errorText } from '../../fleet/configured-node.js';
+import { membershipOf } from '../../fleet/membership.js';
 import { owedText, paintState, stateText } from '../state-text.js';
 import { ageOf, type Column } from '../terminal/table.js';
 import { createPaint } from '../terminal/terminal.js';
@@ -20,6 +21,10 @@ export interface NodeObject {
     held?: ConfiguredNode['held'];
     owed?: ConfiguredNode['owed'];
     upgradeRisk?: ConfiguredNode['upgradeRisk'];
+    /** The set that the node belongs to. */
+    set?: string;
+    /** Somebody assigned another config than the set did. */
+    takenFromSet?: true;
     /** When the reference was changed last, as far as it is known. */
     configuredAt?: string;
     trialEndsAt?: string;
@@ -44,6 +49,7 @@ export function nodeObject(node: ConfiguredNode): NodeObject {
       ...(node.held !== undefined && { held: node.held }),
       ...(node.owed !== undefined && { owed: node.owed }),
       ...(node.upgradeRisk !== undefined && { upgradeRisk: node.upgradeRisk }),
+      ...setCells(node),
       ...optional('configuredAt', configuredAt(node)),
       ...(state === 'trial' && trialEndsAt && { trialEndsAt }),
       ready: node.ready,
@@ -51,6 +57,12 @@ export function nodeObject(node: ConfiguredNode): NodeObject {
       ...(agentVersion && { agentVersion }),
     },
   };
+}
+
+function setCells(node: ConfiguredNode): Pick<NodeObject['status'], 'set' | 'takenFromSet'> {
+  const membership = membershipOf(node);
+  if (membership === undefined) return {};
+  return { set: membership.claim.set, ...(membership.isTaken && { takenFromSet: true as const }) };
 }
 
 const optional = (key: 'configuredAt', value: string | undefined) => (value === undefined ? {} : { [key]: value });
@@ -67,6 +79,8 @@ function configuredAt({ history, configSource, condition, createdAt }: Configure
 export interface NodeRow {
   name: string;
   state: string;
+  /** In parentheses where the node was taken from it. */
+  set: string;
   assigned: string;
   active: string;
   lastKnownGood: string;
@@ -90,6 +104,7 @@ export function nodeRow(
   return {
     name: node.name,
     state: short ? stateText(node, nowMs).replace(/ left$/, '') : stateText(node, nowMs),
+    set: setText(node),
     assigned: name(refOf(configSource)),
     active: name(refOf(status.active)),
     lastKnownGood: name(refOf(status.lastKnownGood)),
@@ -105,6 +120,11 @@ export function nodeRow(
   };
 }
 
+function setText(node: ConfiguredNode): string {
+  const { set = '', takenFromSet } = setCells(node);
+  return takenFromSet ? `(${set})` : set;
+}
+
 /** Where there is no error, what is left to do on the host, or what the next start of its kubelet risks. */
 function errorCells({ status, condition, owed, upgradeRisk }: ConfiguredNode): Pick<NodeRow, 'error' | 'reason'> {
   if (status.error !== undefined)
@@ -114,7 +134,12 @@ function errorCells({ status, condition, owed, upgradeRisk }: ConfiguredNode): P
 }
 
 /** Hashes tell configs apart, so a name keeps its end; the last known good is in the state already. */
-export function rowColumns({ wide = false, labels = false, paint = createPaint(false) } = {}): Column<NodeRow>[] {
+export function rowColumns({
+  wide = false,
+  labels = false,
+  sets = false,
+  paint = createPaint(false),
+} = {}): Column<NodeRow>[] {
   return [
     { title: 'NODE', cell: ({ name }) => name, gives: 'middle' },
     {
@@ -123,6 +148,7 @@ export function rowColumns({ wide = false, labels = false, paint = createPaint(f
       reserve: 16,
       paint: (text) => paintState(text, paint),
     },
+    ...(sets ? [{ title: 'SET', cell: ({ set }: NodeRow) => set, gives: 'end' as const, reserve: 6 }] : []),
     { title: 'ASSIGNED', cell: ({ assigned }) => assigned, gives: 'start', reserve: 25 },
     { title: 'ACTIVE', cell: ({ active }) => active, gives: 'start', reserve: 25 },
     {

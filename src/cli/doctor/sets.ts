@@ -1,0 +1,96 @@
+/** What `relet doctor` looks at on sets: whether the controller follows them, stalled ones, selectors, two sets on a node. */
+import { exclusionReasons, setNoteReasons } from '../../api/condition-reasons.js';
+import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
+import { assess } from '../../fleet/rollout-assessment.js';
+import { isNotFound } from '../../kube/api-error.js';
+import { nextStep } from '../rollout-step.js';
+import type { Session } from '../session.js';
+import { type Diagnosis, someOf } from './diagnosis.js';
+
+/** Nothing on a cluster that does not have the kind. */
+export async function checkSets({ client, signal }: Session): Promise<Diagnosis[]> {
+  try {
+    const { items } = await client.list<NodeConfigSet>(nodeConfigSets, { signal });
+    return diagnoseSets(items);
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+}
+
+export function diagnoseSets(sets: readonly NodeConfigSet[]): Diagnosis[] {
+  const found = sets.flatMap((set) => [...checkRollout(set), ...checkSelector(set), ...checkExcluded(set)]);
+  if (sets.length === 0 || found.length > 0) return found;
+  return [
+    {
+      level: 'ok',
+      what:
+        sets.length === 1
+          ? 'the set is complete or progressing'
+          : `the ${sets.length} sets are complete or progressing`,
+    },
+  ];
+}
+
+function checkRollout(set: NodeConfigSet): Diagnosis[] {
+  const { name } = set.metadata;
+  const assessment = assess(set);
+  if (assessment.kind === 'unseen')
+    return [
+      {
+        level: 'warning',
+        what: `set ${name}: the controller has not seen its newest spec or request`,
+        remedy:
+          "fine for a moment; else check that the controller runs: 'kubectl -n relet-system get pods', or 'relet controller' by hand",
+      },
+    ];
+  if (assessment.kind !== 'stopped') return [];
+  const remedy = nextStep(set, assessment);
+  return [
+    {
+      level: 'error',
+      what: `set ${name} has stopped (${assessment.reason}): ${assessment.message}`,
+      ...(remedy !== undefined && { remedy }),
+    },
+  ];
+}
+
+function checkSelector({ metadata: { name }, status }: NodeConfigSet): Diagnosis[] {
+  const warning = status?.conditions?.find(
+    ({ reason, status: isSo }) => reason === setNoteReasons.selfLabelled.reason && isSo === 'True',
+  );
+  if (warning === undefined) return [];
+  return [
+    {
+      level: 'warning',
+      what: `set ${name}: ${warning.message}`,
+      remedy: 'select by a label under node-restriction.kubernetes.io, which only an administrator may set',
+    },
+  ];
+}
+
+function checkExcluded({ metadata: { name }, status }: NodeConfigSet): Diagnosis[] {
+  const [other, taken, byHand] = [exclusionReasons.otherSet, exclusionReasons.repointed, exclusionReasons.byHand].map(
+    ({ reason }) => (status?.excluded ?? []).filter((one) => one.reason === reason).map((one) => one.name),
+  ) as [string[], string[], string[]];
+  const found: Diagnosis[] = [];
+  if (other.length > 0)
+    found.push({
+      level: 'warning',
+      what: `set ${name} selects nodes that another set has, and leaves them alone: ${someOf(other)}`,
+      remedy: `make the selectors of the two sets disjoint, or 'relet rollout adopt ${name} ${other[0]}'`,
+    });
+  if (taken.length > 0)
+    found.push({
+      level: 'warning',
+      what: `taken from the set ${name} by hand: ${someOf(taken)}`,
+      remedy: `'relet release ${taken[0]}' gives a node back`,
+    });
+  if (byHand.length > 0)
+    found.push({
+      level: 'warning',
+      what: `set ${name} selects nodes whose config was assigned by hand, and leaves them alone: ${someOf(byHand)}`,
+      remedy: `'relet rollout adopt ${name}' gives them to the set`,
+    });
+  return found;
+}

@@ -1,0 +1,84 @@
+/**
+ * `relet rollout adopt SET [NODE...]`: nodes whose config was assigned by hand, or by an earlier relet, go to a set. Each node gets a
+ * mark; the controller claims it, and the rollout reaches it like any other node.
+ */
+import { formatRef, refOf } from '../../api/config-ref.js';
+import type { NodeConfigSet } from '../../api/node-config-set.js';
+import { selectorText } from '../../api/selector-object.js';
+import { CannotRun } from '../../cannot-run.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { membershipOf } from '../../fleet/membership.js';
+import { confirm } from '../change/change-to.js';
+import { namesOf } from '../change/outcome.js';
+import type { ConnectionOptions } from '../command-line.js';
+import { nodeName, type Session, withSession } from '../session.js';
+import { hanging, terminalFor } from '../terminal/terminal.js';
+import { readSet, setName } from './read-set.js';
+import { printResult } from './result.js';
+
+export interface AdoptOptions extends ConnectionOptions {
+  yes?: boolean;
+  output?: 'json';
+}
+
+export const adopt = (word: string, words: string[], options: AdoptOptions): Promise<void> =>
+  withSession(
+    options,
+    async (session) => {
+      const { terminal, references } = session;
+      const set = await readSet(session, setName(word));
+      const { name } = set.metadata;
+      const nodes = adoptable(await selectedBy(session, set), name, words.map(nodeName));
+      for (const node of nodes) terminal.print(hanging(`${node.name}: ${whose(node)}`, terminal));
+      const names = nodes.map((node) => node.name);
+      const question = `Give ${names.length === 1 ? names[0] : `${names.length} nodes`} to the set ${name}?`;
+      if (names.length > 0 && !(await confirm(session, question, options.yes))) {
+        terminal.print('Nothing was changed.');
+        process.exitCode = 1;
+        return;
+      }
+      for (const node of nodes) await references.adopt(node, name);
+      const text =
+        names.length === 0
+          ? `${name}: no node that it selects was assigned its config by hand; nothing to adopt`
+          : `${name}: adopted ${namesOf(names)}; 'relet rollout status ${name} -w' follows it`;
+      terminal.print(hanging(text, terminal));
+      printResult(terminal, options, { set: name, verb: 'adopt', nodes: names });
+    },
+    terminalFor(options),
+  );
+
+async function selectedBy({ references, signal }: Session, { spec }: NodeConfigSet): Promise<ConfiguredNode[]> {
+  const labelSelector = selectorText(spec.selector);
+  const found: ConfiguredNode[] = [];
+  for await (const page of references.pages({ ...(labelSelector && { labelSelector }), signal })) found.push(...page);
+  return found;
+}
+
+/** All that were assigned by hand, or those that were named: also one of another set. Throws where a name is not selected. */
+export function adoptable(
+  selected: readonly ConfiguredNode[],
+  set: string,
+  names: readonly string[],
+): ConfiguredNode[] {
+  const missing = names.filter((name) => !selected.some((node) => node.name === name));
+  if (missing.length > 0)
+    throw new CannotRun(
+      `the set ${set} does not select ${namesOf(missing)}; it can only have nodes with the labels of its selector`,
+    );
+  const isOwn = (node: ConfiguredNode) => {
+    const membership = membershipOf(node);
+    return membership?.claim.set === set && !membership.isTaken;
+  };
+  const isByHand = (node: ConfiguredNode) => membershipOf(node) === undefined && node.configSource !== undefined;
+  return selected.filter((node) => (names.length > 0 ? names.includes(node.name) && !isOwn(node) : isByHand(node)));
+}
+
+function whose(node: ConfiguredNode): string {
+  const membership = membershipOf(node);
+  const source = formatRef(refOf(node.configSource), 'short');
+  if (membership === undefined) return `assigned ${source} by hand`;
+  return membership.isTaken
+    ? `taken from the set ${membership.claim.set}, assigned ${source}`
+    : `of the set ${membership.claim.set}`;
+}

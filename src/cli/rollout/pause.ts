@@ -1,0 +1,51 @@
+/** `relet rollout pause` and `resume`: spec.paused, which also Git may set, and then Git wins. */
+import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
+import type { ConnectionOptions } from '../command-line.js';
+import { withSession } from '../session.js';
+import { hanging, printError, terminalFor } from '../terminal/terminal.js';
+import { readSet, setName } from './read-set.js';
+import { printResult } from './result.js';
+
+export interface PauseOptions extends ConnectionOptions {
+  output?: 'json';
+}
+
+export const pause = (word: string, options: PauseOptions): Promise<void> => setPaused(word, true, options);
+export const resume = (word: string, options: PauseOptions): Promise<void> => setPaused(word, false, options);
+
+const setPaused = (word: string, paused: boolean, options: PauseOptions): Promise<void> =>
+  withSession(
+    options,
+    async (session) => {
+      const { client, terminal } = session;
+      const set = await readSet(session, setName(word));
+      const { name } = set.metadata;
+      const verb = paused ? 'pause' : 'resume';
+      const isSo = (set.spec.paused ?? false) === paused;
+      if (!isSo)
+        await client.patch(nodeConfigSets, { name }, { spec: { paused } }, { as: 'merge', fieldManager: 'relet' });
+      const done = paused ? 'paused: no further node is changed, and trials under way end' : 'resumed';
+      terminal.print(
+        hanging(isSo ? `${name}: is ${paused ? 'paused' : 'not paused'} already` : `${name}: ${done}`, terminal),
+      );
+      const owner = isSo ? undefined : gitOwner(set);
+      const warnings = owner === undefined ? [] : [undoneByGit(set, owner, paused)];
+      for (const text of warnings) printError(`relet: warning: ${text}`);
+      printResult(terminal, options, { set: name, verb, ...(warnings.length > 0 && { warnings }) });
+    },
+    terminalFor(options),
+  );
+
+const undoneByGit = ({ metadata: { name } }: NodeConfigSet, owner: string, paused: boolean): string =>
+  `${owner} applies ${name} from Git and will undo this at its next sync; write 'paused: ${paused}' there as well${paused ? `, or use 'relet rollout abort ${name}', which it does not undo` : ''}`;
+
+/** Who applies the set from Git, by the marks that Flux and Argo CD leave; undefined where neither does. */
+export function gitOwner({ metadata: { labels = {}, annotations = {} } }: NodeConfigSet): string | undefined {
+  const kustomization = labels['kustomize.toolkit.fluxcd.io/name'];
+  if (kustomization !== undefined) return `Flux (Kustomization ${kustomization})`;
+  const release = labels['helm.toolkit.fluxcd.io/name'];
+  if (release !== undefined) return `Flux (HelmRelease ${release})`;
+  const application =
+    annotations['argocd.argoproj.io/tracking-id']?.split(':', 1)[0] ?? labels['argocd.argoproj.io/instance'];
+  return application === undefined ? undefined : `Argo CD (Application ${application})`;
+}

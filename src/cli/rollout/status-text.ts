@@ -1,0 +1,203 @@
+/** The rollout of a set as people read it: where it is, how long it takes, its waves, the nodes in trouble, and the next step. Pure. */
+
+import { setProgressReasons } from '../../api/condition-reasons.js';
+import type { Budget, NamedNode, NodeConfigSet, NodeConfigSetStatus, WaveStatus } from '../../api/node-config-set.js';
+import { type Assessment, assess, hasNoNodes } from '../../fleet/rollout-assessment.js';
+import { observedTrialMs, remainingMs } from '../../fleet/rollout-estimate.js';
+import { tryParseDuration } from '../../go/duration.js';
+import { shortDuration } from '../../go/short-duration.js';
+import { oneLine } from '../../visible-text.js';
+import { nextStep } from '../rollout-step.js';
+import { type Column, tableLines } from '../terminal/table.js';
+import { type Paint, type Terminal, wrapWords } from '../terminal/terminal.js';
+
+export interface StatusTextOptions {
+  terminal: Pick<Terminal, 'columns' | 'width' | 'paint'>;
+  nowMs: number;
+  /** Of one node, as it reports it; undefined where no node is in trial. */
+  trialMs?: number | undefined;
+}
+
+/** The whole page. */
+export function statusText(set: NodeConfigSet, options: StatusTextOptions): string {
+  const { terminal, nowMs } = options;
+  const { status = {} } = set;
+  const assessment = assess(set);
+  const facts: [string, string | undefined][] = [
+    ['Set', set.metadata.name],
+    ['Revision', revisionText(status)],
+    ['Assessment', paintAssessment(assessmentText(set, assessment), assessment, terminal.paint)],
+    ['Completion', completionText(status)],
+    ['Duration', durationText(set, options)],
+    ['Budgets', budgetsText(status)],
+    [assessment.kind === 'stopped' ? 'Because' : 'Waits for', waitsFor(set, assessment)],
+    ['Next', nextStep(set, assessment)],
+  ];
+  const sections = [
+    facts.flatMap(([title, text]) => (text === undefined ? [] : [fact(title, text, terminal)])).join('\n'),
+    wavesTable(set, nowMs, terminal),
+    nodesText('Nodes in trouble', status.failedSamples, status.failedNodes, terminal),
+    nodesText('Not changed for now', status.excluded, status.excludedNodes, terminal),
+  ];
+  return sections.filter((text) => text !== '').join('\n\n');
+}
+
+/** One line, for a pipe: `gpu: wave 2/4, 12 of 40 nodes updated, 3 in trial; waits for …`. */
+export function statusLine(set: NodeConfigSet): string {
+  const { status = {}, metadata } = set;
+  const assessment = assess(set);
+  const waits = waitsFor(set, assessment);
+  const wave = status.waveText === undefined ? '' : `, wave ${status.waveText}`;
+  const end = waits === undefined ? '' : `; ${assessment.kind === 'stopped' ? '' : 'waits for: '}${waits}`;
+  return oneLine(`${metadata.name}: ${headline(assessment)}${wave}, ${completionText(status)}${end}`);
+}
+
+const indent = 13;
+
+function fact(title: string, text: string, terminal: StatusTextOptions['terminal']): string {
+  return `${`${title}:`.padEnd(indent)}${wrapWords(text, terminal, ' '.repeat(indent)).trimStart()}`;
+}
+
+function headline(assessment: Assessment): string {
+  return assessment.kind === 'unseen' ? 'not seen by the controller yet' : `${assessment.kind} (${assessment.reason})`;
+}
+
+function assessmentText({ status = {} }: NodeConfigSet, assessment: Assessment): string {
+  const isUnderWay = assessment.kind === 'progressing' && status.wave !== undefined && status.waves !== undefined;
+  return isUnderWay ? `${headline(assessment)}, wave ${status.wave} of ${status.waves!.length}` : headline(assessment);
+}
+
+function paintAssessment(text: string, { kind }: Assessment, paint: Paint): string {
+  return kind === 'complete' ? paint.green(text) : kind === 'stopped' ? paint.red(text) : paint.yellow(text);
+}
+
+function revisionText({ updateRevision, rejectedRevision, revisions = [] }: NodeConfigSetStatus): string | undefined {
+  if (updateRevision === undefined) return undefined;
+  const summary = revisions.find(({ revision }) => revision === updateRevision)?.summary;
+  const rejected = rejectedRevision === updateRevision ? ' (rejected)' : '';
+  return oneLine(`${updateRevision}${rejected}${summary === undefined ? '' : `, ${summary}`}`);
+}
+
+/** `30%: 12 of 40 nodes updated, 3 in trial, 1 failed`. Nodes that are excluded are not waited for. */
+function completionText(status: NodeConfigSetStatus): string {
+  const total = Math.max(0, (status.selectedNodes ?? 0) - (status.excludedNodes ?? 0));
+  const updated = status.updatedNodes ?? 0;
+  // 100% is for the end: 999 of 1000 is not it.
+  const percent = total === 0 ? 100 : Math.floor((100 * Math.min(updated, total)) / total);
+  const others: [number | undefined, string][] = [
+    [status.inTrialNodes, 'in trial'],
+    [status.pendingNodes, 'not active yet'],
+    [status.failedNodes, 'failed'],
+    [status.excludedNodes, 'excluded'],
+  ];
+  const rest = others.flatMap(([count, what]) => ((count ?? 0) > 0 ? [`${count} ${what}`] : []));
+  return [`${percent}%: ${updated} of ${total} nodes updated`, ...rest].join(', ');
+}
+
+function durationText(set: NodeConfigSet, { nowMs, trialMs }: StatusTextOptions): string | undefined {
+  const { status = {} } = set;
+  const [revision] = status.revisions ?? [];
+  const startedMs = Date.parse(revision?.startedAt ?? '');
+  if (Number.isNaN(startedMs)) return undefined;
+  const endedMs = Date.parse(revision?.endedAt ?? '');
+  const elapsed = Math.max(0, (Number.isNaN(endedMs) ? nowMs : endedMs) - startedMs);
+  if (assess(set).kind !== 'progressing') return shortDuration(elapsed);
+  const parts = [shortDuration(elapsed), ...paceText(status.updatedNodes ?? 0, elapsed)];
+  const left = leftMs(set, { nowMs, trialMs });
+  const end =
+    left === undefined
+      ? 'no estimate yet'
+      : `about ${shortDuration(left)} left, until ${clockTime(nowMs + left, nowMs)}`;
+  return `${parts.join(', ')}; ${end}${isHeldUp(set) ? ', not counting this wait' : ''}`;
+}
+
+/** Undefined as long as the time of a trial is not known. */
+export function leftMs(
+  { status = {}, spec }: NodeConfigSet,
+  { nowMs, trialMs }: Pick<StatusTextOptions, 'nowMs' | 'trialMs'>,
+): number | undefined {
+  const trial = observedTrialMs(status) ?? trialMs;
+  if (trial === undefined || status.waves === undefined) return undefined;
+  const soaksMs = (spec.strategy?.waves ?? []).map(({ soak }) => soakMs(soak));
+  return remainingMs({ status, soaksMs, trialMs: trial, nowMs });
+}
+
+const soakMs = (soak: string | undefined): number => Number((tryParseDuration(soak ?? '') ?? 0n) / 1_000_000n);
+
+function paceText(updated: number, elapsedMs: number): string[] {
+  const perHour = Math.round((updated * 3_600_000) / Math.max(elapsedMs, 1));
+  return updated === 0 || elapsedMs < 60_000 ? [] : [`${perHour} ${perHour === 1 ? 'node' : 'nodes'} an hour`];
+}
+
+/** `15:32 UTC`, with the day where it is not today. */
+function clockTime(ms: number, nowMs: number): string {
+  const [day, time] = new Date(ms).toISOString().slice(0, 16).split('T') as [string, string];
+  return new Date(nowMs).toISOString().startsWith(day) ? `${time} UTC` : `${day} ${time} UTC`;
+}
+
+/** It waits for a person, or for a time that no estimate knows. */
+function isHeldUp(set: NodeConfigSet): boolean {
+  const { approval, paused, window, budget } = setProgressReasons;
+  const assessment = assess(set);
+  return 'reason' in assessment && [approval, paused, window, budget].some((one) => one.reason === assessment.reason);
+}
+
+function budgetsText({ unavailable, inTrial, failed }: NodeConfigSetStatus): string | undefined {
+  const budgets: [string, Budget | undefined][] = [
+    ['unavailable', unavailable],
+    ['in trial', inTrial],
+    ['failed', failed],
+  ];
+  const texts = budgets.flatMap(([what, one]) => (one === undefined ? [] : [`${what} ${one.used} of ${one.allowed}`]));
+  return texts.length === 0 ? undefined : texts.join(', ');
+}
+
+function waitsFor({ status = {} }: NodeConfigSet, assessment: Assessment): string | undefined {
+  if (assessment.kind === 'unseen') return 'the controller, which has not seen the newest spec or request yet';
+  if (assessment.kind === 'stopped') return oneLine(assessment.message);
+  if (assessment.kind === 'complete') return hasNoNodes(assessment.reason) ? oneLine(assessment.message) : undefined;
+  return status.waiting === undefined ? undefined : oneLine(status.waiting);
+}
+
+interface WaveRow extends WaveStatus {
+  own: number;
+}
+
+const waveColumns = (state: (row: WaveRow) => string, paint: Paint): Column<WaveRow>[] => [
+  { title: 'WAVE', cell: ({ wave }) => String(wave) },
+  { title: 'NODES', cell: ({ own }) => String(own) },
+  { title: 'ASSIGNED', cell: ({ assigned }) => String(assigned) },
+  { title: 'UPDATED', cell: ({ updated }) => String(updated) },
+  { title: 'FAILED', cell: ({ failed }) => String(failed), paint: (text) => (text === '0' ? text : paint.red(text)) },
+  { title: 'STATE', cell: state },
+];
+
+function wavesTable({ status = {}, spec }: NodeConfigSet, nowMs: number, terminal: StatusTextOptions['terminal']) {
+  const { waves = [] } = status;
+  if (waves.length === 0) return '';
+  const rows = waves.map(
+    (wave, at): WaveRow => ({ ...wave, own: Math.max(0, wave.nodes - (waves[at - 1]?.nodes ?? 0)) }),
+  );
+  const state = ({ wave, state, endedAt }: WaveRow) => {
+    const soak = soakMs(spec.strategy?.waves?.[wave - 1]?.soak);
+    const left = state === 'Soaking' ? Date.parse(endedAt ?? '') + soak - nowMs : Number.NaN;
+    return left > 0 ? `Soaking, ${shortDuration(left)} left` : state;
+  };
+  return tableLines(waveColumns(state, terminal.paint), rows, terminal.width).join('\n');
+}
+
+function nodesText(
+  title: string,
+  nodes: readonly NamedNode[] | undefined,
+  count: number | undefined,
+  terminal: StatusTextOptions['terminal'],
+): string {
+  if (nodes === undefined || nodes.length === 0) return '';
+  const more = (count ?? 0) - nodes.length;
+  const lines = [
+    ...nodes.map(({ name, reason, message }) => `${name}, ${reason}${message === undefined ? '' : `: ${message}`}`),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ];
+  const item = (text: string) => wrapWords(oneLine(text), terminal, '    ').replace(/^ {4}/, '  - ');
+  return [terminal.paint.bold(`${title}:`), ...lines.map(item)].join('\n');
+}

@@ -1,0 +1,254 @@
+/** `relet rollout` and `relet release`, in a pipe, against the API server as a process. The test plays the controller: it writes the status. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
+import {
+  adoptAnnotation,
+  type Claim,
+  claimAnnotation,
+  type NodeConfigSet,
+  type NodeConfigSetStatus,
+  nodeConfigSets,
+} from '../src/api/node-config-set.js';
+import { applyDeploy } from './node-config-cluster.js';
+import { OperatorCluster } from './operator-rig.js';
+
+let cluster: OperatorCluster;
+const relet = (line: string, env?: Record<string, string>) => cluster.relet(line.split(' '), env && { env });
+
+beforeAll(async () => {
+  cluster = await OperatorCluster.start();
+  const namespaces = { group: '', version: 'v1', resource: 'namespaces' };
+  await cluster.admin.delete(namespaces, { name: 'relet-system' });
+  await applyDeploy(cluster.admin);
+  for (const name of ['node-1', 'node-2']) {
+    await cluster.node(name, { labels: { pool: 'gpu' }, does: 'deaf' });
+    const metadata = { name };
+    await cluster.admin.create(nodeConfigs, {}, { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata });
+  }
+});
+afterAll(() => cluster?.close());
+
+const spec = {
+  selector: { matchLabels: { pool: 'gpu' } },
+  config: { overlay: { maxPods: 200 } },
+  strategy: { waves: [{ nodes: 1, approve: true }, { nodes: '100%' }] },
+};
+
+async function create(name: string, metadata: object = {}): Promise<NodeConfigSet> {
+  const object = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfigSet', metadata: { name, ...metadata }, spec };
+  return cluster.admin.create<NodeConfigSet>(nodeConfigSets, {}, object);
+}
+
+/** As the controller reports it. */
+async function report(name: string, condition: [type: string, reason: string, message: string], more: object = {}) {
+  const [type, reason, message] = condition;
+  const { metadata } = await setOf(name);
+  const status: NodeConfigSetStatus = {
+    observedGeneration: metadata.generation!,
+    updateRevision: 'new',
+    currentRevision: 'old',
+    selectedNodes: 2,
+    updatedNodes: 1,
+    wave: 1,
+    waveText: '1/2',
+    waves: [
+      { wave: 1, nodes: 1, assigned: 1, updated: 1, failed: 0, state: 'AwaitingApproval' },
+      { wave: 2, nodes: 2, assigned: 0, updated: 0, failed: 0, state: 'Pending' },
+    ],
+    conditions: [{ type, status: 'True', reason, message, lastTransitionTime: '2026-03-01T10:00:00Z' }],
+    ...more,
+  };
+  await cluster.admin.patch(nodeConfigSets, { name, subresource: 'status' }, { status }, { as: 'merge' });
+}
+
+const setOf = (name: string) => cluster.admin.get<NodeConfigSet>(nodeConfigSets, { name });
+const complete: [string, string, string] = ['Ready', 'RolloutComplete', 'All nodes run it.'];
+const awaiting: [string, string, string] = ['Reconciling', 'AwaitingApproval', 'Somebody has to approve.'];
+const halted: [string, string, string] = ['Stalled', 'Halted', 'More nodes have failed than allowed: node-1.'];
+
+describe('relet rollout status', () => {
+  beforeAll(() => create('gpu'));
+
+  test.each<[string, [string, string, string], number]>([
+    ['complete', complete, 0],
+    ['halted', halted, 1],
+    ['under way', awaiting, 3],
+  ])('of a rollout that is %s has the exit code that scripts rely on', async (_name, condition, code) => {
+    await report('gpu', condition);
+    const { status, stdout, stderr } = await relet('rollout status gpu -o json');
+    expect({ status, stderr }).toEqual({ status: code, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({ kind: 'RolloutStatus', set: 'gpu', reason: condition[1] });
+  });
+
+  test('without a name lists all sets', async () => {
+    await report('gpu', awaiting);
+    const { stdout } = await relet('rollout status');
+    expect(stdout).toMatch(/^SET +NODES +WAVE +STATE\ngpu +1\/2 +1\/2 +progressing \(AwaitingApproval\)\n$/);
+  });
+
+  test('-w does not end with a status that is older than the spec, and ends with the new one', async () => {
+    await report('gpu', complete);
+    await cluster.admin.patch(nodeConfigSets, { name: 'gpu' }, { spec: { paused: true } }, { as: 'merge' });
+    const following = relet('rollout status gpu -w --timeout 60s');
+    // The one that has no time to wait shows that it is not over.
+    expect((await relet('rollout status gpu -w --timeout 0s')).status).toBe(3);
+    await report('gpu', halted);
+    const { status, stdout } = await following;
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^gpu: not seen by the controller yet/);
+    expect(stdout).toContain('gpu: stopped (Halted)');
+  });
+
+  test('of a set that is not there is an error that names the remedy', async () => {
+    const { status, stderr } = await relet('rollout status nosuch');
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: "relet: there is no set 'nosuch'; 'relet rollout status' lists them\n",
+    });
+  });
+});
+
+describe('requests', () => {
+  let name = '';
+  let count = 0;
+  beforeEach(async () => {
+    name = `asked-${count++}`;
+    await create(name);
+    await report(name, awaiting);
+  });
+  const blockOf = async () => (await setOf(name)).status?.rollout;
+
+  test('approve names revision and wave, and writes nothing else', async () => {
+    const before = await setOf(name);
+    const { status, stdout } = await relet(`rollout approve ${name} --yes -o json`);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ set: name, verb: 'approve', revision: 'new', wave: 1 });
+    const after = await setOf(name);
+    expect(after.status?.rollout?.approve).toMatchObject({ revision: 'new', wave: 1, by: expect.any(String) });
+    expect(after.spec).toEqual(before.spec);
+    expect(after.metadata.generation).toBe(before.metadata.generation);
+    expect((await relet(`rollout promote ${name} --yes`)).stdout).toContain('is approved already');
+  });
+
+  test('abort and retry are requests for the revision at hand, with who and why; a script says --yes', async () => {
+    expect((await cluster.relet(['rollout', 'abort', name, '-m', 'pods crash'])).status).toBe(0);
+    expect((await blockOf())?.request).toMatchObject({ action: 'Abort', revision: 'new', why: 'pods crash' });
+    await report(name, ['Stalled', 'Aborted', 'Somebody aborted it.'], { rejectedRevision: 'new' });
+    expect((await relet(`rollout retry ${name}`)).stderr).toContain('use --yes');
+    expect((await relet(`rollout retry ${name} --yes`)).status).toBe(0);
+    const request = (await blockOf())?.request;
+    expect(request).toMatchObject({ action: 'Retry', revision: 'new' });
+    expect(request).not.toHaveProperty('why');
+  });
+
+  test('who may only approve cannot pause', async () => {
+    const binding = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: `approver-${name}` },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'relet:approver' },
+      subjects: [{ kind: 'User', name: 'ann', apiGroup: 'rbac.authorization.k8s.io' }],
+    };
+    const bindings = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterrolebindings' };
+    await cluster.admin.create(bindings, {}, binding);
+    expect((await relet(`rollout approve ${name} --yes --as ann`)).stderr).toBe('');
+    expect((await blockOf())?.approve).toMatchObject({ by: 'ann' });
+    const paused = await relet(`rollout pause ${name} --as ann`);
+    expect(paused.status).toBe(2);
+    expect(paused.stderr).toMatch(/forbidden/i);
+  });
+});
+
+describe('pause and resume', () => {
+  test('write spec.paused', async () => {
+    await create('paused');
+    expect((await relet('rollout pause paused')).stdout).toContain('paused: paused: no further node is changed');
+    expect((await setOf('paused')).spec.paused).toBe(true);
+    const { stdout } = await relet('rollout resume paused -o json');
+    expect(JSON.parse(stdout)).toEqual({
+      apiVersion: 'cli.relet.dev/v1',
+      kind: 'RolloutResult',
+      set: 'paused',
+      verb: 'resume',
+    });
+    expect((await setOf('paused')).spec.paused).toBe(false);
+  });
+
+  test('warn that Git will undo it', async () => {
+    await create('flux', { labels: { 'kustomize.toolkit.fluxcd.io/name': 'nodes' } });
+    const { status, stderr } = await relet('rollout pause flux');
+    expect(status).toBe(0);
+    expect(stderr).toContain('warning: Flux (Kustomization nodes) applies flux from Git and will undo this');
+  });
+});
+
+test('history shows how each revision ended', async () => {
+  await create('old');
+  await report('old', complete, {
+    revisions: [
+      { revision: 'new', source: 's', startedAt: '2026-03-01T10:00:00Z', summary: 'sets maxPods: 200' },
+      {
+        revision: 'old',
+        source: 's',
+        startedAt: '2026-03-01T08:00:00Z',
+        endedAt: '2026-03-01T08:42:00Z',
+        outcome: 'Complete',
+      },
+    ],
+  });
+  const { stdout } = await relet('rollout history old');
+  expect(stdout).toMatch(/^new +\S+ +<none> +rolling out +sets maxPods: 200$/m);
+  expect(stdout).toMatch(/^old +\S+ +42m +Complete, current +<none>$/m);
+  expect(JSON.parse((await relet('rollout history old -o json')).stdout)).toHaveLength(2);
+});
+
+describe('a node of a set', () => {
+  const source = { namespace: 'relet-system', name: 'gpu-1', kubeletConfigKey: 'kubelet' };
+  const claim: Claim = {
+    set: 'gpu',
+    revision: 'new',
+    source: 'relet-system/gpu-1/kubelet',
+    wave: 1,
+    at: '2026-03-01T10:00:00Z',
+    previous: 'local',
+  };
+  const objectOf = (name: string) => cluster.admin.get<NodeConfig>(nodeConfigs, { name });
+
+  test('is shown with its set, refuses a change of it alone, can be taken, and be given back', async () => {
+    const patch = {
+      metadata: { annotations: { [claimAnnotation]: JSON.stringify(claim) } },
+      spec: { configSource: { configMap: source } },
+    };
+    await cluster.admin.patch(nodeConfigs, { name: 'node-1' }, patch, { as: 'merge' });
+    expect((await relet('get')).stdout).toMatch(
+      /^NODE +STATE +SET .*\nnode-1 +waiting +gpu .*\nnode-2 +local +<none> /,
+    );
+    expect((await relet('describe node-1')).stdout).toMatch(/^Set: +gpu, revision new, wave 1,/m);
+
+    const refused = await relet('reset node-1 --yes --no-wait');
+    expect(refused.status).toBe(2);
+    expect(refused.stderr).toContain('has these: node-1 (set gpu)');
+    expect((await objectOf('node-1')).spec?.configSource).toBeDefined();
+    expect((await relet('release node-1')).stdout).toContain('node-1: is with its set gpu already');
+
+    expect((await relet('reset node-1 --yes --no-wait --take-from-set')).status).toBe(0);
+    expect((await relet('get')).stdout).toMatch(/^node-1 +\S+ +\(gpu\) /m);
+    expect((await relet('describe node-1')).stdout).toMatch(/'relet release\s+node-1' gives it back/);
+    // Nobody has it any more, so that it needs no flag.
+    expect((await relet('set node-1 maxPods=90 --yes --no-wait')).stderr).toBe('');
+
+    const released = await relet('release node-1 -o json');
+    expect(JSON.parse(released.stdout).nodes).toEqual([{ node: 'node-1', set: 'gpu', released: true }]);
+    expect((await objectOf('node-1')).metadata.annotations?.[adoptAnnotation]).toBe('gpu');
+    expect((await relet('release node-2')).stderr).toContain('node-2 was taken from no set');
+  });
+
+  test('that was assigned by hand is adopted, others only by name', async () => {
+    const patch = { spec: { configSource: { configMap: { ...source, name: 'by-hand' } } } };
+    await cluster.admin.patch(nodeConfigs, { name: 'node-2' }, patch, { as: 'merge' });
+    const { stdout } = await relet('rollout adopt gpu --yes -o json');
+    expect(JSON.parse(stdout)).toMatchObject({ set: 'gpu', verb: 'adopt', nodes: ['node-2'] });
+    expect((await objectOf('node-2')).metadata.annotations?.[adoptAnnotation]).toBe('gpu');
+    expect((await relet('rollout adopt gpu nosuch --yes')).stderr).toContain('the set gpu does not select nosuch');
+  });
+});
