@@ -24,10 +24,10 @@ export function matchesLabels(selector: LabelRequirement[], labels: Record<strin
   return selector.every((requirement) => isMet(requirement, labels ?? {}));
 }
 
-/** As in the spec of an object. The operators are In, NotIn, Exists and DoesNotExist. */
+/** As in the spec of an object. */
 export interface LabelSelectorObject {
   matchLabels?: Record<string, string>;
-  matchExpressions?: { key: string; operator: string; values?: string[] }[];
+  matchExpressions?: { key: string; operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'; values?: string[] }[];
 }
 
 /** An empty selector selects everything; an operator that does not exist, nothing. */

@@ -1,6 +1,10 @@
 /** Selectors as an object, as in a NodeConfigSet, to and from their text form. Pure. */
-import { type LabelRequirement, parseLabelSelector, SelectorError } from './label-selector.js';
-import type { LabelSelectorObject } from './node-config-set.js';
+import {
+  type LabelRequirement,
+  type LabelSelectorObject,
+  parseLabelSelector,
+  SelectorError,
+} from './label-selector.js';
 
 /** `pool=gpu,zone in (a,b),!old`; empty for the selector of all objects. */
 export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelectorObject): string {

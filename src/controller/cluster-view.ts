@@ -76,7 +76,7 @@ export function watchCluster(options: ClusterViewOptions): ClusterView {
     if (configMap !== undefined) options.onConfigMap(`${namespace}/${configMap}`);
   };
   const view = {
-    nodes: informer(nodes, options.onNode, { keep: onlyConfigSource }),
+    nodes: informer(nodes, options.onNode, { keep: onlyWhatCounts }),
     nodeConfigs: informer<NodeConfig>(nodeConfigs, options.onNodeConfig),
     configMaps: inNamespaces(configMaps, configLabel, options.onConfigMap, withoutContent),
     roles: inNamespaces<Role>(roles, grantLabel, onGrant),
@@ -157,7 +157,10 @@ function withoutContent({ apiVersion, kind, metadata: { name, namespace, uid } }
   return { apiVersion, kind, metadata: { name, ...(namespace && { namespace }), ...(uid && { uid }) } };
 }
 
-function onlyConfigSource(node: KubeObject): KubeObject {
-  const { configSource } = (node.spec ?? {}) as { configSource?: unknown };
-  return { ...onlyMetadata(node), spec: configSource === undefined ? {} : { configSource } };
+function onlyWhatCounts(node: KubeObject): KubeObject {
+  const { configSource, taints } = (node.spec ?? {}) as { configSource?: unknown; taints?: unknown };
+  return {
+    ...onlyMetadata(node),
+    spec: { ...(configSource !== undefined && { configSource }), ...(taints !== undefined && { taints }) },
+  };
 }

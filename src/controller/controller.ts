@@ -3,6 +3,7 @@
  *
  *     node      NodeConfig of one Node: created, with the conditions Granted and Guarded     node-configs.ts
  *     grant     Role and RoleBinding of one ConfigMap                                         grants.ts
+ *     new-node  taint of a node that registered with it                                       new-nodes.ts
  *     guards    which guards are in force, and whether all nodes may write status             guards.ts
  *
  * It grants only what it may read itself, holds neither `escalate` nor `bind`, and deletes only its own binding.
@@ -20,6 +21,7 @@ import { GrantReconciler, grantFacts } from './grants.js';
 import type { GuardChoice } from './guard-plan.js';
 import { GuardReconciler } from './guards.js';
 import type { ControllerCounters } from './metrics.js';
+import { hasTaint, NewNodeReconciler } from './new-nodes.js';
 import { NodeConfigReconciler } from './node-configs.js';
 import { ObjectWriter } from './object-writer.js';
 
@@ -36,6 +38,7 @@ export interface ControllerOptions {
 
 type Key =
   | { kind: 'node'; name: string }
+  | { kind: 'new-node'; name: string }
   /** `configMap` is NAMESPACE/NAME. */
   | { kind: 'grant'; configMap: string }
   | { kind: 'guards' };
@@ -70,6 +73,7 @@ class Controller {
   readonly #queue: WorkQueue<Key>;
   readonly #counters: ControllerCounters;
   readonly #nodeConfigs: NodeConfigReconciler;
+  readonly #newNodes: NewNodeReconciler;
   readonly #grants: GrantReconciler;
   readonly #guards: GuardReconciler;
   readonly #now: () => number;
@@ -114,6 +118,7 @@ class Controller {
     const writer = new ObjectWriter(client, signal);
     const parts = { ...options, view: this.#view, facts, writer, signal };
     this.#grants = new GrantReconciler(parts);
+    this.#newNodes = new NewNodeReconciler(parts);
     this.#guards = new GuardReconciler({ ...parts, choice: options.guards, onChange: () => this.#addNodes() });
     this.#nodeConfigs = new NodeConfigReconciler({ ...parts, guards: () => this.#guards.state });
   }
@@ -140,6 +145,8 @@ class Controller {
     switch (key.kind) {
       case 'node':
         return this.#nodeConfigs.reconcile(key.name);
+      case 'new-node':
+        return this.#newNodes.reconcile(key.name);
       case 'grant':
         return this.#grants.reconcile(key.configMap);
       case 'guards':
@@ -163,8 +170,9 @@ class Controller {
   #nodeChanged(name: string): void {
     if (!this.#isSynced) return;
     this.#add({ kind: 'node', name });
-    const object = this.#view.nodeConfigs.get(name);
-    const isAbsent = object !== undefined && this.#view.nodes.get(name) === undefined;
+    const [node, object] = [this.#view.nodes.get(name), this.#view.nodeConfigs.get(name)];
+    if (node === undefined || hasTaint(node)) this.#add({ kind: 'new-node', name });
+    const isAbsent = object !== undefined && node === undefined;
     if (isAbsent === this.#absentSinceMs.has(name)) return;
     if (isAbsent) this.#absentSinceMs.set(name, this.#now());
     else this.#absentSinceMs.delete(name);
@@ -199,6 +207,8 @@ function describeKey(key: Key): string {
   switch (key.kind) {
     case 'node':
       return `node/${key.name}`;
+    case 'new-node':
+      return `new-node/${key.name}`;
     case 'grant':
       return `grant/${key.configMap}`;
     case 'guards':

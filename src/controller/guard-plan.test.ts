@@ -98,5 +98,6 @@ test('deploy/ is deploy/base and the guards', () => {
     ...base,
     'guards/policies.yaml',
     'guards/field-policy-admission.yaml',
+    'guards/controller-nodes.yaml',
   ]);
 });

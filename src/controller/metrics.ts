@@ -7,6 +7,8 @@ export interface ControllerCounters {
   reconcileErrors: number;
   nodeConfigsCreated: number;
   grantsWritten: number;
+  /** Nodes that have the taint relet.dev/config-pending. */
+  nodesConfigPending: number;
   guards: GuardState['inForce'] | 'unknown';
   /** Guards that are missing or were changed. */
   guardProblems: number;
@@ -17,6 +19,7 @@ export const newControllerCounters = (): ControllerCounters => ({
   reconcileErrors: 0,
   nodeConfigsCreated: 0,
   grantsWritten: 0,
+  nodesConfigPending: 0,
   guards: 'unknown',
   guardProblems: 0,
 });
@@ -39,6 +42,12 @@ export function controllerMetrics(counters: ControllerCounters, isLeader: boolea
     counter('reconcile_errors', 'Reconciliations that failed and will be retried.', counters.reconcileErrors),
     counter('nodeconfigs_created', 'NodeConfigs created.', counters.nodeConfigsCreated),
     counter('grants_written', 'RoleBindings of grants written.', counters.grantsWritten),
+    {
+      name: 'relet_controller_nodes_config_pending',
+      type: 'gauge',
+      help: 'Nodes that have the taint relet.dev/config-pending, as the leader sees it.',
+      value: isLeader ? counters.nodesConfigPending : 0,
+    },
     {
       name: 'relet_controller_guards',
       type: 'gauge',
