@@ -15,16 +15,9 @@ export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelS
 type Expression = NonNullable<LabelSelectorObject['matchExpressions']>[number];
 
 function expressionText({ key, operator, values = [] }: Expression): string {
-  switch (operator) {
-    case 'In':
-      return `${key} in (${values.join(',')})`;
-    case 'NotIn':
-      return `${key} notin (${values.join(',')})`;
-    case 'Exists':
-      return key;
-    case 'DoesNotExist':
-      return `!${key}`;
-  }
+  if (operator === 'Exists') return key;
+  if (operator === 'DoesNotExist') return `!${key}`;
+  return `${key} ${operator === 'In' ? 'in' : 'notin'} (${values.join(',')})`;
 }
 
 /** Throws SelectorError for a text that is not a selector, and for `>` and `<`, which the object form does not have. */
