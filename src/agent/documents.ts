@@ -71,6 +71,7 @@ export class Documents {
   async of(checkpoint: Checkpoint, kubeletVersion: string): Promise<Document> {
     const { digest, configFile: file } = checkpoint;
     const text = checkpoint.config.toString('utf8');
+    if (!mayBeMade(text)) return { file, text, digest };
     const made = await this.#made({ text, file, kubeletVersion, local: this.localFiles() });
     if (made.kind === 'as is') return { file, text, digest };
     if (made.kind === 'converted') return { ...made, digest };
@@ -93,6 +94,7 @@ export class Documents {
     const [first, ...dropIns] = local;
     if (first === undefined || dropIns.length > 0) return asIs;
     const text = Buffer.from(first.data).toString('utf8');
+    if (!mayBeMade(text)) return asIs;
     const made = await this.#made({ text, file: first.path, kubeletVersion, local: [] }).catch(kubeletDecides);
     return made.kind === 'converted' ? { ...asIs, file: made.file } : asIs;
   }
@@ -103,7 +105,6 @@ export class Documents {
   }
 
   async #made(from: Ingredients): Promise<{ kind: 'as is' } | (Document & { kind: 'converted' | 'merged' })> {
-    if (!mayBeMade(from.text)) return { kind: 'as is' };
     const { state, make } = this.#options;
     const key = this.#keyOf(from);
     const known = state.read(documentsRecord)?.[key];

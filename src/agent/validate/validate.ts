@@ -10,9 +10,8 @@
  */
 import type { ConfigErrorReason } from '../../api/config-error.js';
 import type { FieldPolicy } from '../../api/field-policy.js';
-import { type CheckResult, check } from '../../config/check.js';
-import { checkOverlay } from '../../config/check-overlay.js';
-import { decode } from '../../config/decode.js';
+import { type CheckResult, type Examination, examine, withEffective } from '../../config/check.js';
+import { examineOverlay } from '../../config/check-overlay.js';
 import { encode } from '../../config/encode.js';
 import { type Objection, objections } from '../../config/field-policy.js';
 import { fieldsOf } from '../../config/fields.js';
@@ -161,7 +160,8 @@ async function validate(parts: ValidatorParts, candidate: Candidate, options: Va
     options.steps === 'all'
       ? probeKubelet(parts.probe, kubeletArgs(parts.commandLine, document.file))
       : Promise.resolve({ kind: 'unknown', reason: 'asked before' });
-  const own = checkDocument(parts, candidate, { text, file, minor, local });
+  const examined = examineDocument(parts, candidate, { text, file, minor, local });
+  const own = withEffective(examined);
   // The local config is compared with nothing.
   const localSubject = checkpoint ? localConfig(parts, local, minor) : { document: {}, effective: {} };
   const subject: Subject = {
@@ -170,12 +170,12 @@ async function validate(parts: ValidatorParts, candidate: Candidate, options: Va
     steps: options.steps,
     minor,
     own,
-    probe: await probing,
-    document: own.effective ? decode(text, { minor, file, strict: false }).config : {},
+    document: (own.effective && examined.document) ?? {},
     // The kubelet accepts it and we cannot read it: the trial decides, with what we know of the defaults.
-    effective: own.effective ?? checkText(parts, emptyDocument, minor, file).effective ?? {},
+    effective: own.effective ?? defaultConfig(parts, minor, file),
     local: localSubject,
     facts: checkpoint ? await parts.nodeFacts(localSubject.effective) : { hasStaticPods: false },
+    probe: await probing,
   };
   // What an overlay leaves to a local file was there before the overlay.
   const isOfOverlay = ({ file }: Finding) => document.mergedDigest === undefined || file === undefined;
@@ -277,8 +277,12 @@ function isAllowed({ annotations }: Checkpoint, field: string): boolean {
   return allowed.includes(field);
 }
 
-function checkText(parts: ValidatorParts, text: string, minor: Minor, file?: string): CheckResult {
-  return check(text, { minor, ...checkParts(parts), lenient: true, ...(file !== undefined && { file }) });
+function examineText(parts: ValidatorParts, text: string, minor: Minor, file?: string): Examination {
+  return examine(text, { minor, ...checkParts(parts), lenient: true, ...(file !== undefined && { file }) });
+}
+
+function defaultConfig(parts: ValidatorParts, minor: Minor, file?: string): KubeletConfig {
+  return withEffective(examineText(parts, emptyDocument, minor, file)).effective ?? {};
 }
 
 function checkParts({ commandLine, host }: ValidatorParts): { flags: string[]; host: Host } {
@@ -288,15 +292,14 @@ function checkParts({ commandLine, host }: ValidatorParts): { flags: string[]; h
 }
 
 /** Of an overlay: findings point into it, or into the local file. */
-function checkDocument(
+function examineDocument(
   parts: ValidatorParts,
   { checkpoint, document }: Candidate,
   { text, file, minor, local }: { text: string; file: string; minor: Minor; local: LocalFile[] },
-): CheckResult {
-  if (checkpoint === undefined || document.mergedDigest === undefined) return checkText(parts, text, minor, file);
-  const { flags, host } = checkParts(parts);
+): Examination {
+  if (checkpoint === undefined || document.mergedDigest === undefined) return examineText(parts, text, minor, file);
   const overlay = checkpoint.config.toString('utf8');
-  return checkOverlay(overlay, { minor, flags, host, lenient: true, local });
+  return examineOverlay(overlay, { minor, ...checkParts(parts), lenient: true, local });
 }
 
 /** Of what the kubelet would be started with; none for an earlier version, or another release of the same minor. */
@@ -335,11 +338,10 @@ function localText(files: LocalFile[], minor: Minor): string {
 }
 
 function localConfig(parts: ValidatorParts, files: LocalFile[], minor: Minor): Subject['local'] {
-  const text = localText(files, minor);
-  const { effective } = checkText(parts, text, minor);
-  if (effective === undefined)
-    return { document: {}, effective: checkText(parts, emptyDocument, minor).effective ?? {} };
-  return { document: decode(text, { minor, strict: false }).config, effective };
+  const examined = examineText(parts, localText(files, minor), minor);
+  const { effective } = withEffective(examined);
+  if (effective === undefined) return { document: {}, effective: defaultConfig(parts, minor) };
+  return { document: examined.document ?? {}, effective };
 }
 
 function pinnedByFlags({ values }: DividedCommandLine, minor: Minor): string[] {

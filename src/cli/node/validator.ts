@@ -40,6 +40,7 @@ export function nodeValidator(
   policy: PolicyFile,
 ): Validator {
   const { options, values } = divided;
+  const machine = describeMachine();
   return cached({
     record: state.record(validatedRecord),
     circumstances: () => [
@@ -48,7 +49,7 @@ export function nodeValidator(
       options.forecast,
       policy?.text,
       localFiles(values, options.initConfigDir).map(({ path, data }) => [path, sha256(data)]),
-      describeMachine(),
+      machine,
     ],
     providerID,
     hasEntries: hostFiles.hasEntries,
