@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { eventually } from './eventually.js';
+import { freePort } from './free-port.js';
 import { type Block, type Command, outputPattern, readBlocks } from './page-blocks.js';
 import { PageShell } from './page-shell.js';
 import { has } from './programs.js';
@@ -15,8 +16,14 @@ const pages = [
     .map((name) => `docs/${name}`),
 ];
 
+/** `kubectl proxy` listens there; in a test on a port that is free. */
+const proxyPort = '8001';
+
 /** Runs a command of a page, and checks that it ends and prints as the page shows. */
-async function check(shell: PageShell, { command, status, output }: Command, way: Way): Promise<void> {
+async function check(shell: PageShell, { status, ...shown }: Command, way: Way): Promise<void> {
+  const port = String(await way.port);
+  const [command, output] = [shown.command, shown.output].map((text) => text?.replaceAll(proxyPort, port));
+  if (command === undefined) throw new Error(`line ${shown.line}: no command`);
   const pattern = output === undefined ? undefined : outputPattern(output, way);
   if (way.stays) return shell.runOn(command, (said) => pattern?.test(said) ?? true);
   const once = async () => {
@@ -33,6 +40,7 @@ describe.each(pages)('%s', (page) => {
   const text = readFileSync(join(root, page), 'utf8');
   const blocks = readBlocks(text);
   const shell = new PageShell();
+  const port = freePort();
   // Times, addresses and names made from contents differ from run to run; only a running system has them.
   const isLoose = blocks.some(
     (block) => block.kind === 'commands' && block.commands.some(({ command }) => /^relet up\b/m.test(command)),
@@ -57,7 +65,7 @@ describe.each(pages)('%s', (page) => {
         const title = `line ${command.line}: ${command.command.split('\n')[0]}`;
         test.skipIf(why !== undefined)(
           why === undefined ? title : `${title} (skipped: ${why})`,
-          () => check(shell, command, { stays, eventually, isLoose }),
+          () => check(shell, command, { stays, eventually, isLoose, port }),
           150_000,
         );
       }
@@ -69,6 +77,7 @@ interface Way {
   stays: boolean;
   eventually: boolean;
   isLoose: boolean;
+  port: Promise<number>;
 }
 
 function write(dir: string, { name, text }: Extract<Block, { kind: 'file' }>): void {

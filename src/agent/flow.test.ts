@@ -46,6 +46,24 @@ describe('assignments', () => {
     expect(rig.starts).toEqual(['local', 'good']);
   });
 
+  test('with --on-change=exit, changes that keep coming are delayed by the relet that is started next', async () => {
+    const rig = await createFlowRig();
+    const delayed = () => rig.logLines.filter((line) => line.includes('config keeps changing')).length;
+    for (const [name, delays] of [
+      ['first', 0],
+      ['second', 1],
+      ['third', 2],
+    ] as const) {
+      rig.boot({ onChange: 'exit' });
+      let code: number | undefined;
+      void rig.ended.then((ended) => (code = ended));
+      await rig.assign(name, `# ${name}`);
+      await rig.until(`relet exits for the ${name} config`, () => code === 0);
+      expect(delayed()).toBe(delays);
+    }
+    expect(rig.starts).toEqual(['local', 'first', 'second']);
+  });
+
   test('a reset returns to local', async () => {
     const rig = await createFlowRig();
     rig.boot();

@@ -53,6 +53,14 @@ describe('kubelet restarts by sync', () => {
     expect(await restartsUnder(60 * second, 300 * second)).toHaveLength(6);
   });
 
+  test('the next process continues the burst, and not after a quiet minute or with a clock that was set back', () => {
+    const after = (agoMs: number) => {
+      const clock = new ManualClock();
+      return new RestartLimit(clock, 60 * second, { restarts: 3, atMs: clock.now() - agoMs }).waitMs();
+    };
+    expect([0, second, 4 * second, 59 * second, 60 * second, -second].map(after)).toEqual([4000, 3000, 0, 0, 0, 0]);
+  });
+
   test('a person on the host ends the delay', () => {
     const limit = new RestartLimit(new ManualClock(), 60 * second);
     limit.waitMs();

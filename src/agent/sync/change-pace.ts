@@ -1,14 +1,28 @@
 /** When a change of the config may be followed: the restart limit, and the jitter of edits. */
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import type { Clock } from '../../clock.js';
+import { isObject } from '../../json.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
 import { rfc3339 } from '../../time.js';
 import type { Counters } from '../report/metrics.js';
 import type { Reporter } from '../report/reporter.js';
+import { defineRecord } from '../state/json-record.js';
+import type { NodeState } from '../state/node-state.js';
+
+/** The restarts of a burst of changes: with --on-change=exit each of them is another relet's. */
+interface Burst {
+  restarts: number;
+  /** Unix time of the last one. */
+  atMs: number;
+}
+
+// Not durable: without it the next change is followed at once.
+export const burstRecord = defineRecord('burst', isBurst, { durable: false });
 
 export interface ChangePaceOptions {
-  options: { inPlaceJitterMs: number; maxRestartDelayMs: number };
+  options: { onChange: 'restart' | 'exit'; inPlaceJitterMs: number; maxRestartDelayMs: number };
+  state: NodeState;
   counters: Counters;
   reporter: Reporter;
   clock: Clock;
@@ -31,8 +45,8 @@ export class ChangePace {
 
   constructor(options: ChangePaceOptions) {
     this.#options = options;
-    const { clock, random } = options;
-    this.#limit = new RestartLimit(clock, options.options.maxRestartDelayMs);
+    const { clock, random, state } = options;
+    this.#limit = new RestartLimit(clock, options.options.maxRestartDelayMs, state.read(burstRecord));
     this.#jitter = new EditJitter(clock, options.options.inPlaceJitterMs, random);
   }
 
@@ -56,6 +70,8 @@ export class ChangePace {
 
   restarted(): void {
     this.#limit.restarted();
+    const { options, state, clock } = this.#options;
+    if (options.onChange === 'exit') state.write(burstRecord, { restarts: this.#limit.restarts, atMs: clock.now() });
   }
 
   /** There is nothing more to follow. */
@@ -66,6 +82,7 @@ export class ChangePace {
   /** An operator on the host asked for something: that is not delayed. */
   reset(): void {
     this.#limit.reset();
+    this.#options.state.remove(burstRecord);
   }
 }
 
@@ -90,10 +107,19 @@ export class RestartLimit {
   /** A change was seen and not followed yet. */
   #pending = false;
 
-  /** `maxMs` 0 turns the limit off. */
-  constructor(clock: Clock, maxMs: number) {
+  /** `maxMs` 0 turns the limit off; `burst` is what the process before has counted. */
+  constructor(clock: Clock, maxMs: number, burst?: Burst) {
     this.#clock = clock;
     this.#maxMs = maxMs;
+    const agoMs = burst && clock.now() - burst.atMs;
+    // The wall clock may have been set back since.
+    if (burst === undefined || agoMs === undefined || agoMs < 0 || agoMs >= quietMs) return;
+    this.#restarts = burst.restarts;
+    this.#lastMs = clock.monotonic() - agoMs;
+  }
+
+  get restarts(): number {
+    return this.#restarts;
   }
 
   /** How long the change that was seen before must still wait; 0 when none waits. */
@@ -162,4 +188,8 @@ function isEdit(assigned: ExactRef | undefined, wanted: ExactRef | undefined): b
   if (assigned === undefined || wanted === undefined) return false;
   const sameVersion = assigned.uid === wanted.uid && assigned.resourceVersion === wanted.resourceVersion;
   return !sameVersion && formatRef(assigned, 'short') === formatRef(wanted, 'short');
+}
+
+function isBurst(value: unknown): value is Burst {
+  return isObject(value) && Number.isInteger(value.restarts) && typeof value.atMs === 'number';
 }
