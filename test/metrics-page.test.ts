@@ -20,7 +20,7 @@ const rows = (heading: string) =>
 
 const report = { assigned: undefined, active: undefined, lastKnownGood: undefined, warnings: [], initConfig: false };
 const ofNode = render({ report, counters: newCounters(), trialSeconds: 1, held: false });
-const ofController = controllerMetrics(newControllerCounters(), true);
+const ofController = controllerMetrics({ ...newControllerCounters(), sets: new Map([['gpu', {}]]) }, true);
 
 interface Alert {
   alert: string;

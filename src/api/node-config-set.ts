@@ -150,6 +150,8 @@ export interface SetRevision {
   /** What it sets, in a sentence; shortened. */
   summary?: string;
   startedAt: string;
+  /** How often it was started; a retry has a ConfigMap of its own, because a node starts what failed only when it is assigned again. */
+  attempt?: number;
   endedAt?: string;
   outcome?: RevisionOutcome;
 }
@@ -161,6 +163,8 @@ export interface Intent {
   source: string;
   wave: number;
   names: string[];
+  /** Of these, the ones that cost no budget. */
+  exempt?: string[];
   at: string;
 }
 
@@ -240,6 +244,8 @@ export interface Claim {
   at: string;
   /** What the node had before the first claim; a rollback without a current revision goes back to it. */
   previous: string;
+  /** It had failed before: a correction costs no budget. */
+  exempt?: true;
   /** The set has let the node go (`onLeave: Keep`): any set may claim it. */
   released?: true;
 }
@@ -252,10 +258,11 @@ export function readClaim(text: string | undefined): Claim | undefined {
   } catch {
     return undefined;
   }
-  const { set, revision, source, wave, at, previous, released } = value;
+  const { set, revision, source, wave, at, previous, exempt, released } = value;
   const texts = [set, revision, source, at, previous];
   if (!texts.every((one) => typeof one === 'string') || typeof wave !== 'number') return undefined;
-  return { set, revision, source, wave, at, previous, ...(released === true && { released }) } as Claim;
+  const marks = { ...(exempt === true && { exempt }), ...(released === true && { released }) };
+  return { set, revision, source, wave, at, previous, ...marks } as Claim;
 }
 
 /** Also in the schema; here for files that no API server has seen. */

@@ -1,6 +1,7 @@
 /** The controller's informers: caches of the resources that it reconciles, with a callback for each kind of change. */
-import type { NodeConfig } from '../api/node-config.js';
+import type { LocalConfig, NodeConfig } from '../api/node-config.js';
 import { configLabel, nodeConfigs } from '../api/node-config.js';
+import { holdAnnotation, madeBySetLabel, type NodeConfigSet, nodeConfigSets } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
@@ -19,18 +20,20 @@ import {
 import type { Log } from '../log.js';
 import { grantedConfigMap, grantLabel, type Role, type RoleBinding } from './grant-objects.js';
 import { nodeRoleLabel } from './guard-roles.js';
+import type { ClusterNode } from './set-nodes.js';
 
 export interface ClusterView {
-  nodes: Informer<KubeObject>;
+  nodes: Informer<ClusterNode>;
   nodeConfigs: Informer<NodeConfig>;
+  sets: OptionalInformer<NodeConfigSet>;
   /** By namespace. */
   configMaps: Map<string, Informer<KubeObject>>;
   roles: Map<string, Informer<Role>>;
   bindings: Map<string, Informer<RoleBinding>>;
   nodeRoles: Informer<KubeObject>;
   nodeRoleBindings: Informer<KubeObject>;
-  policies: GuardInformer;
-  policyBindings: GuardInformer;
+  policies: OptionalInformer;
+  policyBindings: OptionalInformer;
   /** All caches are synced. */
   synced: Promise<unknown>;
 }
@@ -42,6 +45,7 @@ export interface ClusterViewOptions {
   signal: AbortSignal;
   onNode(name: string): void;
   onNodeConfig(name: string): void;
+  onSet(name: string): void;
   /** `namespace/name` of a ConfigMap that changed, or whose grant did. */
   onConfigMap(key: string): void;
   onGuard(): void;
@@ -76,19 +80,21 @@ export function watchCluster(options: ClusterViewOptions): ClusterView {
     if (configMap !== undefined) options.onConfigMap(`${namespace}/${configMap}`);
   };
   const view = {
-    nodes: informer(nodes, options.onNode, { keep: onlyWhatCounts }),
-    nodeConfigs: informer<NodeConfig>(nodeConfigs, options.onNodeConfig),
+    nodes: informer<ClusterNode>(nodes, options.onNode, { keep: keptNode }),
+    nodeConfigs: informer<NodeConfig>(nodeConfigs, options.onNodeConfig, { keep: nodeConfigKeeper() }),
+    sets: optionalInformer<NodeConfigSet>(options, nodeConfigSets, options.onSet),
     configMaps: inNamespaces(configMaps, configLabel, options.onConfigMap, withoutContent),
     roles: inNamespaces<Role>(roles, grantLabel, onGrant),
     bindings: inNamespaces<RoleBinding>(roleBindings, grantLabel, onGrant),
     nodeRoles: informer(clusterRoles, ignore, { labelSelector: nodeRoleLabel, keep: onlyMetadata }),
     nodeRoleBindings: informer(clusterRoleBindings, ignore, { labelSelector: nodeRoleLabel, keep: onlyMetadata }),
-    policies: guardInformer(options, admissionPolicies),
-    policyBindings: guardInformer(options, admissionPolicyBindings),
+    policies: optionalInformer(options, admissionPolicies, options.onGuard, ofRelet),
+    policyBindings: optionalInformer(options, admissionPolicyBindings, options.onGuard, ofRelet),
   };
   const informers = [
     view.nodes,
     view.nodeConfigs,
+    view.sets,
     view.nodeRoles,
     view.nodeRoleBindings,
     view.policies,
@@ -98,9 +104,10 @@ export function watchCluster(options: ClusterViewOptions): ClusterView {
   return { ...view, synced: Promise.all([...informers, ...perNamespace].map(({ synced }) => synced)) };
 }
 
-/** An informer of admission policies or their bindings, which servers before 1.30 do not serve. */
-export interface GuardInformer {
-  get(name: string): KubeObject | undefined;
+/** An informer of what not every server serves: admission policies before 1.30, or sets where their definition is missing. */
+export interface OptionalInformer<T = KubeObject> {
+  get(name: string): T | undefined;
+  values(): Iterable<T>;
   readonly isServed: boolean;
   /** False while the watch fails: the cache may be stale. */
   readonly isCurrent: boolean;
@@ -108,20 +115,27 @@ export interface GuardInformer {
   readonly synced: Promise<unknown>;
 }
 
-function guardInformer({ client, signal, onGuard, log }: ClusterViewOptions, type: ResourceType): GuardInformer {
+const ofRelet = 'app.kubernetes.io/name=relet';
+
+function optionalInformer<T = KubeObject>(
+  { client, signal, log }: ClusterViewOptions,
+  type: ResourceType,
+  onKey: (key: string) => void,
+  labelSelector?: string,
+): OptionalInformer<T> {
   let isServed = true;
   let isCurrent = true;
   let notServed = () => {};
   const known = new Promise<void>((resolve) => {
     notServed = resolve;
   });
-  const informer = createInformer(client, {
+  const informer = createInformer<T>(client, {
     type,
     signal,
-    labelSelector: 'app.kubernetes.io/name=relet',
-    onKey: () => {
+    ...(labelSelector !== undefined && { labelSelector }),
+    onKey: (key) => {
       isServed = true;
-      onGuard();
+      onKey(key);
     },
     onWatching: () => {
       isCurrent = true;
@@ -131,11 +145,12 @@ function guardInformer({ client, signal, onGuard, log }: ClusterViewOptions, typ
       if (!isCurrent) return log.warn('list or watch failed, will retry', { resource: type.resource, error });
       isServed = false;
       notServed();
-      onGuard();
+      onKey('');
     },
   });
   return {
     get: (name) => (isServed ? informer.get(name) : undefined),
+    values: () => (isServed ? informer.values() : []),
     get isServed() {
       return isServed;
     },
@@ -152,15 +167,84 @@ function onlyMetadata({ apiVersion, kind, metadata: { name, uid } }: KubeObject)
   return { apiVersion, kind, metadata: { name, ...(uid && { uid }) } };
 }
 
-/** Without the content of a ConfigMap, which the controller does not need. */
-function withoutContent({ apiVersion, kind, metadata: { name, namespace, uid } }: KubeObject): KubeObject {
-  return { apiVersion, kind, metadata: { name, ...(namespace && { namespace }), ...(uid && { uid }) } };
+/** Without the content of a ConfigMap, which the controller does not need here. */
+function withoutContent({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, labels } = metadata;
+  const set = labels?.[madeBySetLabel];
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      ...(namespace && { namespace }),
+      ...(uid && { uid }),
+      ...(set !== undefined && { labels: { [madeBySetLabel]: set } }),
+    },
+  };
 }
 
-function onlyWhatCounts(node: KubeObject): KubeObject {
-  const { configSource, taints } = (node.spec ?? {}) as { configSource?: unknown; taints?: unknown };
+/** What sets and grants need of a Node: a small part, since there may be thousands. */
+function keptNode(node: KubeObject): ClusterNode {
+  const { metadata, spec = {}, status = {} } = node as ClusterNode;
+  const { configSource } = spec as { configSource?: unknown };
+  const { name, uid, labels, creationTimestamp, resourceVersion, annotations } = metadata;
+  const hold = annotations?.[holdAnnotation];
+  const { capacity = {} } = status as { capacity?: Record<string, string> };
+  const gpus = Object.keys(capacity).some((key) => key === 'nvidia.com/gpu' || key.startsWith('nvidia.com/mig-'));
+  const conditions = status.conditions
+    ?.filter(({ type }) => keptConditions.has(type))
+    .map(({ type, status, reason, lastTransitionTime }) => ({
+      type,
+      status,
+      ...(reason && { reason }),
+      ...(lastTransitionTime && { lastTransitionTime }),
+    }));
   return {
-    ...onlyMetadata(node),
-    spec: { ...(configSource !== undefined && { configSource }), ...(taints !== undefined && { taints }) },
+    apiVersion: node.apiVersion,
+    kind: node.kind,
+    metadata: {
+      name,
+      ...(uid && { uid }),
+      ...(labels && { labels }),
+      ...(creationTimestamp && { creationTimestamp }),
+      ...(resourceVersion && { resourceVersion }),
+      ...(hold !== undefined && { annotations: { [holdAnnotation]: hold } }),
+    },
+    spec: {
+      ...(configSource !== undefined && { configSource }),
+      ...(spec.unschedulable && { unschedulable: true }),
+      ...(spec.taints && { taints: spec.taints }),
+    },
+    status: {
+      ...(conditions && { conditions }),
+      nodeInfo: { kubeletVersion: status.nodeInfo?.kubeletVersion ?? '' },
+    },
+    ...(gpus && { hasGpus: true }),
+  };
+}
+
+const keptConditions = new Set(['Ready', 'MaintenanceInProgress', 'DrainInProgress', 'GracefulNodeShutdownInProgress']);
+
+/** Nodes of a pool have the same local config: it is kept once. */
+function nodeConfigKeeper(): Keep<NodeConfig> {
+  const locals = new Map<string, LocalConfig>();
+  return (object) => {
+    const { managedFields: _, ...metadata } = object.metadata;
+    const kept = { ...object, metadata } as NodeConfig;
+    const {
+      localConfig,
+      kubeletFlags: __,
+      warnings: ___,
+      changes: ____,
+      kubeletLog: _____,
+      ...status
+    } = kept.status ?? {};
+    if (kept.status === undefined) return kept;
+    if (localConfig === undefined) return { ...kept, status };
+    const text = JSON.stringify(localConfig);
+    const shared = locals.get(text) ?? localConfig;
+    if (locals.size > 1000) locals.clear();
+    locals.set(text, shared);
+    return { ...kept, status: { ...status, localConfig: shared } };
   };
 }

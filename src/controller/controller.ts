@@ -5,13 +5,17 @@
  *     grant     Role and RoleBinding of one ConfigMap                                         grants.ts
  *     new-node  taint of a node that registered with it                                       new-nodes.ts
  *     guards    which guards are in force, and whether all nodes may write status             guards.ts
+ *     set       the next step of one NodeConfigSet                                            sets.ts
  *
- * It grants only what it may read itself, holds neither `escalate` nor `bind`, and deletes only its own binding.
+ * It grants only what it may read itself, holds neither `escalate` nor `bind`, and deletes only its own binding and the ConfigMaps
+ * that sets made.
  */
 import { setMaxListeners } from 'node:events';
 import { aborted } from '../aborted.js';
 import { nodeConfigs } from '../api/node-config.js';
+import { madeBySetLabel } from '../api/node-config-set.js';
 import { type KubeClient, serves } from '../kube/client.js';
+import { parseKey } from '../kube/informer.js';
 import { type ReconcileResult, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import { type ClusterView, watchCluster } from './cluster-view.js';
@@ -24,6 +28,7 @@ import type { ControllerCounters } from './metrics.js';
 import { hasTaint, NewNodeReconciler } from './new-nodes.js';
 import { NodeConfigReconciler } from './node-configs.js';
 import { ObjectWriter } from './object-writer.js';
+import { SetReconciler } from './sets.js';
 
 export interface ControllerOptions {
   client: KubeClient;
@@ -41,10 +46,13 @@ type Key =
   | { kind: 'new-node'; name: string }
   /** `configMap` is NAMESPACE/NAME. */
   | { kind: 'grant'; configMap: string }
-  | { kind: 'guards' };
+  | { kind: 'guards' }
+  | { kind: 'set'; name: string };
 
 const pollMs = 10_000;
 const retryMs = 1000;
+/** Changes of nodes are gathered for so long before their sets are reconciled: one pass reads all nodes of a set. */
+const gatherMs = 1000;
 
 /** Until the signal fires. Waits for as long as the API does not serve NodeConfigs. */
 export async function runController(options: ControllerOptions, signal: AbortSignal): Promise<void> {
@@ -76,6 +84,9 @@ class Controller {
   readonly #newNodes: NewNodeReconciler;
   readonly #grants: GrantReconciler;
   readonly #guards: GuardReconciler;
+  readonly #sets: SetReconciler;
+  /** What sets read of each Node when it was last seen: most changes of a Node are heartbeats. */
+  readonly #seenBySets = new Map<string, string>();
   readonly #now: () => number;
   /** ConfigMaps that each NodeConfig referred to when it was last seen: one that it no longer refers to may lose its grant. */
   readonly #referenced = new Map<string, Set<string>>();
@@ -111,6 +122,7 @@ class Controller {
       signal,
       onNode: (name) => this.#nodeChanged(name),
       onNodeConfig: (name) => this.#nodeConfigChanged(name),
+      onSet: (name) => this.#addSet(name),
       onConfigMap: (key) => this.#configMapChanged(key),
       onGuard: () => this.#add({ kind: 'guards' }),
     });
@@ -121,12 +133,14 @@ class Controller {
     this.#newNodes = new NewNodeReconciler(parts);
     this.#guards = new GuardReconciler({ ...parts, choice: options.guards, onChange: () => this.#addNodes() });
     this.#nodeConfigs = new NodeConfigReconciler({ ...parts, guards: () => this.#guards.state });
+    this.#sets = new SetReconciler(parts);
   }
 
   async run(): Promise<void> {
     await Promise.race([this.#view.synced, aborted(this.#signal)]);
     this.#isSynced = true;
     this.#add({ kind: 'guards' });
+    for (const { metadata } of this.#view.sets.values()) this.#addSet(metadata.name);
     for (const { metadata } of this.#view.nodes.values()) this.#nodeChanged(metadata.name);
     for (const { metadata } of this.#view.nodeConfigs.values()) this.#nodeConfigChanged(metadata.name);
     for (const informer of this.#view.configMaps.values())
@@ -151,6 +165,8 @@ class Controller {
         return this.#grants.reconcile(key.configMap);
       case 'guards':
         return this.#guards.reconcile();
+      case 'set':
+        return this.#sets.reconcile(key.name);
     }
   }
 
@@ -163,6 +179,16 @@ class Controller {
     this.#add({ kind: 'grant', configMap });
   }
 
+  #addSet(name: string): void {
+    if (name !== '') this.#add({ kind: 'set', name });
+  }
+
+  #gatherForSets(): void {
+    if (!this.#isSynced) return;
+    for (const { metadata } of this.#view.sets.values())
+      this.#queue.addAfter({ kind: 'set', name: metadata.name }, gatherMs);
+  }
+
   #addNodes(): void {
     for (const { metadata } of this.#view.nodes.values()) this.#add({ kind: 'node', name: metadata.name });
   }
@@ -170,6 +196,7 @@ class Controller {
   #nodeChanged(name: string): void {
     if (!this.#isSynced) return;
     this.#add({ kind: 'node', name });
+    this.#showToSets(name);
     const [node, object] = [this.#view.nodes.get(name), this.#view.nodeConfigs.get(name)];
     if (node === undefined || hasTaint(node)) this.#add({ kind: 'new-node', name });
     const isAbsent = object !== undefined && node === undefined;
@@ -179,8 +206,19 @@ class Controller {
     if (object !== undefined) for (const key of referencedConfigMaps(object)) this.#addGrant(key);
   }
 
+  #showToSets(name: string): void {
+    const node = this.#view.nodes.get(name);
+    const { resourceVersion: _, ...metadata } = node?.metadata ?? {};
+    const text = node === undefined ? '' : JSON.stringify([metadata, node.spec, node.status]);
+    if (this.#seenBySets.get(name) === text) return;
+    if (node === undefined) this.#seenBySets.delete(name);
+    else this.#seenBySets.set(name, text);
+    this.#gatherForSets();
+  }
+
   #nodeConfigChanged(name: string): void {
     if (!this.#isSynced) return;
+    this.#gatherForSets();
     this.#nodeChanged(name);
     const before = this.#referenced.get(name) ?? new Set();
     const object = this.#view.nodeConfigs.get(name);
@@ -188,11 +226,23 @@ class Controller {
     if (now.size > 0) this.#referenced.set(name, now);
     else this.#referenced.delete(name);
     for (const key of new Set([...before, ...now])) this.#addGrant(key);
+    // A ConfigMap of a set that is gone may be garbage-collected now.
+    for (const key of before) if (!now.has(key)) this.#addSet(this.#madeBySet(key));
+  }
+
+  #madeBySet(key: string): string {
+    const configMap = this.#view.configMaps.get(parseKey(key).namespace)?.get(key);
+    return configMap?.metadata.labels?.[madeBySetLabel] ?? '';
   }
 
   #configMapChanged(key: string): void {
     if (!this.#isSynced) return;
     this.#addGrant(key);
+    this.#addSet(this.#madeBySet(key));
+    for (const { metadata, spec } of this.#view.sets.values()) {
+      const { namespace, name } = spec.config.configMap ?? {};
+      if (`${namespace}/${name}` === key) this.#addSet(metadata.name);
+    }
     for (const { metadata, spec } of this.#view.nodeConfigs.values())
       if (configMapOf(spec?.configSource) === key) this.#add({ kind: 'node', name: metadata.name });
   }
@@ -213,5 +263,7 @@ function describeKey(key: Key): string {
       return `grant/${key.configMap}`;
     case 'guards':
       return 'guards';
+    case 'set':
+      return `set/${key.name}`;
   }
 }

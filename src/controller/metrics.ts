@@ -1,4 +1,5 @@
 /** The controller's counters and their metrics. */
+import type { NodeConfigSetStatus } from '../api/node-config-set.js';
 import { type Metric, renderMetrics } from '../metrics.js';
 import type { GuardState } from './guard-plan.js';
 
@@ -12,6 +13,10 @@ export interface ControllerCounters {
   guards: GuardState['inForce'] | 'unknown';
   /** Guards that are missing or were changed. */
   guardProblems: number;
+  /** Assignments that were written for sets. */
+  nodesAssigned: number;
+  /** By name, as last written. */
+  sets: Map<string, NodeConfigSetStatus>;
 }
 
 export const newControllerCounters = (): ControllerCounters => ({
@@ -22,6 +27,8 @@ export const newControllerCounters = (): ControllerCounters => ({
   nodesConfigPending: 0,
   guards: 'unknown',
   guardProblems: 0,
+  nodesAssigned: 0,
+  sets: new Map(),
 });
 
 export function controllerMetrics(counters: ControllerCounters, isLeader: boolean): string {
@@ -61,5 +68,43 @@ export function controllerMetrics(counters: ControllerCounters, isLeader: boolea
       help: 'Guards that are missing or were changed, as the leader sees it.',
       value: isLeader ? counters.guardProblems : 0,
     },
+    counter('nodes_assigned', 'Assignments of configs to nodes, written for NodeConfigSets.', counters.nodesAssigned),
+    ...(isLeader ? setMetrics([...counters.sets]) : []),
   ]);
 }
+
+/** As the leader sees them. The samples of one metric follow each other. */
+function setMetrics(sets: [name: string, status: NodeConfigSetStatus][]): Metric[] {
+  const gauge = (name: string, help: string, value: number, labels: Record<string, string>): Metric => ({
+    name: `relet_set_${name}`,
+    type: 'gauge',
+    help,
+    value,
+    labels,
+  });
+  const byState = 'Nodes of a NodeConfigSet by state; a node may be in several.';
+  const byCondition = 'The one of Ready, Reconciling and Stalled that is True for a NodeConfigSet, and its reason.';
+  return [
+    ...sets.flatMap(([set, status]) =>
+      Object.entries(nodesByState(status)).map(([state, value]) => gauge('nodes', byState, value, { set, state })),
+    ),
+    ...sets.map(([set, { conditions = [] }]) => {
+      const present = conditions.find(({ status, type }) => status === 'True' && kstatus.includes(type));
+      const labels = { set, condition: present?.type ?? '', reason: present?.reason ?? '' };
+      return gauge('condition', byCondition, 1, labels);
+    }),
+    ...sets.map(([set, { wave = 0 }]) => gauge('wave', 'The present wave of a NodeConfigSet.', wave, { set })),
+  ];
+}
+
+const nodesByState = (status: NodeConfigSetStatus): Record<string, number> => ({
+  selected: status.selectedNodes ?? 0,
+  excluded: status.excludedNodes ?? 0,
+  pending: status.pendingNodes ?? 0,
+  trial: status.inTrialNodes ?? 0,
+  updated: status.updatedNodes ?? 0,
+  failed: status.failedNodes ?? 0,
+  unavailable: status.unavailable?.used ?? 0,
+});
+
+const kstatus = ['Ready', 'Reconciling', 'Stalled'];

@@ -41,7 +41,7 @@ export class NodeConfigReconciler {
   }
 
   async reconcile(name: string): Promise<ReconcileResult> {
-    const { client, view, facts, guards, signal } = this.#options;
+    const { client, view, facts, guards } = this.#options;
     const node = view.nodes.get(name);
     const object = view.nodeConfigs.get(name);
     if (guards()?.inForce === 'roles' && node && object) await this.#ensureRole(node);
@@ -51,12 +51,19 @@ export class NodeConfigReconciler {
         await this.#create(plan.object);
         break;
       case 'update-status':
-        await client.update(nodeConfigs, { name, subresource: 'status' }, plan.object, { signal });
+        await this.#writeConditions(plan.object);
         break;
       case 'none':
         break;
     }
     return { kind: 'done' };
+  }
+
+  /** Nothing else: the cache does not have the whole status. With the resourceVersion, since a list is replaced as a whole. */
+  async #writeConditions({ metadata: { name, resourceVersion }, status }: NodeConfig): Promise<void> {
+    const { client, signal } = this.#options;
+    const patch = { metadata: { resourceVersion }, status: { conditions: status?.conditions } };
+    await client.patch(nodeConfigs, { name, subresource: 'status' }, patch, { as: 'merge', signal });
   }
 
   async #create(object: NodeConfig): Promise<void> {

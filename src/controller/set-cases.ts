@@ -1,0 +1,128 @@
+/**
+ * Groups the nodes of a set that a change would treat alike, and remembers the answer for each group: thousands of nodes are a few
+ * groups, and a pass costs nothing while these stay the same.
+ */
+import { parseRef } from '../api/config-ref.js';
+import type { LocalConfig } from '../api/node-config.js';
+import type { NodeConfigSet } from '../api/node-config-set.js';
+import { addOwed, type Owed, owedAnnotation, readOwed } from '../api/owed.js';
+import { CannotRun } from '../cannot-run.js';
+import { readPayload } from '../fleet/config-maps.js';
+import { ApiError } from '../kube/api-error.js';
+import type { KubeClient } from '../kube/client.js';
+import { configProblem, type NodeCase, owedOf } from './set-impact.js';
+import type { SetMember } from './set-leaving.js';
+import { sourceText } from './set-nodes.js';
+import type { Stalled } from './set-plan.js';
+import type { DesiredRevision } from './set-state.js';
+
+interface Wanted {
+  text: string;
+  desired: DesiredRevision;
+}
+
+interface Answer {
+  key: string;
+  problem: Stalled | undefined;
+  /** What is left to do afterwards, by node. */
+  owed: Map<string, { present: Owed | undefined; added: Omit<Owed, 'at'> | undefined }>;
+}
+
+export class SetCases {
+  readonly #options: { client: KubeClient; signal: AbortSignal };
+  readonly #answers = new Map<string, Answer>();
+  /** Payloads of immutable ConfigMaps, by source. */
+  readonly #payloads = new Map<string, string>();
+  readonly #locals = new WeakMap<LocalConfig, number>();
+  #nextLocal = 1;
+
+  constructor(options: { client: KubeClient; signal: AbortSignal }) {
+    this.#options = options;
+  }
+
+  /** Why the config may not be rolled out to the nodes that do not have it. */
+  async problem(
+    set: NodeConfigSet,
+    { text, desired }: Wanted,
+    members: readonly SetMember[],
+  ): Promise<Stalled | undefined> {
+    const open = members.filter(({ node }) => node.claim?.revision !== desired.revision && !node.blocked);
+    const groups = new Map<string, SetMember[]>();
+    for (const member of open) {
+      const key = this.#groupOf(member);
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [member]);
+      else group.push(member);
+    }
+    const { accept = [] } = set.spec;
+    const key = JSON.stringify([desired.revision, accept, [...groups.keys()].sort(), open.length]);
+    const known = this.#answers.get(set.metadata.name);
+    if (known?.key === key) return known.problem;
+    const cases = await Promise.all([...groups.values()].map((group) => this.#case(group)));
+    const problem = configProblem(text, cases, accept);
+    const owed: Answer['owed'] = new Map();
+    if (problem === undefined)
+      for (const [index, group] of [...groups.values()].entries()) {
+        const added = owedOf(text, cases[index]!);
+        for (const { node, object } of group)
+          owed.set(node.name, { present: readOwed(object?.metadata.annotations?.[owedAnnotation]), added });
+      }
+    this.#answers.set(set.metadata.name, { key, problem, owed });
+    return problem;
+  }
+
+  /** After the change of this node, together with what was left to do before it. */
+  owed(set: string, node: string, at: string): Owed | undefined {
+    const { present, added } = this.#answers.get(set)?.owed.get(node) ?? {};
+    return addOwed(present, added && { ...added, at });
+  }
+
+  #groupOf({ cluster, object }: SetMember): string {
+    const { kubeletVersion = '' } = cluster.status?.nodeInfo ?? {};
+    return JSON.stringify([
+      kubeletVersion,
+      this.#localId(object?.status?.localConfig),
+      sourceText(object),
+      losesGpus({ cluster, object }),
+    ]);
+  }
+
+  /** Equal local configs are one object in the cache. */
+  #localId(local: LocalConfig | undefined): number {
+    if (local === undefined) return 0;
+    const known = this.#locals.get(local) ?? this.#nextLocal++;
+    this.#locals.set(local, known);
+    return known;
+  }
+
+  async #case(group: readonly SetMember[]): Promise<NodeCase> {
+    const [first] = group;
+    return {
+      names: group.map(({ node }) => node.name),
+      kubeletVersion: first!.cluster.status?.nodeInfo?.kubeletVersion ?? '',
+      local: first!.object?.status?.localConfig,
+      before: await this.#payload(sourceText(first!.object)),
+      mayLoseGpus: losesGpus(first!),
+    };
+  }
+
+  /** Undefined also where it cannot be read: then it is compared with the local config. */
+  async #payload(source: string): Promise<string | undefined> {
+    const ref = parseRef(source);
+    if (ref === undefined) return undefined;
+    const known = this.#payloads.get(source);
+    if (known !== undefined) return known;
+    try {
+      const { text, configMap } = await readPayload(this.#options, ref);
+      if (this.#payloads.size > 100) this.#payloads.clear();
+      if (configMap.immutable) this.#payloads.set(source, text);
+      return text;
+    } catch (error) {
+      if (error instanceof ApiError || error instanceof CannotRun) return undefined;
+      throw error;
+    }
+  }
+}
+
+const losesGpus = ({ cluster, object }: Pick<SetMember, 'cluster' | 'object'>): boolean =>
+  object?.status?.driver === 'systemd' && cluster.hasGpus === true;

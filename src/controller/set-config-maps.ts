@@ -1,0 +1,35 @@
+/** Deletes ConfigMaps that a set made, once no NodeConfig and no revision of the set refers to them. */
+import { madeBySetLabel } from '../api/node-config-set.js';
+import { removeConfigMap } from '../fleet/config-maps.js';
+import type { KubeClient } from '../kube/client.js';
+import type { Log } from '../log.js';
+import type { ClusterView } from './cluster-view.js';
+import { referencedConfigMaps } from './grant-plan.js';
+
+interface CollectOptions {
+  client: KubeClient;
+  view: Pick<ClusterView, 'nodeConfigs' | 'configMaps'>;
+  log: Log;
+}
+
+/** `sources`: NAMESPACE/NAME/KEY of those that the set may still need. */
+export async function collectConfigMaps(
+  { client, view, log }: CollectOptions,
+  set: string,
+  sources: readonly string[],
+): Promise<void> {
+  const made = [...view.configMaps.values()]
+    .flatMap((informer) => [...informer.values()])
+    .filter(({ metadata }) => metadata.labels?.[madeBySetLabel] === set);
+  const isNeeded = (key: string) => sources.some((source) => source.startsWith(`${key}/`));
+  const old = made.filter(({ metadata }) => !isNeeded(`${metadata.namespace}/${metadata.name}`));
+  if (old.length === 0) return;
+  const used = new Set<string>();
+  for (const object of view.nodeConfigs.values()) for (const key of referencedConfigMaps(object)) used.add(key);
+  for (const configMap of old) {
+    const key = `${configMap.metadata.namespace}/${configMap.metadata.name}`;
+    if (used.has(key)) continue;
+    await removeConfigMap({ client }, configMap);
+    log.info('ConfigMap of a set garbage-collected', { set, configMap: key });
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Whether the config of a set may be rolled out: the kubelets of its nodes accept it, and it needs no more than the spec accepts. Nodes
+ * with the same kubelet minor, local config and present config are one case. Pure.
+ */
+import type { LocalConfig } from '../api/node-config.js';
+import type { SetImpact } from '../api/node-config-set.js';
+import { type Owed, type OwedAction, owedActions } from '../api/owed.js';
+import { check } from '../config/check.js';
+import { checkOverlay } from '../config/check-overlay.js';
+import { DecodeError } from '../config/decode.js';
+import { encode } from '../config/encode.js';
+import { type LocalFile, mergeLocal } from '../config/merge.js';
+import { type Minor, newestMinor, parseMinor } from '../config/model.js';
+import { isOverlay } from '../config/overlay.js';
+import { documentOf, readOverlay } from '../fleet/payload.js';
+import { type FieldChange, owedBy, type Preview, previewChanges, previewOverlays } from '../fleet/preview.js';
+import { shorten } from '../shorten.js';
+import { oneLine } from '../visible-text.js';
+import type { Stalled } from './set-plan.js';
+import { list } from './set-sentences.js';
+
+/** Equal nodes, of which one stands for all. */
+export interface NodeCase {
+  names: string[];
+  kubeletVersion: string;
+  /** Undefined where the agent does not report it. */
+  local: LocalConfig | undefined;
+  /** The payload it has now; undefined: local. */
+  before: string | undefined;
+  /** A switch reloads systemd, and containers may lose their GPUs by that. */
+  mayLoseGpus: boolean;
+}
+
+const accepts: Record<SetImpact, string> = {
+  Drain: 'drain',
+  StateFile: 'state-file',
+  Reboot: 'reboot',
+  DaemonReload: 'daemon-reload',
+};
+const impactNames = Object.fromEntries(Object.entries(accepts).map(([name, needs]) => [needs, name]));
+
+export function configProblem(
+  text: string,
+  cases: readonly NodeCase[],
+  accepted: readonly SetImpact[],
+): Stalled | undefined {
+  for (const one of cases) {
+    const wrong = validationError(text, one);
+    if (wrong !== undefined)
+      return { kind: 'invalidConfig', message: oneLine(shorten(`${list(one.names)}: ${wrong}`, 1000)) };
+  }
+  const open = cases.flatMap((one) => openChanges(previewOf(text, one), accepted).map((change) => ({ one, change })));
+  const gpus = accepted.includes('DaemonReload') ? undefined : cases.find(({ mayLoseGpus }) => mayLoseGpus);
+  if (gpus !== undefined)
+    return {
+      kind: 'impact',
+      message: `${list(gpus.names)}: a switch reloads systemd, and running containers may lose their GPUs; accept: [DaemonReload] allows it`,
+    };
+  if (open.length === 0) return undefined;
+  const fields = new Map(open.map(({ change }) => [change.path, change]));
+  const named = [...fields.values()].map(({ path, needs }) => `${path} (${impactNames[needs] ?? needs})`);
+  const never = [...fields.values()].find(({ needs }) => needs === 'never');
+  const remedy =
+    never === undefined
+      ? `accept: [${[...new Set([...fields.values()].map(({ needs }) => impactNames[needs]))].join(', ')}] allows it`
+      : `${never.path} cannot be changed on a live node`;
+  return { kind: 'impact', message: oneLine(`${list(named, 10)} on ${list(open[0]!.one.names)}; ${remedy}`) };
+}
+
+/** What is left to do on such a node after the change. */
+export function owedOf(text: string, one: NodeCase): Omit<Owed, 'at'> | undefined {
+  const preview = previewOf(text, one);
+  return preview && owedBy(preview);
+}
+
+function openChanges(preview: Preview | undefined, accepted: readonly SetImpact[]): FieldChange[] {
+  const allowed = new Set(accepted.map((one) => accepts[one]));
+  // A state file or a reboot includes the drain, as with --accept.
+  if (allowed.has('state-file') || allowed.has('reboot')) allowed.add('drain');
+  return (preview?.changes ?? []).filter(
+    ({ needs }) => needs === 'never' || (owedActions.includes(needs as OwedAction) && !allowed.has(needs)),
+  );
+}
+
+const minorOf = ({ kubeletVersion }: NodeCase): Minor => parseMinor(kubeletVersion) ?? newestMinor;
+
+const filesOf = ({ local }: NodeCase): LocalFile[] | undefined =>
+  local?.files.map(({ path, dropIn, config }) => ({ path, text: encode(config), ...(dropIn && { dropIn }) }));
+
+function validationError(text: string, one: NodeCase): string | undefined {
+  const minor = minorOf(one);
+  const { verdict, message, findings } = isOverlay(text)
+    ? checkOverlay(text, { minor, local: filesOf(one) ?? [] })
+    : check(text, { minor });
+  if (verdict === 'accepted') return undefined;
+  return findings.find(({ severity }) => severity === 'error')?.message ?? message;
+}
+
+/** Undefined where the config that the node has cannot be compared. */
+function previewOf(text: string, one: NodeCase): Preview | undefined {
+  const minor = minorOf(one);
+  const files = filesOf(one);
+  try {
+    const local = files && mergeLocal({ minor, local: files }).config;
+    const [before, after] = [documentOf(one.before, local, minor), documentOf(text, local, minor)];
+    if (before !== undefined && after !== undefined) return previewChanges({ before, after, minor });
+    if (!isOverlay(text)) return undefined;
+    const old = one.before !== undefined && isOverlay(one.before) ? readOverlay(one.before, minor) : nothing;
+    return previewOverlays({ before: old, after: readOverlay(text, minor) }, minor);
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined;
+    throw error;
+  }
+}
+
+const nothing = { config: {}, unset: [] };

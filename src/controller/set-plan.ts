@@ -1,0 +1,367 @@
+/**
+ * The next step of a rollout. Pure: the cluster as it is and the time in; the next batch and the reason in a sentence out.
+ *
+ * Arithmetic, with 40 selected nodes of which 2 are NotReady and excluded: percentages are of the other 38.
+ *
+ *   waves 1, 5%, 25%, 100%       cumulative, rounded up: 1, 2, 10, 38 nodes. Wave 3 assigns 10 − 2 = 8 nodes.
+ *   maxUnavailable 10%           rounded down, at least 1: 3. The 2 that are NotReady count, so 1 node may be changed.
+ *   maxInTrial 25%               rounded down, at least 1: 9. In wave 3, with 1 on trial, 8 more could be; maxUnavailable allows 1 now.
+ *   maxFailed 0                  rounded down: the first node that fails stops the rollout.
+ *
+ * So the batch is 1 node. When it is active, after seconds, it counts only as on trial, and the next one is assigned. After 10 minutes
+ * it has passed its trial. A batch has at most 100 nodes, whatever the budgets allow.
+ */
+import type { setProgressReasons, setReadyReasons, setStalledReasons } from '../api/condition-reasons.js';
+import { type Intent, mostInBatch } from '../api/node-config-set.js';
+import { rfc3339 } from '../time.js';
+import type { SetNode } from './set-nodes.js';
+import * as sentences from './set-sentences.js';
+import type { SetRules } from './set-spec.js';
+import {
+  completed,
+  type DesiredRevision,
+  isComplete,
+  isRejected,
+  reject,
+  type SetState,
+  sourceOfRevision,
+  updateOf,
+  withDesired,
+  withRequest,
+} from './set-state.js';
+import { exclusionOf, hasFailed, isUnsettled, isWanted, lastSignMs, type Survey, survey } from './set-survey.js';
+import { type WavePlan, wavesOf } from './set-waves.js';
+import { windowAt } from './set-windows.js';
+
+export interface PlanInput {
+  set: string;
+  rules: SetRules;
+  state: SetState;
+  /** Undefined where the config in the spec cannot be used: then nothing new starts. */
+  desired: DesiredRevision | undefined;
+  /** Why the config in the spec may not be rolled out. */
+  problem?: Stalled | undefined;
+  nodes: readonly SetNode[];
+  nowMs: number;
+}
+
+export interface Stalled {
+  kind: keyof typeof setStalledReasons;
+  message: string;
+}
+
+/** Ready, Reconciling or Stalled is True, with this reason; `message` has the details. */
+export type Standing =
+  | { condition: 'Ready'; kind: keyof typeof setReadyReasons; message?: string }
+  | { condition: 'Reconciling'; kind: keyof typeof setProgressReasons; message?: string }
+  | { condition: 'Stalled'; kind: keyof typeof setStalledReasons; message?: string };
+
+export interface Plan {
+  /** With the intent of the batch. */
+  state: SetState;
+  survey: Survey;
+  waves: WavePlan;
+  standing: Standing;
+  /** What the rollout waits for; undefined while it is complete, or a batch is on its way. */
+  waiting?: string;
+  /** When to look again, if nothing else happens. */
+  nextAtMs?: number;
+}
+
+export function plan(input: PlanInput): Plan {
+  const { rules, nodes, nowMs } = input;
+  const asked = withRequest(withDesired(input.state, input.desired, nowMs), input.desired, nowMs);
+  const state = withRollbackEnd(withExpiry(withFailures(asked, input), rules, nowMs), input);
+  const intent = openIntent(state, input);
+  const seen = surveyOf({ ...state, ...(intent && { intent }) }, input);
+  const waves = wavesOf({ rules, state, survey: seen, nowMs });
+  const isDone =
+    waves.isDone && !isRejected(state) && input.problem === undefined && state.updateRevision !== undefined;
+  const next = isDone ? completed(state, rules.expiresAfterMs !== undefined, nowMs) : state;
+  const step = intent === undefined ? decide({ ...input, state: next }, seen, waves) : continued(intent);
+  const { intent: _, waves: __, ...rest } = next;
+  const batch = intent ?? step.intent;
+  return {
+    state: {
+      ...rest,
+      ...(waves.waves.length > 0 && { waves: waves.waves }),
+      ...(batch && { intent: batch }),
+    },
+    survey: seen,
+    waves,
+    standing: step.standing,
+    ...(step.waiting !== undefined && { waiting: step.waiting }),
+    ...nextLook({ rules, nodes, nowMs, state: next, waves }),
+  };
+}
+
+interface Step {
+  intent?: Intent;
+  standing: Standing;
+  waiting?: string;
+}
+
+const reconciling = (kind: keyof typeof setProgressReasons, message: string): Step => ({
+  standing: { condition: 'Reconciling', kind, message },
+  waiting: message,
+});
+const stalled = (kind: keyof typeof setStalledReasons, message: string): Step => ({
+  standing: { condition: 'Stalled', kind, message },
+  waiting: message,
+});
+
+function continued(intent: Intent): Step {
+  return { standing: { condition: 'Reconciling', kind: 'rolling', message: sentences.changing(intent.names) } };
+}
+
+function surveyOf(state: SetState, { rules, nodes, nowMs }: PlanInput): Survey {
+  const startedAtMs = Date.parse(updateOf(state)?.startedAt ?? '') || 0;
+  return survey({ rules, nodes, revision: state.updateRevision, startedAtMs, intent: state.intent, nowMs });
+}
+
+/** The intent, as long as some of its nodes are not written and it is still what should happen. */
+function openIntent(state: SetState, { nodes, rules, problem }: PlanInput): Intent | undefined {
+  const { intent } = state;
+  if (intent === undefined || rules.paused) return undefined;
+  const isForUpdate = intent.revision === state.updateRevision;
+  if (isForUpdate && (isRejected(state) || problem !== undefined)) return undefined;
+  const names = new Set(intent.names);
+  const isOpen = (node: SetNode) => names.has(node.name) && node.blocked === undefined && !isWritten(node, intent);
+  return nodes.some(isOpen) ? intent : undefined;
+}
+
+/** As the intent asks for, and not before it. */
+export const isWritten = ({ claim }: SetNode, { revision, at }: Intent): boolean =>
+  claim !== undefined && claim.revision === revision && Date.parse(claim.at) >= Date.parse(at);
+
+/** Once more nodes have failed than may, and the strategy says so, all go back. Not after the rollout: a node may fail for years. */
+function withFailures(state: SetState, input: PlanInput): SetState {
+  if (input.rules.onFailure !== 'Rollback' || isRejected(state) || isComplete(state)) return state;
+  const { failed, allowed } = surveyOf(state, input);
+  return failed.length > allowed.failed ? reject(state, 'RolledBack', input.nowMs) : state;
+}
+
+function withExpiry(state: SetState, { expiresAfterMs }: SetRules, nowMs: number): SetState {
+  const startedAtMs = Date.parse(updateOf(state)?.startedAt ?? '');
+  if (expiresAfterMs === undefined || isRejected(state) || Number.isNaN(startedAtMs)) return state;
+  return nowMs >= startedAtMs + expiresAfterMs ? reject(state, 'Expired', nowMs) : state;
+}
+
+/** The rollback is over when no node has the revision, and those that went back run what they went back to. */
+function withRollbackEnd(state: SetState, { nodes, rules, nowMs }: PlanInput): SetState {
+  if (!state.rollingBack) return state;
+  const isLeft = (node: SetNode) =>
+    node.claim !== undefined &&
+    node.blocked === undefined &&
+    (node.claim.revision === state.rejectedRevision || (node.state === 'waiting' && !hasFailed(node, rules, nowMs)));
+  return nodes.some(isLeft) ? state : { ...state, rollingBack: false };
+}
+
+/** In the order of what matters more: what stops everything, then going back, then nodes that joined, then the rollout. */
+function decide(input: PlanInput, seen: Survey, waves: WavePlan): Step {
+  const { set, rules, state, problem, nodes, nowMs } = input;
+  if (rules.paused) return reconciling('paused', sentences.paused(set));
+  if (state.rollingBack) return rollBack(input, seen);
+  const joined = joiners(input);
+  if (joined !== undefined) {
+    const names = pick(joined.nodes, seen, { inTrial: true, room: joined.nodes.length });
+    const { revision, source } = joined;
+    if (names.length > 0) return batch({ revision, source, wave: 0 }, names, nowMs);
+  }
+  if (problem !== undefined) return stalled(problem.kind, problem.message);
+  if (isRejected(state)) return stalled(outcomeKind(state), sentences.rejected(set, state));
+  if (nodes.length === 0) return { standing: { condition: 'Ready', kind: 'noNodes' } };
+  if (isComplete(state)) return catchUp(input, seen);
+  return rollOut(input, seen, waves);
+}
+
+function outcomeKind(state: SetState): keyof typeof setStalledReasons {
+  switch (updateOf(state)?.outcome) {
+    case 'Undone':
+      return 'undone';
+    case 'RolledBack':
+      return 'rolledBack';
+    case 'Expired':
+      return 'expired';
+    default:
+      return 'aborted';
+  }
+}
+
+/** One wave within maxUnavailable, without windows, soak and approval; what failed goes first and costs nothing. */
+function rollBack({ state, nodes, rules, nowMs }: PlanInput, seen: Survey): Step {
+  const left = nodes.filter(({ claim, blocked }) => claim?.revision === state.rejectedRevision && !blocked);
+  const source = sourceOfRevision(state, state.currentRevision);
+  const revision = source === undefined ? 'previous' : state.currentRevision!;
+  const todo = left.map((node) => ({ node, isExempt: hasFailed(node, rules, nowMs) })).sort(inOrder(rules));
+  const names = pick(todo, seen, { inTrial: false, room: todo.length });
+  if (names.length > 0) return batch({ revision, source: source ?? 'previous', wave: 0 }, names, nowMs, 'rollingBack');
+  return reconciling('rollingBack', sentences.rollingBack(left, seen));
+}
+
+/** Nodes that the set has not had before get the current revision first, also while a new one is rolled out or was rejected. */
+function joiners({ state, nodes, rules, nowMs }: PlanInput) {
+  const source = sourceOfRevision(state, state.currentRevision);
+  if (source === undefined || state.currentRevision === state.updateRevision) return undefined;
+  const startedAtMs = Date.parse(state.revisions?.find((one) => one.source === source)?.startedAt ?? '') || 0;
+  const isJoining = (node: SetNode) =>
+    exclusionOf(node) === undefined &&
+    isWanted(node, rules, startedAtMs) &&
+    (node.claim === undefined ||
+      (isRejected(state) && ![state.currentRevision, state.updateRevision].includes(node.claim.revision)));
+  const todo = nodes.filter(isJoining).map((node) => ({ node, isExempt: hasFailed(node, rules, nowMs) }));
+  return { revision: state.currentRevision!, source, nodes: todo.sort(inOrder(rules)) };
+}
+
+/** After the rollout: nodes that joined or are available again. Those that the set never had do not wait for a window. */
+function catchUp({ set, state, rules, nowMs }: PlanInput, seen: Survey): Step {
+  const isOpen = windowAt(rules.windows, nowMs).open;
+  const todo = todoOf(seen, rules, nowMs).filter(({ node }) => isOpen || node.claim === undefined);
+  const names = pick(todo, seen, { inTrial: true, room: todo.length });
+  const { revision, source } = updateOf(state)!;
+  // A node that fails long after it was updated stops nobody; one that was caught up with does.
+  const failed = seen.failed.filter(({ node }) => node.claim?.wave === 0);
+  if (failed.length > seen.allowed.failed) return stalled('halted', sentences.halted(set, { ...seen, failed }));
+  const standing: Standing = {
+    condition: 'Ready',
+    kind: 'complete',
+    ...(seen.failed.length > 0 && { message: sentences.failed(seen) }),
+  };
+  return names.length === 0 ? { standing } : { ...batch({ revision, source, wave: 0 }, names, nowMs), standing };
+}
+
+function rollOut({ set, state, rules, nowMs }: PlanInput, seen: Survey, waves: WavePlan): Step {
+  if (seen.failed.length > seen.allowed.failed) return stalled('halted', sentences.halted(set, seen));
+  if (seen.eligible.length === 0) return reconciling('rolling', sentences.allExcluded(seen));
+  const todo = todoOf(seen, rules, nowMs);
+  const window = windowAt(rules.windows, nowMs);
+  const corrections = todo.filter(({ isExempt }) => isExempt);
+  if (!window.open && corrections.length === 0)
+    return reconciling('window', sentences.windowClosed(window.changesAtMs));
+  const { wave, room, state: waveState } = waves.present;
+  if (waveState === 'Soaking' && corrections.length === 0)
+    return reconciling('soaking', sentences.soaking(waves.present));
+  if (waveState === 'AwaitingApproval' && corrections.length === 0)
+    return reconciling('approval', sentences.awaitingApproval(set, state, wave));
+  // What failed goes alone, and is then a part of the wave: the others see first whether the correction works.
+  const names = pick(corrections.length > 0 ? corrections : todo, seen, { inTrial: true, room });
+  const { revision, source } = updateOf(state)!;
+  if (names.length > 0) return batch({ revision, source, wave }, names, nowMs);
+  if (room > 0 && todo.length > 0) return budgetSpent(set, seen);
+  return reconciling('rolling', sentences.inWave(wave, seen));
+}
+
+/** Where nodes that have failed use up a budget, no time will help. */
+function budgetSpent(set: string, seen: Survey): Step {
+  const failed = new Set(seen.failed.map(({ node }) => node));
+  const byFailed = seen.unavailable.filter(({ node }) => failed.has(node)).length;
+  if (seen.allowed.unavailable > 0 && byFailed >= seen.allowed.unavailable)
+    return stalled('halted', sentences.halted(set, seen));
+  return reconciling('budget', sentences.budgetSpent(seen));
+}
+
+interface Todo {
+  node: SetNode;
+  /** It has failed: a correction costs no budget. */
+  isExempt: boolean;
+}
+
+function todoOf(seen: Survey, rules: SetRules, nowMs: number): Todo[] {
+  return seen.eligible
+    .filter((node) => seen.phases.get(node) === 'todo')
+    .map((node) => ({ node, isExempt: hasFailed(node, rules, nowMs) }))
+    .sort(inOrder(rules));
+}
+
+/** First what failed, then what is in use already, then by the labels of `order`, then by name; control-plane nodes last. */
+function inOrder({ order }: SetRules): (a: Todo, b: Todo) => number {
+  const keyOf = ({ node, isExempt }: Todo): (string | number)[] => [
+    isExempt ? 0 : 1,
+    Number(node.isControlPlane),
+    node.claim !== undefined && isUnsettled(node) ? 0 : 1,
+    ...order.map((label) => node.labels[label] ?? ''),
+    node.name,
+  ];
+  return (a, b) => {
+    const [left, right] = [keyOf(a), keyOf(b)];
+    for (const [index, value] of left.entries()) {
+      if (value < right[index]!) return -1;
+      if (value > right[index]!) return 1;
+    }
+    return 0;
+  };
+}
+
+interface Picked {
+  name: string;
+  isExempt: boolean;
+}
+
+/** As many as the budgets leave room for, and one control-plane node at a time, after its trial. */
+function pick(
+  todo: readonly Todo[],
+  { unavailable, inTrial, allowed }: Survey,
+  limit: { inTrial: boolean; room: number },
+): Picked[] {
+  const [away, tried] = [new Set(unavailable.map(({ node }) => node)), new Set(inTrial)];
+  const left = { unavailable: allowed.unavailable - away.size, inTrial: allowed.inTrial - tried.size };
+  let { room } = limit;
+  let isControlPlaneBusy = [...away, ...tried].some(({ isControlPlane }) => isControlPlane);
+  const picked: Picked[] = [];
+  for (const { node, isExempt } of todo) {
+    if (picked.length === mostInBatch) break;
+    if (node.isControlPlane && isControlPlaneBusy && !away.has(node) && !tried.has(node)) continue;
+    // A node that counts already costs nothing more, unless the budget is 0: that stops.
+    const costs = { unavailable: away.has(node) ? 0 : 1, inTrial: tried.has(node) ? 0 : 1 };
+    const isAffordable =
+      allowed.unavailable > 0 &&
+      left.unavailable >= costs.unavailable &&
+      (!limit.inTrial || (allowed.inTrial > 0 && left.inTrial >= costs.inTrial)) &&
+      room > 0;
+    if (!isExempt && !isAffordable) continue;
+    if (!isExempt) {
+      left.unavailable -= costs.unavailable;
+      left.inTrial -= costs.inTrial;
+      room -= 1;
+    }
+    isControlPlaneBusy ||= node.isControlPlane;
+    picked.push({ name: node.name, isExempt });
+  }
+  return picked;
+}
+
+function batch(
+  target: Pick<Intent, 'revision' | 'source' | 'wave'>,
+  picked: readonly Picked[],
+  nowMs: number,
+  kind: keyof typeof setProgressReasons = 'rolling',
+): Step {
+  const names = picked.map(({ name }) => name);
+  const exempt = picked.filter(({ isExempt }) => isExempt).map(({ name }) => name);
+  return {
+    intent: { ...target, names, ...(exempt.length > 0 && { exempt }), at: rfc3339(nowMs) },
+    standing: { condition: 'Reconciling', kind, message: sentences.changing(names) },
+  };
+}
+
+/** When something will be different without an event: a deadline, the end of a soak, a window, the expiry. */
+function nextLook({
+  rules,
+  nodes,
+  nowMs,
+  state,
+  waves,
+}: Pick<PlanInput, 'rules' | 'nodes' | 'nowMs' | 'state'> & { waves: WavePlan }): { nextAtMs?: number } {
+  const startedAtMs = Date.parse(updateOf(state)?.startedAt ?? '');
+  const deadlines = nodes
+    .filter((node) => node.claim !== undefined && isUnsettled(node))
+    .map((node) => lastSignMs(node) + rules.progressDeadlineMs + 1);
+  const times = [
+    ...deadlines,
+    waves.present.soakEndsAtMs,
+    windowAt(rules.windows, nowMs).changesAtMs,
+    rules.expiresAfterMs === undefined ? undefined : startedAtMs + rules.expiresAfterMs,
+  ].filter((atMs) => atMs !== undefined && atMs > nowMs) as number[];
+  const nextAtMs = times.reduce((soonest, atMs) => Math.min(soonest, atMs), Number.POSITIVE_INFINITY);
+  return Number.isFinite(nextAtMs) ? { nextAtMs } : {};
+}

@@ -1,0 +1,151 @@
+/**
+ * What a set remembers between two passes, and how that changes. All of it is in its status. Pure.
+ *
+ *   (spec changes)           (all waves done)
+ *   ───────────► rolling out ───────────────► complete
+ *                  │  ▲                          │
+ *                  │  └───────── Retry ───┐      │ Undo, expired
+ *                  │                      │      ▼
+ *                  ├── Abort ──► rejected ◄── rolling back
+ *                  └── Undo, expired, more failed than allowed with onFailure: Rollback ──► rolling back
+ */
+import {
+  mostRevisions,
+  type NodeConfigSetStatus,
+  type RevisionOutcome,
+  type SetRevision,
+  type WaveStatus,
+} from '../api/node-config-set.js';
+import { rfc3339 } from '../time.js';
+
+const remembered = [
+  'currentRevision',
+  'updateRevision',
+  'rejectedRevision',
+  'rollingBack',
+  'revisions',
+  'waves',
+  'intent',
+  'rollout',
+] as const satisfies (keyof NodeConfigSetStatus)[];
+
+export type SetState = Pick<NodeConfigSetStatus, (typeof remembered)[number]>;
+
+/** The rest of the status is computed again in each pass. */
+export const stateIn = (status: NodeConfigSetStatus = {}): SetState =>
+  Object.fromEntries(remembered.filter((name) => status[name] !== undefined).map((name) => [name, status[name]]));
+
+/** What the spec asks for. */
+export interface DesiredRevision {
+  revision: string;
+  summary: string;
+  /** The ConfigMap of an attempt, NAMESPACE/NAME/KEY. */
+  source(attempt: number): string;
+}
+
+/** The revision that is rolled out, with its times. */
+export const updateOf = ({ revisions, updateRevision }: SetState): SetRevision | undefined =>
+  revisions?.find(({ revision }) => revision === updateRevision);
+
+export const sourceOfRevision = ({ revisions }: SetState, name: string | undefined): string | undefined =>
+  revisions?.find(({ revision }) => revision === name)?.source;
+
+/** A new config in the spec starts a new revision; one that is known from before is started again. */
+export function withDesired(state: SetState, desired: DesiredRevision | undefined, nowMs: number): SetState {
+  if (desired === undefined || desired.revision === state.updateRevision) return state;
+  const { rejectedRevision: _, rollingBack: __, waves: ___, intent: ____, ...kept } = state;
+  const { revision, summary } = desired;
+  const known = state.revisions?.find((one) => one.revision === revision);
+  // One that did not last gets a ConfigMap of its own again, or the nodes where it failed would not start it.
+  const attempt = known === undefined ? 1 : (known.attempt ?? 1) + (known.outcome === 'Complete' ? 0 : 1);
+  const started: SetRevision = {
+    revision,
+    source: desired.source(attempt),
+    summary,
+    startedAt: rfc3339(nowMs),
+    ...(attempt > 1 && { attempt }),
+  };
+  const others = ended(state, 'Superseded', nowMs).filter((one) => one.revision !== revision);
+  return { ...kept, updateRevision: revision, revisions: trimmed([started, ...others], state) };
+}
+
+/** The oldest go, except the one that is current. */
+function trimmed(revisions: SetRevision[], { currentRevision }: SetState): SetRevision[] {
+  const kept = revisions.slice(0, mostRevisions);
+  const current = revisions.find(({ revision }) => revision === currentRevision);
+  return current === undefined || kept.includes(current) ? kept : [...kept.slice(0, -1), current];
+}
+
+/** With this outcome of the update revision, unless it has one. */
+function ended(state: SetState, outcome: RevisionOutcome, nowMs: number, { again = false } = {}): SetRevision[] {
+  return (state.revisions ?? []).map((one) =>
+    one.revision === state.updateRevision && (again || one.outcome === undefined)
+      ? { ...one, outcome, endedAt: rfc3339(nowMs) }
+      : one,
+  );
+}
+
+/** What a person has asked for, taken out of the status in the same write in which it takes effect. */
+export function withRequest(state: SetState, desired: DesiredRevision | undefined, nowMs: number): SetState {
+  const { request, ...others } = state.rollout ?? {};
+  if (request === undefined) return state;
+  const { rollout: _, ...rest } = state;
+  const handled: SetState = Object.keys(others).length === 0 ? rest : { ...rest, rollout: others };
+  if (request.revision !== state.updateRevision) return handled;
+  switch (request.action) {
+    case 'Abort':
+      return reject(handled, 'Aborted', nowMs);
+    case 'Undo':
+      return reject(handled, 'Undone', nowMs);
+    case 'Retry':
+      return retried(handled, desired, nowMs);
+  }
+}
+
+/** The revision is not rolled out any further. Except after Aborted, the nodes that have it go back. */
+export function reject(state: SetState, outcome: RevisionOutcome, nowMs: number): SetState {
+  const { intent: _, waves: __, currentRevision: ___, ...kept } = state;
+  const currentRevision =
+    state.currentRevision === state.updateRevision ? completedBefore(state) : state.currentRevision;
+  return {
+    ...kept,
+    ...(currentRevision !== undefined && { currentRevision }),
+    ...(state.updateRevision !== undefined && { rejectedRevision: state.updateRevision }),
+    rollingBack: outcome !== 'Aborted',
+    revisions: ended(state, outcome, nowMs, { again: true }),
+  };
+}
+
+const completedBefore = ({ revisions = [], updateRevision }: SetState): string | undefined =>
+  revisions.find(({ revision, outcome }) => outcome === 'Complete' && revision !== updateRevision)?.revision;
+
+function retried(state: SetState, desired: DesiredRevision | undefined, nowMs: number): SetState {
+  const { rejectedRevision: _, rollingBack: __, waves: ___, intent: ____, ...kept } = state;
+  return {
+    ...kept,
+    revisions: (state.revisions ?? []).map((one) => {
+      if (one.revision !== state.updateRevision) return one;
+      const { outcome: _outcome, endedAt: _endedAt, ...rest } = one;
+      const attempt = (one.attempt ?? 1) + 1;
+      return { ...rest, attempt, source: desired?.source(attempt) ?? one.source, startedAt: rfc3339(nowMs) };
+    }),
+  };
+}
+
+/** All waves are done. A revision that expires does not become the current one. */
+export function completed(state: SetState, expires: boolean, nowMs: number): SetState {
+  const { updateRevision } = state;
+  return {
+    ...state,
+    revisions: ended(state, 'Complete', nowMs),
+    ...(!expires && updateRevision !== undefined && { currentRevision: updateRevision }),
+  };
+}
+
+export const isRejected = ({ updateRevision, rejectedRevision }: SetState): boolean =>
+  updateRevision !== undefined && updateRevision === rejectedRevision;
+
+export const isComplete = (state: SetState): boolean => !isRejected(state) && updateOf(state)?.outcome === 'Complete';
+
+export const isApproved = ({ rollout, updateRevision }: SetState, { wave }: Pick<WaveStatus, 'wave'>): boolean =>
+  rollout?.approve !== undefined && rollout.approve.revision === updateRevision && rollout.approve.wave >= wave;

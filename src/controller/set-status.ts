@@ -1,0 +1,112 @@
+/** The status of a set: what plan() decided, as counts, a few names and conditions. Its size does not depend on the fleet. Pure. */
+import {
+  type ConditionReason,
+  setNoteReasons,
+  setProgressReasons,
+  setReadyReasons,
+  setStalledReasons,
+} from '../api/condition-reasons.js';
+import { type NodeConfigCondition, withConditions } from '../api/node-config.js';
+import { mostNames, type NamedNode, type NodeConfigSet, type NodeConfigSetStatus } from '../api/node-config-set.js';
+import { shorten } from '../shorten.js';
+import type { Plan, Standing } from './set-plan.js';
+import { list } from './set-sentences.js';
+import { selfSetLabels } from './set-spec.js';
+import type { Phase } from './set-survey.js';
+
+export function statusOf(set: NodeConfigSet, plan: Plan, selected: number, now: string): NodeConfigSetStatus {
+  const { state, survey, waves, standing, waiting } = plan;
+  const count = (phase: Phase) => [...survey.phases.values()].filter((one) => one === phase).length;
+  const { unavailable, inTrial, failed, excluded, allowed } = survey;
+  const names = (nodes: { name: string }[]) => nodes.slice(0, mostNames).map(({ name }) => name);
+  const budget = (limit: number, nodes: { name: string }[]) => ({
+    allowed: limit,
+    used: nodes.length,
+    ...(nodes.length > 0 && { nodes: names(nodes) }),
+  });
+  const samples = (nodes: { node: { name: string }; why: ConditionReason }[]): NamedNode[] =>
+    nodes.slice(0, mostNames).map(({ node, why }) => ({ name: node.name, ...why }));
+  const unavailableNodes = unavailable.map(({ node }) => node);
+  return {
+    observedGeneration: set.metadata.generation ?? 1,
+    ...state,
+    selectedNodes: selected,
+    excludedNodes: excluded.length,
+    updatedNodes: count('updated'),
+    inTrialNodes: count('trial'),
+    pendingNodes: count('pending'),
+    failedNodes: failed.length,
+    unavailable: budget(allowed.unavailable, unavailableNodes),
+    inTrial: budget(allowed.inTrial, inTrial),
+    failed: budget(
+      allowed.failed,
+      failed.map(({ node }) => node),
+    ),
+    ...(failed.length > 0 && {
+      failedSamples: samples(failed.map(({ node, failure }) => ({ node, why: failure }))),
+    }),
+    ...(excluded.length > 0 && {
+      excluded: samples(excluded.map(({ node, exclusion }) => ({ node, why: exclusion }))),
+    }),
+    ...(waves.waves.length > 0 && {
+      wave: waves.present.wave,
+      waveText: `${waves.present.wave}/${waves.waves.length}`,
+    }),
+    ...(waiting !== undefined && { waiting: shorten(waiting, 4000) }),
+    conditions: conditionsOf(
+      set,
+      standing,
+      excluded.map(({ node }) => node.name),
+      now,
+    ),
+  };
+}
+
+/** While the spec cannot be used: what was so before, and why. */
+export function stalledStatus(set: NodeConfigSet, standing: Standing, now: string): NodeConfigSetStatus {
+  return {
+    ...set.status,
+    observedGeneration: set.metadata.generation ?? 1,
+    waiting: standing.message ?? '',
+    conditions: conditionsOf(set, standing, [], now),
+  };
+}
+
+/** Exactly one of Ready, Reconciling and Stalled is True; all three have the same reason. */
+function conditionsOf(set: NodeConfigSet, standing: Standing, excluded: string[], now: string): NodeConfigCondition[] {
+  const { reason, message } = textOf(standing);
+  const observedGeneration = set.metadata.generation ?? 1;
+  const kstatus = (['Ready', 'Reconciling', 'Stalled'] as const).map((type) => ({
+    type,
+    status: type === standing.condition ? ('True' as const) : ('False' as const),
+    reason,
+    message,
+    observedGeneration,
+  }));
+  const own = selfSetLabels(set.spec.selector);
+  const note = (type: string, { reason, message }: ConditionReason, detail: string) => ({
+    type,
+    status: 'True' as const,
+    reason,
+    message: `${message.slice(0, -1)}: ${detail}.`,
+    observedGeneration,
+  });
+  const notes = [
+    ...(excluded.length > 0 ? [note('NodesExcluded', setNoteReasons.excluded, list(excluded, mostNames))] : []),
+    ...(own.length > 0 ? [note('SelectorWarning', setNoteReasons.selfLabelled, list(own, mostNames))] : []),
+  ];
+  const wanted = [...kstatus, ...notes];
+  const kept = (set.status?.conditions ?? []).filter(({ type }) => wanted.some((one) => one.type === type));
+  return withConditions(kept, wanted, now);
+}
+
+export function textOf(standing: Standing): ConditionReason {
+  const { reason, message } =
+    standing.condition === 'Ready'
+      ? setReadyReasons[standing.kind]
+      : standing.condition === 'Reconciling'
+        ? setProgressReasons[standing.kind]
+        : setStalledReasons[standing.kind];
+  const detail = standing.message === undefined ? '' : ` ${standing.message}`;
+  return { reason, message: shorten(`${message}${detail}`, 8000) };
+}

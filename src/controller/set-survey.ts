@@ -1,0 +1,143 @@
+/** How far each node of a set is, and how much of the budgets is used, by whom. Pure. */
+import { exclusionReasons, failureReasons } from '../api/condition-reasons.js';
+import type { Intent } from '../api/node-config-set.js';
+import type { Exclusion, SetNode } from './set-nodes.js';
+import { type SetRules, shareOf } from './set-spec.js';
+
+/**
+ * Of a node, for the update revision: todo ─► pending (assigned) ─► trial (active) ─► updated (trial passed). failed: it rejected
+ * it, rolled it back, or was silent at the deadline.
+ */
+export type Phase = 'todo' | 'pending' | 'trial' | 'updated' | 'failed';
+
+export interface Survey {
+  phases: Map<SetNode, Phase>;
+  /** May get the update revision, or have it. Percentages are of these. */
+  eligible: SetNode[];
+  excluded: { node: SetNode; exclusion: Exclusion }[];
+  unavailable: { node: SetNode; why: string }[];
+  inTrial: SetNode[];
+  failed: { node: SetNode; failure: Exclusion }[];
+  allowed: { unavailable: number; inTrial: number; failed: number };
+}
+
+export interface SurveyInput {
+  rules: SetRules;
+  nodes: readonly SetNode[];
+  revision: string | undefined;
+  /** When the revision was started, or started again. */
+  startedAtMs: number;
+  /** Not yet written: its nodes count as if they were. */
+  intent: Intent | undefined;
+  nowMs: number;
+}
+
+export function survey({ rules, nodes, revision, startedAtMs, intent, nowMs }: SurveyInput): Survey {
+  const phases = new Map(nodes.map((node) => [node, phaseOf(node, { rules, revision, startedAtMs, nowMs })]));
+  const isTodo = (node: SetNode) => phases.get(node) === 'todo';
+  const wanted = nodes.filter((node) => !isTodo(node) || isWanted(node, rules, startedAtMs));
+  const excluded = wanted.filter(isTodo).flatMap((node) => {
+    const exclusion = exclusionOf(node);
+    return exclusion === undefined ? [] : [{ node, exclusion }];
+  });
+  const left = new Set(excluded.map(({ node }) => node));
+  const eligible = wanted.filter((node) => !left.has(node));
+  const announced = new Set(intent?.names.filter((name) => !intent.exempt?.includes(name)));
+  const isAnnounced = (node: SetNode) => announced.has(node.name) && node.claim?.revision !== intent?.revision;
+  return {
+    phases,
+    eligible,
+    excluded,
+    unavailable: nodes.flatMap((node) => {
+      const why = unavailability(node, nowMs) ?? (isAnnounced(node) ? 'about to be changed' : undefined);
+      return why === undefined ? [] : [{ node, why }];
+    }),
+    inTrial: nodes.filter((node) => isOnTrial(node, rules, nowMs) || isAnnounced(node)),
+    failed: nodes.flatMap((node) => (phases.get(node) === 'failed' ? [{ node, failure: failureOf(node) }] : [])),
+    allowed: {
+      unavailable: shareOf(rules.maxUnavailable, eligible.length, 'budget'),
+      inTrial: shareOf(rules.maxInTrial, eligible.length, 'budget'),
+      failed: shareOf(rules.maxFailed, eligible.length, 'down'),
+    },
+  };
+}
+
+function phaseOf(
+  node: SetNode,
+  { rules, revision, startedAtMs, nowMs }: Pick<SurveyInput, 'rules' | 'revision' | 'startedAtMs' | 'nowMs'>,
+): Phase {
+  const { claim, state } = node;
+  if (claim === undefined || claim.revision !== revision) return 'todo';
+  // A retry: those that failed before it get the revision again.
+  if (hasFailed(node, rules, nowMs)) return Date.parse(claim.at) < startedAtMs ? 'todo' : 'failed';
+  if (state === 'waiting') return 'pending';
+  return state === 'trial' ? 'trial' : 'updated';
+}
+
+/** What is assigned to it by its set did not last, or nobody knows after the deadline. */
+export function hasFailed(node: SetNode, { progressDeadlineMs }: SetRules, nowMs: number): boolean {
+  if (node.claim === undefined) return false;
+  if (node.state === 'rejected' || node.state === 'rolled back') return true;
+  return isUnsettled(node) && nowMs - lastSignMs(node) > progressDeadlineMs;
+}
+
+const dayMs = 86_400_000;
+
+/** When it was assigned, or, where it is on trial, when that should be over. A trial of more than a day is not believed. */
+export function lastSignMs({ claim, state, trialEndsAtMs = 0 }: SetNode): number {
+  const assignedMs = Date.parse(claim?.at ?? '') || 0;
+  return state === 'trial' ? Math.max(assignedMs, Math.min(trialEndsAtMs, assignedMs + dayMs)) : assignedMs;
+}
+
+/** Assigned, and the trial is neither passed nor failed. */
+export const isUnsettled = ({ state }: SetNode): boolean => state === 'waiting' || state === 'trial';
+
+/** A correction cannot make it worse: it goes first. */
+export const isInTrouble = (node: SetNode): boolean =>
+  node.claim !== undefined && (isUnsettled(node) || node.state === 'rejected' || node.state === 'rolled back');
+
+export function isWanted(node: SetNode, { updateNodes }: SetRules, startedAtMs: number): boolean {
+  switch (updateNodes) {
+    case 'All':
+      return true;
+    case 'New':
+      return node.createdAtMs >= startedAtMs;
+    case 'Selected':
+      return node.isPicked;
+  }
+}
+
+/** Why a node that is not assigned the revision is left out for now. */
+export function exclusionOf(node: SetNode): Exclusion | undefined {
+  if (node.blocked !== undefined) return node.blocked;
+  if (node.isReady || isInTrouble(node)) return undefined;
+  return { reason: exclusionReasons.notReady.reason, message: 'it is not Ready' };
+}
+
+/** Of any selected node, for whatever reason. */
+function unavailability(node: SetNode, nowMs: number): string | undefined {
+  if (!node.isReady)
+    return node.notReadySinceMs === undefined ? 'NotReady' : `NotReady for ${forMinutes(nowMs - node.notReadySinceMs)}`;
+  if (node.isCordoned) return 'cordoned';
+  return node.state === 'waiting' && node.claim?.exempt !== true ? 'not yet active' : undefined;
+}
+
+/** Of one that has failed it is known that it passes no trial. */
+const isOnTrial = (node: SetNode, rules: SetRules, nowMs: number): boolean =>
+  node.claim !== undefined && isUnsettled(node) && node.claim.exempt !== true && !hasFailed(node, rules, nowMs);
+
+function failureOf(node: SetNode): Exclusion {
+  if (node.state === 'rejected' || node.state === 'rolled back') {
+    const { reason, message } = node.state === 'rejected' ? failureReasons.rejected : failureReasons.rolledBack;
+    return node.failure ?? { reason, message: message.slice(0, -1) };
+  }
+  const { reason } = failureReasons.silent;
+  return { reason, message: `no result since it was assigned at ${node.claim?.at}` };
+}
+
+/** In whole minutes, so that a status that shows it does not change all the time. */
+export function forMinutes(ms: number): string {
+  const minutes = Math.max(0, Math.floor(ms / 60_000));
+  if (minutes < 60) return `${minutes}m`;
+  return minutes < 60 * 48 ? `${Math.floor(minutes / 60)}h` : `${Math.floor(minutes / 1440)}d`;
+}

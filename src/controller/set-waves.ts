@@ -1,0 +1,95 @@
+/** The waves of a rollout: how many nodes each has, how far they are, and which one is the present. Pure. */
+import type { WaveState, WaveStatus } from '../api/node-config-set.js';
+import { rfc3339 } from '../time.js';
+import { type SetRules, shareOf } from './set-spec.js';
+import { isApproved, isComplete, isRejected, type SetState } from './set-state.js';
+import type { Survey } from './set-survey.js';
+
+export interface WavePlan {
+  waves: WaveStatus[];
+  present: { wave: number; state: WaveState; room: number; soakEndsAtMs?: number };
+  /** Every wave is done, and no node is left to be assigned. */
+  isDone: boolean;
+}
+
+interface WavesInput {
+  rules: SetRules;
+  state: SetState;
+  survey: Survey;
+  nowMs: number;
+}
+
+export function wavesOf(input: WavesInput): WavePlan {
+  const { state, survey } = input;
+  const rules = waveRules(input);
+  const done = isRejected(state) || state.updateRevision === undefined;
+  const waves: WaveStatus[] = [];
+  let present: WavePlan['present'] | undefined;
+  let target = 0;
+  for (const [index, { nodes }] of rules.entries()) {
+    const isLast = index === rules.length - 1;
+    const share = isLast ? survey.eligible.length : shareOf(nodes, survey.eligible.length, 'up');
+    target = Math.min(survey.eligible.length, Math.max(target, share));
+    const counted = countsOf(index + 1, target, survey);
+    if (present !== undefined || done) {
+      waves.push({ ...counted, state: 'Pending' });
+      continue;
+    }
+    const { status, room, soakEndsAtMs } = progress({ ...input, rules }, counted, isLast);
+    waves.push(status);
+    if (status.state !== 'Done')
+      present = { wave: index + 1, state: status.state, room, ...(soakEndsAtMs !== undefined && { soakEndsAtMs }) };
+  }
+  return {
+    waves: done ? [] : waves,
+    present: present ?? { wave: rules.length, state: 'Done', room: 0 },
+    // Without a node nothing is proven: the first nodes that come are the first wave.
+    isDone: !done && present === undefined && survey.eligible.length > 0,
+  };
+}
+
+/** Back to the revision that is current, as a change in Git may ask for: one wave, without soak and approval. */
+function waveRules({ rules, state }: WavesInput): SetRules['waves'] {
+  const isReturn = state.updateRevision === state.currentRevision && !isComplete(state);
+  return isReturn ? [{ nodes: '100%', soakMs: 0, approve: false }] : rules.waves;
+}
+
+function countsOf(wave: number, nodes: number, { phases }: Survey): Omit<WaveStatus, 'state'> {
+  const counts = { assigned: 0, updated: 0, failed: 0 };
+  for (const [node, phase] of phases) {
+    if (phase === 'todo' || node.claim?.wave !== wave) continue;
+    counts.assigned++;
+    if (phase === 'updated') counts.updated++;
+    if (phase === 'failed') counts.failed++;
+  }
+  return { wave, nodes, ...counts };
+}
+
+/**
+ * A wave that was done stays so. Until then: Rolling while it has room, or members without a result; then its soak, counted from the
+ * last result; then the approval.
+ */
+function progress(
+  { rules, state, survey, nowMs }: Omit<WavesInput, 'rules'> & { rules: SetRules['waves'] },
+  counted: Omit<WaveStatus, 'state'>,
+  isLast: boolean,
+): { status: WaveStatus; room: number; soakEndsAtMs?: number } {
+  const { wave, nodes } = counted;
+  const before = state.waves?.find((one) => one.wave === wave);
+  const endedAt = before?.endedAt;
+  if (isComplete(state) || before?.state === 'Done')
+    return { status: { ...counted, state: 'Done', ...(endedAt && { endedAt }) }, room: 0 };
+  const members = [...survey.phases].filter(([node, phase]) => phase !== 'todo' && (node.claim?.wave ?? 0) <= wave);
+  const isTodoLeft = survey.eligible.some((node) => survey.phases.get(node) === 'todo');
+  const room = isTodoLeft ? Math.max(0, nodes - members.length) : 0;
+  const isOpen =
+    survey.eligible.length === 0 || room > 0 || members.some(([, phase]) => phase === 'pending' || phase === 'trial');
+  if (isOpen) return { status: { ...counted, state: 'Rolling' }, room };
+  const ended = { ...counted, endedAt: endedAt ?? rfc3339(nowMs) };
+  const { soakMs, approve } = rules[wave - 1]!;
+  const soakEndsAtMs = Date.parse(ended.endedAt) + soakMs;
+  if (!isLast && nowMs < soakEndsAtMs) return { status: { ...ended, state: 'Soaking' }, room: 0, soakEndsAtMs };
+  if (!isLast && approve && !isApproved(state, { wave }))
+    return { status: { ...ended, state: 'AwaitingApproval' }, room: 0 };
+  return { status: { ...ended, state: 'Done' }, room: 0 };
+}

@@ -1,0 +1,271 @@
+/**
+ * Reconciles one NodeConfigSet:
+ *
+ *   read ─► plan() ─► status with the intent ─► NodeConfigs of the intent ─► (the watch shows them) ─► read …
+ *
+ * The intent is written under the resourceVersion that was read, so of two controllers one has a conflict. All state is in the API:
+ * after a crash anywhere, the next pass of any replica continues with the same nodes.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { configNamespace, type NodeConfig, nodeConfigs } from '../api/node-config.js';
+import {
+  type Claim,
+  type Intent,
+  type NodeConfigSet,
+  type NodeConfigSetStatus,
+  nodeConfigSets,
+  setFinalizer,
+} from '../api/node-config-set.js';
+import { CannotRun } from '../cannot-run.js';
+import { ensureConfigMap, readPayload } from '../fleet/config-maps.js';
+import { isConflict, isNotFound } from '../kube/api-error.js';
+import type { KubeClient } from '../kube/client.js';
+import type { ReconcileResult } from '../kube/work-queue.js';
+import type { Log } from '../log.js';
+import { rfc3339 } from '../time.js';
+import type { ClusterView } from './cluster-view.js';
+import type { ControllerCounters } from './metrics.js';
+import { claimantOf } from './node-claims.js';
+import { OwnWrites } from './own-writes.js';
+import { SetCases } from './set-cases.js';
+import { collectConfigMaps } from './set-config-maps.js';
+import { recordEvent } from './set-events.js';
+import { leaving, type SetMember } from './set-leaving.js';
+import { setNode } from './set-nodes.js';
+import { isWritten, type Plan, plan, type Stalled } from './set-plan.js';
+import { desiredRevision, payloadOf, setConfigMap } from './set-revision.js';
+import { InvalidSpec, readRules, type SetRules, selects } from './set-spec.js';
+import { type DesiredRevision, stateIn, updateOf } from './set-state.js';
+import { stalledStatus, statusOf } from './set-status.js';
+import { assignPatch } from './set-writes.js';
+
+export interface SetReconcilerOptions {
+  client: KubeClient;
+  view: Pick<ClusterView, 'sets' | 'nodes' | 'nodeConfigs' | 'configMaps'>;
+  /** Only ConfigMaps in these may be named by a set. */
+  namespaces: readonly string[];
+  counters: Pick<ControllerCounters, 'sets' | 'nodesAssigned'>;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** How soon to look again for our own writes; the watch that brings them also starts a pass. */
+const ownWritesMs = 500;
+const resyncMs = 5 * 60_000;
+const atOnce = 8;
+
+/** The config of the spec: its text and revision, or why there is none. */
+type Wanted = { text: string; desired: DesiredRevision } | { problem: Stalled };
+
+export class SetReconciler {
+  readonly #options: SetReconcilerOptions;
+  readonly #writes = new Map<string, OwnWrites>();
+  readonly #cases: SetCases;
+
+  constructor(options: SetReconcilerOptions) {
+    this.#options = options;
+    this.#cases = new SetCases(options);
+  }
+
+  async reconcile(name: string): Promise<ReconcileResult> {
+    const { view, counters } = this.#options;
+    const set = view.sets.get(name);
+    if (set === undefined) {
+      this.#writes.delete(name);
+      counters.sets.delete(name);
+      await collectConfigMaps(this.#options, name, []);
+      return { kind: 'done' };
+    }
+    if (!this.#writesOf(name).areSeen(view)) return { kind: 'requeue', afterMs: ownWritesMs };
+    try {
+      return await (set.metadata.deletionTimestamp === undefined ? this.#follow(set) : this.#delete(set));
+    } catch (error) {
+      // Somebody else wrote what we read: the watch brings it, and with it the next pass.
+      if (isConflict(error)) return { kind: 'requeue', afterMs: ownWritesMs };
+      throw error;
+    }
+  }
+
+  #writesOf(name: string): OwnWrites {
+    const writes = this.#writes.get(name) ?? new OwnWrites();
+    this.#writes.set(name, writes);
+    return writes;
+  }
+
+  async #follow(set: NodeConfigSet): Promise<ReconcileResult> {
+    const { client } = this.#options;
+    const { name, finalizers = [] } = set.metadata;
+    if (!finalizers.includes(setFinalizer)) return this.#setFinalizers(set, [...finalizers, setFinalizer]);
+    const nowMs = client.clock.now();
+    const rules = this.#rules(set);
+    if (rules instanceof InvalidSpec) {
+      const standing = { condition: 'Stalled', kind: 'invalidSpec', message: rules.message } as const;
+      await this.#writeStatus(set, stalledStatus(set, standing, rfc3339(nowMs)));
+      return { kind: 'done' };
+    }
+    const members = this.#members(set);
+    const nodes = members.map(({ node }) => node);
+    const wanted = await this.#wanted(set);
+    const desired = 'desired' in wanted ? wanted.desired : undefined;
+    const problem = 'problem' in wanted ? wanted.problem : await this.#cases.problem(set, wanted, members);
+    const planned = plan({ set: name, rules, state: stateIn(set.status), desired, problem, nodes, nowMs });
+    if ('text' in wanted) await this.#ensureConfigMap(set, planned, wanted.text);
+    const written = await this.#writeStatus(set, statusOf(set, planned, nodes.length, rfc3339(nowMs)));
+    if (planned.state.intent !== undefined)
+      await this.#assign(name, planned.state.intent, members, 'text' in wanted ? wanted.text : undefined);
+    await leaving(this.#leavingOptions(set, rules));
+    if (planned.standing.condition === 'Ready')
+      await collectConfigMaps(
+        this.#options,
+        name,
+        (planned.state.revisions ?? []).map(({ source }) => source),
+      );
+    if (planned.state.intent !== undefined || written) return { kind: 'requeue', afterMs: ownWritesMs };
+    return { kind: 'requeue', afterMs: Math.min(resyncMs, (planned.nextAtMs ?? Number.POSITIVE_INFINITY) - nowMs) };
+  }
+
+  /** Its claims end before it does; with onDelete: Reset its nodes get their local config back. */
+  async #delete(set: NodeConfigSet): Promise<ReconcileResult> {
+    const rules = this.#rules(set);
+    const left = await leaving({
+      ...this.#leavingOptions(set, rules instanceof InvalidSpec ? undefined : rules),
+      isDeleted: true,
+    });
+    if (left > 0) return { kind: 'requeue', afterMs: ownWritesMs };
+    return this.#setFinalizers(
+      set,
+      (set.metadata.finalizers ?? []).filter((one) => one !== setFinalizer),
+    );
+  }
+
+  #leavingOptions(set: NodeConfigSet, rules: SetRules | undefined) {
+    const { client, view, signal, log } = this.#options;
+    return { client, view, signal, log, set, rules, writes: this.#writesOf(set.metadata.name), isDeleted: false };
+  }
+
+  #rules(set: NodeConfigSet): SetRules | InvalidSpec {
+    try {
+      return readRules(set.spec);
+    } catch (error) {
+      if (error instanceof InvalidSpec) return error;
+      throw error;
+    }
+  }
+
+  /** The selected nodes with their NodeConfigs, by name. */
+  #members(set: NodeConfigSet): SetMember[] {
+    const { view } = this.#options;
+    const { name } = set.metadata;
+    const older = [...view.sets.values()].filter((other) => isOlder(other, set));
+    const members: SetMember[] = [];
+    for (const node of view.nodes.values()) {
+      const { labels } = node.metadata;
+      if (!selects(set.spec.selector, labels)) continue;
+      const object = view.nodeConfigs.get(node.metadata.name);
+      const olderSets = older.filter(({ spec }) => selects(spec.selector, labels)).map((one) => one.metadata.name);
+      const facts = { set: name, node, object, olderSets, claimant: claimantOf(node) };
+      members.push({ node: setNode(facts), cluster: node, object });
+    }
+    return members.sort((a, b) => (a.node.name < b.node.name ? -1 : 1));
+  }
+
+  async #wanted({ metadata: { name }, spec }: NodeConfigSet): Promise<Wanted> {
+    const { client, namespaces, signal, view } = this.#options;
+    const { configMap } = spec.config;
+    const own = payloadOf(spec.config);
+    if (own !== undefined) return { text: own, desired: desiredRevision(name, own) };
+    const unusable = (message: string): Wanted => ({ problem: { kind: 'noConfigMap', message } });
+    if (configMap === undefined) return unusable('config has neither overlay nor whole nor configMap');
+    const key = `${configMap.namespace}/${configMap.name}`;
+    if (!namespaces.includes(configMap.namespace))
+      return unusable(`${key} is not in ${namespaces.join(', ')} (--config-namespaces of the controller)`);
+    if (view.configMaps.get(configMap.namespace)?.get(key) === undefined)
+      return unusable(`${key} does not exist, or does not carry the label relet.dev/kubelet-config`);
+    try {
+      const { text } = await readPayload({ client, signal }, configMap);
+      return { text, desired: desiredRevision(name, text) };
+    } catch (error) {
+      if (error instanceof CannotRun || isNotFound(error)) return unusable((error as Error).message);
+      throw error;
+    }
+  }
+
+  async #ensureConfigMap(set: NodeConfigSet, { state }: Plan, text: string): Promise<void> {
+    const { client, view } = this.#options;
+    const update = updateOf(state);
+    if (state.intent === undefined || state.intent.revision !== update?.revision) return;
+    const configMap = setConfigMap(set.metadata.name, text, update.attempt ?? 1);
+    const key = `${configNamespace}/${configMap.metadata.name}`;
+    if (view.configMaps.get(configNamespace)?.get(key) === undefined) await ensureConfigMap({ client }, configMap);
+  }
+
+  /** True when it wrote. */
+  async #writeStatus(set: NodeConfigSet, status: NodeConfigSetStatus): Promise<boolean> {
+    const { client, signal, counters, log } = this.#options;
+    const { name } = set.metadata;
+    counters.sets.set(name, status);
+    if (isDeepStrictEqual(status, set.status)) return false;
+    const object = { ...set, status };
+    const written = await client.update<NodeConfigSet>(nodeConfigSets, { name, subresource: 'status' }, object, {
+      signal,
+    });
+    this.#writesOf(name).add('sets', written);
+    await recordEvent({ client, signal, log }, set, status);
+    return true;
+  }
+
+  async #assign(set: string, intent: Intent, members: readonly SetMember[], text: string | undefined): Promise<void> {
+    const { counters, log } = this.#options;
+    const names = new Set(intent.names);
+    const open = members.filter(
+      ({ node, object }) =>
+        names.has(node.name) && object !== undefined && node.blocked === undefined && !isWritten(node, intent),
+    );
+    for (let from = 0; from < open.length; from += atOnce)
+      await Promise.all(open.slice(from, from + atOnce).map((member) => this.#assignOne(set, intent, member, text)));
+    counters.nodesAssigned += open.length;
+    if (open.length > 0)
+      log.info('config assigned to nodes of a set', { set, revision: intent.revision, nodes: open.length });
+  }
+
+  async #assignOne(set: string, intent: Intent, { node, object }: SetMember, text: string | undefined): Promise<void> {
+    const { client, signal } = this.#options;
+    const source = intent.source === 'previous' ? node.previous : intent.source;
+    const { revision, wave, at } = intent;
+    const isExempt = intent.exempt?.includes(node.name) ?? false;
+    const claim: Claim = {
+      set,
+      revision,
+      source,
+      wave,
+      at,
+      previous: node.previous,
+      ...(isExempt && { exempt: true }),
+    };
+    const owed = text === undefined ? undefined : this.#cases.owed(set, node.name, at);
+    const patch = assignPatch(object!, claim, owed);
+    try {
+      const place = { name: node.name };
+      const options = { as: 'merge', fieldManager: 'relet-controller', signal } as const;
+      this.#writesOf(set).add('nodeConfigs', await client.patch<NodeConfig>(nodeConfigs, place, patch, options));
+    } catch (error) {
+      // Changed or gone since it was read: the next pass decides again.
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+  }
+
+  async #setFinalizers({ metadata }: NodeConfigSet, finalizers: string[]): Promise<ReconcileResult> {
+    const { client, signal } = this.#options;
+    const { name, resourceVersion } = metadata;
+    const patch = { metadata: { resourceVersion, finalizers } };
+    await client.patch(nodeConfigSets, { name }, patch, { as: 'merge', fieldManager: 'relet-controller', signal });
+    return { kind: 'done' };
+  }
+}
+
+/** By the time it was created, then by name. One that is being deleted has no say. */
+function isOlder({ metadata: other }: NodeConfigSet, { metadata: set }: NodeConfigSet): boolean {
+  if (other.name === set.name || other.deletionTimestamp !== undefined) return false;
+  const [a, b] = [other.creationTimestamp ?? '', set.creationTimestamp ?? ''];
+  return a === b ? other.name < set.name : a < b;
+}
