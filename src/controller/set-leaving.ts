@@ -1,4 +1,5 @@
 /** Nodes that a set has claimed and no longer selects, or all of them when it is deleted: they are let go. */
+import { selectsLabels } from '../api/label-selector.js';
 import type { NodeConfig } from '../api/node-config.js';
 import { nodeConfigs } from '../api/node-config.js';
 import {
@@ -16,7 +17,7 @@ import { rfc3339 } from '../time.js';
 import type { ClusterView } from './cluster-view.js';
 import type { OwnWrites } from './own-writes.js';
 import { type ClusterNode, type SetNode, setNode, sourceText } from './set-nodes.js';
-import { type SetRules, selects, shareOf } from './set-spec.js';
+import { type SetRules, shareOf } from './set-spec.js';
 import { hasFailed } from './set-survey.js';
 import { assignPatch, releasePatch } from './set-writes.js';
 
@@ -97,7 +98,7 @@ function claimed({ view, set }: LeavingOptions): Claimed[] {
 /** A node that is away for a while keeps its claim with its NodeConfig. */
 function isSelected({ view, set }: LeavingOptions, name: string): boolean {
   const node = view.nodes.get(name);
-  return node === undefined || selects(set.spec.selector, node.metadata.labels);
+  return node === undefined || selectsLabels(set.spec.selector, node.metadata.labels);
 }
 
 const nodeOf = ({ metadata: { name } }: NodeConfig): ClusterNode => ({

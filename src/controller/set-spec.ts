@@ -1,7 +1,6 @@
 /** The spec of a NodeConfigSet with its defaults, read into numbers. Pure. */
-import { type LabelRequirement, matchesLabels } from '../api/label-selector.js';
+import type { LabelSelectorObject } from '../api/label-selector.js';
 import {
-  type LabelSelectorObject,
   type NodeConfigSetSpec,
   type SetStrategy,
   type Share,
@@ -66,18 +65,6 @@ export function shareOf(share: Share, total: number, rounding: 'budget' | 'down'
   if (rounding === 'up') return Math.ceil((total * percent) / 100);
   const down = Math.floor((total * percent) / 100);
   return rounding === 'budget' && percent > 0 ? Math.max(1, down) : down;
-}
-
-export function selects(
-  { matchLabels = {}, matchExpressions = [] }: LabelSelectorObject,
-  labels: Record<string, string> | undefined,
-): boolean {
-  const operators = { In: 'in', NotIn: 'notin', Exists: 'exists', DoesNotExist: '!' } as const;
-  const requirements: LabelRequirement[] = [
-    ...Object.entries(matchLabels).map(([key, value]) => ({ key, operator: '=' as const, values: [value] })),
-    ...matchExpressions.map(({ key, operator, values = [] }) => ({ key, operator: operators[operator], values })),
-  ];
-  return matchesLabels(requirements, labels);
 }
 
 /** Labels that the NodeRestriction plugin lets a kubelet set on its own Node. Others under these domains, and outside, it may not. */

@@ -6,7 +6,9 @@
  * The intent is written under the resourceVersion that was read, so of two controllers one has a conflict. All state is in the API:
  * after a crash anywhere, the next pass of any replica continues with the same nodes.
  */
+
 import { isDeepStrictEqual } from 'node:util';
+import { selectsLabels } from '../api/label-selector.js';
 import { configNamespace, type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import {
   type Claim,
@@ -34,7 +36,7 @@ import { leaving, type SetMember } from './set-leaving.js';
 import { setNode } from './set-nodes.js';
 import { isWritten, type Plan, plan, type Stalled } from './set-plan.js';
 import { desiredRevision, payloadOf, setConfigMap } from './set-revision.js';
-import { InvalidSpec, readRules, type SetRules, selects } from './set-spec.js';
+import { InvalidSpec, readRules, type SetRules } from './set-spec.js';
 import { type DesiredRevision, stateIn, updateOf } from './set-state.js';
 import { stalledStatus, statusOf } from './set-status.js';
 import { assignPatch } from './set-writes.js';
@@ -160,9 +162,11 @@ export class SetReconciler {
     const members: SetMember[] = [];
     for (const node of view.nodes.values()) {
       const { labels } = node.metadata;
-      if (!selects(set.spec.selector, labels)) continue;
+      if (!selectsLabels(set.spec.selector, labels)) continue;
       const object = view.nodeConfigs.get(node.metadata.name);
-      const olderSets = older.filter(({ spec }) => selects(spec.selector, labels)).map((one) => one.metadata.name);
+      const olderSets = older
+        .filter(({ spec }) => selectsLabels(spec.selector, labels))
+        .map((one) => one.metadata.name);
       const facts = { set: name, node, object, olderSets, claimant: claimantOf(node) };
       members.push({ node: setNode(facts), cluster: node, object });
     }
