@@ -89,10 +89,10 @@ const filesOf = ({ local }: NodeCase): LocalFile[] | undefined =>
 
 function validationError(text: string, one: NodeCase): string | undefined {
   const minor = minorOf(one);
-  const { verdict, message, findings } = isOverlay(text)
+  const { message, findings } = isOverlay(text)
     ? checkOverlay(text, { minor, local: filesOf(one) ?? [] })
     : check(text, { minor });
-  if (verdict === 'accepted') return undefined;
+  if (message === '') return undefined;
   return findings.find(({ severity }) => severity === 'error')?.message ?? message;
 }
 

@@ -99,7 +99,7 @@ const controlPlaneLabels = ['node-role.kubernetes.io/control-plane', 'node-role.
 export const sourceText = (object: NodeConfig | undefined): string =>
   formatRef(refOf(object?.spec?.configSource), 'short');
 
-/** A report about an earlier spec says nothing about this one. */
+/** A report about an earlier spec is not about this one. */
 function stateOf(object: NodeConfig): ConfigState {
   const { metadata, spec, status } = object;
   const unset = isUnset(object);
