@@ -1,12 +1,17 @@
 /** Attached mode for an operator: `relet detach`, and the GPUs that a reload of systemd may take. The test plays the agents. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { detachAnnotation, type NodeConfig, type NodeConfigObjectStatus, nodeConfigs } from '../src/api/node-config.js';
+import type { KubeObject } from '../src/api/object.js';
 import { readPlain } from '../src/config/plain-document.js';
-import { nodes } from '../src/kube/resource-type.js';
+import { nodes, pods } from '../src/kube/resource-type.js';
 import { watchLoop } from '../src/kube/watch.js';
 import { OperatorCluster } from './operator-rig.js';
+
+interface Pod extends KubeObject {
+  spec: { containers: { volumeMounts: { mountPath: string }[] }[] };
+}
 
 let cluster: OperatorCluster;
 const over = new AbortController();
@@ -89,6 +94,83 @@ describe('relet detach', () => {
   test('is not for a node whose kubelet is a child of relet', async () => {
     const { status, stderr } = await cluster.relet(['detach', 'node-2', '--yes']);
     expect([status, stderr]).toEqual([2, expect.stringContaining('relet is the parent of the kubelet on node-2')]);
+  });
+});
+
+describe('relet detach --image', () => {
+  const image = 'registry.example/relet:0.1.0';
+
+  /** As the kubelet of a node does it. */
+  function runPods(phase: string, state: object) {
+    const done = new AbortController();
+    onTestFinished(() => done.abort());
+    const seen: Pod[] = [];
+    const type = pods;
+    void watchLoop<Pod>(cluster.admin, {
+      type,
+      signal: done.signal,
+      onList() {},
+      onChange(kind, pod) {
+        const { name, namespace } = pod.metadata;
+        if (kind !== 'ADDED') return;
+        seen.push(pod);
+        const status = {
+          phase,
+          containerStatuses: [{ name: 'detach', ready: false, restartCount: 0, image, imageID: '', state }],
+        };
+        void cluster.admin.patch(
+          type,
+          { name, namespace: namespace!, subresource: 'status' },
+          { status },
+          { as: 'merge' },
+        );
+      },
+      onFailure() {},
+    });
+    return seen;
+  }
+
+  test('runs one pod on the host, with the mounts of the agent and no account, and removes it', async () => {
+    const seen = runPods('Succeeded', { terminated: { exitCode: 0 } });
+    const { status, stdout, stderr } = await cluster.relet([
+      'detach',
+      'node-1',
+      '--image',
+      image,
+      '--yes',
+      '-n',
+      'kube-system',
+    ]);
+    expect({ status, stdout, stderr }).toMatchObject({ status: 0, stdout: 'node-1: detached\n' });
+    const [{ spec } = {} as Pod] = seen;
+    expect(spec).toMatchObject({
+      nodeName: 'node-1',
+      restartPolicy: 'Never',
+      automountServiceAccountToken: false,
+      hostNetwork: true,
+    });
+    const [container] = spec.containers;
+    expect(container).toMatchObject({ image, args: ['detach', '--host', '--unit=kubelet.service'] });
+    const paths = container!.volumeMounts.map(({ mountPath }) => mountPath);
+    expect(paths).toEqual(expect.arrayContaining(['/run/systemd', '/etc/systemd/system', '/var/lib/relet']));
+    expect((await cluster.admin.list(pods, { namespace: 'kube-system' })).items).toEqual([]);
+  });
+
+  test('ends with the last lines of a pod that failed', async () => {
+    runPods('Failed', { terminated: { exitCode: 2, message: 'relet: the local config does not start' } });
+    const { status, stderr } = await cluster.relet([
+      'detach',
+      'node-1',
+      '--image',
+      image,
+      '--yes',
+      '-n',
+      'kube-system',
+    ]);
+    expect(status).toBe(2);
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
+      'pod relet-detach-node-1 is Failed: relet: the local config does not start',
+    );
   });
 });
 

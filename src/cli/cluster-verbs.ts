@@ -232,11 +232,21 @@ const declarations: Record<string, () => Command> = {
         verb(
           'relet detach',
           "Return nodes to their local config and remove the agent's files from their hosts, before the agent is uninstalled.",
-        ).argument('[NODE...]', 'nodes'),
+        )
+          .argument('[NODE...]', 'nodes')
+          .option('--image <IMAGE>', "where the agent is gone: with a pod of this image of relet's on each node")
+          .option('--host', 'this host, without the API; as root')
+          .option('--unit <NAME>', "the kubelet's unit, for --image and --host", 'kubelet.service'),
         ['many'],
-      ).action(async (names, options) => (await import('./change/assign.js')).detach(names, options)),
+      ).action(async (names, options) => {
+        if (options.host) return (await import('./node/detach-host.js')).detachHost(names, options);
+        if (options.image) return (await import('./change/detach-pods.js')).detachWithPods(names, options);
+        return (await import('./change/assign.js')).detach(names, options);
+      }),
       [
         ['relet detach --all', "one node after the other; then 'helm uninstall'"],
+        ['relet detach node-1 --image registry.example/relet:0.1.0', 'after the agent was uninstalled'],
+        ['relet detach --host', 'on the host itself'],
         ['relet detach node-1', 'a new assignment attaches it again'],
       ],
     ),

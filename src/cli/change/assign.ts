@@ -62,7 +62,7 @@ export const detach = (names: string[], options: AssignOptions): Promise<void> =
       const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
       if (session.references.kind === 'Node')
         throw new CannotRun(
-          "the cluster has no NodeConfigs, so agents cannot be asked through the API; on each host run '/var/lib/relet/bin/relet detach'",
+          "the cluster has no NodeConfigs, so agents cannot be asked through the API; on each host run '/var/lib/relet/bin/relet detach --host'",
         );
       const other = nodes.find(({ driver = 'systemd' }) => driver !== 'systemd');
       if (other !== undefined)

@@ -5,17 +5,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { takeAgentLock } from '../../agent/drivers/systemd/agent-lock.js';
 import { openSystemdDriver } from '../../agent/drivers/systemd/driver.js';
-import { lockPath } from '../../agent/drivers/systemd/host-layout.js';
+import { hostLayout, lockPath } from '../../agent/drivers/systemd/host-layout.js';
+import { OwnFiles } from '../../agent/drivers/systemd/own-files.js';
 import { connectSystemd } from '../../agent/drivers/systemd/systemd.js';
+import { detachRecord, handleRequest } from '../../agent/requests.js';
 import { copyRecords } from '../../agent/state/copy-records.js';
 import { openDirectory } from '../../agent/state/directory.js';
 import { systemClock } from '../../clock.js';
-import { createLog } from '../../log.js';
+import { createLog, type Log } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
 import { writeOut } from '../terminal/terminal.js';
 import { checkAgent } from './agent-check.js';
 import { exportRecords } from './agent-export.js';
-import { agentHelp, readAgentFlags } from './agent-flags.js';
+import { type AgentFlags, agentHelp, readAgentFlags } from './agent-flags.js';
 import { type AttachedKubelet, findKubelet, type Surroundings, thisHost } from './attached-host.js';
 import type { EarlySignals } from './early-signals.js';
 import { live, prepareAgent, trialLimits } from './prepare-agent.js';
@@ -41,6 +43,19 @@ export async function runAttached(args: string[], signals: EarlySignals): Promis
   }
 }
 
+/** Returns the kubelet to its local config as the agent would, takes relet off the host, and ends. 1: the local config cannot run. */
+export async function detachOnce(flags: AgentFlags, signals: EarlySignals): Promise<number> {
+  const log = createLog({ format: flags.options.logFormat, write: (line) => process.stderr.write(line) });
+  const systemd = connectSystemd({ clock: systemClock, log });
+  const host = thisHost(systemd, process.env);
+  try {
+    const stop = new AbortController();
+    return await attachOnce({ flags, systemd, host, policy: undefined, log }, { signals, stop, detach: true });
+  } finally {
+    systemd.close();
+  }
+}
+
 async function attach(surroundings: Surroundings, signals: EarlySignals): Promise<number> {
   for (;;) {
     const stop = new AbortController();
@@ -54,7 +69,7 @@ const commandChanged = 'the command line changed';
 
 async function attachOnce(
   surroundings: Surroundings,
-  { signals, stop }: { signals: EarlySignals; stop: AbortController },
+  { signals, stop, detach = false }: { signals: EarlySignals; stop: AbortController; detach?: boolean },
 ): Promise<number> {
   const { flags, systemd, host, policy, log } = surroundings;
   const { unit, dir } = flags;
@@ -68,14 +83,16 @@ async function attachOnce(
       if (flags.importFrom !== undefined && copyRecords({ from: flags.importFrom, to: dir }))
         log.info('records imported', { from: flags.importFrom });
       const { state } = directory;
+      if (detach) handleRequest(state, { verb: 'detach' }, new Date());
       const { run } = host;
       const clock = systemClock;
       const trial = trialLimits(divided);
       const driver = await openSystemdDriver({ unit, dir, systemd, lock, command, run, trial, state, clock, log });
+      if (state.read(detachRecord) === undefined) keepTool(flags, log);
       log.info('attached', { unit, layout: kubelet.layout, command: command.join(' ') });
       const unwatch = watchCommand(surroundings, kubelet, () => stop.abort(commandChanged));
       const hostFiles = host.view;
-      const prepared = { divided, command, run, hostFiles, kubeconfig, nodeName, driver, state, policy, log };
+      const prepared = { divided, command, run, hostFiles, kubeconfig, nodeName, driver, state, policy, detach, log };
       try {
         return await live(prepareAgent(prepared), { signals, stop });
       } finally {
@@ -87,6 +104,15 @@ async function attachOnce(
     }
   } finally {
     await lock.release();
+  }
+}
+
+/** `relet` for people on the host, who may not have Node.js there. */
+function keepTool({ unit, dir }: AgentFlags, log: Log): void {
+  try {
+    new OwnFiles(hostLayout({ unit, dir }), '').writeTool();
+  } catch (error) {
+    log.warn('the script for people on the host cannot be written', { error });
   }
 }
 

@@ -2,6 +2,8 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { childRecord } from '../../agent/drivers/child.js';
+import { answers } from '../../agent/drivers/systemd/agent-lock.js';
+import { hostLayout, lockPath } from '../../agent/drivers/systemd/host-layout.js';
 import { type HostStatus, readHostStatus } from '../../agent/host-status.js';
 import { reportRecord } from '../../agent/report/reporter.js';
 import { handleRequest, type Request, requestRecord } from '../../agent/requests.js';
@@ -20,7 +22,7 @@ import { hanging, openTerminal, printError, type Terminal, writeOut } from '../t
 import { nodeDirs, usedDir } from './node-dirs.js';
 import { type NodeVerb, nodeVerbs } from './node-verb-names.js';
 
-interface DirOption {
+export interface DirOption {
   dynamicConfigDir?: string;
 }
 
@@ -50,7 +52,7 @@ export async function run(args: string[]): Promise<void> {
 }
 
 /** Who is at the keyboard, as far as the environment says; root became root with sudo. */
-function who(): { who?: string } {
+export function who(): { who?: string } {
   const name = process.env.SUDO_USER ?? process.env.USER;
   return name ? { who: name } : {};
 }
@@ -137,10 +139,14 @@ function activeSource(state: NodeState): ReturnType<typeof sourceOf> {
 }
 
 /** A relet that runs is asked to do it; otherwise it is done here, and counts from the next start on. */
-async function order(options: DirOption, request: Request): Promise<void> {
+export async function order(options: DirOption, request: Request): Promise<void> {
   const { dir, state } = open(options);
   const path = join(dir, 'meta', 'lock');
   const holder = lockHolder({ path, host, files: realFiles });
+  if (holder === undefined && (await answers(lockPath)))
+    throw new CannotRun(
+      `the agent of this host runs in a pod; ask it there, with '${hostLayout({ unit: 'kubelet.service', dir: nodeDirs[0] }).tool} node ${request.verb}' on the host or with 'kubectl exec'`,
+    );
   if (holder === undefined) {
     const lock = takeLock({ path, host, files: realFiles });
     handleRequest(state, request, new Date());

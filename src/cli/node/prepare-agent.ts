@@ -49,6 +49,8 @@ export interface AgentSurroundings<D extends KubeletDriver> {
   driver: D;
   state: NodeState;
   policy: PolicyFile;
+  /** relet is only to leave the host. Default false. */
+  detach?: boolean;
   log: Log;
 }
 
@@ -61,6 +63,7 @@ export interface PreparedAgent<D extends KubeletDriver> extends AgentOptions {
 
 export function prepareAgent<D extends KubeletDriver>(surroundings: AgentSurroundings<D>): PreparedAgent<D> {
   const { divided, command, run, hostFiles, kubeconfig, nodeName, driver, state, policy, log } = surroundings;
+  const { detach = false } = surroundings;
   const { options } = divided;
   const clock = systemClock;
   const connection = new NodeConnection({
@@ -85,6 +88,7 @@ export function prepareAgent<D extends KubeletDriver>(surroundings: AgentSurroun
       maxRestartDelayMs: options.maxRestartDelayMs,
       settleMs,
       crashDelayMs,
+      detach,
     },
     state,
     documents: nodeDocuments(divided, state),

@@ -54,7 +54,8 @@ function listen(path: string): Promise<Server | undefined> {
   });
 }
 
-function answers(path: string): Promise<boolean> {
+/** Whether an agent runs on this host, also in a pod whose processes cannot be seen. */
+export function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once('connect', () => {

@@ -21,6 +21,7 @@ import { hasExited, nextStep, type Step } from './next-step.js';
 import { OwnFiles } from './own-files.js';
 import { portOwnersOnHost } from './port-owners.js';
 import type { Systemd } from './systemd.js';
+import { wrapperIn } from './unit-text.js';
 
 export interface SystemdDriverOptions extends HostOptions {
   systemd: Systemd;
@@ -59,8 +60,12 @@ export async function createSystemdDriver(options: SystemdDriverOptions): Promis
   const own = new OwnFiles(hostLayout(options), root, options.files);
   const { startedUs, startedAtUs } = await systemd.manager();
   const host = new UnitHost({ ...options, own, systemdStartedUs: startedUs });
-  const { obstacle } = await host.view();
-  if (obstacle !== undefined) throw new Error(`${unit}: ${obstacle}: relet agent needs the kubelet itself in the unit`);
+  const { base } = await host.view();
+  const wrapper = base && wrapperIn(base);
+  if (wrapper !== undefined)
+    throw new Error(
+      `${unit}: ExecStart= starts ${wrapper}, not the kubelet (${base!.text}): relet agent needs the kubelet itself in the unit`,
+    );
   // A container keeps its boot id when it is booted again.
   return new SystemdDriver(options, { own, host, bootId: `${bootId()} ${startedAtUs}` });
 }
@@ -264,4 +269,4 @@ export class SystemdDriver implements KubeletDriver {
   }
 }
 
-const requested: Exit = { code: null, signal: null, requested: true };
+const requested: Exit = { code: 0, signal: null, requested: true };

@@ -15,6 +15,8 @@ export interface HostLayout extends HostOptions {
   configsDir: string;
   /** The one script, for exits, rollback and fallback. */
   script: string;
+  /** `relet` for people on a host without Node.js. */
+  tool: string;
   /** The drop-in that the fallback puts in place. */
   fallbackText: string;
   dropIn: Record<DropInKind, string>;
@@ -52,6 +54,7 @@ export function hostLayout({ unit, dir }: HostOptions): HostLayout {
     exitsDir: `${runDir}/exits`,
     configsDir: `${dir}/configs`,
     script: `${dir}/host.sh`,
+    tool: `${dir}/bin/relet`,
     fallbackText: `${dir}/fallback.conf`,
     dropIn: {
       good: `${persistentUnits}/${unit}.d/${dropIns.good}`,

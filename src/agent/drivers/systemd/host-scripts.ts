@@ -6,6 +6,7 @@
  *              The third one: trial → rollback, kept config → fallback to local, local after that → return to good, once
  *   rollback   removes the trial, restarts the kubelet with what was kept. Also started by the agent and by the deadline
  *   fallback   the local config instead of the kept one, until the next boot or until the agent keeps another one
+ *   local      the same at once, for an operator on a host without an agent
  *   arm        the deadline of a trial that was staged, when it starts
  */
 import { type HostLayout, type OwnUnit, unitNames } from './host-layout.js';
@@ -96,6 +97,17 @@ fall_back() {
   restart
 }
 
+use_local() {
+  rm -f "$trial" "$deadline" "$run/count" "$run/before"
+  systemctl stop --no-block ${unitNames.deadline} 2>/dev/null
+  if [ -e "$root${dropIn.good}" ]; then
+    config_of "$root${dropIn.good}" | put "$run/fell-back"
+    mkdir -p "\${fallback%/*}"
+    cp "$root${fallbackText}" "$fallback.$$" && mv -f "$fallback.$$" "$fallback"
+  fi
+  restart
+}
+
 return_to_good() {
   [ -e "$fallback" ] || return 0
   rm -f "$fallback" "$run/count" "$run/before"
@@ -118,6 +130,7 @@ case $verb in
   exited) exited "$@" ;;
   rollback) rollback ;;
   fallback) fall_back ;;
+  local) use_local ;;
   return-to-good) return_to_good ;;
   arm) arm "$@" ;;
 esac

@@ -107,6 +107,7 @@ export class UnitHost {
     const base = fresh.base ?? fail('the unit is masked');
     await this.#stopTimer();
     own.writeScript();
+    own.writeTool();
     own.writeUnit('rollback');
     own.setMark('before', fresh.unit.invocationId || undefined);
     for (const mark of ['confirmed', 'rolled-back', 'why', 'count'] as const) own.setMark(mark, undefined);

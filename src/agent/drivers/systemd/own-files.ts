@@ -9,6 +9,7 @@ import { sha256 } from '../../state/checkpoints.js';
 import type { StartedConfig } from '../driver.js';
 import { configFile, type HostLayout, lockName, type OwnUnit } from './host-layout.js';
 import { hostScript, unitText } from './host-scripts.js';
+import { hostTool } from './host-tool.js';
 import { type DropInHeader, type DropInKind, local, readDropIn } from './unit-text.js';
 
 /** An exit of the kubelet that the script counted, or that was a kill from outside. */
@@ -59,6 +60,10 @@ export class OwnFiles {
 
   writeScript(): void {
     this.#write(this.layout.script, hostScript(this.layout), 0o600);
+  }
+
+  writeTool(): void {
+    this.#write(this.layout.tool, hostTool(this.layout), 0o700);
   }
 
   writeUnit(unit: Exclude<OwnUnit, 'deadline'>): void {
@@ -154,12 +159,12 @@ export class OwnFiles {
   removeAll(): void {
     const { layout } = this;
     for (const path of [...Object.values(layout.dropIn), ...Object.values(layout.units)]) this.#remove(path);
-    for (const path of [layout.script, layout.fallbackText]) this.#remove(path);
+    for (const path of [layout.script, layout.tool, layout.fallbackText]) this.#remove(path);
     const runtime = this.#files.list(this.#root + layout.runDir).filter((name) => name !== lockName);
     for (const path of [layout.configsDir, ...runtime.map((name) => join(layout.runDir, name))])
       removeTree(this.#root + path, this.#files);
     const dropInDirs = new Set(Object.values(layout.dropIn).map((path) => dirname(path)));
-    for (const dir of [...dropInDirs, layout.runDir, layout.dir]) this.#removeEmpty(dir);
+    for (const dir of [...dropInDirs, layout.runDir, dirname(layout.tool), layout.dir]) this.#removeEmpty(dir);
   }
 
   #removeEmpty(dir: string): void {

@@ -1,0 +1,114 @@
+/** The script for people on the host, run by the shell, with programs that only write down what they are asked to do. */
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { hostLayout, lockPath } from './host-layout.js';
+import { OwnFiles } from './own-files.js';
+
+const layout = hostLayout({ unit: 'kubelet.service', dir: '/var/lib/relet' });
+const good = '# relet: config=c0ffee base=b\n[Service]\n';
+
+function setUp() {
+  const root = mkdtempSync(join(tmpdir(), 'relet-tool-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const put = (path: string, text: string) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+    chmodSync(join(root, path), 0o755);
+  };
+  const note = `echo "\${0##*/} $*" >>'${root}/calls'`;
+  put('bin/systemctl', `#!/bin/sh\ncase $1 in show) eval "echo \\"\\$$4\\"" ;; *) ${note} ;; esac\n`);
+  put('bin/nsenter', `#!/bin/sh\n${note}\n`);
+  const own = new OwnFiles(layout, root);
+  own.writeTool();
+  own.writeScript();
+  const run = (...words: string[]) => {
+    const env = {
+      PATH: `${join(root, 'bin')}:${process.env.PATH}`,
+      RELET_ROOT: root,
+      ActiveState: 'active',
+      SubState: 'running',
+      InvocationID: 'now',
+    };
+    const { status, stdout, stderr } = spawnSync('sh', [join(root, layout.tool), ...words], { env, encoding: 'utf8' });
+    return { status, stdout, stderr, calls: read('calls').split('\n').slice(0, -1) };
+  };
+  const read = (path: string) => (existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : '');
+  return { root, own, put, run, read };
+}
+
+describe('the relet of a host', () => {
+  test('is that of the agent, wherever it runs', () => {
+    const { put, root, run } = setUp();
+    put(
+      'proc/net/unix',
+      `Num RefCount Protocol Flags Type St Inode Path\n0: 00000002 00000000 00010000 0001 01 4711 ${lockPath}\n`,
+    );
+    mkdirSync(join(root, `proc/${process.pid}/fd`), { recursive: true });
+    symlinkSync('socket:[4711]', join(root, `proc/${process.pid}/fd/20`));
+    const { status, calls } = run('node', 'hold', '--why', 'a b');
+    expect(status).toBe(0);
+    expect(calls[0]).toMatch(
+      new RegExp(`^nsenter -t ${process.pid} -m -p -r -w -- ${process.execPath} .*node hold --why a b$`),
+    );
+  });
+
+  test('shows without an agent what the next start runs', () => {
+    const { own, run } = setUp();
+    own.writeDropIn('good', good);
+    const { stdout } = run('node', 'status');
+    expect(stdout).toContain('kubelet:         kubelet.service is active (running)\n');
+    expect(stdout).toMatch(/^next start: +.*\/var\/lib\/relet\/configs\/c0ffee\/kubelet.yaml$/m);
+  });
+
+  test('restarts the kubelet with its local config without an agent, and asks the next one to leave it there', () => {
+    const { own, run, read } = setUp();
+    own.writeDropIn('good', good);
+    own.writeDropIn('trial', good);
+    own.writeFallback('[Service]\n');
+    const { status, calls } = run('node', 'use-local');
+    expect(status).toBe(0);
+    expect(calls).toContain('systemctl restart --no-block kubelet.service');
+    expect(own.dropIn('trial')).toBeUndefined();
+    expect(read(layout.dropIn.fallback)).toBe('[Service]\n');
+    expect(JSON.parse(read('var/lib/relet/meta/request'))).toEqual({ verb: 'use-local' });
+  });
+
+  test.each(['hold', 'retry', 'release'])('leaves %s for the next agent', (verb) => {
+    const { run, read } = setUp();
+    expect(run('node', verb)).toMatchObject({ status: 0, calls: [] });
+    expect(JSON.parse(read('var/lib/relet/meta/request'))).toMatchObject({ verb });
+  });
+
+  test('removes everything from a host without an agent', () => {
+    const { own, run, root } = setUp();
+    own.writeDropIn('good', good);
+    own.writeUnit('fallback');
+    const { status, calls } = run('detach', '--host');
+    expect(status).toBe(0);
+    expect(calls.slice(-2)).toEqual(['systemctl daemon-reload', 'systemctl restart kubelet.service']);
+    for (const path of [layout.dir, layout.dropIn.good, dirname(layout.dropIn.good), layout.units.fallback])
+      expect(existsSync(join(root, path)), path).toBe(false);
+  });
+
+  test('does not restart a kubelet that runs with its local config, nor one that was stopped', () => {
+    const { run } = setUp();
+    expect(run('detach', '--host').calls).not.toContain('systemctl restart kubelet.service');
+  });
+
+  test('says how it is used', () => {
+    const { run } = setUp();
+    expect(run('get')).toMatchObject({ status: 2, stderr: expect.stringContaining('usage: relet node status') });
+  });
+});
