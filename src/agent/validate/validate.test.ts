@@ -175,6 +175,23 @@ describe('validating a config', () => {
     });
   });
 
+  test('a kubelet stops at its first error; the message has those that it would report next, and none twice', async () => {
+    const unknownFlag = 'Error: failed to parse kubelet flag: unknown flag: --gone\n';
+    const probe = { run: async () => ({ code: 1, timedOut: false, output: unknownFlag }) };
+    const result = await validate({
+      config: `${header}featureGates: {NodeSwap: false}\n`,
+      version: 'v1.36.0',
+      args: ['--gone=x'],
+      parts: { probe },
+    });
+    expect(result).toMatchObject({
+      cause: {
+        message:
+          'failed to parse kubelet flag: unknown flag: --gone; featureGates[NodeSwap]: cannot set feature gate NodeSwap to false, feature is locked to true',
+      },
+    });
+  });
+
   test("the kubelet's acceptance wins over our rejection, and is reported", async () => {
     const result = await validate({ config: `${header}eventRecordQPS: -1\n` });
     expect(result).toMatchObject({

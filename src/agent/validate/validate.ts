@@ -191,11 +191,21 @@ async function validate(parts: ValidatorParts, candidate: Candidate, options: Va
   return accept(subject, warnings);
 }
 
-function kubeletProbe({ probe }: Subject): ReturnType<Step> {
+function kubeletProbe({ probe, own }: Subject): ReturnType<Step> {
   if (probe.kind !== 'rejected') return {};
   // Where the kubelet stopped: reading the file, or validating it.
   const isUnreadable = /failed to load kubelet config file|failed to decode|was empty|failed to read/i;
-  return { reason: isUnreadable.test(probe.message) ? 'ParseFailed' : 'ValidationFailed', messages: [probe.message] };
+  const messages = [probe.message, ...furtherErrors(own, probe.message)];
+  return { reason: isUnreadable.test(probe.message) ? 'ParseFailed' : 'ValidationFailed', messages };
+}
+
+/** A kubelet stops at the first wrong flag, or gate: what it would report next. */
+function furtherErrors({ findings }: CheckResult, reported: string): string[] {
+  return findings
+    .filter(
+      ({ severity, source, message }) => severity === 'error' && source === 'kubelet' && !reported.includes(message),
+    )
+    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
 }
 
 function ownRules({ own, probe, steps }: Subject): ReturnType<Step> {
