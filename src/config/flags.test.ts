@@ -145,6 +145,11 @@ describe('what the kubelet says of a bad one', () => {
     expect(() => parseCommandLine(flags, 32)).toThrow(message);
   });
 
+  test('flags of a library are read as their type too', () => {
+    for (const flag of ['--application-metrics-count-limit=', '--log-cadvisor-usage=x', '--housekeeping-interval=5'])
+      expect(() => parseCommandLine([flag], 32)).toThrow('invalid argument');
+  });
+
   test('the first bad one is named', () => {
     expect(() => parseCommandLine(['--max-pods=x', '--nope'], 32)).toThrow('invalid argument "x"');
   });

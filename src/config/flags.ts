@@ -31,6 +31,7 @@ const otherTypes: Record<string, FlagType | 'float'> = {
   b: 'bool',
   s: 'string',
   i: 'int32',
+  l: 'int64',
   f: 'float',
   d: 'duration',
   m: 'map=',

@@ -140,11 +140,11 @@ export const flagRows: readonly FlagRow[] = [
 ];
 
 /**
- * Kubelet flags that write no config field: name, type (b bool, s text, i int32, f float, d duration, m map), and the minors
- * that accept them. Linux, with the cloud providers of the time.
+ * Kubelet flags that write no config field: name, type (b bool, s text, i int32, l int64, f float, d duration, m map), and the
+ * minors that accept them. Linux, with the cloud providers of the time.
  */
 export const otherFlags = `
-add-dir-header:b16-25 allow-privileged:b11-14 alsologtostderr:b11-25 application-metrics-count-limit:s11-36
+add-dir-header:b16-25 allow-privileged:b11-14 alsologtostderr:b11-25 application-metrics-count-limit:l11-36
 azure-container-registry-config:s11-29 boot-id-file:s11-36 bootstrap-checkpoint-path:s11-18 bootstrap-kubeconfig:s11-37
 cadvisor-port:i11-11 cert-dir:s11-37 chaos-chance:f11-21 cloud-config:s11-33 cloud-provider:s11-37 cni-bin-dir:s11-23
 cni-cache-dir:s16-23 cni-conf-dir:s11-23 config:s11-37 config-dir:s28-37 container-hints:s11-36 container-runtime:s11-26
