@@ -3,11 +3,12 @@
  * look at its processes. KUBEBUILDER_ASSETS names a directory with the kubelet, CONTAINER_RUNTIME_ENDPOINT a container
  * runtime of its own (unix:///…/containerd.sock), NODE_IP, unless one is found, an address of this machine outside 127/8.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { networkInterfaces } from 'node:os';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { type KubeletProbe, probeKubelet } from '../src/agent/validate/probe.js';
 import { type ClusterRig, type NodeObject, nodeName } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
@@ -48,6 +49,28 @@ export function kubeletBinary(variable: string): Kubelet | undefined {
   if ((process.env[variable] ?? '') === '' || !existsSync(path)) return undefined;
   const version = execFileSync(path, ['--version'], { encoding: 'utf8' }).trim();
   return { path, version, minor: Number(/v1\.(\d+)/.exec(version)?.[1] ?? 0) };
+}
+
+/** Why this kubelet would not start with a config; undefined: it takes it. Stops at its lock, after validation. */
+export async function rejectionBy(
+  { path }: Kubelet,
+  text: string,
+  flags: readonly string[],
+): Promise<string | undefined> {
+  const dir = mkdtempSync(join(tmpdir(), 'relet-ask-'));
+  const file = join(dir, 'kubelet.yaml');
+  writeFileSync(file, text);
+  const run: KubeletProbe['run'] = (args, timeout) =>
+    new Promise((resolve) => {
+      const child = execFile(path, args, { timeout, maxBuffer: 2 ** 24 }, (error, stdout, stderr) =>
+        resolve({ code: child.exitCode, output: stdout + stderr, timedOut: error?.killed === true }),
+      );
+    });
+  const places = [`--config=${file}`, `--root-dir=${dir}`, `--cert-dir=${join(dir, 'pki')}`];
+  const answer = await probeKubelet({ run }, [...places, ...flags]);
+  rmSync(dir, { recursive: true, force: true });
+  if (answer.kind === 'unknown') throw new Error(`${path}, ${flags.join(' ')}, ${text}: ${answer.reason}`);
+  return answer.kind === 'rejected' ? answer.message : undefined;
 }
 
 /** A node whose kubelet can run on any machine: no cgroups of its own, no swap to mind, ports nobody uses. */

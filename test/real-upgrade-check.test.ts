@@ -5,14 +5,9 @@
  *
  *   KUBEBUILDER_ASSETS=/opt/k8s-1.36 KUBEBUILDER_ASSETS_AFTER=/opt/k8s-1.37 npx vitest run test/real-upgrade-check.test.ts
  */
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { describeMachine } from '../src/agent/validate/host-facts.js';
-import { probeKubelet } from '../src/agent/validate/probe.js';
 import { check } from '../src/config/check.js';
 import { flagRows, otherFlags } from '../src/config/facts/flag-rows.js';
 import { ruleRows } from '../src/config/facts/rule-rows.js';
@@ -21,18 +16,12 @@ import { gateAt, gatesOf } from '../src/config/gates.js';
 import { header } from '../src/config/header.js';
 import { meanings } from '../src/config/upgrade/meanings.js';
 import { upgradeCheck } from '../src/config/upgrade-check.js';
-import { type Kubelet, kubeletBinary, minutes } from './real-kubelet-rig.js';
+import { type Kubelet, kubeletBinary, minutes, rejectionBy } from './real-kubelet-rig.js';
 
 const old = kubeletBinary('KUBEBUILDER_ASSETS');
 const after = kubeletBinary('KUBEBUILDER_ASSETS_AFTER');
 const [from, to] = [old?.minor ?? 0, after?.minor ?? 0];
 const isPair = 0 < from && from < to;
-
-let dir: string;
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'relet-upgrade-check-'));
-});
-afterAll(() => rm(dir, { recursive: true, force: true }));
 
 interface Asked {
   set?: object;
@@ -42,20 +31,7 @@ interface Asked {
 /** Kubelets before 1.31 ignore the field. */
 const textOf = ({ set }: Asked) => JSON.stringify({ ...header, failCgroupV1: false, ...set });
 
-async function errorOf({ path }: Kubelet, asked: Asked): Promise<string | undefined> {
-  const file = join(dir, 'kubelet.json');
-  await writeFile(file, textOf(asked));
-  const run = (args: string[], timeout: number) =>
-    new Promise<{ code: number | null; output: string; timedOut: boolean }>((resolve) => {
-      const child = execFile(path, args, { timeout, maxBuffer: 2 ** 24 }, (error, stdout, stderr) =>
-        resolve({ code: child.exitCode, output: stdout + stderr, timedOut: error?.killed === true }),
-      );
-    });
-  const places = [`--config=${file}`, `--root-dir=${dir}`, `--cert-dir=${join(dir, 'pki')}`];
-  const answer = await probeKubelet({ run }, [...places, ...(asked.flags ?? [])]);
-  if (answer.kind === 'unknown') throw new Error(`${JSON.stringify(asked)}: ${answer.reason}`);
-  return answer.kind === 'rejected' ? answer.message : undefined;
-}
+const errorOf = (kubelet: Kubelet, asked: Asked) => rejectionBy(kubelet, textOf(asked), asked.flags ?? []);
 
 /** Whether each of the two takes it, and whether the check has the reason of the new one. What is only expected at startup is left out. */
 async function compared(asked: Asked): Promise<{ real: string; said: string }> {
