@@ -190,6 +190,8 @@ describeOnSystemd('a kubelet in its own unit', (machine) => {
       ).toBe(true);
       writeFileSync(rig.machine.path('/etc/needed'), '');
       await rig.untilRunning(good);
+      await rig.open();
+      await rig.start(good);
     });
   });
 

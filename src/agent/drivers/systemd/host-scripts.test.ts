@@ -142,6 +142,8 @@ describe('exits of a kubelet', () => {
     expect(run(['return-to-good'])).toEqual(restarts);
     expect(crashThrice('good')).toEqual([]);
     expect(run(['fallback'])).toEqual([]);
+    // Nothing for an agent to blame.
+    expect(own.exits()).toEqual([]);
   });
 
   test('only the newest records are kept', () => {

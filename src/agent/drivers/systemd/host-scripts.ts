@@ -31,7 +31,8 @@ exited() {
   kind=$1 config=$2 limit=$3 long=$4 rolled_back=no
   # The drop-in that is effective counts; the others are read too.
   case $kind in
-    good) [ ! -e "$trial" ] && [ ! -e "$fallback" ] || return 0 ;;
+    # After a return from local, what fails is not the config: no exit speaks against it.
+    good) [ ! -e "$trial" ] && [ ! -e "$fallback" ] && [ ! -e "$run/fell-back" ] || return 0 ;;
     fallback) [ ! -e "$trial" ] || return 0 ;;
     trial) [ "$INVOCATION_ID" != "$(cat "$run/before" 2>/dev/null)" ] || return 0 ;;
   esac
@@ -64,7 +65,7 @@ exited() {
   rm -f "$run/count"
   case $kind in
     trial) echo crash >"$run/why" && systemctl start --no-block ${unitNames.rollback} ;;
-    good) [ -e "$run/fell-back" ] || systemctl start --no-block ${unitNames.fallback} ;;
+    good) systemctl start --no-block ${unitNames.fallback} ;;
     fallback) systemctl start --no-block ${unitNames.returnToGood} ;;
   esac
 }
@@ -111,6 +112,7 @@ use_local() {
 return_to_good() {
   [ -e "$fallback" ] || return 0
   rm -f "$fallback" "$run/count" "$run/before"
+  rm -rf "$exits"
   restart
 }
 
