@@ -1,4 +1,5 @@
 /** The controller's informers: caches of the resources that it reconciles, with a callback for each kind of change. */
+import { fieldPolicies } from '../api/field-policy.js';
 import type { LocalConfig, NodeConfig } from '../api/node-config.js';
 import { configLabel, nodeConfigs } from '../api/node-config.js';
 import { holdAnnotation, madeBySetLabel, type NodeConfigSet, nodeConfigSets } from '../api/node-config-set.js';
@@ -26,6 +27,7 @@ export interface ClusterView {
   nodes: Informer<ClusterNode>;
   nodeConfigs: Informer<NodeConfig>;
   sets: OptionalInformer<NodeConfigSet>;
+  fieldPolicies: OptionalInformer;
   /** By namespace. */
   configMaps: Map<string, Informer<KubeObject>>;
   roles: Map<string, Informer<Role>>;
@@ -46,6 +48,7 @@ export interface ClusterViewOptions {
   onNode(name: string): void;
   onNodeConfig(name: string): void;
   onSet(name: string): void;
+  onFieldPolicy(): void;
   /** `namespace/name` of a ConfigMap that changed, or whose grant did. */
   onConfigMap(key: string): void;
   onGuard(): void;
@@ -83,6 +86,7 @@ export function watchCluster(options: ClusterViewOptions): ClusterView {
     nodes: informer<ClusterNode>(nodes, options.onNode, { keep: keptNode }),
     nodeConfigs: informer<NodeConfig>(nodeConfigs, options.onNodeConfig, { keep: nodeConfigKeeper() }),
     sets: optionalInformer<NodeConfigSet>(options, nodeConfigSets, options.onSet),
+    fieldPolicies: optionalInformer(options, fieldPolicies, options.onFieldPolicy),
     configMaps: inNamespaces(configMaps, configLabel, options.onConfigMap, withoutContent),
     roles: inNamespaces<Role>(roles, grantLabel, onGrant),
     bindings: inNamespaces<RoleBinding>(roleBindings, grantLabel, onGrant),
@@ -95,6 +99,7 @@ export function watchCluster(options: ClusterViewOptions): ClusterView {
     view.nodes,
     view.nodeConfigs,
     view.sets,
+    view.fieldPolicies,
     view.nodeRoles,
     view.nodeRoleBindings,
     view.policies,

@@ -123,6 +123,7 @@ class Controller {
       onNode: (name) => this.#nodeChanged(name),
       onNodeConfig: (name) => this.#nodeConfigChanged(name),
       onSet: (name) => this.#addSet(name),
+      onFieldPolicy: () => this.#gatherForSets(),
       onConfigMap: (key) => this.#configMapChanged(key),
       onGuard: () => this.#add({ kind: 'guards' }),
     });

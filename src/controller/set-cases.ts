@@ -3,18 +3,28 @@
  * groups, and a pass costs nothing while these stay the same.
  */
 import { parseRef } from '../api/config-ref.js';
+import { selectsLabels } from '../api/label-selector.js';
 import type { LocalConfig } from '../api/node-config.js';
 import type { NodeConfigSet } from '../api/node-config-set.js';
+import type { KubeObject } from '../api/object.js';
 import { addOwed, type Owed, owedAnnotation, readOwed } from '../api/owed.js';
 import { CannotRun } from '../cannot-run.js';
 import { readPayload } from '../fleet/config-maps.js';
+import { selectorOf } from '../fleet/field-policies.js';
 import { ApiError } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
-import { configProblem, type NodeCase, owedOf } from './set-impact.js';
+import type { ClusterView } from './cluster-view.js';
+import { configProblem, type NodeCase, owedOf, policyProblem } from './set-impact.js';
 import type { SetMember } from './set-leaving.js';
 import { sourceText } from './set-nodes.js';
 import type { Stalled } from './set-plan.js';
 import type { DesiredRevision } from './set-state.js';
+
+interface SetCasesOptions {
+  client: KubeClient;
+  view: Pick<ClusterView, 'fieldPolicies'>;
+  signal: AbortSignal;
+}
 
 interface Wanted {
   text: string;
@@ -29,14 +39,14 @@ interface Answer {
 }
 
 export class SetCases {
-  readonly #options: { client: KubeClient; signal: AbortSignal };
+  readonly #options: SetCasesOptions;
   readonly #answers = new Map<string, Answer>();
   /** Payloads of immutable ConfigMaps, by source. */
   readonly #payloads = new Map<string, string>();
   readonly #locals = new WeakMap<LocalConfig, number>();
   #nextLocal = 1;
 
-  constructor(options: { client: KubeClient; signal: AbortSignal }) {
+  constructor(options: SetCasesOptions) {
     this.#options = options;
   }
 
@@ -47,9 +57,12 @@ export class SetCases {
     members: readonly SetMember[],
   ): Promise<Stalled | undefined> {
     const open = members.filter(({ node }) => node.claim?.revision !== desired.revision && !node.blocked);
+    const policies = [...this.#options.view.fieldPolicies.values()];
+    const selectors = policies.map((policy) => ({ id: versionOf(policy), selector: selectorOf(policy) }));
     const groups = new Map<string, SetMember[]>();
     for (const member of open) {
-      const key = this.#groupOf(member);
+      const policed = selectors.filter(({ selector }) => selectsLabels(selector, member.node.labels));
+      const key = JSON.stringify([this.#groupOf(member), policed.map(({ id }) => id)]);
       const group = groups.get(key);
       if (group === undefined) groups.set(key, [member]);
       else group.push(member);
@@ -59,7 +72,7 @@ export class SetCases {
     const known = this.#answers.get(set.metadata.name);
     if (known?.key === key) return known.problem;
     const cases = await Promise.all([...groups.values()].map((group) => this.#case(group)));
-    const problem = configProblem(text, cases, accept);
+    const problem = policyProblem(policies, text, cases) ?? configProblem(text, cases, accept);
     const owed: Answer['owed'] = new Map();
     if (problem === undefined)
       for (const [index, group] of [...groups.values()].entries()) {
@@ -99,6 +112,7 @@ export class SetCases {
     const [first] = group;
     return {
       names: group.map(({ node }) => node.name),
+      labels: first!.node.labels,
       kubeletVersion: first!.cluster.status?.nodeInfo?.kubeletVersion ?? '',
       local: first!.object?.status?.localConfig,
       before: await this.#payload(sourceText(first!.object)),
@@ -123,6 +137,8 @@ export class SetCases {
     }
   }
 }
+
+const versionOf = ({ metadata: { name, resourceVersion } }: KubeObject): string => `${name}/${resourceVersion}`;
 
 const losesGpus = ({ cluster, object }: Pick<SetMember, 'cluster' | 'object'>): boolean =>
   object?.status?.driver === 'systemd' && cluster.hasGpus === true;

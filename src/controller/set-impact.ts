@@ -1,9 +1,10 @@
 /**
- * Whether the config of a set may be rolled out: the kubelets of its nodes accept it, and it needs no more than the spec accepts. Nodes
- * with the same kubelet minor, local config and present config are one case. Pure.
+ * Whether the config of a set may be rolled out: the field policies of the cluster allow it, the kubelets of its nodes accept it, and it
+ * needs no more than the spec accepts. Nodes with the same kubelet minor, local config, present config and policies are one case. Pure.
  */
 import type { LocalConfig } from '../api/node-config.js';
 import type { SetImpact } from '../api/node-config-set.js';
+import type { KubeObject } from '../api/object.js';
 import { type Owed, type OwedAction, owedActions } from '../api/owed.js';
 import { check } from '../config/check.js';
 import { checkOverlay } from '../config/check-overlay.js';
@@ -12,6 +13,7 @@ import { encode } from '../config/encode.js';
 import { type LocalFile, mergeLocal } from '../config/merge.js';
 import { type Minor, newestMinor, parseMinor } from '../config/model.js';
 import { isOverlay } from '../config/overlay.js';
+import { policyRejections, rejectionText } from '../fleet/field-policies.js';
 import { documentOf, readOverlay } from '../fleet/payload.js';
 import { type FieldChange, owedBy, type Preview, previewChanges, previewOverlays } from '../fleet/preview.js';
 import { shorten } from '../shorten.js';
@@ -22,6 +24,8 @@ import { list } from './set-sentences.js';
 /** Equal nodes, of which one stands for all. */
 export interface NodeCase {
   names: string[];
+  /** Of one of them: the same policies select the others. */
+  labels: Record<string, string>;
   kubeletVersion: string;
   /** Undefined where the agent does not report it. */
   local: LocalConfig | undefined;
@@ -65,6 +69,28 @@ export function configProblem(
       ? `accept: [${[...new Set([...fields.values()].map(({ needs }) => impactNames[needs]))].join(', ')}] allows it`
       : `${never.path} cannot be changed on a live node`;
   return { kind: 'impact', message: oneLine(`${list(named, 10)} on ${list(open[0]!.one.names)}; ${remedy}`) };
+}
+
+/** Every policy, field and bound that stops it, with some of the nodes. */
+export function policyProblem(
+  policies: readonly KubeObject[],
+  text: string,
+  cases: readonly NodeCase[],
+): Stalled | undefined {
+  const nodes = cases.map((one) => ({
+    name: one.names[0]!,
+    labels: one.labels,
+    minor: minorOf(one),
+    localFiles: filesOf(one),
+    // Not kept: a config that a flag overrides is the host's to reject.
+    flags: undefined,
+  }));
+  const alike = new Map(cases.map(({ names }) => [names[0], names]));
+  const rejections = policyRejections(policies, text, nodes).map((one) =>
+    rejectionText({ ...one, nodes: one.nodes.flatMap((name) => alike.get(name)!) }),
+  );
+  if (rejections.length === 0) return undefined;
+  return { kind: 'fieldPolicy', message: shorten(rejections.join('; '), 1000) };
 }
 
 /** What is left to do on such a node after the change. */

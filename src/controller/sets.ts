@@ -43,7 +43,7 @@ import { assignPatch } from './set-writes.js';
 
 export interface SetReconcilerOptions {
   client: KubeClient;
-  view: Pick<ClusterView, 'sets' | 'nodes' | 'nodeConfigs' | 'configMaps'>;
+  view: Pick<ClusterView, 'sets' | 'nodes' | 'nodeConfigs' | 'configMaps' | 'fieldPolicies'>;
   /** Only ConfigMaps in these may be named by a set. */
   namespaces: readonly string[];
   counters: Pick<ControllerCounters, 'sets' | 'nodesAssigned'>;

@@ -1,6 +1,6 @@
 /** The field policies of the cluster: which of them a config breaks, and on which nodes. */
 import { type FieldPolicy, fieldPolicies } from '../api/field-policy.js';
-import { selectsLabels } from '../api/label-selector.js';
+import { type LabelSelectorObject, selectsLabels } from '../api/label-selector.js';
 import type { KubeObject } from '../api/object.js';
 import { checkPolicy } from '../config/check-policy.js';
 import type { LocalFile } from '../config/merge.js';
@@ -53,6 +53,12 @@ export function policyRejections(
       }
   }
   return [...found.values()];
+}
+
+/** Of all nodes where there is none, or none that can be used: then the policy allows nothing for them. */
+export function selectorOf(object: KubeObject): LabelSelectorObject {
+  const read = readPolicy(object);
+  return typeof read === 'string' ? {} : (read.selector ?? {});
 }
 
 /** The reason where it cannot be used. */
