@@ -15,7 +15,7 @@ const stalled = async (rig: SetRig) =>
 const assigned = async (rig: SetRig) => Object.values(await rig.revisions()).filter((one) => one !== undefined).length;
 
 describe('a set whose config a FieldPolicy does not allow', () => {
-  test('assigns nothing, names policy, field and bound, and goes on when the policy does', async () => {
+  test('assigns nothing, names policy, field and bound, and continues once the policy allows it', async () => {
     const rig = await createSetRig();
     await rig.addNodes(names);
     await policy(rig, 'limits', { selector: { matchLabels: { pool: 'gpu' } }, bounds: { maxPods: { max: 250 } } });
