@@ -53,6 +53,8 @@ const pollMs = 10_000;
 const retryMs = 1000;
 /** Changes of nodes are gathered for so long before their sets are reconciled: one pass reads all nodes of a set. */
 const gatherMs = 1000;
+/** The same for the grant of a ConfigMap that a set made: a batch is written within this time, and its grants once for each shard. */
+const gatherGrantsMs = 200;
 
 /** Until the signal fires. Waits for as long as the API does not serve NodeConfigs. */
 export async function runController(options: ControllerOptions, signal: AbortSignal): Promise<void> {
@@ -177,7 +179,10 @@ class Controller {
   }
 
   #addGrant(configMap: string): void {
-    this.#add({ kind: 'grant', configMap });
+    if (!this.#isSynced) return;
+    const isOfSet = this.#madeBySet(configMap) !== '';
+    if (isOfSet) this.#queue.addAfter({ kind: 'grant', configMap }, gatherGrantsMs);
+    else this.#add({ kind: 'grant', configMap });
   }
 
   #addSet(name: string): void {

@@ -1,4 +1,7 @@
-/** The objects of a grant: for each ConfigMap one Role that allows reading it, and one RoleBinding with the nodes. Pure. */
+/**
+ * The objects of a grant: for each ConfigMap one Role that allows reading it, and RoleBindings with the nodes, which are its shards. An
+ * object of etcd may have 1.5 MB, and a subject up to 350 bytes, so a shard has at most 500 nodes. Pure.
+ */
 import type { KubeObject } from '../api/object.js';
 
 /** Marks Roles and RoleBindings of the controller. */
@@ -29,12 +32,29 @@ export interface ConfigMapIdentity {
   uid: string;
 }
 
-export const grantName = (configMap: string): string => `relet:kubelet-config:${configMap}`;
+/** Nodes in a shard. */
+export const shardSize = 500;
 
-/** The name of the ConfigMap from the name of its grant. */
+/** Of the Role, and of the RoleBinding of a shard. The first shard has the name that the only one had up to 0.1.0. */
+export const grantName = (configMap: string, shard = 0): string =>
+  `relet:kubelet-config:${configMap}${shard === 0 ? '' : `:${shard}`}`;
+
+/** The name of the ConfigMap from the name of its grant. No name of a ConfigMap has a colon. */
 export function grantedConfigMap(name: string): string | undefined {
   const prefix = grantName('');
-  return name.startsWith(prefix) ? name.slice(prefix.length) : undefined;
+  return name.startsWith(prefix) ? name.slice(prefix.length).replace(/:\d+$/, '') : undefined;
+}
+
+/** Which nodes each shard has to have. A node stays where it is, and new ones fill the gaps, so that a batch changes few shards. */
+export function shardsOf(present: readonly ReadonlySet<string>[], nodes: readonly string[]): string[][] {
+  const wanted = new Set(nodes);
+  const shards = present.map((shard) => [...shard].filter((node) => wanted.delete(node)));
+  let at = 0;
+  for (const node of wanted) {
+    while ((shards[at] ??= []).length >= shardSize) at++;
+    shards[at]!.push(node);
+  }
+  return shards.map((shard) => shard.sort());
 }
 
 export function grantRole(configMap: ConfigMapIdentity): Role {
@@ -48,11 +68,11 @@ export function grantRole(configMap: ConfigMapIdentity): Role {
   };
 }
 
-export function grantBinding(configMap: ConfigMapIdentity, nodes: readonly string[]): RoleBinding {
+export function grantBinding(configMap: ConfigMapIdentity, shard: number, nodes: readonly string[]): RoleBinding {
   return {
     apiVersion: `${rbacGroup}/v1`,
     kind: 'RoleBinding',
-    metadata: metadataFor(configMap),
+    metadata: { ...metadataFor(configMap), name: grantName(configMap.name, shard) },
     roleRef: { apiGroup: rbacGroup, kind: 'Role', name: grantName(configMap.name) },
     subjects: nodes.map(nodeSubject),
   };
@@ -65,11 +85,19 @@ export const nodeSubject = (node: string): Subject => ({
 });
 
 /** The nodes among the subjects of a binding. */
-export function boundNodes(binding: Pick<RoleBinding, 'subjects'> | undefined): Set<string> {
-  const users = (binding?.subjects ?? []).filter(({ kind }) => kind === 'User').map(({ name }) => name);
+export function boundNodes(binding: Pick<RoleBinding, 'subjects'> | undefined): ReadonlySet<string> {
+  if (binding === undefined) return new Set();
+  const known = bound.get(binding);
+  if (known !== undefined) return known;
+  const users = (binding.subjects ?? []).filter(({ kind }) => kind === 'User').map(({ name }) => name);
   const nodes = users.filter((name) => name.startsWith(nodeUserPrefix));
-  return new Set(nodes.map((name) => name.slice(nodeUserPrefix.length)));
+  const found = new Set(nodes.map((name) => name.slice(nodeUserPrefix.length)));
+  bound.set(binding, found);
+  return found;
 }
+
+/** Of bindings in the cache, which do not change: each NodeConfig of a ConfigMap asks for them. */
+const bound = new WeakMap<object, ReadonlySet<string>>();
 
 function metadataFor({ namespace, name, uid }: ConfigMapIdentity) {
   return {

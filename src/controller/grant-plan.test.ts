@@ -25,7 +25,7 @@ const facts = (
   nodeAbsentMs: (name) => absent[name],
   namespaces: ['kube-system', 'relet-system'],
   isLabelled: (key) => labelled.includes(key),
-  granted: (key) => new Set(granted[key] ?? []),
+  isGranted: (key, node) => granted[key]?.includes(node) ?? false,
 });
 
 describe('grants', () => {

@@ -14,8 +14,8 @@ export interface GrantFacts {
   namespaces: readonly string[];
   /** Whether the ConfigMap `namespace/name` exists and carries the label. */
   isLabelled(key: string): boolean;
-  /** Nodes that are granted it now. */
-  granted(key: string): ReadonlySet<string>;
+  /** Whether the node is granted it now. */
+  isGranted(key: string, node: string): boolean;
   /** How long there has been no Node of this name; undefined while there is one. */
   nodeAbsentMs(name: string): number | undefined;
 }
@@ -61,11 +61,10 @@ function nodesToGrant(
   facts: GrantFacts,
 ): string[] {
   if (whyNotGranted(key, facts) !== undefined) return [];
-  const granted = facts.granted(key);
   const nodes: string[] = [];
   for (const object of nodeConfigs) {
     const { name } = object.metadata;
-    const isGranted = granted.has(name);
+    const isGranted = facts.isGranted(key, name);
     const absentMs = facts.nodeAbsentMs(name);
     if (absentMs !== undefined && !(isGranted && absentMs < nodeGraceMs)) continue;
     const assigned = configMapOf(object.spec?.configSource) === key;
@@ -107,11 +106,11 @@ export function grantedCondition({ metadata, spec }: NodeConfig, facts: GrantFac
     return { type: 'Granted', status: 'True', reason: 'NothingAssigned', message: 'no ConfigMap is assigned' };
   const reason = whyNotGranted(key, facts);
   if (reason !== undefined) return { type: 'Granted', status: 'False', ...reason };
-  if (facts.nodeAbsentMs(metadata.name) !== undefined && !facts.granted(key).has(metadata.name)) {
+  if (facts.nodeAbsentMs(metadata.name) !== undefined && !facts.isGranted(key, metadata.name)) {
     const message = `ConfigMap ${key} is not granted: there is no Node ${metadata.name}`;
     return { type: 'Granted', status: 'False', reason: 'NoNode', message };
   }
-  return facts.granted(key).has(metadata.name)
+  return facts.isGranted(key, metadata.name)
     ? { type: 'Granted', status: 'True', reason: 'RoleBinding', message: `the node may read ConfigMap ${key}` }
     : { type: 'Granted', status: 'False', reason: 'Pending', message: `ConfigMap ${key} is about to be granted` };
 }

@@ -1,10 +1,10 @@
-/** Reconciles the grant of one ConfigMap: a Role that allows reading it, and a RoleBinding with the nodes that may. */
+/** Reconciles the grant of one ConfigMap: a Role that allows reading it, and RoleBindings with the nodes that may. */
 import { parseKey } from '../kube/informer.js';
 import { roleBindings, roles } from '../kube/resource-type.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import type { ClusterView } from './cluster-view.js';
-import { boundNodes, grantBinding, grantName, grantRole, type RoleBinding } from './grant-objects.js';
+import { boundNodes, grantBinding, grantName, grantRole, type RoleBinding, shardsOf } from './grant-objects.js';
 import { type GrantFacts, planGrant } from './grant-plan.js';
 import type { ControllerCounters } from './metrics.js';
 import type { ObjectWriter } from './object-writer.js';
@@ -34,32 +34,40 @@ export class GrantReconciler {
     return requeueAfterMs === undefined ? { kind: 'done' } : { kind: 'requeue', afterMs: requeueAfterMs };
   }
 
-  /** The binding stays, without subjects: the controller holds no permission to delete it. */
+  /** The bindings stay, without subjects: the controller holds no permission to delete them. */
   async #revoke(key: string): Promise<void> {
     const { view, writer, log } = this.#options;
-    const binding = bindingOf(view, key);
-    if (binding === undefined || (binding.subjects ?? []).length === 0) return;
-    await writer.update(roleBindings, grantPlace(key), { ...binding, subjects: [] });
-    log.info('grant revoked', { configMap: key });
+    const used = bindingsOf(view, key).filter(({ subjects = [] }) => subjects.length > 0);
+    for (const binding of used) {
+      const place = { namespace: parseKey(key).namespace, name: binding.metadata.name };
+      await writer.update(roleBindings, place, { ...binding, subjects: [] });
+    }
+    if (used.length > 0) log.info('grant revoked', { configMap: key });
   }
 
   async #grant(key: string, nodes: string[]): Promise<void> {
     const { view, writer, counters, log } = this.#options;
-    const place = grantPlace(key);
-    const configMap = { ...parseKey(key), uid: inNamespace(view.configMaps, key)?.metadata.uid ?? '' };
-    await writer.createOrUpdate(roles, place, {
-      present: inNamespace(view.roles, `${place.namespace}/${place.name}`),
+    const { namespace, name } = parseKey(key);
+    const configMap = { namespace, name, uid: inNamespace(view.configMaps, key)?.metadata.uid ?? '' };
+    const role = { namespace, name: grantName(name) };
+    await writer.createOrUpdate(roles, role, {
+      present: inNamespace(view.roles, `${namespace}/${role.name}`),
       wanted: grantRole(configMap),
       fields: ['rules'],
     });
-    const isWritten = await writer.createOrUpdate(roleBindings, place, {
-      present: bindingOf(view, key),
-      wanted: grantBinding(configMap, nodes),
-      fields: ['subjects'],
-    });
-    if (!isWritten) return;
-    counters.grantsWritten++;
-    log.info('grant written', { configMap: key, nodes: nodes.length });
+    const present = bindingsOf(view, key);
+    let written = 0;
+    for (const [shard, members] of shardsOf(present.map(boundNodes), nodes).entries()) {
+      const isWritten = await writer.createOrUpdate(
+        roleBindings,
+        { namespace, name: grantName(name, shard) },
+        { present: present[shard], wanted: grantBinding(configMap, shard, members), fields: ['subjects'] },
+      );
+      if (isWritten) written++;
+    }
+    if (written === 0) return;
+    counters.grantsWritten += written;
+    log.info('grant written', { configMap: key, nodes: nodes.length, shards: written });
   }
 }
 
@@ -72,19 +80,20 @@ export function grantFacts(
   return {
     namespaces,
     isLabelled: (key) => inNamespace(view.configMaps, key) !== undefined,
-    granted: (key) => boundNodes(bindingOf(view, key)),
+    isGranted: (key, node) => bindingsOf(view, key).some((binding) => boundNodes(binding).has(node)),
     nodeAbsentMs,
   };
 }
 
-function grantPlace(key: string): { namespace: string; name: string } {
+/** By shard: they are created in their order, and none is deleted. */
+function bindingsOf({ bindings }: Pick<ClusterView, 'bindings'>, key: string): RoleBinding[] {
   const { namespace, name } = parseKey(key);
-  return { namespace, name: grantName(name) };
-}
-
-function bindingOf({ bindings }: Pick<ClusterView, 'bindings'>, key: string): RoleBinding | undefined {
-  const { namespace, name } = grantPlace(key);
-  return inNamespace(bindings, `${namespace}/${name}`);
+  const found: RoleBinding[] = [];
+  for (let shard = 0; ; shard++) {
+    const binding = inNamespace(bindings, `${namespace}/${grantName(name, shard)}`);
+    if (binding === undefined) return found;
+    found.push(binding);
+  }
 }
 
 function inNamespace<T>(informers: Map<string, { get(key: string): T | undefined }>, key: string): T | undefined {

@@ -14,7 +14,7 @@ const node = (spec: object = {}): KubeObject => ({
 const facts: GrantFacts = {
   namespaces: ['relet-system'],
   isLabelled: () => true,
-  granted: () => new Set(['a']),
+  isGranted: (_, node) => node === 'a',
   nodeAbsentMs: () => undefined,
 };
 const observed = (seen: Partial<ObservedNode>): ObservedNode => ({
