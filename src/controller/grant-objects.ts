@@ -51,8 +51,10 @@ export function shardsOf(present: readonly ReadonlySet<string>[], nodes: readonl
   const shards = present.map((shard) => [...shard].filter((node) => wanted.delete(node)));
   let at = 0;
   for (const node of wanted) {
-    while ((shards[at] ??= []).length >= shardSize) at++;
-    shards[at]!.push(node);
+    while ((shards[at]?.length ?? 0) >= shardSize) at++;
+    const shard = shards[at];
+    if (shard === undefined) shards.push([node]);
+    else shard.push(node);
   }
   return shards.map((shard) => shard.sort());
 }
