@@ -191,7 +191,7 @@ export class SetModel {
     if (!isDeepStrictEqual(status, object.status)) this.put('nodeconfigs', { ...object, status } as KubeObject);
   }
 
-  #view(): Pick<ClusterView, 'sets' | 'nodes' | 'nodeConfigs' | 'configMaps'> {
+  #view(): Pick<ClusterView, 'sets' | 'nodes' | 'nodeConfigs' | 'configMaps' | 'fieldPolicies'> {
     const cache = (kind: string, prefix = '') => ({
       get: (key: string) => this.#caches[kind]!.get(key.slice(prefix.length)),
       values: () => this.#caches[kind]!.values(),
@@ -200,6 +200,7 @@ export class SetModel {
       sets: cache('nodeconfigsets'),
       nodes: cache('nodes'),
       nodeConfigs: cache('nodeconfigs'),
+      fieldPolicies: { get: () => undefined, values: () => [] },
       configMaps: new Map([['relet-system', cache('configmaps', 'relet-system/')]]),
     } as unknown as ClusterView;
   }
@@ -235,7 +236,7 @@ export class SetModel {
           this.#expect(type.resource, name, patch.metadata.resourceVersion);
           const before = type.resource === 'nodeconfigs' ? this.node(name) : undefined;
           const written = this.#patch(type.resource, name, patch);
-          if (before !== undefined) this.#judge(before);
+          if (before !== undefined) this.#checkRules(before);
           return written;
         }),
       delete: async (type: { resource: string }, { name }: { name: string }) =>
@@ -266,7 +267,7 @@ export class SetModel {
   }
 
   /** The rules of the strategy, by what is really so after an assignment of the controller. */
-  #judge(before: SetNode): void {
+  #checkRules(before: SetNode): void {
     const after = this.node(before.name);
     const { claim } = after;
     if (claim === undefined || claim.released || claim.exempt || before.state === 'waiting') return;
