@@ -21,6 +21,7 @@ export const programs = [
     // Debian's own Python: another one on the PATH does not see Debian's packages.
     isThere: () => spawnSync('/usr/bin/python3', ['-c', 'import kubernetes']).status === 0,
   },
+  { name: 'diff', package: 'diffutils', skips: 'sets from Git, applied with kubectl' },
   { name: 'lua5.4', package: 'lua5.4', skips: 'the health check for Argo CD' },
   { name: 'helm', from: 'helm.sh', skips: 'the charts, rendered, installed and uninstalled by Helm' },
   { name: 'promtool', from: 'prometheus.io', skips: 'the alerts, evaluated by Prometheus' },
