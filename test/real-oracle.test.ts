@@ -23,7 +23,7 @@ const documents: OracleDocument[] = [...oracleCases(), ...(minor >= 33 ? newerOr
 const flagsFor = ({ payload, flags }: OracleDocument): string[] =>
   minor < 35 || /failCgroupV1|fail-cgroupv1/.test(payload + flags) ? flags : [...flags, '--fail-cgroupv1=false'];
 
-describe.skipIf(kubelet === undefined)(title, { timeout: 9 * minutes }, () => {
+describe.skipIf(kubelet === undefined)(title, { timeout: 30 * minutes }, () => {
   test('accepts and rejects every document as relet says', async () => {
     const wrong: string[] = [];
     for (const document of documents) {
