@@ -117,6 +117,7 @@ async function upgradesPage(present) {
       ['gates off by default', [codes(changes.gatesOff)]],
       ['gates locked', [codes(changes.gatesLocked)]],
       ['gates that are gone', [codes(changes.gatesRemoved)]],
+      ['new gates, on by default', [codes(changes.gatesAddedOn)]],
       ['new gates', [codes(changes.gatesAdded)]],
       ['flags that are gone', [codes(changes.flagsRemoved.map((name) => `--${name}`))]],
       ['new flags', [codes(changes.flagsAdded.map((name) => `--${name}`))]],

@@ -18,7 +18,9 @@ export interface MinorChanges {
   rejected: RuleRow[];
   accepted: RuleRow[];
   meanings: Meaning[];
+  /** Off by default, and on by default. */
   gatesAdded: string[];
+  gatesAddedOn: string[];
   /** On by default from this minor on, and off before. */
   gatesOn: string[];
   gatesOff: string[];
@@ -46,7 +48,8 @@ export function changesIn(minor: Minor): MinorChanges {
     rejected: rules.filter(([, sign]) => sign === '+'),
     accepted: rules.filter(([, sign]) => sign === '-'),
     meanings: meanings.filter(({ since }) => since === minor),
-    gatesAdded: gates((_after, before) => before === undefined),
+    gatesAdded: gates((after, before) => before === undefined && !after.default),
+    gatesAddedOn: gates((after, before) => before === undefined && after.default),
     gatesOn: gates((after, before) => before?.default === false && after.default),
     gatesOff: gates((after, before) => before?.default === true && !after.default),
     gatesLocked: gates((after, before) => after.locked && before?.locked !== true),
