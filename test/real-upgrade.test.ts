@@ -8,6 +8,8 @@
 import { renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { describeMachine } from '../src/agent/validate/host-facts.js';
+import { riskIn } from '../src/agent/validate/validate.js';
 import { complete } from '../src/config/decode-fields.js';
 import { existsIn, fields, isLeaf } from '../src/config/fields.js';
 import { flagAt } from '../src/config/flags.js';
@@ -110,7 +112,7 @@ const withoutOldFlags = (node: RealNode): RealNode => ({
 
 /** The check of this config with the flags of this node. */
 const checked = (node: RealNode, ...lines: string[]) =>
-  upgradeCheck(node.config(...lines), { from, to, flags: node.flags });
+  upgradeCheck(node.config(...lines), { from, to, flags: node.flags, host: describeMachine() });
 
 const errorsIn = ({ findings }: UpgradeResult): string[] =>
   findings.filter(({ severity }) => severity === 'error').map(({ path }) => path);
@@ -147,6 +149,9 @@ describe.skipIf(unfit.length > 0)(
       const { startup, findings } = checked(withoutOldFlags(node), 'maxPods: 77');
       const listed = findings.filter(({ change }) => change === 'default').map(({ path }) => path.replace(/\[.*$/, ''));
       expect(startup).toBe('ok');
+      expect(upgraded.output()).toMatch(
+        new RegExp(`kubelet replaced .*risk=${riskIn(findings).risk}[^]*kubelet started`),
+      );
       expect(moved(before, await effective(to))).toEqual(fieldsOfBoth.filter((path) => listed.includes(path)));
     });
 
