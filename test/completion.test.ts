@@ -76,6 +76,12 @@ describe('relet __complete', () => {
     expect(values).toEqual({ words: ['cpuManagerPolicy=none', 'cpuManagerPolicy=static'], directive: ':4' });
   });
 
+  test('flags of the processes on a node', async () => {
+    expect(await complete('agent', '--un')).toEqual({ words: ['--unit='], directive: ':6' });
+    expect(await complete('kubelet', '--dyn')).toEqual({ words: ['--dynamic-config-dir='], directive: ':6' });
+    expect(await complete('agent', '--che')).toEqual({ words: ['--check'], directive: ':4' });
+  });
+
   test('files beside nodes, for what compares a node with a file', async () => {
     mkdirSync(join(cluster.dir, 'keep'), { recursive: true });
     writeFileSync(join(cluster.dir, 'keep', 'other.json'), '{}');

@@ -33,6 +33,8 @@ const unit = read('deploy/systemd/kubelet.service');
 
 describe.skipIf(systemd.isMissing)(`deploy/systemd${systemd.note}`, () => {
   test('systemd accepts every line of the unit', () => expect(verify(unit)).toBe(''));
+  test('systemd accepts every line of the service of the agent', () =>
+    expect(verify(read('deploy/systemd/relet-agent.service'))).toBe(''));
   test('systemd accepts every line of the drop-in', () => expect(verify(plainKubelet, dropIn)).toBe(''));
   test('systemd reports a line that it does not accept', () =>
     expect(verify(plainKubelet, dropIn.replace('KillMode=', 'KilMode='))).toContain('KilMode'));

@@ -146,11 +146,11 @@ describe('an overlay whose local file changed', () => {
   const local = (maxPods: number) =>
     `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: ${maxPods}\n`;
 
-  async function merged() {
+  async function merged(overlay = 'config: {eventBurst: 7}') {
     const found = await started();
     const { rig, unit } = found;
     rig.local = { [file]: local(110) };
-    await rig.assignOverlay('overlay', 'config: {eventBurst: 7}');
+    await rig.assignOverlay('overlay', overlay);
     await rig.untilStatus({ active: 'overlay' });
     unit.now = rig.machine.started.at(-1);
     await rig.passTrial();
@@ -170,6 +170,15 @@ describe('an overlay whose local file changed', () => {
       notices: [{ reason: 'StaleMerge' }],
       nextStart: 'kube-system/overlay/kubelet',
     });
+  });
+
+  test('is merged again when the kubelet is replaced, and staged where that gives another document', async () => {
+    // The thresholds that the overlay leaves out are the kubelet's own, and 1.20 has fewer of them.
+    const { rig, unit } = await merged('config: {evictionHard: {memory.available: 200Mi}}');
+    rig.machine.replaceBinary('v1.20.0');
+    await rig.clock.advance(130_000);
+    expect(unit.calls).toEqual(['stage overlay']);
+    expect(unit.next?.source?.mergedDigest).not.toBe(unit.now?.source?.mergedDigest);
   });
 
   test('is not staged when it is rejected as it would be merged now, and the report shows why', async () => {

@@ -4,9 +4,11 @@
  */
 
 import type { Command } from 'commander';
+import { type OwnFlag, ownFlags } from '../../agent/options.js';
 import { oneLine } from '../../visible-text.js';
 import { clusterCommand } from '../cluster-verbs.js';
 import { configVerb } from '../config/config.js';
+import { agentFlags } from '../node/agent-flags.js';
 import { nodeVerbs } from '../node/node-verb-names.js';
 import { rolloutVerb } from '../rollout/rollout.js';
 import { writeOut } from '../terminal/terminal.js';
@@ -50,6 +52,8 @@ async function answer(words: string[], verbs: readonly KnownVerb[]): Promise<Ans
       last,
       nodeVerbs.map(([word, what]) => ({ word, what })),
     );
+  const flags = first === 'agent' ? agentFlags : first === 'kubelet' ? ownFlags : undefined;
+  if (flags !== undefined) return flagsOf(flags, last);
   const isCalled = (sub: Command) => sub.name() === rest[0] || sub.aliases().includes(rest[0]!);
   const target = parent === undefined ? command : parent.commands.find(isCalled);
   if (target === undefined) return { suggestions: [], directive: 0 };
@@ -69,6 +73,18 @@ async function answer(words: string[], verbs: readonly KnownVerb[]): Promise<Ans
       return { suggestions, directive: (want.of.includes('files') ? 0 : directive) | (open ? noSpace : 0) };
     }
   }
+}
+
+/** Values are files where they are files; a shell completes those. */
+function flagsOf(flags: Readonly<Record<string, OwnFlag>>, typed: string): Answer {
+  if (!typed.startsWith('-')) return { suggestions: [], directive: 0 };
+  const words = Object.entries(flags).map(([name, { help, value }]) => ({
+    word: `--${name}${value === undefined ? '' : '='}`,
+    what: help,
+  }));
+  const { suggestions, directive } = fitting(typed, words);
+  const open = suggestions.some(({ word }) => word.endsWith('='));
+  return { suggestions, directive: directive | (open ? noSpace : 0) };
 }
 
 function fitting(typed: string, words: { word: string; what?: string }[], before = ''): Answer {
