@@ -15,7 +15,7 @@ import { configLabel, type NodeConfig, nodeConfigs } from '../src/api/node-confi
 import type { KubeObject } from '../src/api/object.js';
 import { readPlain } from '../src/config/plain-document.js';
 import { ApiError } from '../src/kube/api-error.js';
-import { configMaps } from '../src/kube/resource-type.js';
+import { configMaps, nodes } from '../src/kube/resource-type.js';
 import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { createFlowRig } from './flow-rig.js';
@@ -375,9 +375,9 @@ const rejections = new Map([
 ]);
 
 describe('stress', () => {
-  // In memory there are no processes and no connections to lose; through a Node all changes are made with them.
+  // Processes and connections that are lost show after a few changes; in memory there are more of them.
   test.each([
-    ['Node', 150],
+    ['Node', 60],
     ['NodeConfig', 30],
   ] as const)(
     'E5 changes in a row, good and bad mixed, through a %s: none stuck, none lost (%i)',
@@ -411,50 +411,51 @@ describe('stress', () => {
     300_000,
   );
 
-  test('E5 150 changes in memory through a NodeConfig: none stuck, none lost', async () => {
-    const rig = await createFlowRig();
-    const definition = join(import.meta.dirname, '../deploy/base/nodeconfigs.relet.dev.yaml');
-    const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
-    await rig.client.create(definitions, {}, readPlain(readFileSync(definition, 'utf8')) as object);
-    const object = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name: nodeName }, spec: {} };
-    await rig.client.create(nodeConfigs, {}, object);
-    rig.reference = (options) => new NodeConfigReference(options);
-    for (const name of new Set(order)) {
-      const kubelet =
-        rejections.get(name)?.text ??
-        `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n# ${name}\n`;
-      const metadata = { name, namespace, labels: { [configLabel]: 'true' } };
-      await rig.client.create(
-        configMaps,
-        { namespace },
-        { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { kubelet } },
-      );
-    }
-    rig.boot({ maxRestartDelayMs: 0 });
-    await rig.until('local runs', () => rig.starts.length === 1);
-    for (let change = 0; change < 150; change++) {
-      const name = order[change % order.length]!;
-      const configMap = { name, namespace, kubeletConfigKey: 'kubelet' };
-      await rig.client.patch(
-        nodeConfigs,
-        { name: nodeName },
-        { spec: { configSource: { configMap } } },
-        { as: 'merge' },
-      );
-      const error = rejections.get(name)?.error;
-      await rig.until(`change ${change}: ${name}`, async () => {
-        const { status } = await rig.client.get<NodeConfig>(nodeConfigs, { name: nodeName });
-        const { assigned, active, lastKnownGood, error: reported } = status?.config ?? {};
-        const names = [assigned, active, lastKnownGood].map((source) => source?.configMap?.name);
-        return canonical([...names, reported]) === canonical([name, error ? undefined : name, undefined, error]);
-      });
-      expect(rig.machine.running?.config.source?.name).toBe(error ? undefined : name);
-    }
-    expect(rig.state.read(trialRecord)?.deaths ?? 0).toBe(0);
-    const restarts = (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigChanged');
-    expect(restarts).toHaveLength(rig.starts.length - 1);
-    expect(rig.files.list('/dynamic-config/checkpoints').length).toBeLessThanOrEqual(3);
-    expect(rig.files.list('/dynamic-config/meta').filter((name) => name.startsWith('tmp_'))).toEqual([]);
-    expect(Object.keys(rig.state.read(resultsRecord) ?? {}).length).toBeLessThanOrEqual(4);
-  });
+  test.each(['Node', 'NodeConfig'] as const)(
+    'E5 150 changes in memory through a %s: none stuck, none lost',
+    async (through) => {
+      const rig = await createFlowRig();
+      const type = through === 'Node' ? nodes : nodeConfigs;
+      if (through === 'NodeConfig') {
+        const definition = join(import.meta.dirname, '../deploy/base/nodeconfigs.relet.dev.yaml');
+        const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
+        await rig.client.create(definitions, {}, readPlain(readFileSync(definition, 'utf8')) as object);
+        const object = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name: nodeName }, spec: {} };
+        await rig.client.create(nodeConfigs, {}, object);
+        rig.reference = (options) => new NodeConfigReference(options);
+      }
+      for (const name of new Set(order)) {
+        const kubelet =
+          rejections.get(name)?.text ??
+          `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n# ${name}\n`;
+        const metadata = { name, namespace, labels: { [configLabel]: 'true' } };
+        await rig.client.create(
+          configMaps,
+          { namespace },
+          { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { kubelet } },
+        );
+      }
+      rig.boot({ maxRestartDelayMs: 0 });
+      await rig.until('local runs', () => rig.starts.length === 1);
+      for (let change = 0; change < 150; change++) {
+        const name = order[change % order.length]!;
+        const configMap = { name, namespace, kubeletConfigKey: 'kubelet' };
+        await rig.client.patch(type, { name: nodeName }, { spec: { configSource: { configMap } } }, { as: 'merge' });
+        const error = rejections.get(name)?.error;
+        await rig.until(`change ${change}: ${name}`, async () => {
+          const { status } = await rig.client.get<NodeConfig>(type, { name: nodeName });
+          const { assigned, active, lastKnownGood, error: reported } = status?.config ?? {};
+          const names = [assigned, active, lastKnownGood].map((source) => source?.configMap?.name);
+          return canonical([...names, reported]) === canonical([name, error ? undefined : name, undefined, error]);
+        });
+        expect(rig.machine.running?.config.source?.name).toBe(error ? undefined : name);
+      }
+      expect(rig.state.read(trialRecord)?.deaths ?? 0).toBe(0);
+      const restarts = (await rig.events()).filter(({ reason }) => reason === 'KubeletConfigChanged');
+      expect(restarts).toHaveLength(rig.starts.length - 1);
+      expect(rig.files.list('/dynamic-config/checkpoints').length).toBeLessThanOrEqual(3);
+      expect(rig.files.list('/dynamic-config/meta').filter((name) => name.startsWith('tmp_'))).toEqual([]);
+      expect(Object.keys(rig.state.read(resultsRecord) ?? {}).length).toBeLessThanOrEqual(4);
+    },
+  );
 });
