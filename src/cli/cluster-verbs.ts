@@ -4,6 +4,7 @@
  */
 import { type Command, Option } from 'commander';
 import { impacts } from '../api/owed.js';
+import { CannotRun } from '../cannot-run.js';
 import {
   addConnectionFlags,
   collect,
@@ -156,13 +157,19 @@ const declarations: Record<string, () => Command> = {
             collect,
           )
           .option('--overlay', 'make an overlay of a whole config first'),
-        ['many', 'name', 'key'],
-      ).action(async (words, options) => (await import('./change/set.js')).set(words, options)),
+        ['many', 'set', 'name', 'key'],
+      ).action(async (words, options) =>
+        options.asSet === undefined
+          ? (await import('./change/set.js')).set(words, withoutYaml(options))
+          : (await import('./rollout/as-set.js')).setAsSet(words, options),
+      ),
       [
         ['relet set node-1 maxPods=150 evictionHard.memory.available=200Mi', 'two fields of one node'],
         ["relet set -l pool=blue containerLogMaxSize=50Mi --yes -m 'full disks'", 'many nodes, one at a time'],
         ['relet set node-1 maxPods- clusterDNS=10.0.0.10,10.0.0.11 --dry-run=server', 'only preview it'],
         ['relet set node-1 cpuManagerPolicy=static --accept=state-file', 'a change that needs more than a restart'],
+        ['relet set -l pool=gpu --as-set gpu maxPods=150', 'a set: in waves, also for nodes that join later'],
+        ['relet set -l pool=gpu --as-set gpu maxPods=150 --dry-run -o yaml > set.yaml', 'the same for Git'],
       ],
     ),
 
@@ -208,9 +215,11 @@ const declarations: Record<string, () => Command> = {
           .argument('<CONFIGMAP>', 'NAME or NAMESPACE/NAME')
           .argument('[NODE...]', 'nodes')
           .option('--no-validate', 'leave validation to the node'),
-        ['many', 'key'],
+        ['many', 'set', 'key'],
       ).action(async (configMap, names, options) =>
-        (await import('./change/assign.js')).assign(configMap, names, options),
+        options.asSet === undefined
+          ? (await import('./change/assign.js')).assign(configMap, names, withoutYaml(options))
+          : (await import('./rollout/as-set.js')).assignAsSet(configMap, names, options),
       ),
       [
         ['relet assign kubelet-config-5t8b9kd2m4 node-1 node-2', 'one node after the other'],
@@ -310,7 +319,13 @@ export function clusterCommand(name: string): Command | undefined {
 export const runClusterVerb = (name: string, args: string[]): Promise<void> =>
   runVerb(clusterCommand(name)!, fillIn(args, presets));
 
-function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command {
+/** Only a set is an object that can be written. */
+function withoutYaml<T extends { output?: string }>(options: T): T {
+  if (options.output === 'yaml') throw new CannotRun('-o yaml goes with --as-set');
+  return options;
+}
+
+function changing(command: Command, parts: ('many' | 'set' | 'name' | 'key')[]): Command {
   if (parts.includes('many'))
     command.option('-l, --selector <LABELS>', 'nodes with these labels').option('--all', 'all nodes');
   command
@@ -325,16 +340,23 @@ function changing(command: Command, parts: ('many' | 'name' | 'key')[]): Command
     .option('-m, --why <TEXT>', 'a reason, kept in the history')
     .option('--no-wait', 'do not wait until it is active')
     .addOption(
-      new Option('-o, --output <FORMAT>', 'json: the result of each node; name: the nodes that are done').choices([
-        'json',
-        'name',
-      ]),
+      parts.includes('set')
+        ? new Option(
+            '-o, --output <FORMAT>',
+            'json: the result of each node; name: the nodes that are done; yaml: with --as-set',
+          ).choices(['json', 'name', 'yaml'])
+        : new Option('-o, --output <FORMAT>', 'json: the result of each node; name: the nodes that are done').choices([
+            'json',
+            'name',
+          ]),
     )
     .addOption(new Option('--timeout <TIME>', 'longest wait for a node').argParser(parseTime).default(300_000, '5m'));
   if (parts.includes('many'))
     command
       .option('--max-unavailable <N|%>', 'nodes changed at the same time (default: 1)', parseShare)
       .option('--soak <TIME>', 'how long a node must stay active before the next one', parseTime);
+  if (parts.includes('set'))
+    command.option('--as-set <SET>', 'write a set, which rolls it out in waves and continues without this terminal');
   if (parts.includes('name'))
     command.option('--name <NAME>', 'of the new ConfigMap, before its hash', 'kubelet-config');
   if (parts.includes('key')) command.option('--key <KEY>', 'key in the ConfigMap');

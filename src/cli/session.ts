@@ -3,6 +3,7 @@
  * request under way, says how far it came and ends with 130; a second Ctrl-C ends it on the spot.
  */
 
+import { setMaxListeners } from 'node:events';
 import pkg from '../../package.json' with { type: 'json' };
 import { parseLabelSelector, SelectorError } from '../api/label-selector.js';
 import { checkDnsSubdomain } from '../api/names.js';
@@ -44,6 +45,8 @@ export async function withSession<T>(
   terminal: Terminal = openTerminal(),
 ): Promise<T> {
   const interrupt = new AbortController();
+  // Every request under way listens to it.
+  setMaxListeners(0, interrupt.signal);
   let isOurs = true;
   const onSignal = (name: NodeJS.Signals) => {
     if (!isOurs && name === 'SIGINT') return;

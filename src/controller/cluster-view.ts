@@ -189,7 +189,7 @@ function withoutContent({ apiVersion, kind, metadata }: KubeObject): KubeObject 
 }
 
 /** What sets and grants need of a Node: a small part, since there may be thousands. */
-function keptNode(node: KubeObject): ClusterNode {
+export function keptNode(node: KubeObject): ClusterNode {
   const { metadata, spec = {}, status = {} } = node as ClusterNode;
   const { configSource } = spec as { configSource?: unknown };
   const { name, uid, labels, creationTimestamp, resourceVersion, annotations } = metadata;

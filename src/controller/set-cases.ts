@@ -13,16 +13,15 @@ import { readPayload } from '../fleet/config-maps.js';
 import { selectorOf } from '../fleet/field-policies.js';
 import { ApiError } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
-import type { ClusterView } from './cluster-view.js';
 import { configProblem, type NodeCase, owedOf, policyProblem } from './set-impact.js';
-import type { SetMember } from './set-leaving.js';
+import type { SetMember } from './set-members.js';
 import { sourceText } from './set-nodes.js';
 import type { Stalled } from './set-plan.js';
 import type { DesiredRevision } from './set-state.js';
 
 interface SetCasesOptions {
   client: KubeClient;
-  view: Pick<ClusterView, 'fieldPolicies'>;
+  view: { fieldPolicies: { values(): Iterable<KubeObject> } };
   signal: AbortSignal;
 }
 

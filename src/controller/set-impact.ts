@@ -41,7 +41,10 @@ const accepts: Record<SetImpact, string> = {
   Reboot: 'reboot',
   DaemonReload: 'daemon-reload',
 };
-const impactNames = Object.fromEntries(Object.entries(accepts).map(([name, needs]) => [needs, name]));
+/** As the spec spells what --accept names. */
+export const impactNames: Record<string, string> = Object.fromEntries(
+  Object.entries(accepts).map(([name, needs]) => [needs, name]),
+);
 
 export function configProblem(
   text: string,

@@ -16,17 +16,10 @@ import type { Log } from '../log.js';
 import { rfc3339 } from '../time.js';
 import type { ClusterView } from './cluster-view.js';
 import type { OwnWrites } from './own-writes.js';
-import { type ClusterNode, type SetNode, setNode, sourceText } from './set-nodes.js';
+import { type ClusterNode, setNode, sourceText } from './set-nodes.js';
 import { type SetRules, shareOf } from './set-spec.js';
 import { hasFailed } from './set-survey.js';
 import { assignPatch, releasePatch } from './set-writes.js';
-
-/** A selected node: as plan() sees it, and the objects it was read from. */
-export interface SetMember {
-  node: SetNode;
-  cluster: ClusterNode;
-  object: NodeConfig | undefined;
-}
 
 export interface LeavingOptions {
   client: KubeClient;

@@ -266,7 +266,8 @@ interface Todo {
   isExempt: boolean;
 }
 
-function todoOf(seen: Survey, rules: SetRules, nowMs: number): Todo[] {
+/** In the order in which they are assigned. */
+export function todoOf(seen: Survey, rules: SetRules, nowMs: number): Todo[] {
   return seen.eligible
     .filter((node) => seen.phases.get(node) === 'todo')
     .map((node) => ({ node, isExempt: hasFailed(node, rules, nowMs) }))

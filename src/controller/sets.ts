@@ -8,7 +8,6 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { selectsLabels } from '../api/label-selector.js';
 import { configNamespace, type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import {
   type Claim,
@@ -27,13 +26,12 @@ import type { Log } from '../log.js';
 import { rfc3339 } from '../time.js';
 import type { ClusterView } from './cluster-view.js';
 import type { ControllerCounters } from './metrics.js';
-import { claimantOf } from './node-claims.js';
 import { OwnWrites } from './own-writes.js';
 import { SetCases } from './set-cases.js';
 import { collectConfigMaps } from './set-config-maps.js';
 import { recordEvent } from './set-events.js';
-import { leaving, type SetMember } from './set-leaving.js';
-import { setNode } from './set-nodes.js';
+import { leaving } from './set-leaving.js';
+import { membersOf, type SetMember } from './set-members.js';
 import { isWritten, type Plan, plan, type Stalled } from './set-plan.js';
 import { desiredRevision, payloadOf, setConfigMap } from './set-revision.js';
 import { InvalidSpec, readRules, type SetRules } from './set-spec.js';
@@ -105,7 +103,7 @@ export class SetReconciler {
       await this.#writeStatus(set, stalledStatus(set, standing, rfc3339(nowMs)));
       return { kind: 'done' };
     }
-    const members = this.#members(set);
+    const members = membersOf(set, this.#options.view);
     const nodes = members.map(({ node }) => node);
     const wanted = await this.#wanted(set);
     const desired = 'desired' in wanted ? wanted.desired : undefined;
@@ -152,25 +150,6 @@ export class SetReconciler {
       if (error instanceof InvalidSpec) return error;
       throw error;
     }
-  }
-
-  /** The selected nodes with their NodeConfigs, by name. */
-  #members(set: NodeConfigSet): SetMember[] {
-    const { view } = this.#options;
-    const { name } = set.metadata;
-    const older = [...view.sets.values()].filter((other) => isOlder(other, set));
-    const members: SetMember[] = [];
-    for (const node of view.nodes.values()) {
-      const { labels } = node.metadata;
-      if (!selectsLabels(set.spec.selector, labels)) continue;
-      const object = view.nodeConfigs.get(node.metadata.name);
-      const olderSets = older
-        .filter(({ spec }) => selectsLabels(spec.selector, labels))
-        .map((one) => one.metadata.name);
-      const facts = { set: name, node, object, olderSets, claimant: claimantOf(node) };
-      members.push({ node: setNode(facts), cluster: node, object });
-    }
-    return members.sort((a, b) => (a.node.name < b.node.name ? -1 : 1));
   }
 
   async #wanted({ metadata: { name }, spec }: NodeConfigSet): Promise<Wanted> {
@@ -265,11 +244,4 @@ export class SetReconciler {
     await client.patch(nodeConfigSets, { name }, patch, { as: 'merge', fieldManager: 'relet-controller', signal });
     return { kind: 'done' };
   }
-}
-
-/** By the time it was created, then by name. One that is being deleted has no say. */
-function isOlder({ metadata: other }: NodeConfigSet, { metadata: set }: NodeConfigSet): boolean {
-  if (other.name === set.name || other.deletionTimestamp !== undefined) return false;
-  const [a, b] = [other.creationTimestamp ?? '', set.creationTimestamp ?? ''];
-  return a === b ? other.name < set.name : a < b;
 }

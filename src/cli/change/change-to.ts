@@ -3,20 +3,18 @@
  * runs (nodes with the same difference once), accepted, confirmed, and made.
  */
 import { createInterface, type Interface } from 'node:readline/promises';
-import { formatRef, refOf } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
 import { configState } from '../../fleet/configured-node.js';
 import { listFieldPolicies, type PolicedNode, policyRejections, rejectionText } from '../../fleet/field-policies.js';
-import { acceptError, acceptNeeded, type FieldChange, type Preview, summarize } from '../../fleet/preview.js';
+import { acceptError, acceptNeeded, type FieldChange } from '../../fleet/preview.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import type { Session } from '../session.js';
-import { previewText } from '../terminal/change-text.js';
-import { hanging, isTerminal, type Terminal, wrap } from '../terminal/terminal.js';
+import { hanging, isTerminal } from '../terminal/terminal.js';
 import { type ChangeOptions, isDryRun, makeChanges, reportNotChanged } from './change.js';
 import { refuseMembers } from './members.js';
-import { namesOf } from './outcome.js';
 import { isUnchanged, type Plan, type PlanOptions, planChange, type Wish } from './plan.js';
+import { note, planTexts } from './plan-text.js';
 
 export interface ChangeVerbOptions extends ConnectionOptions, ChangeOptions, PlanOptions {
   yes?: boolean;
@@ -52,8 +50,8 @@ export async function changeTo(
     const unchecked = await rejectByPolicy(session, wanted);
     for (const wish of wanted)
       plans.push(planChange(session, { ...wish, notes: [...(wish.notes ?? []), ...unchecked] }, options));
-    const texts = groupsOf(plans).map((group) => groupText(group, session.terminal));
-    session.terminal.print(texts.join('\n'));
+    session.terminal.print(planTexts(plans, session.terminal).join('\n'));
+    if (plans.length > 1 && ['set', 'assign'].includes(verb)) suggestSet(session);
     if (isDryRun(options)) missing = missingIn(plans, options.accept);
     refuseUnaccepted(plans, [...(options.accept ?? []), ...missing], isReturn);
     const which = plans.length === 1 ? plans[0]!.node.name : `${plans.length} nodes`;
@@ -93,6 +91,14 @@ function byText(wishes: Wish[]): Map<string, PolicedNode[]> {
   return nodes;
 }
 
+/** A person who changes many nodes should know that there is a way that does not end with the terminal. */
+function suggestSet({ terminal, references }: Session): void {
+  if (terminal.width === undefined || references.kind === 'Node') return;
+  terminal.print(
+    note(terminal, 'this stops with the terminal; --as-set NAME writes a set, which continues without it.'),
+  );
+}
+
 /** What --accept must name beside what is accepted. */
 function missingIn(plans: Plan[], accepted: readonly string[] = []): string[] {
   const needsReload =
@@ -129,56 +135,6 @@ function refuseUnaccepted(plans: Plan[], accepted: string[] | undefined, isRetur
       `nothing was changed: the agent of ${reloading} reloads systemd, and running containers may lose their GPUs; see docs/attached-mode.md. To go ahead, use --accept=${missingIn(plans).join(',')}`,
     );
 }
-
-/** Plans with the same difference. Which pods fail, and the names of the ConfigMaps, may differ from node to node. */
-function groupsOf(plans: Plan[]): Plan[][] {
-  const groups = new Map<string, Plan[]>();
-  for (const plan of plans) {
-    const lines = plan.preview && previewText({ ...plan.preview, pods: { kind: 'unknown' } }, 80);
-    const key = JSON.stringify(lines ?? places(plan));
-    groups.set(key, [...(groups.get(key) ?? []), plan]);
-  }
-  return [...groups.values()];
-}
-
-const places = ({ node, to }: Plan): string =>
-  `${formatRef(refOf(node.configSource), 'short')} -> ${formatRef(refOf(to), 'short')}`;
-
-function headingOf(group: Plan[]): string {
-  const names = namesOf(group.map(({ node }) => node.name));
-  const all = new Set(group.map(places));
-  return all.size === 1 ? `${names}: ${[...all][0]}` : `${names}:`;
-}
-
-function groupText(group: Plan[], terminal: Terminal): string {
-  const lines = [terminal.paint.bold(hanging(headingOf(group), terminal))];
-  for (const words of new Set(group.flatMap(({ warnings }) => warnings)))
-    lines.push(terminal.paint.red(wrap(`Warning: ${words}`, terminal.columns)));
-  const preview = together(group);
-  if (preview !== undefined) lines.push(...previewText(preview, terminal.columns, terminal.paint));
-  if (preview?.changes.length === 0)
-    lines.push(wrap('Impact: kubelet restart, unless its config stays the same byte for byte.', terminal.columns));
-  const notes = new Map<string, string[]>();
-  for (const plan of group)
-    for (const words of plan.notes) notes.set(words, [...(notes.get(words) ?? []), plan.node.name]);
-  for (const [words, about] of notes) lines.push(note(terminal, `${namesOf(about)}: ${words}`));
-  return `${lines.join('\n')}\n`;
-}
-
-/** The same changes on each node; the pods of all of them. */
-function together(group: Plan[]): Preview | undefined {
-  const previews = group.flatMap(({ preview }) => preview ?? []);
-  if (previews.length === 0) return undefined;
-  const effects = previews.map(({ pods }) => pods);
-  const failures = effects.flatMap((effect) => (effect.kind === 'fail admission' ? effect.pods : []));
-  const { pods } = summarize(
-    previews.flatMap(({ changes }) => changes),
-    failures,
-  );
-  return { ...previews[0]!, pods };
-}
-
-const note = ({ paint, columns }: Terminal, text: string): string => paint.yellow(wrap(`Note: ${text}`, columns));
 
 /** Only a person at a terminal can answer; a script uses --yes. Throws where nobody can be asked. */
 export async function confirm(session: Session, question: string, yes: boolean | undefined): Promise<boolean> {

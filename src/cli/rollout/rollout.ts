@@ -45,6 +45,23 @@ export function rolloutVerb(): Command {
     .addOption(oneOf('-o, --output <FORMAT>', 'how it is written', ['text', 'json']))
     .action(async (set, options) => (await import('./history.js')).history(set, options));
 
+  withExamples(
+    add('plan', 'Preview what a set would do: waves, difference, impact, duration. Changes nothing')
+      .argument('<FILE|SET>', "manifest of a NodeConfigSet ('-' is standard input), or a set in the cluster")
+      .addOption(
+        new Option('--trial <TIME>', 'how long a trial takes, for the expected duration')
+          .argParser(parseTime)
+          .default(600_000, '10m'),
+      )
+      .addOption(json())
+      .addHelpText('after', '\nExit codes: 0 it would roll out, 1 it would be stalled, 2 could not run.')
+      .action(async (word, options) => (await import('./plan.js')).plan(word, options)),
+    [
+      ['relet rollout plan set.yaml', 'before it is applied or merged'],
+      ['relet rollout plan gpu', 'what is left of it, from now on'],
+    ],
+  );
+
   add('pause', 'Change no further node: spec.paused')
     .argument('<SET>', 'set')
     .addOption(json())

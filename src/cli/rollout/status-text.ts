@@ -1,18 +1,19 @@
 /** The rollout of a set as people read it: where it is, how long it takes, its waves, the nodes in trouble, and the next step. Pure. */
 
 import { setProgressReasons } from '../../api/condition-reasons.js';
-import type { Budget, NamedNode, NodeConfigSet, NodeConfigSetStatus, WaveStatus } from '../../api/node-config-set.js';
+import type { Budget, NodeConfigSet, NodeConfigSetStatus, WaveStatus } from '../../api/node-config-set.js';
 import { type Assessment, assess, hasNoNodes } from '../../fleet/rollout-assessment.js';
 import { observedTrialMs, remainingMs } from '../../fleet/rollout-estimate.js';
 import { tryParseDuration } from '../../go/duration.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { oneLine } from '../../visible-text.js';
 import { nextStep } from '../rollout-step.js';
+import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
 import { type Column, tableLines } from '../terminal/table.js';
-import { type Paint, type Terminal, wrapWords } from '../terminal/terminal.js';
+import type { Paint } from '../terminal/terminal.js';
 
 export interface StatusTextOptions {
-  terminal: Pick<Terminal, 'columns' | 'width' | 'paint'>;
+  terminal: TextRoom;
   nowMs: number;
   /** Of one node, as it reports it; undefined where no node is in trial. */
   trialMs?: number | undefined;
@@ -34,7 +35,7 @@ export function statusText(set: NodeConfigSet, options: StatusTextOptions): stri
     ['Next', nextStep(set, assessment)],
   ];
   const sections = [
-    facts.flatMap(([title, text]) => (text === undefined ? [] : [fact(title, text, terminal)])).join('\n'),
+    factLines(facts, terminal),
     wavesTable(set, nowMs, terminal),
     nodesText('Nodes in trouble', status.failedSamples, status.failedNodes, terminal),
     nodesText('Not changed for now', status.excluded, status.excludedNodes, terminal),
@@ -50,12 +51,6 @@ export function statusLine(set: NodeConfigSet): string {
   const wave = status.waveText === undefined ? '' : `, wave ${status.waveText}`;
   const end = waits === undefined ? '' : `; ${assessment.kind === 'stopped' ? '' : 'waits for: '}${waits}`;
   return oneLine(`${metadata.name}: ${headline(assessment)}${wave}, ${completionText(status)}${end}`);
-}
-
-const indent = 13;
-
-function fact(title: string, text: string, terminal: StatusTextOptions['terminal']): string {
-  return `${`${title}:`.padEnd(indent)}${wrapWords(text, terminal, ' '.repeat(indent)).trimStart()}`;
 }
 
 function headline(assessment: Assessment): string {
@@ -172,7 +167,7 @@ const waveColumns = (state: (row: WaveRow) => string, paint: Paint): Column<Wave
   { title: 'STATE', cell: state },
 ];
 
-function wavesTable({ status = {}, spec }: NodeConfigSet, nowMs: number, terminal: StatusTextOptions['terminal']) {
+function wavesTable({ status = {}, spec }: NodeConfigSet, nowMs: number, terminal: TextRoom) {
   const { waves = [] } = status;
   if (waves.length === 0) return '';
   const rows = waves.map(
@@ -184,20 +179,4 @@ function wavesTable({ status = {}, spec }: NodeConfigSet, nowMs: number, termina
     return left > 0 ? `Soaking, ${shortDuration(left)} left` : state;
   };
   return tableLines(waveColumns(state, terminal.paint), rows, terminal.width).join('\n');
-}
-
-function nodesText(
-  title: string,
-  nodes: readonly NamedNode[] | undefined,
-  count: number | undefined,
-  terminal: StatusTextOptions['terminal'],
-): string {
-  if (nodes === undefined || nodes.length === 0) return '';
-  const more = (count ?? 0) - nodes.length;
-  const lines = [
-    ...nodes.map(({ name, reason, message }) => `${name}, ${reason}${message === undefined ? '' : `: ${message}`}`),
-    ...(more > 0 ? [`and ${more} more`] : []),
-  ];
-  const item = (text: string) => wrapWords(oneLine(text), terminal, '    ').replace(/^ {4}/, '  - ');
-  return [terminal.paint.bold(`${title}:`), ...lines.map(item)].join('\n');
 }

@@ -1,0 +1,63 @@
+/** What `--as-set` writes, and what it keeps of a set that is there. */
+import { expect, test } from 'vitest';
+import type { NodeConfigSet } from '../../api/node-config-set.js';
+import { manifest, overlayConfig } from './as-set.js';
+
+const present: NodeConfigSet = {
+  apiVersion: 'relet.dev/v1alpha1',
+  kind: 'NodeConfigSet',
+  metadata: { name: 'gpu', resourceVersion: '7' },
+  spec: {
+    selector: { matchLabels: { pool: 'gpu' } },
+    config: { overlay: { maxPods: 150, podPidsLimit: 100 } },
+    strategy: { maxFailed: 2, waves: [{ nodes: 2 }, { nodes: '100%' }] },
+    onLeave: 'Reset',
+  },
+};
+
+test('a new set has the selector, the overlay and what the flags say, and leaves the rest to defaults', () => {
+  const config = overlayConfig(undefined, ['maxPods=150', 'evictionHard.memory.available=200Mi'], {
+    unset: ['clusterDomain'],
+  });
+  const options = { selector: 'pool=gpu', accept: ['state-file'], maxUnavailable: '5%', soak: 600_000 };
+  expect(manifest('gpu', undefined, config, options)).toEqual({
+    apiVersion: 'relet.dev/v1alpha1',
+    kind: 'NodeConfigSet',
+    metadata: { name: 'gpu' },
+    spec: {
+      selector: { matchLabels: { pool: 'gpu' } },
+      config: {
+        overlay: { maxPods: 150, evictionHard: { 'memory.available': '200Mi' } },
+        unset: ['clusterDomain'],
+      },
+      accept: ['StateFile'],
+      strategy: {
+        maxUnavailable: '5%',
+        waves: [{ nodes: 1, soak: '10m' }, { nodes: '10%', soak: '10m' }, { nodes: '100%' }],
+      },
+    },
+  });
+});
+
+test('a set that is there keeps what the words do not name', () => {
+  const config = overlayConfig(present.spec.config, ['maxPods=200', 'podPidsLimit-'], {});
+  const { spec, metadata } = manifest('gpu', present, config, { soak: 90_500 });
+  expect(metadata.resourceVersion).toBe('7');
+  expect(spec).toEqual({
+    ...present.spec,
+    config: { overlay: { maxPods: 200 } },
+    strategy: { maxFailed: 2, waves: [{ nodes: 2, soak: '90500ms' }, { nodes: '100%' }] },
+  });
+});
+
+test.each([
+  [() => manifest('new', undefined, {}, {}), "there is no set 'new' yet; use --selector or --all"],
+  [() => manifest('gpu', present, {}, { selector: 'pool=blue' }), 'the set gpu selects pool=gpu, not pool=blue'],
+  [() => manifest('gpu', present, {}, { all: true }), 'the set gpu selects pool=gpu, not all nodes'],
+  [() => manifest('n', undefined, {}, { selector: 'a>1' }), 'a set cannot select by a > 1'],
+  [() => overlayConfig({ whole: {} }, ['maxPods=1'], {}), 'no overlay to build on'],
+  [() => overlayConfig(undefined, ['maxPds=1'], {}), "did you mean 'maxPods'?"],
+  [() => overlayConfig(undefined, [], {}), 'nothing to set'],
+])('words that cannot be meant are refused with the remedy (%#)', (act, message) => {
+  expect(act).toThrow(message);
+});

@@ -1,0 +1,114 @@
+/** What a set would do, as a person reads it before it is applied. Pure. */
+import { setStalledReasons } from '../../api/condition-reasons.js';
+import { selectorText } from '../../api/selector-object.js';
+import { shortDuration } from '../../go/short-duration.js';
+import { oneLine } from '../../visible-text.js';
+import { planTexts } from '../change/plan-text.js';
+import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
+import { wrapWords } from '../terminal/terminal.js';
+import type { PlannedWave, SetPlan } from './plan-set.js';
+
+export function planText(found: SetPlan, terminal: TextRoom, { trialMs }: { trialMs: number }): string {
+  const { set, decided, stalled, changes, notShown } = found;
+  const { survey } = decided;
+  const selected = survey.phases.size;
+  const facts: [string, string | undefined][] = [
+    ['Set', set.metadata.name],
+    ['Revision', `${found.revision}, ${oneLine(found.summary)}`],
+    ['Nodes', nodesLine(found)],
+    ['Outcome', outcomeText(found, terminal)],
+    ['Duration', stalled === undefined ? durationText(found, trialMs) : undefined],
+  ];
+  const excluded = survey.excluded.map(({ node, exclusion }) => ({ name: node.name, ...exclusion }));
+  const sections = [
+    factLines(facts, terminal),
+    ...found.waves.filter(({ names }) => names.length > 0).map((wave) => waveText(wave, terminal)),
+    ...planTexts(changes, terminal).map((text) => text.trimEnd()),
+    notShown > 0
+      ? wrapWords(
+          `What changes was looked at on the first ${changes.length} nodes, not on the ${notShown} after them.`,
+          terminal,
+        )
+      : '',
+    found.withoutPolicies ? wrapWords('You may not list the field policies, so they were not checked.', terminal) : '',
+    nodesText('Not changed for now', excluded.slice(0, 10), excluded.length, terminal),
+  ];
+  if (selected === 0) sections.push('No node has the labels that the selector asks for.');
+  return sections.filter((text) => text !== '').join('\n\n');
+}
+
+function nodesLine({ set, decided: { survey }, waves }: SetPlan): string {
+  const selector = selectorText(set.spec.selector) || 'all nodes';
+  const left = waves.reduce((sum, { names }) => sum + names.length, 0);
+  const parts = [
+    `${survey.phases.size} selected (${oneLine(selector)})`,
+    `${left} to change`,
+    ...(survey.excluded.length > 0 ? [`${survey.excluded.length} excluded`] : []),
+  ];
+  return parts.join(', ');
+}
+
+function outcomeText({ stalled, waves }: SetPlan, { paint }: TextRoom): string {
+  if (stalled !== undefined) {
+    const { reason, message } = setStalledReasons[stalled.kind];
+    return paint.red(`would be stalled (${reason}). ${message} ${oneLine(stalled.message)}`);
+  }
+  const own = waves.filter(({ names }) => names.length > 0).length;
+  if (own === 0) return paint.green('nothing to change');
+  return paint.green(`would be rolled out in ${own} ${own === 1 ? 'wave' : 'waves'}`);
+}
+
+function durationText({ expectedMs, waves, set }: SetPlan, trialMs: number): string | undefined {
+  if (waves.every(({ names }) => names.length === 0)) return undefined;
+  if (expectedMs === undefined) return 'no end: maxUnavailable or maxInTrial is 0';
+  const waits = [
+    ...(waves.some(({ approve, names }) => approve && names.length > 0) ? ['approvals'] : []),
+    ...((set.spec.strategy?.windows ?? []).length > 0 ? ['closed windows'] : []),
+  ];
+  const without = waits.length === 0 ? '' : `; ${waits.join(' and ')} come on top`;
+  return `about ${shortDuration(expectedMs)}, with trials of ${shortDuration(trialMs)} (--trial)${without}`;
+}
+
+/** More names are only in the result for programs. */
+const mostNames = 20;
+
+function waveText({ wave, names, soakMs, approve }: PlannedWave, terminal: TextRoom): string {
+  const then = [...(soakMs > 0 ? [`a soak of ${shortDuration(soakMs)}`] : []), ...(approve ? ['approval'] : [])];
+  const count = `${names.length} ${names.length === 1 ? 'node' : 'nodes'}`;
+  const heading = `Wave ${wave}: ${count}${then.length > 0 ? `, then ${then.join(' and ')}` : ''}`;
+  const more = names.length - mostNames;
+  const shown = `${names.slice(0, mostNames).join(', ')}${more > 0 ? ` … and ${more} more, up to ${names.at(-1)}` : ''}`;
+  return `${terminal.paint.bold(heading)}\n${wrapWords(shown, terminal, '    ')}`;
+}
+
+/** For programs, with all names; docs/cli.md describes it. */
+export function planObject(found: SetPlan): object {
+  const { set, revision, summary, waves, stalled, decided, changes, expectedMs } = found;
+  return {
+    apiVersion: 'cli.relet.dev/v1',
+    kind: 'RolloutPlan',
+    set: set.metadata.name,
+    revision,
+    summary,
+    selected: decided.survey.phases.size,
+    excluded: decided.survey.excluded.map(({ node, exclusion }) => ({ name: node.name, ...exclusion })),
+    ...(stalled && { stalled: { reason: setStalledReasons[stalled.kind].reason, message: stalled.message } }),
+    waves: waves.map(({ wave, names, soakMs, approve }) => ({
+      wave,
+      nodes: names,
+      soakSeconds: soakMs / 1000,
+      approve,
+    })),
+    ...(expectedMs !== undefined && { expectedSeconds: Math.round(expectedMs / 1000) }),
+    nodes: changes.map(({ node, preview, needs, notes, warnings }) => ({
+      node: node.name,
+      needs,
+      ...(preview && {
+        pods: preview.pods,
+        changes: preview.changes.map(({ before: from, after: to, ...rest }) => ({ ...rest, from, to })),
+      }),
+      ...(notes.length > 0 && { notes }),
+      ...(warnings.length > 0 && { warnings }),
+    })),
+  };
+}

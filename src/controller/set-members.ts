@@ -1,0 +1,43 @@
+/** The nodes that a set selects, as plan() sees them, from the objects of the cluster. Pure. */
+import { selectsLabels } from '../api/label-selector.js';
+import type { NodeConfig } from '../api/node-config.js';
+import type { NodeConfigSet } from '../api/node-config-set.js';
+import { claimantOf } from './node-claims.js';
+import { type ClusterNode, type SetNode, setNode } from './set-nodes.js';
+
+/** A selected node: as plan() sees it, and the objects it was read from. */
+export interface SetMember {
+  node: SetNode;
+  cluster: ClusterNode;
+  object: NodeConfig | undefined;
+}
+
+export interface ClusterObjects {
+  sets: { values(): Iterable<NodeConfigSet> };
+  nodes: { values(): Iterable<ClusterNode> };
+  nodeConfigs: { get(name: string): NodeConfig | undefined };
+}
+
+/** By name. */
+export function membersOf(set: NodeConfigSet, { sets, nodes, nodeConfigs }: ClusterObjects): SetMember[] {
+  const { name } = set.metadata;
+  const older = [...sets.values()].filter((other) => isOlder(other, set));
+  const members: SetMember[] = [];
+  for (const node of nodes.values()) {
+    const { labels } = node.metadata;
+    if (!selectsLabels(set.spec.selector, labels)) continue;
+    const object = nodeConfigs.get(node.metadata.name);
+    const olderSets = older.filter(({ spec }) => selectsLabels(spec.selector, labels)).map((one) => one.metadata.name);
+    const facts = { set: name, node, object, olderSets, claimant: claimantOf(node) };
+    members.push({ node: setNode(facts), cluster: node, object });
+  }
+  return members.sort((a, b) => (a.node.name < b.node.name ? -1 : 1));
+}
+
+/** By the time it was created, then by name. One that is being deleted has no say. */
+function isOlder({ metadata: other }: NodeConfigSet, { metadata: set }: NodeConfigSet): boolean {
+  if (other.name === set.name || other.deletionTimestamp !== undefined) return false;
+  // One that is not created yet is the youngest.
+  const [a, b] = [other.creationTimestamp ?? '', set.creationTimestamp ?? '~'];
+  return a === b ? other.name < set.name : a < b;
+}
