@@ -1,0 +1,285 @@
+/** plan(): which nodes come next, and the sentence that says why no other does. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Claim, mostInBatch, type SetStrategy } from '../api/node-config-set.js';
+import { rfc3339 } from '../time.js';
+import type { SetNode } from './set-nodes.js';
+import { type Plan, type PlanInput, plan } from './set-plan.js';
+import { readRules, selfSetLabels, shareOf } from './set-spec.js';
+import type { SetState } from './set-state.js';
+
+const nowMs = Date.parse('2026-06-05T12:00:00Z');
+const minute = 60_000;
+const desired = { revision: 'new', summary: '', source: (attempt: number) => `n/new-${attempt}/k` };
+
+const names = (count: number) => Array.from({ length: count }, (_, index) => `node-${String(index).padStart(4, '0')}`);
+
+function node(name: string, more: Partial<SetNode> = {}): SetNode {
+  return {
+    name,
+    labels: {},
+    createdAtMs: 0,
+    isReady: true,
+    isCordoned: false,
+    isControlPlane: false,
+    isPicked: false,
+    previous: 'local',
+    state: 'local',
+    ...more,
+  };
+}
+
+const claim = (more: Partial<Claim> = {}): Claim => ({
+  set: 'gpu',
+  revision: 'new',
+  source: 'n/new-1/k',
+  wave: 1,
+  at: rfc3339(nowMs - minute),
+  previous: 'local',
+  ...more,
+});
+
+const started: SetState = {
+  updateRevision: 'new',
+  revisions: [{ revision: 'new', source: 'n/new-1/k', startedAt: rfc3339(nowMs - 10 * minute) }],
+};
+const withOld: SetState = {
+  ...started,
+  currentRevision: 'old',
+  revisions: [
+    ...started.revisions!,
+    { revision: 'old', source: 'n/old/k', startedAt: rfc3339(0), outcome: 'Complete' },
+  ],
+};
+
+function planned(
+  nodes: SetNode[],
+  strategy: SetStrategy = {},
+  more: Partial<PlanInput> & { spec?: object } = {},
+): Plan {
+  const { spec, ...input } = more;
+  const rules = readRules({ selector: {}, config: { overlay: {} }, strategy, ...spec });
+  return plan({ set: 'gpu', rules, state: started, desired, nodes, nowMs, ...input });
+}
+
+const batchOf = ({ state }: Plan) => state.intent?.names;
+const all = [{ nodes: '100%' }];
+
+describe('shares', () => {
+  test.each([
+    ['10%', 38, 'budget', 3],
+    ['10%', 9, 'budget', 1],
+    ['0%', 100, 'budget', 0],
+    [0, 100, 'budget', 0],
+    ['10%', 9, 'down', 0],
+    ['5%', 38, 'up', 2],
+    ['100%', 7, 'up', 7],
+    [3, 2, 'up', 3],
+  ] as const)('%s of %i nodes as %s is %i', (share, total, rounding, expected) => {
+    expect(shareOf(share, total, rounding)).toBe(expected);
+  });
+});
+
+test('the arithmetic of the comment: 40 nodes, 2 NotReady, one on trial in wave 3', () => {
+  const waves = [{ nodes: 1 }, { nodes: '5%' }, { nodes: '25%' }, { nodes: '100%' }];
+  const nodes = names(40).map((name, index) => {
+    if (index < 2) return node(name, { state: 'active', claim: claim({ wave: index + 1 }) });
+    if (index === 2) return node(name, { state: 'trial', claim: claim({ wave: 3 }) });
+    return index >= 38 ? node(name, { isReady: false, notReadySinceMs: nowMs - 4 * minute }) : node(name);
+  });
+  const found = planned(nodes, { waves, maxUnavailable: '10%', maxInTrial: '25%' });
+  expect(found.waves.waves.map((one) => one.nodes)).toEqual([1, 2, 10, 38]);
+  expect(found.survey.allowed).toEqual({ unavailable: 3, inTrial: 9, failed: 0 });
+  expect(batchOf(found)).toEqual(['node-0003']);
+  expect(found.state.intent).toMatchObject({ revision: 'new', wave: 3 });
+});
+
+describe('the reason in a sentence', () => {
+  const waiting = { state: 'waiting', claim: claim() } as const;
+  test.each<[string, string, Plan]>([
+    [
+      'nodes that use up maxUnavailable are named, with why',
+      '3 of 3 allowed unavailable: node-17 NotReady for 4m, node-3 and node-9 not yet active',
+      planned(
+        [
+          node('node-17', { isReady: false, notReadySinceMs: nowMs - 4 * minute }),
+          node('node-3', waiting),
+          node('node-9', waiting),
+          node('node-a'),
+        ],
+        { waves: all, maxUnavailable: 3 },
+      ),
+    ],
+    [
+      'nodes that use up maxInTrial are named',
+      '2 of 2 allowed in trial: a and b',
+      planned(
+        ['a', 'b', 'c'].map((name) => node(name, name === 'c' ? {} : { state: 'trial', claim: claim() })),
+        { waves: all, maxInTrial: 2 },
+      ),
+    ],
+    ['0 stops', 'maxUnavailable is 0, which stops the rollout', planned([node('a')], { maxUnavailable: 0 })],
+    [
+      'a node that failed, with its error',
+      "1 failed, 0 allowed: a (it crashed). Correct the config in the spec, or 'relet rollout retry|undo|abort gpu'",
+      planned([
+        node('a', { state: 'rolled back', claim: claim(), failure: { reason: 'CrashLoop', message: 'it crashed' } }),
+        node('b'),
+      ]),
+    ],
+    [
+      'a node that is silent at the deadline has failed',
+      `1 failed, 0 allowed: a (no result since it was assigned at ${rfc3339(nowMs - 16 * minute)}). Correct the config in the spec, or 'relet rollout retry|undo|abort gpu'`,
+      planned(
+        [node('a', { state: 'waiting', claim: claim({ at: rfc3339(nowMs - 16 * minute) }) }), node('b')],
+        {},
+        {
+          state: { ...started, revisions: [{ ...started.revisions![0]!, startedAt: rfc3339(0) }] },
+        },
+      ),
+    ],
+    [
+      'a closed window',
+      'the next window opens at 2026-06-05T22:00:00Z',
+      planned([node('a')], { windows: [{ from: '22:00', to: '04:00' }] }),
+    ],
+    [
+      'a wave that waits for its nodes',
+      'wave 1: a in trial',
+      planned([node('a', { state: 'trial', claim: claim() }), node('b')], { waves: [{ nodes: 1 }, { nodes: '100%' }] }),
+    ],
+    [
+      'all nodes are excluded',
+      'all 2 nodes excluded: a (held) and others',
+      planned(['a', 'b'].map((name) => node(name, { blocked: { reason: 'Held', message: 'held' } }))),
+    ],
+  ])('%s', (_, sentence, found) => {
+    expect(found.waiting).toBe(sentence);
+    expect(batchOf(found)).toBeUndefined();
+  });
+});
+
+describe('who comes first', () => {
+  test('what failed alone, and without budget', () => {
+    const broken = { state: 'rolled back', claim: claim({ revision: 'bad' }) } as const;
+    const nodes = [node('a'), node('b', { isReady: false }), node('c', broken), node('d', broken)];
+    const found = planned(nodes, { waves: [{ nodes: 1 }], maxUnavailable: 1 });
+    expect(found.state.intent).toMatchObject({ names: ['c', 'd'], exempt: ['c', 'd'], wave: 1 });
+  });
+
+  test('nodes of one zone before those of the next, and control-plane nodes last, one at a time', () => {
+    const zone = (value: string) => ({ labels: { zone: value } });
+    const nodes = [
+      node('a', zone('2')),
+      node('b', zone('1')),
+      node('c', { ...zone('1'), isControlPlane: true }),
+      node('d', { ...zone('1'), isControlPlane: true }),
+    ];
+    const found = planned(nodes, { waves: all, order: ['zone'], maxUnavailable: 4, maxInTrial: 4 });
+    expect(batchOf(found)).toEqual(['b', 'a', 'c']);
+  });
+
+  test('with updateNodes New only nodes that joined since, with Selected only those with the label', () => {
+    const nodes = [node('old'), node('new', { createdAtMs: nowMs }), node('picked', { isPicked: true })];
+    const spec = (updateNodes: string) => ({ spec: { updateNodes } });
+    expect(batchOf(planned(nodes, { waves: all }, spec('New')))).toEqual(['new']);
+    expect(batchOf(planned(nodes, { waves: all }, spec('Selected')))).toEqual(['picked']);
+  });
+
+  test('a node that joins gets the current revision, also in a closed window', () => {
+    const windows = [{ from: '22:00', to: '04:00' }];
+    const nodes = [node('a', { state: 'active', claim: claim({ revision: 'old' }) }), node('joined')];
+    const found = planned(nodes, { windows, maxUnavailable: 5 }, { state: withOld });
+    expect(found.state.intent).toMatchObject({ revision: 'old', source: 'n/old/k', wave: 0, names: ['joined'] });
+  });
+});
+
+describe('expiry', () => {
+  const rolled = [node('a', { state: 'active', claim: claim() }), node('b', { state: 'trial', claim: claim() })];
+
+  test('takes the revision back, windows or not', () => {
+    const found = planned(
+      rolled,
+      { windows: [{ from: '22:00', to: '04:00' }] },
+      { state: withOld, spec: { expiresAfter: '5m' } },
+    );
+    expect(found.state).toMatchObject({ rejectedRevision: 'new', rollingBack: true, currentRevision: 'old' });
+    expect(found.state.intent).toMatchObject({ revision: 'old' });
+  });
+
+  test('a revision that expires never becomes the current one', () => {
+    const done = rolled.map((one) => ({ ...one, state: 'active' as const }));
+    const found = planned(done, {}, { state: withOld, spec: { expiresAfter: '1h' } });
+    expect(found.standing).toMatchObject({ condition: 'Ready', kind: 'complete' });
+    expect(found.state.currentRevision).toBe('old');
+  });
+});
+
+test('without a current revision a rollback gives each node what it had', () => {
+  const state: SetState = { ...started, rejectedRevision: 'new', rollingBack: true };
+  const found = planned([node('a', { state: 'active', claim: claim() })], {}, { state });
+  expect(found.state.intent).toMatchObject({ revision: 'previous', source: 'previous', names: ['a'] });
+});
+
+test('a problem with the config stops the rollout, and not what is on its way back', () => {
+  const problem = { kind: 'impact', message: 'why' } as const;
+  expect(planned([node('a')], {}, { problem }).standing).toEqual({
+    condition: 'Stalled',
+    kind: 'impact',
+    message: 'why',
+  });
+  const state: SetState = { ...started, rejectedRevision: 'new', rollingBack: true };
+  expect(batchOf(planned([node('a', { state: 'active', claim: claim() })], {}, { problem, state }))).toEqual(['a']);
+});
+
+test('labels that a kubelet may set on itself are found in a selector', () => {
+  const matchLabels = {
+    pool: 'gpu',
+    'node-role.kubernetes.io/worker': '',
+    'node-restriction.kubernetes.io/pool': 'gpu',
+  };
+  const matchExpressions = [{ key: 'topology.kubernetes.io/zone', operator: 'Exists' as const }];
+  expect(selfSetLabels({ matchLabels, matchExpressions })).toEqual(['pool', 'topology.kubernetes.io/zone']);
+});
+
+test('whatever the nodes are, a batch fits into both budgets, has at most 100 nodes, and no control-plane node beside another', () => {
+  const anyNode = fc.record({
+    isReady: fc.boolean(),
+    isCordoned: fc.boolean(),
+    isControlPlane: fc.boolean(),
+    state: fc.constantFrom<SetNode['state']>('local', 'waiting', 'trial', 'active', 'rejected', 'rolled back'),
+    claimed: fc.constantFrom(undefined, 'old', 'new'),
+  });
+  const share = fc.oneof(
+    fc.nat(300),
+    fc.nat(100).map((percent) => `${percent}%`),
+  );
+  fc.assert(
+    fc.property(
+      fc.array(anyNode, { maxLength: 400 }),
+      share,
+      share,
+      share,
+      (kinds, maxUnavailable, maxInTrial, maxFailed) => {
+        const nodes = kinds.map(({ claimed, ...kind }, index) =>
+          node(`n${index}`, { ...kind, ...(claimed && { claim: claim({ revision: claimed }) }) }),
+        );
+        const { state, survey } = planned(nodes, { waves: all, maxUnavailable, maxInTrial, maxFailed });
+        const { names = [], exempt = [] } = state.intent ?? {};
+        const away = new Set(survey.unavailable.map((one) => one.node.name));
+        const tried = new Set(survey.inTrial.map((one) => one.name));
+        const paid = names.filter((name) => !exempt.includes(name));
+        expect(names.length).toBeLessThanOrEqual(mostInBatch);
+        if (paid.length === 0) return;
+        const [newAway, newTried] = [paid.filter((name) => !away.has(name)), paid.filter((name) => !tried.has(name))];
+        if (newAway.length > 0) expect(away.size + newAway.length).toBeLessThanOrEqual(survey.allowed.unavailable);
+        if (newTried.length > 0) expect(tried.size + newTried.length).toBeLessThanOrEqual(survey.allowed.inTrial);
+        const fresh = newAway.filter(
+          (name) => newTried.includes(name) && nodes.find((one) => one.name === name)!.isControlPlane,
+        );
+        expect(fresh.length).toBeLessThanOrEqual(1);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
