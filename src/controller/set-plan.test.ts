@@ -221,7 +221,7 @@ test('without a current revision a rollback gives each node what it had', () => 
   expect(found.state.intent).toMatchObject({ revision: 'previous', source: 'previous', names: ['a'] });
 });
 
-test('a problem with the config stops the rollout, and not what is on its way back', () => {
+test('a problem with the config stops the rollout, and not a rollback', () => {
   const problem = { kind: 'impact', message: 'why' } as const;
   expect(planned([node('a')], {}, { problem }).standing).toEqual({
     condition: 'Stalled',
