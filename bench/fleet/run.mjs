@@ -1,0 +1,129 @@
+/**
+ * A rollout of a NodeConfigSet to many nodes: time beside the bound that restart, trial and maxInTrial give, API writes a node, CPU and
+ * memory of the controller. API server and controller are processes, the agents are modelled. Run `npm run build` first, then
+ *
+ *   node bench/fleet/run.mjs [--nodes=500,5000] [--trial=10] [--in-trial=5%]           relet's own server
+ *   KUBEBUILDER_ASSETS=/opt/k8s-1.32 node bench/fleet/run.mjs --server=kubernetes
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import * as rig from '../agent/rig.mjs';
+import { residentMB, startKubernetes, startRelet } from '../apiserver/servers.mjs';
+import { startAgents } from './modelled-agents.mjs';
+
+const { values } = parseArgs({
+  options: {
+    nodes: { type: 'string', default: '500,5000' },
+    trial: { type: 'string', default: '10' },
+    'in-trial': { type: 'string', default: '5%' },
+    server: { type: 'string', default: 'relet' },
+  },
+});
+const say = (text) => process.stdout.write(`${text}\n`);
+const api = '/apis/relet.dev/v1alpha1';
+const trialMs = Number(values.trial) * 1000;
+const restartMs = 500;
+
+/** One after the other within each of 20 lines of work. */
+async function inParallel(count, work) {
+  let next = 0;
+  const line = async () => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: 20 }, line));
+}
+
+const nodeNameOf = (i) => `fleet-${String(i).padStart(5, '0')}`;
+
+async function addNode(admin, name) {
+  const metadata = { name, labels: { pool: 'fleet' } };
+  const node = await admin.send('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata });
+  const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'modelled' }];
+  await admin.send('PUT', `/api/v1/nodes/${name}/status`, { ...node, status: { ...node.status, conditions } });
+}
+
+/** Every write of any object raises the revision by one. */
+const revision = async (admin) =>
+  Number((await admin.send('GET', '/api/v1/namespaces?limit=1')).metadata.resourceVersion);
+
+/** Until nothing was written for 3 s. */
+async function quiet(admin) {
+  for (let last = { revision: -1, at: 0 }; ; await rig.sleep(200)) {
+    const current = await revision(admin);
+    if (current !== last.revision) last = { revision: current, at: rig.now() };
+    else if (rig.now() - last.at > 3000) return current;
+  }
+}
+
+async function untilComplete(admin) {
+  for (; ; await rig.sleep(250)) {
+    const { status = {} } = await admin.send('GET', `${api}/nodeconfigsets/fleet`);
+    const present = status.conditions?.find(
+      ({ type, status }) => status === 'True' && ['Ready', 'Stalled'].includes(type),
+    );
+    if (present?.reason === 'RolloutComplete') return status;
+    if (present !== undefined) throw new Error(`${present.reason}: ${present.message}`);
+  }
+}
+
+async function measure(dir, count) {
+  const server = values.server === 'relet' ? await startRelet() : await startKubernetes(process.env.KUBEBUILDER_ASSETS);
+  rig.atEnd(() => server.stop());
+  const url = `https://127.0.0.1:${server.port}`;
+  const caFile = join(dir, `ca-${count}.crt`);
+  writeFileSync(caFile, server.ca());
+  const admin = rig.administrator(url, caFile, { token: 'bench-token' });
+  await inParallel(count, (i) => addNode(admin, nodeNameOf(i)));
+  await rig.applyDeploy(admin);
+  const kubeconfig = rig.writeKubeconfig(join(dir, 'kubeconfig'), { server: url, caFile, token: 'bench-token' });
+  const controller = rig.start(process.execPath, [
+    rig.relet,
+    'controller',
+    `--kubeconfig=${kubeconfig}`,
+    '--guards=policy',
+  ]);
+  const agents = startAgents({ url, ca: readFileSync(caFile), token: 'bench-token', trialMs, send: admin.send });
+  agents.watch(0);
+  while ((await admin.send('GET', `${api}/nodeconfigs?limit=1`)).items.length === 0) await rig.sleep(100);
+  const before = { revision: await quiet(admin), agents: agents.written.count, cpuMs: rig.cpuMs(controller.pid) };
+  const share = values['in-trial'].endsWith('%')
+    ? (count * Number.parseInt(values['in-trial'], 10)) / 100
+    : values['in-trial'];
+  const inTrial = Math.max(1, Math.floor(share));
+  const from = rig.now();
+  await admin.create({
+    apiVersion: 'relet.dev/v1alpha1',
+    kind: 'NodeConfigSet',
+    metadata: { name: 'fleet' },
+    spec: {
+      selector: { matchLabels: { pool: 'fleet' } },
+      config: { overlay: { maxPods: 150 } },
+      strategy: { waves: [{ nodes: '100%' }], maxUnavailable: values['in-trial'], maxInTrial: values['in-trial'] },
+    },
+  });
+  const status = await untilComplete(admin);
+  const seconds = (rig.now() - from) / 1000;
+  const bound = (Math.ceil(count / inTrial) * (restartMs + trialMs)) / 1000;
+  const writes = (await revision(admin)) - before.revision;
+  const cpu = (rig.cpuMs(controller.pid) - before.cpuMs) / 1000;
+  say(
+    `\n${count} nodes, ${inTrial} in trial, trials of ${values.trial} s: ${seconds.toFixed(1)} s, ${status.updatedNodes} updated`,
+  );
+  say(`  ${(seconds / bound).toFixed(2)} x the bound of ${bound.toFixed(1)} s`);
+  say(
+    `  ${(writes / count).toFixed(2)} writes a node, of which agents ${((agents.written.count - before.agents) / count).toFixed(2)}`,
+  );
+  say(
+    `  controller: ${(cpu / seconds).toFixed(2)} cores, ${((cpu * 1000) / count).toFixed(1)} ms of CPU a node, ${rig.memory(controller.pid).resident.toFixed(0)} MB`,
+  );
+  say(`  server: ${residentMB(server).toFixed(0)} MB`);
+  await controller.stop();
+  await server.stop();
+}
+
+await rig.bench(async () => {
+  const dir = rig.newDir();
+  say(`node ${process.version}, ${values.server}; load ${readFileSync('/proc/loadavg', 'utf8').split(' ')[0]}`);
+  for (const count of values.nodes.split(',').map(Number)) await measure(dir, count);
+});
