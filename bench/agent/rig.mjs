@@ -357,16 +357,16 @@ export async function healthy(port) {
 }
 
 /** In MB, of one process without its children. */
-export function memory(pid) {
-  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+export function memory(pid, proc = '/proc') {
+  const rollup = readFileSync(`${proc}/${pid}/smaps_rollup`, 'utf8');
   const of = (field) => Number(new RegExp(`^${field}: +(\\d+) kB`, 'm').exec(rollup)[1]) / 1024;
   return { resident: of('Rss'), proportional: of('Pss'), anonymous: of('Anonymous') };
 }
 
 /** Processor time of all threads so far, in ms. */
-export function cpuMs(pid) {
-  const times = readdirSync(`/proc/${pid}/task`).map((task) =>
-    Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]),
+export function cpuMs(pid, proc = '/proc') {
+  const times = readdirSync(`${proc}/${pid}/task`).map((task) =>
+    Number(readFileSync(`${proc}/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]),
   );
   return times.reduce((sum, ns) => sum + ns, 0) / 1e6;
 }

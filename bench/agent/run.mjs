@@ -2,13 +2,15 @@
  * What relet costs a node, and how long a change takes. Real processes: `relet apiserver`, `relet kubelet`, the hollow kubelet.
  * Run `npm run build` first, then `node bench/agent/run.mjs [--changes=1000] [--idle-seconds=30] [--starts=11] [--patches=21]`
  * and `--reference=NodeConfig` as on Kubernetes 1.26 and later, with deploy/ and `relet controller`. 0 leaves a part out. The 1,000 changes
- * alone: `node bench/agent/run.mjs --starts=0 --idle-seconds=0 --patches=0`.
+ * alone: `node bench/agent/run.mjs --starts=0 --idle-seconds=0 --patches=0`. `--driver=systemd` compares a change in attached mode with a
+ * bare `systemctl restart` and with the process driver: systemd.mjs.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { change, createStress } from './changes.mjs';
 import { countRequests } from './count-requests.mjs';
 import * as rig from './rig.mjs';
+import { systemdBench } from './systemd.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -17,6 +19,7 @@ const { values } = parseArgs({
     starts: { type: 'string', default: '11' },
     patches: { type: 'string', default: '21' },
     reference: { type: 'string', default: 'Node' },
+    driver: { type: 'string', default: 'process' },
   },
 });
 const say = (text) => process.stdout.write(`${text}\n`);
@@ -158,9 +161,25 @@ async function changes(server, dir, count) {
   await running.stop();
 }
 
+/** Also where the machine is quiet, ten of each show the median. */
+const attachedCount = 10;
+
+async function attached(dir) {
+  const server = await rig.startServer(dir, values.reference);
+  await systemdBench(server, dir, {
+    kubeconfig: (path) => kubeconfigFor(path, server),
+    count: attachedCount,
+    idleSeconds: Number(values['idle-seconds']),
+    ms,
+    say,
+    processDriver: () => patches(server, dir, attachedCount),
+  });
+}
+
 await rig.bench(async () => {
   const dir = rig.newDir();
   say(`node ${process.version}; the reference is in a ${values.reference}`);
+  if (values.driver === 'systemd') return attached(dir);
   if (Number(values.starts) > 0) await starts(dir, Number(values.starts));
   const server = await rig.startServer(dir, values.reference);
   if (Number(values['idle-seconds']) > 0) await idle(server, dir, Number(values['idle-seconds']));
