@@ -15,12 +15,16 @@ describe('bundles', () => {
     expect(text('config-validate.cjs')).not.toContain(catalogueText);
   });
 
-  test.each(['node.cjs', 'node-run-agent.cjs', 'hollow.cjs'])('%s, on every node, does not carry them', (name) => {
-    expect(text(name)).not.toContain(catalogueText);
-  });
+  test.each(['node.cjs', 'node-run-agent.cjs', 'node-agent.cjs', 'hollow.cjs'])(
+    '%s, on every node, does not carry them',
+    (name) => {
+      expect(text(name)).not.toContain(catalogueText);
+    },
+  );
 
   test('what a node at rest needs stays small: the validator and its tables are loaded with the first new config', () => {
     expect(text('node-run-agent.cjs').length).toBeLessThan(262_000);
+    expect(text('node-agent.cjs').length).toBeLessThan(350_000);
     for (const known of ['RotateKubeletServerCertificate', 'failed to load kubelet config file']) {
       expect(text('node-full-validator.cjs')).toContain(known);
       expect(text('node-run-agent.cjs')).not.toContain(known);

@@ -15,8 +15,6 @@ import { systemClock } from '../../clock.js';
 import { createLog, type Log } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
 import { writeOut } from '../terminal/terminal.js';
-import { checkAgent } from './agent-check.js';
-import { exportRecords } from './agent-export.js';
 import { type AgentFlags, agentHelp, readAgentFlags } from './agent-flags.js';
 import { type AttachedKubelet, findKubelet, type Surroundings, thisHost } from './attached-host.js';
 import type { EarlySignals } from './early-signals.js';
@@ -35,8 +33,10 @@ export async function runAttached(args: string[], signals: EarlySignals): Promis
   const surroundings: Surroundings = { flags, systemd, host: thisHost(systemd, process.env), policy, log };
   try {
     if (flags.options.check || flags.exportTo !== undefined) signals.leave();
-    if (flags.options.check) return await checkAgent(surroundings);
-    if (flags.exportTo !== undefined) return await exportRecords(surroundings, flags.exportTo);
+    // An agent that runs does not load what looks and ends.
+    if (flags.options.check) return await (await import('./agent-check.js')).checkAgent(surroundings);
+    if (flags.exportTo !== undefined)
+      return await (await import('./agent-export.js')).exportRecords(surroundings, flags.exportTo);
     return await attach(surroundings, signals);
   } finally {
     systemd.close();
