@@ -1,8 +1,10 @@
 /** Completion as shells and kubectl ask for it: words from the declarations, names from the cluster, silence when it is not there. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { nodeConfigSets } from '../src/api/node-config-set.js';
 import { header, OperatorCluster } from './operator-rig.js';
 import { needs } from './programs.js';
 import { executable } from './run-relet.js';
@@ -16,6 +18,15 @@ beforeAll(async () => {
   await cluster.node('node-2', { does: 'deaf' });
   writeFileSync(join(cluster.dir, 'k.yaml'), `${header}maxPods: 7\n`);
   await cluster.relet(['push', 'k.yaml', '--name', 'mine']);
+  const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
+  const definition = readFileSync(join(import.meta.dirname, '../deploy/base/nodeconfigsets.relet.dev.yaml'), 'utf8');
+  await cluster.admin.create(definitions, {}, parse(definition));
+  const spec = { selector: {}, config: { overlay: { maxPods: 7 } } };
+  const set = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfigSet', metadata: { name: 'gpu' }, spec };
+  await cluster.admin.create(nodeConfigSets, {}, set);
+  const waves = [1, 2].map((wave) => ({ wave, nodes: wave, state: 'Pending' }));
+  const place = { name: 'gpu', subresource: 'status' };
+  await cluster.admin.patch(nodeConfigSets, place, { status: { waves } }, { as: 'merge' });
   // As npm installs them.
   bin = join(cluster.dir, 'bin');
   mkdirSync(bin);
@@ -49,6 +60,11 @@ describe('relet __complete', () => {
     ['contexts', ['get', '--context='], ['--context=relet']],
     ['subcommands', ['config', 'def'], ['defaults']],
     ['versions', ['config', 'upgrade-check', '--to=1.3'], Array.from({ length: 8 }, (_, at) => `--to=1.${37 - at}`)],
+    ['subcommands of rollout', ['rollout', 'app'], ['approve']],
+    ['sets', ['rollout', 'status', ''], ['gpu']],
+    ['sets for --as-set', ['set', '--as-set', 'g'], ['gpu']],
+    ['waves of the set', ['rollout', 'approve', 'gpu', '--wave', ''], ['1', '2']],
+    ['nodes to adopt', ['rollout', 'adopt', 'gpu', 'node-1'], ['node-1']],
     ['nodes to check', ['config', 'upgrade-check', '--node', 'node-2'], ['node-2']],
     ['nothing for the number of a revision', ['undo', 'node-1', '--to', ''], []],
     ['fields to explain', ['config', 'explain', 'logging.fo'], ['logging.format']],

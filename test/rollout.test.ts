@@ -25,7 +25,11 @@ let admin: KubeClient;
 
 beforeAll(async () => {
   // A config with maxPods 66 passes every check and crashes the kubelet.
-  const kubeletFlags = ['--max-restart-delay=0s', '--hollow-fail-if=maxPods=66:exit-at-start'];
+  const kubeletFlags = [
+    '--max-restart-delay=0s',
+    '--trial-failed-starts=1',
+    '--hollow-fail-if=maxPods=66:exit-at-start',
+  ];
   lab = await startLab({ packageDir: join(import.meta.dirname, '..'), nodes: 3, trialDuration: '300ms', kubeletFlags });
   admin = clientFor(lab.kubeconfig);
 });

@@ -33,6 +33,11 @@ test('a set that has stopped is an error, with the way on', () => {
   expect(found!.remedy).toContain("'relet rollout undo gpu' takes it back");
 });
 
+test('a set that somebody aborted or undid is a warning', () => {
+  const [found] = diagnoseSets([set({ conditions: [condition('Stalled', 'Undone', 'Somebody undid it.')] })]);
+  expect(found).toMatchObject({ level: 'warning', what: 'set gpu has stopped (Undone): Somebody undid it.' });
+});
+
 test('a set that the controller does not follow is reported', () => {
   const [found] = diagnoseSets([set({ observedGeneration: 0, conditions: [ready] })]);
   expect(found).toMatchObject({ level: 'warning', what: expect.stringContaining('has not seen its newest spec') });

@@ -1,5 +1,5 @@
 /** What `relet doctor` looks at on sets: whether the controller follows them, stalled ones, selectors, two sets on a node. */
-import { exclusionReasons, setNoteReasons } from '../../api/condition-reasons.js';
+import { exclusionReasons, setNoteReasons, setStalledReasons } from '../../api/condition-reasons.js';
 import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
 import { assess } from '../../fleet/rollout-assessment.js';
 import { isNotFound } from '../../kube/api-error.js';
@@ -48,12 +48,15 @@ function checkRollout(set: NodeConfigSet): Diagnosis[] {
   const remedy = nextStep(set, assessment);
   return [
     {
-      level: 'error',
+      level: byPerson.includes(assessment.reason) ? 'warning' : 'error',
       what: `set ${name} has stopped (${assessment.reason}): ${assessment.message}`,
       ...(remedy !== undefined && { remedy }),
     },
   ];
 }
+
+/** Somebody wanted it to stop. */
+const byPerson: readonly string[] = [setStalledReasons.aborted.reason, setStalledReasons.undone.reason];
 
 function checkSelector({ metadata: { name }, status }: NodeConfigSet): Diagnosis[] {
   const warning = status?.conditions?.find(

@@ -153,12 +153,12 @@ describe('rows that arrive one by one', () => {
       tableLines(rowColumns(), [nodeRow(one, now, { short: true })], 80, { headers: at === 0, widths }),
     );
     expect(lines.join('\n')).toMatchInlineSnapshot(`
-      "NODE     STATE              ASSIGNED       ACTIVE         AGE     ERROR
-      node-1   local              local          local          2d      <none>
-      node-2   active             …-5t8b9kd2m4   …-5t8b9kd2m4   2d      <none>
-      node-3   trial 4m12s        …-5t8b9kd2m4   …-5t8b9kd2m4   2d      <none>
-      node-4   rolled back        …-5t8b9kd2m4   …-t8gb2h7c9d   2d      CrashLoop
-      node-5   waiting            …-5t8b9kd2m4   local          2d      <none>"
+      "NODE     STATE          ASSIGNED       ACTIVE         AGE     ERROR
+      node-1   local          local          local          2d      <none>
+      node-2   active         …-5t8b9kd2m4   …-5t8b9kd2m4   2d      <none>
+      node-3   trial 4m12s    …-5t8b9kd2m4   …-5t8b9kd2m4   2d      <none>
+      node-4   rolled back    …-5t8b9kd2m4   …-t8gb2h7c9d   2d      CrashLoop
+      node-5   waiting        …-5t8b9kd2m4   local          2d      <none>"
     `);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
     const title = lines[0]!.indexOf('ACTIVE');

@@ -145,7 +145,8 @@ export function rowColumns({
     {
       title: 'STATE',
       cell: ({ state }) => state,
-      reserve: 16,
+      // `trial ending`; on a terminal nothing is longer.
+      reserve: 12,
       paint: (text) => paintState(text, paint),
     },
     ...(sets ? [{ title: 'SET', cell: ({ set }: NodeRow) => set, gives: 'end' as const, reserve: 6 }] : []),

@@ -1,6 +1,6 @@
 /** The rollout of a set as people read it: where it is, how long it takes, its waves, the nodes in trouble, and the next step. Pure. */
 
-import { setProgressReasons } from '../../api/condition-reasons.js';
+import { setProgressReasons, setStalledReasons } from '../../api/condition-reasons.js';
 import type { Budget, NodeConfigSet, NodeConfigSetStatus, WaveStatus } from '../../api/node-config-set.js';
 import { type Assessment, assess, hasNoNodes } from '../../fleet/rollout-assessment.js';
 import { observedTrialMs, remainingMs } from '../../fleet/rollout-estimate.js';
@@ -132,9 +132,9 @@ function clockTime(ms: number, nowMs: number): string {
 
 /** It waits for a person, or for a time that no estimate knows. */
 function isHeldUp(set: NodeConfigSet): boolean {
-  const { approval, paused, window, budget } = setProgressReasons;
+  const { approval, paused, window } = setProgressReasons;
   const assessment = assess(set);
-  return 'reason' in assessment && [approval, paused, window, budget].some((one) => one.reason === assessment.reason);
+  return 'reason' in assessment && [approval, paused, window].some((one) => one.reason === assessment.reason);
 }
 
 function budgetsText({ unavailable, inTrial, failed }: NodeConfigSetStatus): string | undefined {
@@ -149,7 +149,12 @@ function budgetsText({ unavailable, inTrial, failed }: NodeConfigSetStatus): str
 
 function waitsFor({ status = {} }: NodeConfigSet, assessment: Assessment): string | undefined {
   if (assessment.kind === 'unseen') return 'the controller, which has not seen the newest spec or request yet';
-  if (assessment.kind === 'stopped') return oneLine(assessment.message);
+  if (assessment.kind === 'stopped') {
+    // The nodes that failed are listed below, each with its reason.
+    const { reason, message } = setStalledReasons.halted;
+    const isListed = assessment.reason === reason && (status.failedSamples ?? []).length > 0;
+    return isListed ? message : oneLine(assessment.message);
+  }
   if (assessment.kind === 'complete') return hasNoNodes(assessment.reason) ? oneLine(assessment.message) : undefined;
   return status.waiting === undefined ? undefined : oneLine(status.waiting);
 }
@@ -167,16 +172,20 @@ const waveColumns = (state: (row: WaveRow) => string, paint: Paint): Column<Wave
   { title: 'STATE', cell: state },
 ];
 
-function wavesTable({ status = {}, spec }: NodeConfigSet, nowMs: number, terminal: TextRoom) {
+function wavesTable(set: NodeConfigSet, nowMs: number, terminal: TextRoom): string {
+  const { status = {}, spec } = set;
   const { waves = [] } = status;
   if (waves.length === 0) return '';
   const rows = waves.map(
     (wave, at): WaveRow => ({ ...wave, own: Math.max(0, wave.nodes - (waves[at - 1]?.nodes ?? 0)) }),
   );
-  const state = ({ wave, state, endedAt }: WaveRow) => {
+  const isStopped = assess(set).kind === 'stopped';
+  const state = ({ wave, state, endedAt, failed }: WaveRow) => {
     const soak = soakMs(spec.strategy?.waves?.[wave - 1]?.soak);
     const left = state === 'Soaking' ? Date.parse(endedAt ?? '') + soak - nowMs : Number.NaN;
-    return left > 0 ? `Soaking, ${shortDuration(left)} left` : state;
+    if (left > 0) return `Soaking, ${shortDuration(left)} left`;
+    if (state === 'Done' && failed > 0) return 'Done, with failures';
+    return state === 'Rolling' && isStopped ? 'Stopped' : state;
   };
   return tableLines(waveColumns(state, terminal.paint), rows, terminal.width).join('\n');
 }
