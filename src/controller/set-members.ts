@@ -3,7 +3,7 @@ import { selectsLabels } from '../api/label-selector.js';
 import type { NodeConfig } from '../api/node-config.js';
 import type { NodeConfigSet } from '../api/node-config-set.js';
 import { claimantOf } from './node-claims.js';
-import { type ClusterNode, type SetNode, setNode } from './set-nodes.js';
+import { type ClusterNode, type NodeFacts, type SetNode, setNode } from './set-nodes.js';
 
 /** A selected node: as plan() sees it, and the objects it was read from. */
 export interface SetMember {
@@ -19,7 +19,11 @@ export interface ClusterObjects {
 }
 
 /** By name. */
-export function membersOf(set: NodeConfigSet, { sets, nodes, nodeConfigs }: ClusterObjects): SetMember[] {
+export function membersOf(
+  set: NodeConfigSet,
+  { sets, nodes, nodeConfigs }: ClusterObjects,
+  read: (facts: NodeFacts) => SetNode = setNode,
+): SetMember[] {
   const { name } = set.metadata;
   const older = [...sets.values()].filter((other) => isOlder(other, set));
   const members: SetMember[] = [];
@@ -29,7 +33,7 @@ export function membersOf(set: NodeConfigSet, { sets, nodes, nodeConfigs }: Clus
     const object = nodeConfigs.get(node.metadata.name);
     const olderSets = older.filter(({ spec }) => selectsLabels(spec.selector, labels)).map((one) => one.metadata.name);
     const facts = { set: name, node, object, olderSets, claimant: claimantOf(node) };
-    members.push({ node: setNode(facts), cluster: node, object });
+    members.push({ node: read(facts), cluster: node, object });
   }
   return members.sort((a, b) => (a.node.name < b.node.name ? -1 : 1));
 }
@@ -40,4 +44,18 @@ function isOlder({ metadata: other }: NodeConfigSet, { metadata: set }: NodeConf
   // One that is not created yet is the youngest.
   const [a, b] = [other.creationTimestamp ?? '', set.creationTimestamp ?? '~'];
   return a === b ? other.name < set.name : a < b;
+}
+
+/** For objects of informers, which replace what changes: a node is read again only then. For one set. */
+export function nodeReader(): (facts: NodeFacts) => SetNode {
+  const known = new WeakMap<ClusterNode, { object: NodeConfig | undefined; older: string; read: SetNode }>();
+  return (facts) => {
+    const { node, object, olderSets } = facts;
+    const before = known.get(node);
+    const older = olderSets.join('/');
+    if (before !== undefined && before.object === object && before.older === older) return before.read;
+    const read = setNode(facts);
+    known.set(node, { object, older, read });
+    return read;
+  };
 }

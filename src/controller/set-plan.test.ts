@@ -232,6 +232,11 @@ test('a problem with the config stops the rollout, and not a rollback', () => {
   expect(batchOf(planned([node('a', { state: 'active', claim: claim() })], {}, { problem, state }))).toEqual(['a']);
 });
 
+test('a wave whose canary failed is not over', () => {
+  const failed = node('a', { state: 'rejected', claim: claim() });
+  expect(planned([failed, node('b'), node('c')]).waves.present).toMatchObject({ wave: 1, state: 'Rolling' });
+});
+
 test('labels that a kubelet may set on itself are found in a selector', () => {
   const matchLabels = {
     pool: 'gpu',

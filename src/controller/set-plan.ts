@@ -193,7 +193,10 @@ function rollBack({ state, nodes, rules, nowMs }: PlanInput, seen: Survey): Step
   const left = nodes.filter(({ claim, blocked }) => claim?.revision === state.rejectedRevision && !blocked);
   const source = sourceOfRevision(state, state.currentRevision);
   const revision = source === undefined ? 'previous' : state.currentRevision!;
-  const todo = left.map((node) => ({ node, isExempt: hasFailed(node, rules, nowMs) })).sort(inOrder(rules));
+  const todo = inOrder(
+    left.map((node) => ({ node, isExempt: hasFailed(node, rules, nowMs) })),
+    rules,
+  );
   const names = pick(todo, seen, { inTrial: false, room: todo.length });
   if (names.length > 0) return batch({ revision, source: source ?? 'previous', wave: 0 }, names, nowMs, 'rollingBack');
   return reconciling('rollingBack', sentences.rollingBack(left, seen));
@@ -210,7 +213,7 @@ function joiners({ state, nodes, rules, nowMs }: PlanInput) {
     (node.claim === undefined ||
       (isRejected(state) && ![state.currentRevision, state.updateRevision].includes(node.claim.revision)));
   const todo = nodes.filter(isJoining).map((node) => ({ node, isExempt: hasFailed(node, rules, nowMs) }));
-  return { revision: state.currentRevision!, source, nodes: todo.sort(inOrder(rules)) };
+  return { revision: state.currentRevision!, source, nodes: inOrder(todo, rules) };
 }
 
 /** After the rollout: nodes that joined or are available again. Those that the set never had do not wait for a window. */
@@ -268,14 +271,14 @@ interface Todo {
 
 /** In the order in which they are assigned. */
 export function todoOf(seen: Survey, rules: SetRules, nowMs: number): Todo[] {
-  return seen.eligible
+  const todo = seen.eligible
     .filter((node) => seen.phases.get(node) === 'todo')
-    .map((node) => ({ node, isExempt: hasFailed(node, rules, nowMs) }))
-    .sort(inOrder(rules));
+    .map((node) => ({ node, isExempt: hasFailed(node, rules, nowMs) }));
+  return inOrder(todo, rules);
 }
 
 /** First what failed, then what is in use already, then by the labels of `order`, then by name; control-plane nodes last. */
-function inOrder({ order }: SetRules): (a: Todo, b: Todo) => number {
+function inOrder(todo: readonly Todo[], { order }: SetRules): Todo[] {
   const keyOf = ({ node, isExempt }: Todo): (string | number)[] => [
     isExempt ? 0 : 1,
     Number(node.isControlPlane),
@@ -283,14 +286,18 @@ function inOrder({ order }: SetRules): (a: Todo, b: Todo) => number {
     ...order.map((label) => node.labels[label] ?? ''),
     node.name,
   ];
-  return (a, b) => {
-    const [left, right] = [keyOf(a), keyOf(b)];
-    for (const [index, value] of left.entries()) {
-      if (value < right[index]!) return -1;
-      if (value > right[index]!) return 1;
-    }
-    return 0;
-  };
+  return todo
+    .map((one) => ({ one, key: keyOf(one) }))
+    .sort((a, b) => compareKeys(a.key, b.key))
+    .map(({ one }) => one);
+}
+
+function compareKeys(a: readonly (string | number)[], b: readonly (string | number)[]): number {
+  for (const [index, value] of a.entries()) {
+    if (value < b[index]!) return -1;
+    if (value > b[index]!) return 1;
+  }
+  return 0;
 }
 
 interface Picked {

@@ -69,7 +69,7 @@ function phaseOf(
   const { claim, state } = node;
   if (claim === undefined || claim.revision !== revision) return 'todo';
   // A retry: those that failed before it get the revision again.
-  if (hasFailed(node, rules, nowMs)) return Date.parse(claim.at) < startedAtMs ? 'todo' : 'failed';
+  if (hasFailed(node, rules, nowMs)) return timeOf(claim.at) < startedAtMs ? 'todo' : 'failed';
   if (state === 'waiting') return 'pending';
   return state === 'trial' ? 'trial' : 'updated';
 }
@@ -83,9 +83,20 @@ export function hasFailed(node: SetNode, { progressDeadlineMs }: SetRules, nowMs
 
 const dayMs = 86_400_000;
 
+/** Nodes of a batch have the same time: it is parsed once. 0 where it is not one. */
+function timeOf(text: string): number {
+  const known = times.get(text);
+  if (known !== undefined) return known;
+  if (times.size > 10_000) times.clear();
+  const ms = Date.parse(text) || 0;
+  times.set(text, ms);
+  return ms;
+}
+const times = new Map<string, number>();
+
 /** When it was assigned, or, where it is on trial, when that should be over. A trial of more than a day is not believed. */
 export function lastSignMs({ claim, state, trialEndsAtMs = 0 }: SetNode): number {
-  const assignedMs = Date.parse(claim?.at ?? '') || 0;
+  const assignedMs = claim === undefined ? 0 : timeOf(claim.at);
   return state === 'trial' ? Math.max(assignedMs, Math.min(trialEndsAtMs, assignedMs + dayMs)) : assignedMs;
 }
 

@@ -66,8 +66,8 @@ function countsOf(wave: number, nodes: number, { phases }: Survey): Omit<WaveSta
 }
 
 /**
- * A wave that was done stays so. Until then: Rolling while it has room, or members without a result; then its soak, counted from the
- * last result; then the approval.
+ * A wave that was done stays so. Until then: Rolling while it has room, members without a result, or too many that failed; then its
+ * soak, counted from the last result; then the approval.
  */
 function progress(
   { rules, state, survey, nowMs }: Omit<WavesInput, 'rules'> & { rules: SetRules['waves'] },
@@ -82,8 +82,9 @@ function progress(
   const members = [...survey.phases].filter(([node, phase]) => phase !== 'todo' && (node.claim?.wave ?? 0) <= wave);
   const isTodoLeft = survey.eligible.some((node) => survey.phases.get(node) === 'todo');
   const room = isTodoLeft ? Math.max(0, nodes - members.length) : 0;
-  const isOpen =
-    survey.eligible.length === 0 || room > 0 || members.some(([, phase]) => phase === 'pending' || phase === 'trial');
+  const isHalted = survey.failed.length > survey.allowed.failed;
+  const isRunning = members.some(([, phase]) => phase === 'pending' || phase === 'trial');
+  const isOpen = survey.eligible.length === 0 || room > 0 || isRunning || isHalted;
   if (isOpen) return { status: { ...counted, state: 'Rolling' }, room };
   const ended = { ...counted, endedAt: endedAt ?? rfc3339(nowMs) };
   const { soakMs, approve } = rules[wave - 1]!;

@@ -31,7 +31,7 @@ import { SetCases } from './set-cases.js';
 import { collectConfigMaps } from './set-config-maps.js';
 import { recordEvent } from './set-events.js';
 import { leaving } from './set-leaving.js';
-import { membersOf, type SetMember } from './set-members.js';
+import { membersOf, nodeReader, type SetMember } from './set-members.js';
 import { isWritten, type Plan, plan, type Stalled } from './set-plan.js';
 import { desiredRevision, payloadOf, setConfigMap } from './set-revision.js';
 import { InvalidSpec, readRules, type SetRules } from './set-spec.js';
@@ -60,6 +60,7 @@ type Wanted = { text: string; desired: DesiredRevision } | { problem: Stalled };
 export class SetReconciler {
   readonly #options: SetReconcilerOptions;
   readonly #writes = new Map<string, OwnWrites>();
+  readonly #readers = new Map<string, ReturnType<typeof nodeReader>>();
   readonly #cases: SetCases;
 
   constructor(options: SetReconcilerOptions) {
@@ -72,6 +73,7 @@ export class SetReconciler {
     const set = view.sets.get(name);
     if (set === undefined) {
       this.#writes.delete(name);
+      this.#readers.delete(name);
       counters.sets.delete(name);
       await collectConfigMaps(this.#options, name, []);
       return { kind: 'done' };
@@ -92,6 +94,12 @@ export class SetReconciler {
     return writes;
   }
 
+  #readerOf(name: string): ReturnType<typeof nodeReader> {
+    const reader = this.#readers.get(name) ?? nodeReader();
+    this.#readers.set(name, reader);
+    return reader;
+  }
+
   async #follow(set: NodeConfigSet): Promise<ReconcileResult> {
     const { client } = this.#options;
     const { name, finalizers = [] } = set.metadata;
@@ -103,7 +111,7 @@ export class SetReconciler {
       await this.#writeStatus(set, stalledStatus(set, standing, rfc3339(nowMs)));
       return { kind: 'done' };
     }
-    const members = membersOf(set, this.#options.view);
+    const members = membersOf(set, this.#options.view, this.#readerOf(name));
     const nodes = members.map(({ node }) => node);
     const wanted = await this.#wanted(set);
     const desired = 'desired' in wanted ? wanted.desired : undefined;
