@@ -56,7 +56,7 @@ async function compareAll(all: readonly Asked[]): Promise<void> {
 
 describe.skipIf(!isPair)(
   isPair ? `${old!.version} and ${after!.version}` : 'two real kubelets (skipped: there are none of different minors)',
-  { timeout: 8 * minutes },
+  { timeout: 30 * minutes },
   () => {
     test('values that are rejected or accepted from a minor on, and values that change their meaning', async () => {
       const examples = [
