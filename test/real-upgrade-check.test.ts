@@ -83,9 +83,11 @@ describe.skipIf(!isPair)(
         ...flagRows.map(([name]) => name),
         ...[...otherFlags.matchAll(/([a-z0-9-]+):/g)].map(([, name]) => name!),
       ];
-      const gone = names.filter((name) => flagAt(name, from) !== undefined && flagAt(name, to) === undefined);
+      const isGone = (name: string) => flagAt(name, from) !== undefined && flagAt(name, to) === undefined;
+      // A kubelet that was built without cloud providers does not have it.
+      const gone = names.filter((name) => isGone(name) && name !== 'azure-container-registry-config');
       expect(gone.length).toBeGreaterThan(0);
-      await compareAll(gone.map((name) => ({ flags: [`--${name}=${anyValueOf(name)}`] })));
+      await compareAll(gone.map((name) => ({ flags: [`--${name}=${anyValueOf(name) || '0'}`] })));
     });
   },
 );

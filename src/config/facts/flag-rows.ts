@@ -159,7 +159,7 @@ experimental-mounter-path:s11-37 global-housekeeping-interval:d11-36 google-json
 host-ipc-sources:s11-14 host-network-sources:s11-14 host-pid-sources:s11-14 hostname-override:s11-37
 housekeeping-interval:d11-37 image-credential-provider-bin-dir:s20-37 image-credential-provider-config:s20-37
 image-pull-progress-deadline:d11-23 keep-terminated-pod-volumes:b11-30 kubeconfig:s11-37 lock-file:s11-37
-log-backtrace-at:s11-25 log-cadvisor-usage:b11-36 log-dir:s11-25 log-file:s13-25 log-file-max-size:s14-25
+log-backtrace-at:s11-25 log-cadvisor-usage:b11-36 log-dir:s11-25 log-file:s13-25 log-file-max-size:l14-25
 logtostderr:b11-25 machine-id-file:s11-36 master-service-namespace:s11-26 maximum-dead-containers:i11-37
 maximum-dead-containers-per-container:i11-37 minimum-container-ttl-duration:d11-37 network-plugin:s11-23
 network-plugin-mtu:i11-23 node-ip:s11-37 node-labels:m11-37 non-masquerade-cidr:s11-23 one-output:b19-25
