@@ -53,7 +53,7 @@ describe('the relet of a host', () => {
     const { put, root, run } = setUp();
     put(
       'proc/net/unix',
-      `Num RefCount Protocol Flags Type St Inode Path\n0: 00000002 00000000 00010000 0001 01 4711 ${lockPath}\n`,
+      `Num RefCount Protocol Flags Type St Inode Path\n0: 00000002 00000000 00010000 0001 01 4710 ${lockPath}\n0: 00000002 00000000 00010000 0001 01 4711 ${lockPath}\n`,
     );
     mkdirSync(join(root, `proc/${process.pid}/fd`), { recursive: true });
     symlinkSync('socket:[4711]', join(root, `proc/${process.pid}/fd/20`));

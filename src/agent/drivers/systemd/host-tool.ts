@@ -19,14 +19,16 @@ root=\${RELET_ROOT:-}
 meta=$root${dir}/meta
 usage='usage: relet node status|view|use-local|retry|hold|release, relet detach --host'
 
-# The process that holds the agent's socket. Its pod is in the network of the host.
+# The process that holds the agent's socket. Its pod is in the network of the host; so may be containers with a socket of that name.
 agent() {
-  inode=$(sed -n 's|^.* 00010000 .* \\([0-9]*\\) ${lockPath}$|\\1|p' "$root/proc/net/unix" 2>/dev/null | head -n 1)
-  [ -n "$inode" ] || return 1
-  fd=$(find "$root"/proc/[0-9]*/fd -lname "socket:\\[$inode\\]" 2>/dev/null | head -n 1)
-  [ -n "$fd" ] || return 1
-  fd=\${fd#"$root/proc/"}
-  echo "\${fd%%/*}"
+  for inode in $(sed -n 's|^.* 00010000 .* \\([0-9]*\\) ${lockPath}$|\\1|p' "$root/proc/net/unix" 2>/dev/null); do
+    fd=$(find "$root"/proc/[0-9]*/fd -lname "socket:\\[$inode\\]" 2>/dev/null | head -n 1)
+    [ -n "$fd" ] || continue
+    fd=\${fd#"$root/proc/"}
+    echo "\${fd%%/*}"
+    return 0
+  done
+  return 1
 }
 
 # The node and the relet of its command line, with other words.

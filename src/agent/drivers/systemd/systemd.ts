@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import type { Clock } from '../../../clock.js';
 import { deadline } from '../../../kube/requester.js';
 import type { Log } from '../../../log.js';
-import { type Call, CallFailed, DBus } from './dbus.js';
+import { type Call, type CallFailed, DBus } from './dbus.js';
 import { type Message, type Variant, variant } from './dbus-message.js';
 
 /** A unit as systemd has it loaded, at one moment. Times are CLOCK_MONOTONIC, in microseconds. */
@@ -309,8 +309,9 @@ export function unitPath(unit: string): string {
   return `${managerPath}/unit/${escaped.join('')}`;
 }
 
+/** By its name, not its class: each bundle has its own copy. */
 export const isNoSuchUnit = (error: unknown): boolean =>
-  error instanceof CallFailed && error.errorName === `${destination}.NoSuchUnit`;
+  (error as Partial<CallFailed> | undefined)?.errorName === `${destination}.NoSuchUnit`;
 
 function unitState(all: Record<string, unknown>): UnitState {
   const text = (name: string) => (typeof all[name] === 'string' ? (all[name] as string) : '');
