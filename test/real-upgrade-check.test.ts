@@ -87,8 +87,8 @@ describe.skipIf(!isPair)(
       // A kubelet that was built without cloud providers does not have it.
       const gone = names.filter((name) => isGone(name) && name !== 'azure-container-registry-config');
       expect(gone.length).toBeGreaterThan(0);
-      const valueOf = (name: string) => (name === 'stderrthreshold' ? 'ERROR' : anyValueOf(name));
-      await compareAll(gone.map((name) => ({ flags: [`--${name}=${valueOf(name)}`] })));
+      const usable = (name: string) => (name === 'stderrthreshold' ? 'ERROR' : anyValueOf(name));
+      await compareAll(gone.map((name) => ({ flags: [`--${name}=${usable(name)}`] })));
     });
   },
 );
