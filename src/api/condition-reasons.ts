@@ -182,7 +182,6 @@ export const exclusionReasons = {
     reason: 'TakenFromSet',
     message: 'Somebody assigned another config to the node after the set did; relet release gives it back.',
   },
-  undrainable: { reason: 'Undrainable', message: 'The pods of the node cannot be evicted.' },
 } as const satisfies Record<string, ConditionReason>;
 
 /** Why a node has failed, as in `status.failedSamples` of a NodeConfigSet, where its own error has no reason. */

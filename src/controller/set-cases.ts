@@ -66,12 +66,13 @@ export class SetCases {
       if (group === undefined) groups.set(key, [member]);
       else group.push(member);
     }
-    const { accept = [] } = set.spec;
-    const key = JSON.stringify([desired.revision, accept, [...groups.keys()].sort(), open.length]);
+    const { accept = [], strategy } = set.spec;
+    const allowed = { accept, neverDrains: strategy?.drain?.policy === 'Never' };
+    const key = JSON.stringify([desired.revision, allowed, [...groups.keys()].sort(), open.length]);
     const known = this.#answers.get(set.metadata.name);
     if (known?.key === key) return known.problem;
     const cases = await Promise.all([...groups.values()].map((group) => this.#case(group)));
-    const problem = policyProblem(policies, text, cases) ?? configProblem(text, cases, accept);
+    const problem = policyProblem(policies, text, cases) ?? configProblem(text, cases, allowed);
     const owed: Answer['owed'] = new Map();
     if (problem === undefined)
       for (const [index, group] of [...groups.values()].entries()) {

@@ -46,32 +46,49 @@ export const impactNames: Record<string, string> = Object.fromEntries(
   Object.entries(accepts).map(([name, needs]) => [needs, name]),
 );
 
+export interface Allowed {
+  accept: readonly SetImpact[];
+  /** Somebody else drains the nodes: relet does not yet. */
+  neverDrains: boolean;
+}
+
 export function configProblem(
   text: string,
   cases: readonly NodeCase[],
-  accepted: readonly SetImpact[],
+  { accept: accepted, neverDrains }: Allowed,
 ): Stalled | undefined {
   for (const one of cases) {
     const wrong = validationError(text, one);
     if (wrong !== undefined)
       return { kind: 'invalidConfig', message: oneLine(shorten(`${list(one.names)}: ${wrong}`, 1000)) };
   }
-  const open = cases.flatMap((one) => openChanges(previewOf(text, one), accepted).map((change) => ({ one, change })));
+  const changes = cases.flatMap((one) => (previewOf(text, one)?.changes ?? []).map((change) => ({ one, change })));
+  const open = changes.filter(({ change }) => !isAllowed(change, accepted));
   const gpus = accepted.includes('DaemonReload') ? undefined : cases.find(({ mayLoseGpus }) => mayLoseGpus);
   if (gpus !== undefined)
     return {
       kind: 'impact',
       message: `${list(gpus.names)}: a switch reloads systemd, and running containers may lose their GPUs; accept: [DaemonReload] allows it`,
     };
-  if (open.length === 0) return undefined;
-  const fields = new Map(open.map(({ change }) => [change.path, change]));
+  const undrained = neverDrains ? [] : changes.filter(({ change }) => needsDrain(change));
+  const [first] = open.length > 0 ? open : undrained;
+  if (first === undefined) return undefined;
+  const fields = new Map((open.length > 0 ? open : undrained).map(({ change }) => [change.path, change]));
   const named = [...fields.values()].map(({ path, needs }) => `${path} (${impactNames[needs] ?? needs})`);
+  const where = `${list(named, 10)} on ${list(first.one.names)}`;
+  if (open.length === 0)
+    return {
+      kind: 'impact',
+      message: oneLine(
+        `${where}; relet does not drain nodes yet: drain them, then strategy.drain.policy: Never allows it`,
+      ),
+    };
   const never = [...fields.values()].find(({ needs }) => needs === 'never');
   const remedy =
     never === undefined
       ? `accept: [${[...new Set([...fields.values()].map(({ needs }) => impactNames[needs]))].join(', ')}] allows it`
       : `${never.path} cannot be changed on a live node`;
-  return { kind: 'impact', message: oneLine(`${list(named, 10)} on ${list(open[0]!.one.names)}; ${remedy}`) };
+  return { kind: 'impact', message: oneLine(`${where}; ${remedy}`) };
 }
 
 /** Every policy, field and bound that stops it, with some of the nodes. */
@@ -102,14 +119,16 @@ export function owedOf(text: string, one: NodeCase): Omit<Owed, 'at'> | undefine
   return preview && owedBy(preview);
 }
 
-function openChanges(preview: Preview | undefined, accepted: readonly SetImpact[]): FieldChange[] {
+function isAllowed(change: FieldChange, accepted: readonly SetImpact[]): boolean {
+  if (change.needs === 'never') return false;
   const allowed = new Set(accepted.map((one) => accepts[one]));
   // A state file or a reboot includes the drain, as with --accept.
   if (allowed.has('state-file') || allowed.has('reboot')) allowed.add('drain');
-  return (preview?.changes ?? []).filter(
-    ({ needs }) => needs === 'never' || (owedActions.includes(needs as OwedAction) && !allowed.has(needs)),
-  );
+  return !needsDrain(change) || allowed.has(change.needs);
 }
+
+/** A drain, or something that begins with one. */
+const needsDrain = ({ needs }: FieldChange): boolean => owedActions.includes(needs as OwedAction);
 
 const minorOf = ({ kubeletVersion }: NodeCase): Minor => parseMinor(kubeletVersion) ?? newestMinor;
 
