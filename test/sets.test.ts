@@ -89,6 +89,21 @@ describe('a NodeConfigSet', () => {
     await rig.untilReason('gpu', 'RolloutComplete', 10_000);
   });
 
+  test('a retry asks again for what was approved before', async () => {
+    const rig = await createSetRig();
+    await rig.addNodes(names(3));
+    const careful = [{ nodes: 1, approve: true }, { nodes: '100%' }];
+    await rig.apply('gpu', { ...overlay(100), strategy: { ...strategy, waves: careful } });
+    await rig.untilReason('gpu', 'AwaitingApproval', 10_000);
+    const revision = (await rig.set('gpu')).status?.updateRevision;
+    await rig.rollout('gpu', { approve: { revision, wave: 1 } });
+    await rig.untilReason('gpu', 'RolloutComplete', 10_000);
+    await rig.rollout('gpu', { request: { action: 'Undo', revision } });
+    await rig.untilReason('gpu', 'Undone', 10_000);
+    await rig.rollout('gpu', { request: { action: 'Retry', revision } });
+    await rig.untilReason('gpu', 'AwaitingApproval', 10_000);
+  });
+
   test('abort stops it where it is, and undo takes it back from all nodes', async () => {
     const rig = await createSetRig();
     const current = await completeSet(rig);

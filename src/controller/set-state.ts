@@ -119,8 +119,9 @@ export function reject(state: SetState, outcome: RevisionOutcome, nowMs: number)
 const completedBefore = ({ revisions = [], updateRevision }: SetState): string | undefined =>
   revisions.find(({ revision, outcome }) => outcome === 'Complete' && revision !== updateRevision)?.revision;
 
+/** From the first wave on; what was approved before is asked for again. */
 function retried(state: SetState, desired: DesiredRevision | undefined, nowMs: number): SetState {
-  const { rejectedRevision: _, rollingBack: __, waves: ___, intent: ____, ...kept } = state;
+  const { rejectedRevision: _, rollingBack: __, waves: ___, intent: ____, rollout: _____, ...kept } = state;
   return {
     ...kept,
     revisions: (state.revisions ?? []).map((one) => {
