@@ -66,7 +66,10 @@ export function startAgents({ url, ca, token, trialMs, send }) {
     const path = `${collection}?watch=true&resourceVersion=${resourceVersion}&allowWatchBookmarks=true`;
     const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
     const sent = request(url + path, { headers, agent: new Agent({ ca }) }, (response) => {
-      createInterface({ input: response }).on('line', (line) => {
+      response.on('error', failed);
+      const lines = createInterface({ input: response });
+      lines.on('error', () => {});
+      lines.on('line', (line) => {
         const { type, object } = JSON.parse(line);
         if (type === 'ADDED' || type === 'MODIFIED') follow(object).catch(failed);
       });
