@@ -22,7 +22,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { systemRandom } from './random.js';
+import { type Random, systemRandom } from './random.js';
 
 export interface Files {
   /** The bytes of a regular file of root or of this user; throws ENOENT when there is none. Never follows a symbolic link. */
@@ -41,6 +41,8 @@ export interface Files {
   link(from: string, to: string): void;
   /** Removes one file or one empty directory. */
   remove(path: string): void;
+  /** For the names of temporary files. Default: the system's. */
+  readonly random?: Random | undefined;
 }
 
 export const realFiles: Files = {
@@ -108,7 +110,7 @@ export interface ReplaceOptions {
 /** Writes `data` to `path`: after a crash there is the old file or the new one. The directory must exist. */
 export function replaceFile(path: string, data: string | Uint8Array, options: ReplaceOptions = {}): void {
   const { mode = 0o600, durable = true, files = realFiles } = options;
-  const temporary = temporaryFor(path);
+  const temporary = temporaryFor(path, files);
   try {
     files.create(temporary, Buffer.from(data), mode);
     if (durable) files.sync(temporary);
@@ -122,7 +124,7 @@ export function replaceFile(path: string, data: string | Uint8Array, options: Re
 
 /** Creates the directory `path` with these files, complete or not at all. It must not exist; its parent must. */
 export function createDir(path: string, content: Map<string, Uint8Array>, files: Files = realFiles): void {
-  const temporary = temporaryFor(path);
+  const temporary = temporaryFor(path, files);
   try {
     files.makeDir(temporary, 0o700);
     // All files first, then the syncs: the first sync makes a journalling file system write most of the rest.
@@ -143,7 +145,7 @@ export function removeTree(path: string, files: Files = realFiles): void {
   if (found === undefined) return;
   let removed = path;
   if (found.isDirectory() && !basename(path).startsWith(temporaryPrefix)) {
-    removed = temporaryFor(path);
+    removed = temporaryFor(path, files);
     files.rename(path, removed);
     files.sync(dirname(path));
   }
@@ -170,12 +172,9 @@ function removeAll(path: string, files: Files): void {
 }
 
 /** The name of a temporary file in the same directory. */
-export function temporaryFor(path: string): string {
+export function temporaryFor(path: string, { random = systemRandom }: Pick<Files, 'random'> = {}): string {
   // A name may be 255 bytes long, which leaves no room for a prefix: the temporary name has only its beginning.
-  return join(
-    dirname(path),
-    `${temporaryPrefix}${basename(path).slice(0, 100)}${systemRandom.bytes(6).toString('hex')}`,
-  );
+  return join(dirname(path), `${temporaryPrefix}${basename(path).slice(0, 100)}${random.bytes(6).toString('hex')}`);
 }
 
 /** Removes an unfinished file. A failure is ignored: the first error matters more, and the next start removes the file. */

@@ -18,12 +18,12 @@ import type { NodeConfigStatus } from '../src/api/config-ref.js';
 import type { KubeObject } from '../src/api/object.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { configMaps, events, nodes } from '../src/kube/resource-type.js';
+import { SimulatedDisk } from '../src/lab/simulation/disk.js';
+import { seededRandom } from '../src/lab/simulation/seeded-random.js';
 import { createLog, silentLog } from '../src/log.js';
 import { simpleValidator } from './agent-rig.js';
 import { startInMemoryServer } from './in-memory-server.js';
 import type { ManualClock } from './manual-clock.js';
-import { MemoryFiles } from './memory-files.js';
-import { seededRandom } from './seeded-random.js';
 import { testDocuments } from './test-documents.js';
 
 const dir = '/dynamic-config';
@@ -61,7 +61,7 @@ interface NodeObject extends KubeObject {
 export class FlowRig {
   readonly clock: ManualClock;
   readonly client: KubeClient;
-  readonly files = new MemoryFiles();
+  readonly files = new SimulatedDisk();
   readonly machine: FakeMachine;
   readonly logLines: string[] = [];
   state!: NodeState;

@@ -1,7 +1,7 @@
 /** When a document is made, when a known one is used, and what is kept of it. */
 import { expect, test } from 'vitest';
-import { MemoryFiles } from '../../test/memory-files.js';
 import type { ExactRef } from '../api/config-ref.js';
+import { SimulatedDisk } from '../lab/simulation/disk.js';
 import { silentLog } from '../log.js';
 import { Documents, type DocumentsOptions, type HostFile, recentDocuments } from './documents.js';
 import { NodeState } from './state/node-state.js';
@@ -20,7 +20,7 @@ const alpha = 'apiVersion: kubeletconfig/v1alpha1\nkind: KubeletConfiguration\np
 const overlay = 'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\nconfig: {maxPods: 50}\n';
 
 function createNode(text: string, options: Partial<DocumentsOptions> = {}) {
-  const files = new MemoryFiles();
+  const files = new SimulatedDisk();
   for (const path of ['/d', '/d/meta', '/d/checkpoints']) files.makeDir(path, 0o700);
   const state = new NodeState('/d', silentLog, files);
   const payload = { files: new Map([['kubelet', Buffer.from(text)]]), annotations: {}, binaryKeys: [] };

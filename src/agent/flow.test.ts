@@ -127,7 +127,7 @@ describe('rollback', () => {
     expect((await rig.events()).find(({ reason }) => reason === 'KubeletConfigRolledBack')?.message).toContain(cause);
     await rig.stop();
     rig.boot();
-    await rig.untilStatus({ error: crashLoop });
+    await rig.until('a report', () => rig.reporter.report !== undefined);
     expect(rig.reporter.report).toMatchObject(crashed);
     await rig.assign('invalid', 'kubeAPIQPS: -1');
     await rig.untilStatus({ error: invalid });

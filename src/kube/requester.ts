@@ -181,7 +181,7 @@ async function readBody(body: HttpResponse, maxBytes: number, what: string, sign
   const onAbort = () => body.destroy();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    for await (const chunk of body) {
       size += chunk.length;
       if (size > maxBytes) throw new InvalidResponseError(`${what}: the answer is longer than ${maxBytes} bytes`);
       chunks.push(chunk);

@@ -4,7 +4,7 @@
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, connect as tlsConnect } from 'node:tls';
 import type { TlsMaterial } from './identity.js';
 import { KubeconfigError } from './kubeconfig.js';
@@ -31,8 +31,13 @@ export class ConnectionError extends Error {
   }
 }
 
-/** The head of an answer, and its body as a stream. */
-export type HttpResponse = Readable & Pick<IncomingMessage, 'statusCode' | 'headers'>;
+/** The head of an answer, and its body as it arrives. */
+export interface HttpResponse extends AsyncIterable<Buffer>, Pick<IncomingMessage, 'statusCode' | 'headers'> {
+  /** Ends the connection; who reads the body gets the error. */
+  destroy(error?: Error): void;
+  /** The body is not read. */
+  resume(): void;
+}
 
 export interface Transport {
   /** Resolves with the head of the answer; the caller reads or destroys the body. */

@@ -243,7 +243,7 @@ function createIdleTimeout({ clock }: KubeClient, response: HttpResponse) {
 async function* lines(body: HttpResponse, maxBytes: number, what: string): AsyncGenerator<string, void, void> {
   let held: Buffer[] = [];
   let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
+  for await (const chunk of body) {
     let from = 0;
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
       held.push(chunk.subarray(from, end));

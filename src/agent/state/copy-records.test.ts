@@ -1,8 +1,9 @@
 /** A node that moves between `relet kubelet` and `relet agent` keeps what it had. */
 import { describe, expect, test } from 'vitest';
-import { MemoryFiles } from '../../../test/memory-files.js';
 import type { ExactRef } from '../../api/config-ref.js';
 import type { Files } from '../../atomic-file.js';
+import { SimulatedDisk } from '../../lab/simulation/disk.js';
+import { Fence, fencedFiles } from '../../lab/simulation/fence.js';
 import { silentLog } from '../../log.js';
 import { childRecord } from '../drivers/child.js';
 import { holdRecord } from '../requests.js';
@@ -26,7 +27,7 @@ function stateIn(dir: string, files: Files): NodeState {
 }
 
 /** As `relet kubelet` leaves it, and an agent that has been started once. */
-function setUp(files = new MemoryFiles()) {
+function setUp(files = new SimulatedDisk()) {
   const wrapper = stateIn('/wrapper', files);
   for (const source of [good, assigned])
     wrapper.checkpoints.save(source, {
@@ -95,16 +96,9 @@ describe('the records of another directory', () => {
   test('are complete after a crash anywhere and another start, and nothing is assigned before they are', () => {
     for (let steps = 0; ; steps++) {
       const { files, mergedDigest } = setUp();
-      let left = steps;
-      const failing = new Proxy(files, {
-        get(target, name: keyof Files) {
-          if (!['create', 'makeDir', 'rename'].includes(name)) return target[name].bind(target);
-          return (...args: never[]) => {
-            if (left-- === 0) throw new Error('power cut');
-            return (target[name] as (...args: never[]) => unknown).apply(target, args);
-          };
-        },
-      });
+      const fence = new Fence();
+      fence.crashIn(steps);
+      const failing = fencedFiles(files, fence);
       let isDone = true;
       try {
         copyRecords({ from: '/wrapper', to: '/relet', files: failing });

@@ -1,55 +1,86 @@
-/** The transport of a client to an API server in the same process: no socket, no TLS. */
+/** The transport of a client to an API server in the same process: no socket, no TLS, no stream. */
 import { X509Certificate } from 'node:crypto';
-import { Readable } from 'node:stream';
-import type { HttpResponse, Transport } from '../../../kube/transport.js';
+import type { HttpRequest, HttpResponse, Transport } from '../../../kube/transport.js';
 import type { Handle } from '../handler.js';
-import { callInMemory, type InMemoryResponse } from './in-memory.js';
+import type { ResponseHeaders } from './exchange.js';
+import { InMemoryExchange, type ResponseSink } from './in-memory.js';
 
 export function inMemoryTransport(handle: Handle): Transport {
   return {
-    async open({ method, url, headers, body, tls, signal }) {
-      signal?.throwIfAborted();
-      const response = await callInMemory(handle, {
-        method,
-        path: `${url.pathname}${url.search}`,
-        headers,
-        ...(body !== undefined && { body }),
-        ...(tls.cert !== undefined && { clientCertificate: new X509Certificate(tls.cert) }),
-      });
-      return asHttpResponse(response);
+    open: async (request) => {
+      request.signal?.throwIfAborted();
+      return openInMemory(handle, request);
     },
     close() {},
   };
 }
 
-function asHttpResponse(response: InMemoryResponse): HttpResponse {
-  const body = new Readable({
-    read() {},
-    destroy(error, done) {
-      response.abort();
-      done(error);
-    },
-  });
-  void pump(response, body);
-  const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
-  const warning = response.warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(', ');
-  return Object.assign(body, {
-    statusCode: response.code,
-    headers: { ...headers, ...(warning !== '' && { warning }) },
+function openInMemory(handle: Handle, { method, url, headers, body, tls }: HttpRequest): Promise<HttpResponse> {
+  return new Promise((resolve, reject) => {
+    const response = new InMemoryBody(resolve, () => exchange.close());
+    const exchange = new InMemoryExchange(
+      {
+        method,
+        path: `${url.pathname}${url.search}`,
+        headers,
+        ...(body !== undefined && { body }),
+        ...(tls.cert !== undefined && { clientCertificate: new X509Certificate(tls.cert) }),
+      },
+      response,
+    );
+    handle(exchange).catch(reject);
   });
 }
 
-/** Passes the body on as it grows, until the server or the client ends it. */
-async function pump(response: InMemoryResponse, body: Readable): Promise<void> {
-  let isEnded = false;
-  void response.ended.then(() => {
-    isEnded = true;
-  });
-  for (let sent = 0; ; ) {
-    const text = await response.until((now) => now.length > sent);
-    if (body.destroyed) return;
-    if (text.length > sent) body.push(Buffer.from(text.slice(sent)));
-    if (text.length === sent && isEnded) return void body.push(null);
-    sent = text.length;
+/** A response whose body is read by one reader, as it grows. */
+class InMemoryBody implements HttpResponse, ResponseSink {
+  statusCode = 0;
+  headers: HttpResponse['headers'] = {};
+  readonly #began: (response: HttpResponse) => void;
+  readonly #disconnect: () => void;
+  readonly #chunks: Buffer[] = [];
+  #error: Error | undefined;
+  #isComplete = false;
+  #wake: (() => void) | undefined;
+
+  constructor(began: (response: HttpResponse) => void, disconnect: () => void) {
+    this.#began = began;
+    this.#disconnect = disconnect;
+  }
+
+  begin({ code, headers, warnings }: { code: number; headers: ResponseHeaders; warnings: string[] }): void {
+    this.statusCode = code;
+    for (const [name, value] of Object.entries(headers)) this.headers[name] = String(value);
+    if (warnings.length > 0) this.headers.warning = warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(', ');
+    this.#began(this);
+  }
+
+  add(chunk: Buffer | string): void {
+    this.#chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+    this.#wake?.();
+  }
+
+  close(): void {
+    this.#isComplete = true;
+    this.#wake?.();
+  }
+
+  destroy(error: Error = Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' })): void {
+    if (!this.#isComplete) this.#error ??= error;
+    this.#disconnect();
+  }
+
+  resume(): void {
+    this.#chunks.length = 0;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
+    for (;;) {
+      if (this.#error) throw this.#error;
+      const chunk = this.#chunks.shift();
+      if (chunk !== undefined) yield chunk;
+      else if (this.#isComplete) return;
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
   }
 }

@@ -35,12 +35,46 @@ export interface InMemoryResponse {
 /** Resolves when the response has begun; a watch continues. */
 export function callInMemory(handle: Handle, request: InMemoryRequest): Promise<InMemoryResponse> {
   return new Promise((resolve, reject) => {
-    const exchange = new InMemoryExchange(request, resolve);
+    let text = '';
+    const watchers: (() => void)[] = [];
+    const changed = () => {
+      for (const look of watchers) look();
+    };
+    const exchange: InMemoryExchange = new InMemoryExchange(request, {
+      begin: (head) =>
+        resolve({
+          ...head,
+          text: () => text,
+          ended: new Promise((ended) => exchange.onClose(ended)),
+          until: (isEnough) =>
+            new Promise((enough) => {
+              const look = () => {
+                if (exchange.closed || isEnough(text)) enough(text);
+              };
+              watchers.push(look);
+              look();
+            }),
+          abort: () => exchange.close(),
+        }),
+      add(chunk) {
+        text += chunk.toString();
+        changed();
+      },
+      close: changed,
+    });
     handle(exchange).catch(reject);
   });
 }
 
-class InMemoryExchange implements Exchange {
+/** Where a response goes. */
+export interface ResponseSink {
+  begin(head: { code: number; headers: ResponseHeaders; warnings: string[] }): void;
+  add(chunk: Buffer | string): void;
+  /** The response is complete, or the client disconnected. */
+  close(): void;
+}
+
+export class InMemoryExchange implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly search: string;
@@ -50,16 +84,14 @@ class InMemoryExchange implements Exchange {
   responseCode = 0;
   readonly #request: InMemoryRequest;
   readonly #headers: Record<string, string | string[]>;
-  readonly #began: (response: InMemoryResponse) => void;
+  readonly #sink: ResponseSink;
   readonly #closeListeners: (() => void)[] = [];
-  readonly #watchers: (() => void)[] = [];
   readonly #warnings = new Set<string>();
-  #text = '';
   #hasBegun = false;
 
-  constructor(request: InMemoryRequest, began: (response: InMemoryResponse) => void) {
+  constructor(request: InMemoryRequest, sink: ResponseSink) {
     this.#request = request;
-    this.#began = began;
+    this.#sink = sink;
     this.#headers = Object.fromEntries(
       Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
     );
@@ -101,7 +133,7 @@ class InMemoryExchange implements Exchange {
     if (this.#hasBegun) return;
     this.#begin(code, headers);
     this.#add(this.method === 'HEAD' ? '' : body);
-    this.#close();
+    this.close();
   }
 
   stream(code: number, headers: ResponseHeaders): ResponseStream {
@@ -114,9 +146,9 @@ class InMemoryExchange implements Exchange {
       onDrain() {},
       end: (chunk) => {
         if (chunk !== undefined) this.#add(chunk);
-        this.#close();
+        this.close();
       },
-      destroy: () => this.#close(),
+      destroy: () => this.close(),
     };
   }
 
@@ -132,37 +164,18 @@ class InMemoryExchange implements Exchange {
   #begin(code: number, headers: ResponseHeaders): void {
     this.#hasBegun = true;
     this.responseCode = code;
-    this.#began({
-      code,
-      headers,
-      warnings: [...this.#warnings],
-      text: () => this.#text,
-      ended: new Promise((resolve) => this.onClose(resolve)),
-      until: (isEnough) => this.#until(isEnough),
-      abort: () => this.#close(),
-    });
-  }
-
-  #until(isEnough: (text: string) => boolean): Promise<string> {
-    return new Promise((resolve) => {
-      const look = () => {
-        if (this.closed || isEnough(this.#text)) resolve(this.#text);
-      };
-      this.#watchers.push(look);
-      look();
-    });
+    this.#sink.begin({ code, headers, warnings: [...this.#warnings] });
   }
 
   #add(chunk: Buffer | string): void {
-    if (this.closed) return;
-    this.#text += chunk.toString();
-    for (const look of this.#watchers) look();
+    if (!this.closed) this.#sink.add(chunk);
   }
 
-  #close(): void {
+  /** Also when the client disconnects. */
+  close(): void {
     if (this.closed) return;
     this.closed = true;
-    for (const look of this.#watchers) look();
+    this.#sink.close();
     for (const listener of this.#closeListeners) listener();
   }
 }

@@ -1,0 +1,102 @@
+/** A whole cluster in one process on virtual time: API server, controllers, nodes. Nothing here decides what happens to it. */
+import type { FlowOptions } from '../../agent/agent-options.js';
+import type { Behaviour } from '../../agent/drivers/fake.js';
+import type { KubeObject } from '../../api/object.js';
+import type { KubeClient } from '../../kube/client.js';
+import { nodes } from '../../kube/resource-type.js';
+import type { Log } from '../../log.js';
+import { SimulatedController } from './controller.js';
+import type { ValidationMemo } from './host-validator.js';
+import { type Answered, Network } from './network.js';
+import { type NodeListener, SimulatedNode } from './node.js';
+import { type SeededRandom, seededRandom } from './seeded-random.js';
+import { admin, clientAs, type SimulatedServer, startServer } from './server.js';
+import { VirtualClock } from './virtual-clock.js';
+
+export interface NodePlan {
+  name: string;
+  labels?: Record<string, string>;
+  /** Text of the local config. */
+  local: string;
+  kubeletVersion: string;
+}
+
+export interface ClusterListener extends NodeListener {
+  onLead(controller: string): void;
+  onControllerDown(controller: string): void;
+  onAnswered(answered: Answered): void;
+  /** Of an agent or a controller. */
+  log(name: string): Log;
+}
+
+export interface ClusterOptions {
+  seed: string;
+  manifests: readonly KubeObject[];
+  nodes: readonly NodePlan[];
+  controllers: number;
+  flow: FlowOptions;
+  behaviour(node: string, text: string): Behaviour;
+  /** From a crash of an agent or a controller to its next start. */
+  restartMs(random: SeededRandom): number;
+  listener: ClusterListener;
+}
+
+export interface SimulatedCluster {
+  clock: VirtualClock;
+  random: SeededRandom;
+  server: SimulatedServer;
+  network: Network;
+  /** Of a person or a program with all rights, whose network is always good. */
+  client: KubeClient;
+  nodes: Map<string, SimulatedNode>;
+  controllers: Map<string, SimulatedController>;
+}
+
+/** Validation depends on nothing but what is asked: shared by all simulations of a process. */
+const memo: ValidationMemo = new Map();
+
+export async function startCluster(options: ClusterOptions): Promise<SimulatedCluster> {
+  const { seed, manifests, listener, flow, behaviour, restartMs } = options;
+  const random = seededRandom(seed);
+  const ties = random.stream('order');
+  const clock = new VirtualClock(undefined, () => ties.number());
+  const server = await startServer({ clock, random: random.stream('server'), manifests });
+  const onAnswered = (answered: Answered) => listener.onAnswered(answered);
+  const network = new Network({ clock, random: random.stream('network'), server: server.transport, onAnswered });
+  const parts = { transport: server.transport, clock, random: random.stream('admin') };
+  const client = clientAs(admin, parts);
+  const cluster: SimulatedCluster = {
+    clock,
+    random,
+    server,
+    network,
+    client,
+    nodes: new Map(),
+    controllers: new Map(),
+  };
+  for (const { name, labels = {}, local, kubeletVersion } of options.nodes) {
+    await client.create(nodes, {}, nodeObject(name, labels, kubeletVersion));
+    const own = { name, clock, network, random: random.stream(name), admin: parts, memo, flow, behaviour, restartMs };
+    const node = new SimulatedNode({ ...own, local, kubeletVersion, listener, log: (of) => listener.log(of) });
+    cluster.nodes.set(name, node);
+  }
+  for (let index = 1; index <= options.controllers; index++) {
+    const name = `controller-${index}`;
+    const own = { name, clock, network, random: random.stream(name), restartMs };
+    const controller = new SimulatedController({
+      ...own,
+      log: (of) => listener.log(of),
+      onLead: (of) => listener.onLead(of),
+      onDown: (of) => listener.onControllerDown(of),
+    });
+    cluster.controllers.set(name, controller);
+  }
+  for (const controller of cluster.controllers.values()) controller.start();
+  for (const node of cluster.nodes.values()) node.boot();
+  return cluster;
+}
+
+function nodeObject(name: string, labels: Record<string, string>, kubeletVersion: string): KubeObject {
+  const status = { nodeInfo: { kubeletVersion } };
+  return { apiVersion: 'v1', kind: 'Node', metadata: { name, labels }, status } as KubeObject;
+}

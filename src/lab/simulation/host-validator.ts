@@ -1,0 +1,38 @@
+/**
+ * Validation on the hosts of a simulation: relet's own rules, as on a host whose kubelet gives no answer. The answer depends on nothing
+ * but what is asked, so it is found once for all nodes.
+ */
+import { divideCommandLine } from '../../agent/flags.js';
+import { sha256 } from '../../agent/state/checkpoints.js';
+import { defaultFieldPolicy } from '../../agent/validate/field-policy.js';
+import { createValidator, type ValidationResult, type Validator } from '../../agent/validate/validate.js';
+
+export const localPath = '/etc/kubelet.yaml';
+const commandLine = divideCommandLine([`--config=${localPath}`]);
+export const kubeletFlags = commandLine.shown;
+
+export type ValidationMemo = Map<string, ValidationResult>;
+
+export function simulatedValidator(localText: () => string, memo: ValidationMemo): Validator {
+  const validator = createValidator({
+    commandLine,
+    probe: { run: async () => ({ code: null, output: '', timedOut: true }) },
+    host: { cgroupVersion: 2, cpus: 8, memoryBytes: 16 * 2 ** 30 },
+    policy: defaultFieldPolicy,
+    policyIsOurs: false,
+    forecast: true,
+    nodeFacts: async () => ({ hasStaticPods: false }),
+    localFiles: () => [{ path: localPath, text: localText() }],
+  });
+  return {
+    ...validator,
+    async validate(candidate, options) {
+      const { checkpoint, document, kubeletVersion } = candidate;
+      const config = checkpoint && [document.digest, checkpoint.annotations];
+      const key = sha256(JSON.stringify([config ?? null, kubeletVersion, options.steps, localText()]));
+      const known = memo.get(key) ?? (await validator.validate(candidate, options));
+      memo.set(key, known);
+      return known;
+    },
+  };
+}
