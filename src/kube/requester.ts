@@ -214,6 +214,9 @@ interface Deadline {
   done(): void;
 }
 
+/** One for all: without a reason, each abort would make an error with its stack. */
+const ended = new Error('the work has ended');
+
 /** A signal that fires after a time or with the caller's signal, whichever is first, and leaves no timer or listener. */
 export function deadline(clock: Clock, ms: number, outer: AbortSignal | undefined, what: string): Deadline {
   const inner = new AbortController();
@@ -229,7 +232,7 @@ export function deadline(clock: Clock, ms: number, outer: AbortSignal | undefine
     signal: inner.signal,
     done() {
       outer?.removeEventListener('abort', onAbort);
-      timer.abort();
+      timer.abort(ended);
     },
   };
 }

@@ -46,6 +46,10 @@ export class SimulatedController {
       identity: `${name}_${this.#starts}`,
       log,
       signal: new AbortController().signal,
+      // Ten times slower than the defaults: most requests of a simulation would be renewals.
+      durationMs: 150_000,
+      renewMs: 100_000,
+      retryMs: 20_000,
       lead: async (signal) => {
         this.#options.onLead(name);
         const counters = newControllerCounters();

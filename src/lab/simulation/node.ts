@@ -5,7 +5,7 @@
 import { Agent } from '../../agent/agent.js';
 import type { FlowOptions } from '../../agent/agent-options.js';
 import { Documents } from '../../agent/documents.js';
-import type { StartedConfig } from '../../agent/drivers/driver.js';
+import type { Exit, StartedConfig } from '../../agent/drivers/driver.js';
 import { type Behaviour, FakeDriver, FakeMachine } from '../../agent/drivers/fake.js';
 import { newCounters } from '../../agent/report/metrics.js';
 import { Reporter } from '../../agent/report/reporter.js';
@@ -26,7 +26,7 @@ import type { VirtualClock } from './virtual-clock.js';
 export interface NodeListener {
   /** A kubelet starts with this text, as it reads it from the disk. */
   onKubeletStart(node: string, text: string, source: StartedConfig['source']): void;
-  onKubeletExit(node: string): void;
+  onKubeletExit(node: string, exit: Exit): void;
   onAgentStart(node: string): void;
   onAgentDown(node: string): void;
 }
@@ -163,7 +163,7 @@ export class SimulatedNode {
     queueMicrotask(() => {
       const { running } = this.machine;
       if (running === undefined) return;
-      void running.exited.then(() => this.#exited(start));
+      void running.exited.then((exit) => this.#exited(start, exit));
       const { healthyAfterMs = 0 } = now;
       if (Number.isFinite(healthyAfterMs))
         void this.#power.guard(clock.sleep(healthyAfterMs)).then(() => this.#postReady(start));
@@ -171,9 +171,9 @@ export class SimulatedNode {
     return now;
   }
 
-  #exited(start: number): void {
+  #exited(start: number, exit: Exit): void {
     const { listener, clock } = this.#options;
-    listener.onKubeletExit(this.name);
+    listener.onKubeletExit(this.name, exit);
     void clock.sleep(nodeMonitorGraceMs).then(async () => {
       if (start !== this.#starts && this.machine.isHealthy) return;
       if (this.#isReady !== true) return;

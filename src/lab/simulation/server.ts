@@ -45,7 +45,7 @@ export async function startServer({ clock, random, manifests }: SimulatedServerO
   });
   const transport = inMemoryTransport(plane.handle);
   const client = clientAs(admin, { transport, clock, random });
-  for (const object of manifests) await create(client, object);
+  for (const object of inOrder(manifests)) await create(client, object);
   return { plane, transport, close: () => plane.close() };
 }
 
@@ -72,9 +72,9 @@ export function clientAs(user: string, { transport, clock, random }: ClientParts
 }
 
 /** Definitions and the namespace come before what needs them. */
-export function inOrder(manifests: readonly KubeObject[]): KubeObject[] {
+function inOrder(manifests: readonly KubeObject[]): KubeObject[] {
   const rank = ({ kind }: KubeObject) => ['Namespace', 'CustomResourceDefinition'].indexOf(kind);
-  return manifests.filter(({ kind }) => kind !== 'Deployment').sort((a, b) => rank(b) - rank(a));
+  return [...manifests].sort((a, b) => rank(b) - rank(a));
 }
 
 async function create(client: KubeClient, object: KubeObject): Promise<void> {

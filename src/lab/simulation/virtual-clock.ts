@@ -42,6 +42,7 @@ export class VirtualClock implements Clock {
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
+      if (Number.isNaN(ms)) throw new RangeError('sleep: not a number of milliseconds');
       if (signal?.aborted) return reject(signal.reason);
       const onAbort = () => {
         sleeper.wake = undefined;
@@ -51,7 +52,8 @@ export class VirtualClock implements Clock {
       };
       const order = this.#tieBreak === undefined ? this.#count++ : this.#tieBreak();
       const sleeper: Sleeper = {
-        atMs: this.#monotonicMs + Math.max(0, ms),
+        // In whole milliseconds, as real timers: a remainder that rounds to nothing would be slept for ever.
+        atMs: this.#monotonicMs + Math.ceil(Math.max(0, ms)),
         order,
         wake: () => {
           signal?.removeEventListener('abort', onAbort);

@@ -1,13 +1,11 @@
 /** The controller of a system on one machine: its identity, its process, and the manifests of deploy/. */
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../api/object.js';
 import { replaceFile } from '../../atomic-file.js';
-import { CannotRun } from '../../cannot-run.js';
 import type { KubeClient } from '../../kube/client.js';
 import { kubeconfigText } from '../apiserver/pki/admin-kubeconfig.js';
 import type { Pki } from '../apiserver/pki/pki.js';
+import { readManifests } from '../manifests.js';
 import type { SystemDirectory } from './directory.js';
 
 const account = 'system:serviceaccount:relet-system:relet-controller';
@@ -36,7 +34,7 @@ export async function applyDeploy(
   deployDir: string,
   part: 'namespace' | 'base' | 'guards',
 ): Promise<void> {
-  const manifests = objectsIn(join(deployDir, part === 'guards' ? 'guards' : 'base'));
+  const manifests = readManifests(join(deployDir, part === 'guards' ? 'guards' : 'base'));
   const objects = part === 'namespace' ? manifests.filter(({ kind }) => kind === 'Namespace') : manifests;
   const isFirst = ({ kind }: KubeObject) => kind === 'Namespace' || kind === 'CustomResourceDefinition';
   const apply = (some: KubeObject[]) => Promise.all(some.map((object) => applyObject(client, object)));
@@ -52,24 +50,6 @@ async function applyObject(client: KubeClient, object: KubeObject): Promise<void
   const place = { name, ...(namespace !== undefined && { namespace }) };
   const type = { group, version, resource: pluralOf(object.kind) };
   await client.patch(type, place, object, { as: 'apply', force: true, fieldManager: 'relet-up' });
-}
-
-/** Throws CannotRun when the directory is not there. */
-function objectsIn(dir: string): KubeObject[] {
-  return manifestsIn(dir)
-    .flatMap((name) => parseAllDocuments(readFileSync(join(dir, name), 'utf8')))
-    .map((document) => document.toJS() as KubeObject)
-    .filter(({ kind }) => kind !== 'Deployment');
-}
-
-function manifestsIn(dir: string): string[] {
-  try {
-    return readdirSync(dir).filter((name) => name.endsWith('.yaml') && name !== 'kustomization.yaml');
-  } catch (error) {
-    throw new CannotRun(
-      `relet is not installed completely: cannot read its manifests (${(error as Error).message}); install the whole package`,
-    );
-  }
 }
 
 const pluralOf = (kind: string) => (kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : `${kind}s`).toLowerCase();

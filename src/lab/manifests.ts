@@ -1,0 +1,24 @@
+/** The manifests of deploy/ as objects, without the Deployment: in the lab the controller is a process, or a part of one. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { KubeObject } from '../api/object.js';
+import { CannotRun } from '../cannot-run.js';
+
+/** Throws CannotRun when the directory is not there. */
+export function readManifests(dir: string): KubeObject[] {
+  return manifestsIn(dir)
+    .flatMap((name) => parseAllDocuments(readFileSync(join(dir, name), 'utf8')))
+    .map((document) => document.toJS() as KubeObject)
+    .filter(({ kind }) => kind !== 'Deployment');
+}
+
+function manifestsIn(dir: string): string[] {
+  try {
+    return readdirSync(dir).filter((name) => name.endsWith('.yaml') && name !== 'kustomization.yaml');
+  } catch (error) {
+    throw new CannotRun(
+      `relet is not installed completely: cannot read its manifests (${(error as Error).message}); install the whole package`,
+    );
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * The configs of a schedule. How a kubelet behaves with one is in its cluster domain, so that both the simulated kubelet and the model
+ * can read it from any document that a kubelet was started with.
+ */
+import type { Behaviour } from '../../agent/drivers/fake.js';
+
+export const behaviours = ['good', 'invalid', 'crashing', 'flapping', 'unhealthy', 'slow'] as const;
+export type ConfigClass = (typeof behaviours)[number];
+
+/** One version of the data of a ConfigMap. */
+export interface ConfigVersion {
+  /** Of the ConfigMap. */
+  name: string;
+  /** Counts its edits. */
+  version: number;
+  class: ConfigClass;
+  isOverlay: boolean;
+}
+
+const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+export const localText = `${header}clusterDomain: local.test\nmaxPods: 110\n# end\n`;
+
+/** Unique for the version of a config. */
+export const domainOf = ({ name, version, class: behaviour }: ConfigVersion) => `${name}-${version}.${behaviour}.test`;
+
+export function textOf(config: ConfigVersion): string {
+  const fields = [`clusterDomain: ${domainOf(config)}`, ...(config.class === 'invalid' ? ['maxPods: -1'] : [])];
+  if (!config.isOverlay) return `${header}${fields.join('\n')}\n# end\n`;
+  const kind = 'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\n';
+  return `${kind}config:\n${fields.map((field) => `  ${field}\n`).join('')}# end\n`;
+}
+
+/** What a kubelet was started with. */
+export interface StartedText {
+  /** `local.test` for the local config. */
+  domain: string;
+  /** Nothing is missing. */
+  isWhole: boolean;
+}
+
+export function readStarted(text: string): StartedText {
+  const domain = /^clusterDomain: (\S+)$/m.exec(text)?.[1] ?? '';
+  // A merged document has no comments, and its last field is a local one.
+  const isMerged = !text.includes('#') && /^maxPods: -?\d+\n/m.test(text);
+  const isWhole = text.includes('kind: KubeletConfiguration\n') && (text.endsWith('# end\n') || isMerged);
+  return { domain, isWhole };
+}
+
+export const classOf = (domain: string): ConfigClass | 'local' | undefined =>
+  domain === 'local.test' ? 'local' : behaviours.find((behaviour) => domain.endsWith(`.${behaviour}.test`));
+
+const crash = ['panic: simulated', 'goroutine 1 [running]:'];
+
+export function behaviourOf(behaviour: ConfigClass | 'local' | undefined): Behaviour {
+  switch (behaviour) {
+    case 'crashing':
+      return { healthyAfterMs: Number.POSITIVE_INFINITY, exits: { afterMs: 700, code: 1 }, log: crash };
+    case 'flapping':
+      return { healthyAfterMs: 1000, exits: { afterMs: 6000, code: 2 }, log: crash };
+    case 'unhealthy':
+      return { healthyAfterMs: Number.POSITIVE_INFINITY };
+    case 'slow':
+      return { healthyAfterMs: 30_000 };
+    default:
+      return { healthyAfterMs: 1500 };
+  }
+}

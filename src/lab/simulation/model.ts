@@ -1,0 +1,268 @@
+/**
+ * The promises of relet, as a model that knows nothing of its code: it reads the history of a schedule and returns what was broken. One
+ * pass over the entries for what must hold all the time, and a look at the end for what must hold once everything has healed.
+ */
+import { classOf } from './configs.js';
+import type { Entry, History, ReportedStatus } from './history.js';
+import type { ScheduleRun } from './run-schedule.js';
+import type { Schedule } from './schedule.js';
+
+export interface Violation {
+  /** Of docs/reliability.md. */
+  promise: 1 | 2 | 3 | 4 | 5 | 6 | 7;
+  atMs: number;
+  what: string;
+}
+
+/** Agent-up time until another config is started, with what each fault may add. Three starts need 1 s, 2 s and the exits in between. */
+const rollbackMs = { crash: 45_000, health: 80_000, perRestart: 25_000 };
+const bootMs = 5000;
+
+export function findViolations({ schedule, history, leaks, cordoned }: ScheduleRun): Violation[] {
+  const violations: Violation[] = [];
+  const endMs = history.entries.at(-1)?.atMs ?? 0;
+  for (const node of schedule.nodes) violations.push(...followNode(node, schedule, history.entries));
+  for (const leak of leaks) violations.push({ promise: 5, atMs: endMs, what: leak });
+  for (const node of cordoned) violations.push({ promise: 6, atMs: endMs, what: `${node} is left cordoned` });
+  for (const node of schedule.nodes) violations.push(...checkEnd(node, endOf(node, history.entries), endMs));
+  return violations.sort((a, b) => a.atMs - b.atMs);
+}
+
+/** Nothing more is to happen: checked while a healed cluster runs on. */
+export function hasConverged(schedule: Schedule, history: History): boolean {
+  return schedule.nodes.every((node) => checkEnd(node, endOf(node, history.entries), 0).length === 0);
+}
+
+/** No object has this version: run-schedule.ts writes it into the status of a node that lies. */
+const isLie = ({ assigned }: ReportedStatus) => assigned.endsWith('@1');
+
+const isFailing = (behaviour: string | undefined) =>
+  behaviour === 'crashing' || behaviour === 'flapping' || behaviour === 'unhealthy';
+
+/** The name of the ConfigMap in a domain such as c1-2.good.test. */
+const configIn = (domain: string) => domain.split('-')[0]!;
+
+interface BadRun {
+  domain: string;
+  upMs: number;
+  allowedMs: number;
+  isExcused: boolean;
+}
+
+/** One node, entry by entry. */
+function followNode(node: string, schedule: Schedule, entries: readonly Entry[]): Violation[] {
+  const violations: Violation[] = [];
+  const report = (promise: Violation['promise'], atMs: number, what: string) =>
+    violations.push({ promise, atMs, what: `${node}: ${what}` });
+  const everAssigned = new Set<string>();
+  const spoilt = new Set<string>();
+  let assigned: string | null | undefined = null;
+  let lastMs = 0;
+  let isUp = false;
+  let upSinceMs: number | undefined;
+  let running: string | undefined;
+  /** The kubelet was stopped by the agent that still runs. */
+  let stoppedByAgent = false;
+  let bad: BadRun | undefined;
+  let isDiskFull = false;
+  let acknowledged: { status: ReportedStatus; atMs: number } | undefined;
+  let sinceAcknowledged = new Set<string>();
+  let isFirstStart = false;
+  const resourceVersions = new Map<string, string>();
+  const behaviourAt = (domain: string) => (spoilt.has(configIn(domain)) ? 'crashing' : classOf(domain));
+
+  for (const entry of entries) {
+    const { atMs } = entry;
+    if (bad && isUp) bad.upMs += atMs - lastMs;
+    lastMs = atMs;
+    if (bad && bad.upMs > bad.allowedMs && !bad.isExcused) {
+      report(2, atMs, `${bad.domain} was not rolled back in ${Math.round(bad.upMs / 1000)} s with the agent running`);
+      bad.isExcused = true;
+    }
+    if (isUp && upSinceMs !== undefined && atMs - upSinceMs > bootMs) {
+      report(3, atMs, `no kubelet was started within ${bootMs / 1000} s of the start of the agent`);
+      upSinceMs = undefined;
+    }
+    if (entry.kind === 'config') resourceVersions.set(`${entry.config}@${entry.resourceVersion}`, entry.domain);
+    if (entry.kind === 'action' && entry.action.kind === 'edit' && assigned === entry.action.config.name)
+      sinceAcknowledged.add(assigned);
+    if (entry.kind === 'action' && 'node' in entry.action && entry.action.node === node) {
+      const { action } = entry;
+      if (action.kind === 'spoil') {
+        spoilt.add(action.config);
+        if (acknowledged) sinceAcknowledged.add('local');
+      }
+      if (action.kind === 'disk-full') isDiskFull = true;
+      if (bad && ['hang', 'disk-full', 'lose-power', 'crash-agent'].includes(action.kind))
+        bad.allowedMs += rollbackMs.health;
+      if (bad && action.kind === 'disk-full') bad.isExcused = true;
+    }
+    if (!('node' in entry) || entry.node !== node) continue;
+    switch (entry.kind) {
+      case 'spec':
+        assigned = entry.config;
+        if (typeof assigned === 'string') everAssigned.add(assigned);
+        sinceAcknowledged.add(assigned ?? 'local');
+        break;
+      case 'agent-up':
+        isUp = true;
+        upSinceMs = atMs;
+        isFirstStart = true;
+        stoppedByAgent = false;
+        if (bad) bad.allowedMs += rollbackMs.perRestart;
+        break;
+      case 'agent-down':
+        isUp = false;
+        upSinceMs = undefined;
+        stoppedByAgent = false;
+        break;
+      case 'exit':
+        // A new agent stops the kubelet that it finds.
+        stoppedByAgent = entry.isRequested && isUp && !isFirstStart;
+        break;
+      case 'start': {
+        upSinceMs = undefined;
+        const { domain } = entry;
+        const behaviour = classOf(domain);
+        if (!entry.isWhole || behaviour === undefined)
+          report(3, atMs, `the kubelet was started with half a config (${domain})`);
+        if (behaviour === 'invalid') report(1, atMs, `the kubelet was started with the invalid config ${domain}`);
+        if (behaviour !== 'local' && !everAssigned.has(configIn(domain)))
+          report(3, atMs, `started ${domain}, which was never assigned`);
+        if (stoppedByAgent && domain === running) report(1, atMs, `restarted without another config (${domain})`);
+        if (isFirstStart && acknowledged && !isDiskFull) {
+          const { status } = acknowledged;
+          const known = [status.assigned, status.lastKnownGood, status.active].map((ref) => ref.split('@')[0]!);
+          const config = behaviour === 'local' ? 'local' : configIn(domain);
+          // Where what is assigned failed, and there is no other, local is the fallback.
+          const mayBeLocal = status.error !== '' && config === 'local';
+          if (!known.includes(config) && !sinceAcknowledged.has(config) && !mayBeLocal && !hasFailed(known))
+            report(4, atMs, `booted ${domain}, although ${known.join(', ')} had been reported and acknowledged`);
+        }
+        isFirstStart = false;
+        const isBad = isFailing(behaviourAt(domain));
+        if (bad?.domain !== domain)
+          bad = isBad
+            ? {
+                domain,
+                upMs: 0,
+                allowedMs: behaviourAt(domain) === 'unhealthy' ? rollbackMs.health : rollbackMs.crash,
+                isExcused: isDiskFull,
+              }
+            : undefined;
+        running = domain;
+        break;
+      }
+      case 'status':
+        if (isLie(entry.status)) break;
+        acknowledged = { status: entry.status, atMs };
+        sinceAcknowledged = new Set(assigned === null || assigned === undefined ? ['local'] : [assigned]);
+        break;
+      case 'read':
+        if (entry.status < 300 && !everAssigned.has(entry.config))
+          report(5, atMs, `read ${entry.config}, which was never assigned to it`);
+        break;
+      default:
+    }
+  }
+  return violations;
+
+  /** One of these cannot be started any more, so another one is. */
+  function hasFailed(known: readonly string[]): boolean {
+    return (
+      known.some((config) => spoilt.has(config)) ||
+      schedule.actions.some((one) => one.kind === 'edit' && known.includes(one.config.name))
+    );
+  }
+}
+
+/** What is known of a node in the end. */
+interface NodeEnd {
+  /** As assigned: `c1@123` or `local`; undefined where nobody has decided. */
+  wanted: string | undefined;
+  wantedClass: string | undefined;
+  /** Faults of the machine itself may have failed a config that is good elsewhere. */
+  mayHaveFailed: boolean;
+  status: ReportedStatus | undefined;
+  runs: string | undefined;
+  /** It crashes with what it runs with. */
+  isSpoilt: boolean;
+  domains: ReadonlyMap<string, string>;
+  events: readonly { reason: string; message: string }[];
+  errors: readonly string[];
+}
+
+function endOf(node: string, entries: readonly Entry[]): NodeEnd {
+  const domains = new Map<string, string>();
+  const newest = new Map<string, string>();
+  const spoilt = new Set<string>();
+  let config: string | null | undefined = null;
+  const end: Pick<NodeEnd, 'status' | 'runs' | 'isSpoilt'> = { status: undefined, runs: undefined, isSpoilt: false };
+  const events: { reason: string; message: string }[] = [];
+  const errors: string[] = [];
+  let mayHaveFailed = false;
+  for (const entry of entries) {
+    if (entry.kind === 'config') {
+      domains.set(`${entry.config}@${entry.resourceVersion}`, entry.domain);
+      newest.set(entry.config, `${entry.config}@${entry.resourceVersion}`);
+    }
+    if (entry.kind === 'log' && entry.name === node) errors.push(entry.message);
+    if (entry.kind === 'action') {
+      const { action } = entry;
+      const isHere =
+        ('node' in action && action.node === node) || ('client' in action && [node, '*'].includes(action.client));
+      if (isHere && action.kind === 'spoil') spoilt.add(action.config);
+      if (isHere && ['hang', 'unanswered', 'lost-answers', 'disk-full', 'spoil'].includes(action.kind))
+        mayHaveFailed = true;
+    }
+    if (!('node' in entry) || entry.node !== node) continue;
+    if (entry.kind === 'spec') config = entry.config;
+    if (entry.kind === 'status') end.status = entry.status;
+    if (entry.kind === 'start') {
+      end.runs = entry.domain;
+      end.isSpoilt = spoilt.has(configIn(entry.domain));
+    }
+    if (entry.kind === 'exit') end.runs = undefined;
+    if (entry.kind === 'event') events.push(entry);
+  }
+  const wanted = config === null ? undefined : config === undefined ? 'local' : newest.get(config);
+  const domain = wanted === undefined || wanted === 'local' ? 'local.test' : (domains.get(wanted) ?? '');
+  return { ...end, wanted, wantedClass: classOf(domain), mayHaveFailed, domains, events, errors };
+}
+
+function checkEnd(node: string, end: NodeEnd, atMs: number): Violation[] {
+  const violations: Violation[] = [];
+  const report = (promise: Violation['promise'], what: string) =>
+    violations.push({ promise, atMs, what: `${node}: ${what}` });
+  const { wanted, status, runs, domains } = end;
+  if (runs === undefined) report(3, 'no kubelet runs in the end');
+  if (wanted === undefined) return violations;
+  if (status === undefined) {
+    report(7, 'nothing is reported in the end');
+    return violations;
+  }
+  const domainOf = (ref: string) => (ref === 'local' ? 'local.test' : domains.get(ref));
+  if (status.assigned !== wanted) report(4, `${status.assigned} is reported as assigned in the end, not ${wanted}`);
+  if (runs !== undefined && domainOf(status.active) !== runs)
+    report(7, `${status.active} is reported as active in the end, and the kubelet runs with ${runs}`);
+  const running = runs === undefined || end.isSpoilt ? 'crashing' : classOf(runs);
+  if (isFailing(running)) report(2, `the kubelet runs with ${runs} in the end`);
+  const isGood = end.wantedClass === 'good' || end.wantedClass === 'slow' || end.wantedClass === 'local';
+  const isFollowed = status.active === wanted && status.error === '';
+  if (isGood && !isFollowed && !end.mayHaveFailed)
+    report(3, `${wanted} is good and not active in the end: ${JSON.stringify(status)}`);
+  if (isGood && isFollowed && wanted !== 'local' && status.lastKnownGood !== wanted)
+    report(6, `${wanted} is not last known good in the end: ${JSON.stringify(status)}`);
+  if (isFollowed) return violations;
+  if (status.error === '')
+    report(7, `${wanted} does not run in the end, and no error is reported: ${JSON.stringify(status)}`);
+  if (!status.ok.startsWith('False ')) report(7, `ConfigOK is ${status.ok} in the end although ${wanted} does not run`);
+  const name = wanted.split('@')[0]!;
+  const isAbout = ({ reason, message }: { reason: string; message: string }) =>
+    /Rejected|RolledBack/.test(reason) && message.includes(name);
+  if (status.error !== '' && wanted !== 'local' && !end.events.some(isAbout))
+    report(7, `no event about ${wanted}, which was ${status.error}`);
+  if (status.error !== '' && !end.errors.some((line) => line.includes(status.error)))
+    report(7, `no log line about: ${status.error}`);
+  return violations;
+}

@@ -1,0 +1,214 @@
+/**
+ * Runs one schedule: the faults, then heal, and waits until the cluster has converged. Returns what happened; model.ts decides whether
+ * the promises were kept.
+ */
+import { configLabel, configNamespace, nodeConfigs } from '../../api/node-config.js';
+import type { KubeObject } from '../../api/object.js';
+import { isForbidden } from '../../kube/api-error.js';
+import { configMaps } from '../../kube/resource-type.js';
+import { type SimulatedCluster, startCluster } from './cluster.js';
+import { behaviourOf, classOf, localText, readStarted, textOf } from './configs.js';
+import { History } from './history.js';
+import { recordAnswers, recordingLog, recordObjects } from './record.js';
+import type { Action, Schedule } from './schedule.js';
+import { clientAs, nodeUser } from './server.js';
+
+/** How long healed clusters may take beside the trials. A retry waits for a minute at most, a lease for 150 s. */
+const convergenceMs = 15 * 60_000;
+const checkMs = 15_000;
+
+export interface ScheduleRun {
+  schedule: Schedule;
+  history: History;
+  /** ConfigMaps that a node could read in the end, although nobody ever assigned them to it. */
+  leaks: string[];
+  /** Nodes that are cordoned in the end. */
+  cordoned: string[];
+}
+
+/** Whether everything that the model asks of a healed cluster is so. */
+export type HasConverged = (schedule: Schedule, history: History) => boolean;
+
+export async function runSchedule(
+  schedule: Schedule,
+  manifests: readonly KubeObject[],
+  hasConverged: HasConverged,
+): Promise<ScheduleRun> {
+  let cluster: SimulatedCluster | undefined;
+  const history = new History(() => cluster?.clock.monotonic() ?? 0);
+  const spoilt = new Set<string>();
+  cluster = await startCluster({
+    seed: schedule.seed,
+    manifests,
+    nodes: schedule.nodes.map((name) => ({ name, local: localText, kubeletVersion: 'v1.32.1' })),
+    controllers: schedule.controllers,
+    flow: {
+      trial: { durationMs: schedule.trialMs, healthDeadlineMs: 60_000, failedStarts: 3 },
+      onChange: 'restart',
+      inPlaceJitterMs: 0,
+      maxRestartDelayMs: 60_000,
+      settleMs: 500,
+      crashDelayMs: 1000,
+    },
+    behaviour(node, text) {
+      const { domain } = readStarted(text);
+      return behaviourOf(spoilt.has(`${node} ${domain.split('-')[0]}`) ? 'crashing' : classOf(domain));
+    },
+    restartMs: (random) => 200 + random.below(15_000),
+    listener: {
+      onKubeletStart: (node, text) => history.add({ kind: 'start', node, ...readStarted(text) }),
+      onKubeletExit: (node, { requested, code, signal }) =>
+        history.add({ kind: 'exit', node, isRequested: requested, how: String(signal ?? code) }),
+      onAgentStart: (node) => history.add({ kind: 'agent-up', node }),
+      onAgentDown: (node) => history.add({ kind: 'agent-down', node }),
+      onLead: (controller) => history.add({ kind: 'lead', controller }),
+      onControllerDown: (controller) => history.add({ kind: 'controller-down', controller }),
+      onAnswered: recordAnswers(history),
+      log: (name) => recordingLog(history, name),
+    },
+  });
+  recordObjects(cluster.server.plane.store, history);
+  const base = schedule.latencyMs > 0 ? { latencyMs: schedule.latencyMs } : undefined;
+  cluster.network.set('*', base);
+  for (const action of schedule.actions) {
+    await cluster.clock.advance(Math.max(0, action.atMs - cluster.clock.monotonic()));
+    history.add({ kind: 'action', action });
+    await act(cluster, action, { history, spoilt, base });
+  }
+  await cluster.clock.advance(Math.max(0, schedule.faultsEndMs - cluster.clock.monotonic()));
+  heal(cluster);
+  history.add({ kind: 'heal' });
+  const untilMs = cluster.clock.monotonic() + convergenceMs + 2 * schedule.trialMs;
+  do await cluster.clock.advance(checkMs);
+  while (cluster.clock.monotonic() < untilMs && !hasConverged(schedule, history));
+  const leaks = await findLeaks(cluster, schedule);
+  await cluster.server.close();
+  return { schedule, history, leaks, cordoned: [] };
+}
+
+interface Surroundings {
+  history: History;
+  spoilt: Set<string>;
+  base: { latencyMs: number } | undefined;
+}
+
+async function act(cluster: SimulatedCluster, action: Action, { spoilt, base }: Surroundings): Promise<void> {
+  const { client, clock, network } = cluster;
+  const node = 'node' in action ? cluster.nodes.get(action.node) : undefined;
+  const later = (ms: number, undo: () => void) => void clock.sleep(ms).then(undo);
+  const trouble = (of: string, forMs: number, what: Parameters<typeof network.set>[1]) => {
+    network.set(of, { ...base, ...what });
+    later(forMs, () => network.set(of, of === '*' ? base : undefined));
+  };
+  switch (action.kind) {
+    case 'create': {
+      const metadata = { name: action.config.name, namespace: configNamespace, labels: { [configLabel]: '' } };
+      const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { kubelet: textOf(action.config) } };
+      return void (await client.create(configMaps, { namespace: configNamespace }, object));
+    }
+    case 'edit': {
+      const place = { name: action.config.name, namespace: configNamespace };
+      return void (await client.patch(
+        configMaps,
+        place,
+        { data: { kubelet: textOf(action.config) } },
+        { as: 'merge' },
+      ));
+    }
+    case 'assign':
+    case 'reset': {
+      const name = 'config' in action ? action.config : undefined;
+      const configMap = { name, namespace: configNamespace, kubeletConfigKey: 'kubelet' };
+      const spec = { configSource: name === undefined ? null : { configMap } };
+      const header = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig' };
+      const object = { ...header, metadata: { name: action.node }, spec };
+      // The controller may not have made it yet.
+      return void (await client
+        .patch(nodeConfigs, { name: action.node }, { spec }, { as: 'merge' })
+        .catch(() => client.create(nodeConfigs, {}, object)));
+    }
+    case 'crash-agent':
+      return node!.agent.crashIn(action.halfSteps);
+    case 'crash-controller':
+      return cluster.controllers.get(action.controller)!.process.crashIn(action.halfSteps);
+    case 'lose-power':
+      return node!.losePower(action.offMs);
+    case 'kill-kubelet':
+      return node!.machine.kill('SIGKILL');
+    case 'hang':
+      node!.isHanging = true;
+      return later(action.forMs, () => (node!.isHanging = false));
+    case 'disk-full':
+      node!.disk.isFull = true;
+      return later(action.forMs, () => (node!.disk.isFull = false));
+    case 'spoil':
+      return void spoilt.add(`${action.node} ${action.config}`);
+    case 'cut-off':
+      return trouble(action.client, action.forMs, { isDown: true });
+    case 'lost-answers':
+      return trouble(action.client, action.forMs, { lostAnswers: action.share });
+    case 'unanswered':
+      return trouble(action.client, action.forMs, { unanswered: action.share });
+    case 'late-events':
+      return trouble(action.client, action.forMs, { lateMs: action.lateMs });
+    case 'break-watches':
+      return network.breakWatches(action.client);
+    case 'compact': {
+      const { store } = cluster.server.plane;
+      await store.compact(store.revision);
+      return network.breakWatches('*');
+    }
+    case 'lie':
+      return lie(cluster, action.node, action.config);
+  }
+}
+
+/** Everything works again. Processes that are down are started by their service manager; what is spoilt stays spoilt. */
+function heal({ network, nodes }: SimulatedCluster): void {
+  network.heal();
+  for (const node of nodes.values()) {
+    node.isHanging = false;
+    node.disk.isFull = false;
+  }
+}
+
+/** With the credential of the node, which a taken-over node has. */
+async function lie({ client, server, clock, random }: SimulatedCluster, node: string, config: string): Promise<void> {
+  const present = await client.get(nodeConfigs, { name: node }).catch(() => undefined);
+  if (present === undefined) return;
+  const hostile = clientAs(nodeUser(node), { transport: server.transport, clock, random });
+  const source = {
+    configMap: {
+      name: config,
+      namespace: configNamespace,
+      kubeletConfigKey: 'kubelet',
+      uid: 'x',
+      resourceVersion: '1',
+    },
+  };
+  const lied = {
+    ...present,
+    status: { ...(present.status as object), config: { assigned: source, active: source, lastKnownGood: source } },
+  };
+  await hostile.update(nodeConfigs, { name: node, subresource: 'status' }, lied as KubeObject).catch(() => {});
+}
+
+async function findLeaks({ server, clock, random }: SimulatedCluster, schedule: Schedule): Promise<string[]> {
+  const leaks: string[] = [];
+  const created = schedule.actions.flatMap((action) => (action.kind === 'create' ? [action.config.name] : []));
+  for (const node of schedule.nodes) {
+    const client = clientAs(nodeUser(node), { transport: server.transport, clock, random });
+    for (const name of created) {
+      const isTheirs = schedule.actions.some(
+        (one) => one.kind === 'assign' && one.node === node && one.config === name,
+      );
+      if (isTheirs) continue;
+      const isRead = await client.get(configMaps, { namespace: configNamespace, name }).then(
+        () => true,
+        (error: unknown) => !isForbidden(error),
+      );
+      if (isRead) leaks.push(`${node} reads ${name}`);
+    }
+  }
+  return leaks;
+}
