@@ -5,9 +5,155 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export const mutations = [];
+const edit = (file, search, replace) => ({ file, search, replace });
 
-/** A plugin for esbuild that replaces the text of one mutation. Throws when the text is not there any more. */
+export const mutations = [
+  {
+    name: 'D1-proven-config-without-fallback',
+    edits: [
+      edit(
+        'src/agent/kubelet-run.ts',
+        'const isCounted = this.#needsTrial || choice.source !== undefined;',
+        'const isCounted = this.#needsTrial;',
+      ),
+    ],
+  },
+  {
+    name: 'D3-active-without-kubelet',
+    edits: [
+      edit(
+        'src/agent/trial/health.ts',
+        'if (owners === undefined) return { isAlive: false };',
+        'if (owners === undefined) return { isAlive: true };',
+      ),
+    ],
+  },
+  {
+    name: 'D5-backoff-after-outage',
+    edits: [
+      edit(
+        'src/kube/watch.ts',
+        'if (isExpired(error) && ++state.expired === 1) continue;',
+        'if (isExpired(error) && state.failures === 1) continue;',
+      ),
+      edit('src/kube/requester.ts', 'if (!this.#isUnreachable) return;', 'return;'),
+    ],
+  },
+  {
+    name: 'reset-keeps-no-previous-config',
+    edits: [
+      edit(
+        'src/agent/transitions.ts',
+        'if (source === undefined && replaces !== undefined) state.write(previousConfigRecord, replaces);',
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'unhealthy-previous-config',
+    edits: [
+      edit(
+        'src/agent/agent.ts',
+        'const replaces = this.#run?.healthy ? this.#run.choice.source : undefined;',
+        'const replaces = this.#run?.choice.source;',
+      ),
+    ],
+  },
+  {
+    name: 'prune-what-arrives',
+    edits: [
+      edit(
+        'src/agent/agent.ts',
+        'garbageCollect(state, log, this.#arriving);',
+        'garbageCollect(state, log, undefined);',
+      ),
+    ],
+  },
+  {
+    name: 'prune-while-validating',
+    edits: [
+      edit(
+        'src/agent/transitions.ts',
+        'documents: [child?.converted, ...recentDocuments(state)],',
+        'documents: [child?.converted],',
+      ),
+    ],
+  },
+  {
+    name: 'rejected-config-is-started',
+    edits: [
+      edit(
+        'src/agent/choose.ts',
+        "if (validation.kind === 'rejected') throw",
+        "if (validation.kind !== 'rejected' && false) throw",
+      ),
+    ],
+  },
+  {
+    name: 'no-health-deadline',
+    edits: [
+      edit(
+        'src/agent/trial/trial.ts',
+        'if (missed && unhealthyMs >= limits.healthDeadlineMs) {',
+        'if (missed && unhealthyMs >= 1e9) {',
+      ),
+    ],
+  },
+  {
+    name: 'crash-loop-without-end',
+    edits: [edit('src/agent/trial/trial.ts', 'counted.deaths >= limits.failedStarts', 'counted.deaths >= 1000')],
+  },
+  {
+    name: 'failed-config-is-started-again',
+    edits: [
+      edit('src/agent/choose.ts', 'if (failed && !isOutdated(parts, failed)) throw new FailedBefore(key, failed);', ''),
+    ],
+  },
+  {
+    name: 'record-without-sync',
+    edits: [edit('src/atomic-file.ts', 'if (durable) files.sync(temporary);', '')],
+  },
+  {
+    name: 'checkpoint-without-sync',
+    edits: [edit('src/atomic-file.ts', 'for (const name of content.keys()) files.sync(join(temporary, name));', '')],
+  },
+  {
+    name: 'status-grants',
+    edits: [
+      edit(
+        'src/controller/grant-plan.ts',
+        '(isGranted && referencedConfigMaps(object).has(key))',
+        'referencedConfigMaps(object).has(key)',
+      ),
+    ],
+  },
+  {
+    name: 'outage-is-blamed-on-the-config',
+    edits: [
+      edit(
+        'src/agent/trial/trial.ts',
+        'return !health.apiAnswers || !before.nodeReady || health.readyAgain;',
+        'return !before.nodeReady || health.readyAgain;',
+      ),
+    ],
+  },
+  {
+    name: 'rejection-without-event',
+    edits: [
+      edit(
+        'src/agent/sync/api-side.ts',
+        'if (rejection && rejection.message !== this.#reportedRejection) this.sendEvent(rejection);',
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'first-answer-is-not-reported',
+    edits: [edit('src/agent/agent.ts', 'onAlive: report,', 'onAlive: () => {},')],
+  },
+];
+
+/** A plugin for esbuild that makes the edits of one mutation. Throws when a text is not there any more. */
 export function mutated(name, root) {
   const mutation = mutations.find((one) => one.name === name);
   if (mutation === undefined)
@@ -16,12 +162,15 @@ export function mutated(name, root) {
     name: 'mutation',
     setup(build) {
       build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
-        if (path !== join(root, mutation.file)) return undefined;
-        const text = readFileSync(path, 'utf8');
-        if (text.split(mutation.search).length !== 2)
-          throw new Error(`${mutation.file} must have this text exactly once: ${mutation.search}`);
-        return { contents: text.replace(mutation.search, () => mutation.replace), loader: 'ts' };
+        const edits = mutation.edits.filter(({ file }) => path === join(root, file));
+        if (edits.length === 0) return undefined;
+        return { contents: edits.reduce(applyEdit, readFileSync(path, 'utf8')), loader: 'ts' };
       });
     },
   };
+}
+
+export function applyEdit(text, { file, search, replace }) {
+  if (text.split(search).length !== 2) throw new Error(`${file} must have this text exactly once: ${search}`);
+  return text.replace(search, () => replace);
 }

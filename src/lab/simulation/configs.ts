@@ -4,7 +4,7 @@
  */
 import type { Behaviour } from '../../agent/drivers/fake.js';
 
-export const behaviours = ['good', 'invalid', 'crashing', 'flapping', 'unhealthy', 'slow'] as const;
+export const behaviours = ['good', 'invalid', 'crashing', 'flapping', 'unhealthy', 'taken', 'slow'] as const;
 export type ConfigClass = (typeof behaviours)[number];
 
 /** One version of the data of a ConfigMap. */
@@ -39,8 +39,11 @@ export interface StartedText {
   isWhole: boolean;
 }
 
+/** In any document: YAML or JSON, whole, merged or an overlay. */
+export const domainIn = (text: string): string => /clusterDomain"?: "?([\w.-]+)/.exec(text)?.[1] ?? '';
+
 export function readStarted(text: string): StartedText {
-  const domain = /^clusterDomain: (\S+)$/m.exec(text)?.[1] ?? '';
+  const domain = domainIn(text);
   // A merged document has no comments, and its last field is a local one.
   const isMerged = !text.includes('#') && /^maxPods: -?\d+\n/m.test(text);
   const isWhole = text.includes('kind: KubeletConfiguration\n') && (text.endsWith('# end\n') || isMerged);
@@ -56,6 +59,14 @@ export function behaviourOf(behaviour: ConfigClass | 'local' | undefined): Behav
   switch (behaviour) {
     case 'crashing':
       return { healthyAfterMs: Number.POSITIVE_INFINITY, exits: { afterMs: 700, code: 1 }, log: crash };
+    // Its port is another process's, which answers in its place.
+    case 'taken':
+      return {
+        healthyAfterMs: Number.POSITIVE_INFINITY,
+        exits: { afterMs: 900, code: 1 },
+        portsTakenBy: 'pid 9',
+        log: crash,
+      };
     case 'flapping':
       return { healthyAfterMs: 1000, exits: { afterMs: 6000, code: 2 }, log: crash };
     case 'unhealthy':

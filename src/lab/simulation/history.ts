@@ -19,6 +19,8 @@ export type Entry = { atMs: number } & (
   | { kind: 'controller-down'; controller: string }
   /** A request of a node for a ConfigMap. */
   | { kind: 'read'; node: string; config: string; status: number }
+  /** How far a NodeConfigSet is: the type and the reason of the condition that is True. */
+  | { kind: 'set'; set: string; state: string }
   | { kind: 'heal' }
 );
 

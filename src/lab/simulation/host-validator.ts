@@ -4,8 +4,8 @@
  */
 import { divideCommandLine } from '../../agent/flags.js';
 import { sha256 } from '../../agent/state/checkpoints.js';
-import { defaultFieldPolicy } from '../../agent/validate/field-policy.js';
 import { createValidator, type ValidationResult, type Validator } from '../../agent/validate/validate.js';
+import { defaultFieldPolicy } from '../../config/field-policy.js';
 
 export const localPath = '/etc/kubelet.yaml';
 const commandLine = divideCommandLine([`--config=${localPath}`]);

@@ -4,12 +4,12 @@
  */
 import { classOf } from './configs.js';
 import type { Entry, History, ReportedStatus } from './history.js';
-import type { ScheduleRun } from './run-schedule.js';
+import { type ScheduleRun, setLimits } from './run-schedule.js';
 import type { Schedule } from './schedule.js';
 
 export interface Violation {
   /** Of docs/reliability.md. */
-  promise: 1 | 2 | 3 | 4 | 5 | 6 | 7;
+  promise: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
   atMs: number;
   what: string;
 }
@@ -17,6 +17,9 @@ export interface Violation {
 /** Agent-up time until another config is started, with what each fault may add. Three starts need 1 s, 2 s and the exits in between. */
 const rollbackMs = { crash: 45_000, health: 80_000, perRestart: 25_000 };
 const bootMs = 5000;
+/** A change is followed within this time, on a node where nothing is wrong and that was not changed lately. */
+const followMs = 12_000;
+const restartLimitMs = 130_000;
 
 export function findViolations({ schedule, history, leaks, cordoned }: ScheduleRun): Violation[] {
   const violations: Violation[] = [];
@@ -25,21 +28,25 @@ export function findViolations({ schedule, history, leaks, cordoned }: ScheduleR
   for (const leak of leaks) violations.push({ promise: 5, atMs: endMs, what: leak });
   for (const node of cordoned) violations.push({ promise: 6, atMs: endMs, what: `${node} is left cordoned` });
   for (const node of schedule.nodes) violations.push(...checkEnd(node, endOf(node, history.entries), endMs));
+  violations.push(...followSet(schedule, history.entries));
   return violations.sort((a, b) => a.atMs - b.atMs);
 }
 
 /** Nothing more is to happen: checked while a healed cluster runs on. */
 export function hasConverged(schedule: Schedule, history: History): boolean {
-  return schedule.nodes.every((node) => checkEnd(node, endOf(node, history.entries), 0).length === 0);
+  const isSettled = !isRolling(schedule, history.entries);
+  return isSettled && schedule.nodes.every((node) => checkEnd(node, endOf(node, history.entries), 0).length === 0);
 }
 
 /** No object has this version: run-schedule.ts writes it into the status of a node that lies. */
 const isLie = ({ assigned }: ReportedStatus) => assigned.endsWith('@1');
 
 const isFailing = (behaviour: string | undefined) =>
-  behaviour === 'crashing' || behaviour === 'flapping' || behaviour === 'unhealthy';
+  behaviour === 'crashing' || behaviour === 'taken' || behaviour === 'flapping' || behaviour === 'unhealthy';
 
-/** The name of the ConfigMap in a domain such as c1-2.good.test. */
+const neverAnswers = (domain = '') => ['invalid', 'crashing', 'unhealthy', 'taken'].includes(classOf(domain) ?? '');
+
+/** The name of the config in a domain such as c1-2.good.test. */
 const configIn = (domain: string) => domain.split('-')[0]!;
 
 interface BadRun {
@@ -68,7 +75,13 @@ function followNode(node: string, schedule: Schedule, entries: readonly Entry[])
   let acknowledged: { status: ReportedStatus; atMs: number } | undefined;
   let sinceAcknowledged = new Set<string>();
   let isFirstStart = false;
-  const resourceVersions = new Map<string, string>();
+  let startedAtMs = 0;
+  let changedAtMs = Number.NEGATIVE_INFINITY;
+  let expected: { config: string; byMs: number } | undefined;
+  /** The ConfigMap of a set has a name of its own. */
+  const ids = new Map<string, string>();
+  const domains = new Map<string, string>();
+  const idOf = (configMap: string) => ids.get(configMap) ?? configMap;
   const behaviourAt = (domain: string) => (spoilt.has(configIn(domain)) ? 'crashing' : classOf(domain));
 
   for (const entry of entries) {
@@ -83,7 +96,14 @@ function followNode(node: string, schedule: Schedule, entries: readonly Entry[])
       report(3, atMs, `no kubelet was started within ${bootMs / 1000} s of the start of the agent`);
       upSinceMs = undefined;
     }
-    if (entry.kind === 'config') resourceVersions.set(`${entry.config}@${entry.resourceVersion}`, entry.domain);
+    if (expected && atMs > expected.byMs) {
+      report(8, atMs, `${expected.config} was assigned, and not looked at within ${followMs / 1000} s`);
+      expected = undefined;
+    }
+    if (entry.kind === 'config') {
+      ids.set(entry.config, configIn(entry.domain));
+      domains.set(`${entry.config}@${entry.resourceVersion}`, entry.domain);
+    }
     if (entry.kind === 'action' && entry.action.kind === 'edit' && assigned === entry.action.config.name)
       sinceAcknowledged.add(assigned);
     if (entry.kind === 'action' && 'node' in entry.action && entry.action.node === node) {
@@ -100,12 +120,21 @@ function followNode(node: string, schedule: Schedule, entries: readonly Entry[])
     if (!('node' in entry) || entry.node !== node) continue;
     switch (entry.kind) {
       case 'spec':
-        assigned = entry.config;
+        assigned = entry.config && idOf(entry.config);
         if (typeof assigned === 'string') everAssigned.add(assigned);
         sinceAcknowledged.add(assigned ?? 'local');
+        expected =
+          entry.config &&
+          isUp &&
+          atMs - Math.max(changedAtMs + restartLimitMs, startedAtMs + followMs) > 0 &&
+          isQuiet(schedule, node, atMs)
+            ? { config: entry.config, byMs: atMs + followMs }
+            : undefined;
+        if (entry.config !== null) changedAtMs = atMs;
         break;
       case 'agent-up':
         isUp = true;
+        startedAtMs = atMs;
         upSinceMs = atMs;
         isFirstStart = true;
         stoppedByAgent = false;
@@ -113,6 +142,7 @@ function followNode(node: string, schedule: Schedule, entries: readonly Entry[])
         break;
       case 'agent-down':
         isUp = false;
+        expected = undefined;
         upSinceMs = undefined;
         stoppedByAgent = false;
         break;
@@ -132,7 +162,7 @@ function followNode(node: string, schedule: Schedule, entries: readonly Entry[])
         if (stoppedByAgent && domain === running) report(1, atMs, `restarted without another config (${domain})`);
         if (isFirstStart && acknowledged && !isDiskFull) {
           const { status } = acknowledged;
-          const known = [status.assigned, status.lastKnownGood, status.active].map((ref) => ref.split('@')[0]!);
+          const known = [status.assigned, status.lastKnownGood, status.active].map((ref) => idOf(ref.split('@')[0]!));
           const config = behaviour === 'local' ? 'local' : configIn(domain);
           // Where what is assigned failed, and there is no other, local is the fallback.
           const mayBeLocal = status.error !== '' && config === 'local';
@@ -155,11 +185,18 @@ function followNode(node: string, schedule: Schedule, entries: readonly Entry[])
       }
       case 'status':
         if (isLie(entry.status)) break;
+        if (neverAnswers(domains.get(entry.status.active)))
+          report(
+            7,
+            atMs,
+            `${domains.get(entry.status.active)} was reported as active, and no kubelet ever answered with it`,
+          );
         acknowledged = { status: entry.status, atMs };
         sinceAcknowledged = new Set(assigned === null || assigned === undefined ? ['local'] : [assigned]);
         break;
       case 'read':
-        if (entry.status < 300 && !everAssigned.has(entry.config))
+        if (entry.config === expected?.config) expected = undefined;
+        if (entry.status < 300 && !everAssigned.has(idOf(entry.config)))
           report(5, atMs, `read ${entry.config}, which was never assigned to it`);
         break;
       default:
@@ -171,9 +208,23 @@ function followNode(node: string, schedule: Schedule, entries: readonly Entry[])
   function hasFailed(known: readonly string[]): boolean {
     return (
       known.some((config) => spoilt.has(config)) ||
-      schedule.actions.some((one) => one.kind === 'edit' && known.includes(one.config.name))
+      schedule.actions.some(
+        (one) => (one.kind === 'edit' || one.kind === 'roll-out') && known.includes(one.config.name),
+      )
     );
   }
+}
+
+/** Nothing is wrong with the node or its network from now on until it must have followed a change. */
+function isQuiet({ actions }: Schedule, node: string, fromMs: number): boolean {
+  return !actions.some((action) => {
+    const isHere =
+      ('node' in action && action.node === node && action.kind !== 'assign') ||
+      ('client' in action && [node, '*'].includes(action.client)) ||
+      action.kind === 'restart-server';
+    const untilMs = action.atMs + ('forMs' in action ? action.forMs : 0);
+    return isHere && action.atMs <= fromMs + followMs && untilMs >= fromMs;
+  });
 }
 
 /** What is known of a node in the end. */
@@ -264,5 +315,63 @@ function checkEnd(node: string, end: NodeEnd, atMs: number): Violation[] {
     report(7, `no event about ${wanted}, which was ${status.error}`);
   if (status.error !== '' && !end.errors.some((line) => line.includes(status.error)))
     report(7, `no log line about: ${status.error}`);
+  return violations;
+}
+
+/** Whether a rollout has not ended: complete, halted with a reason, or rolled back. */
+function isRolling({ actions }: Schedule, entries: readonly Entry[]): boolean {
+  const last = entries.findLast((entry) => entry.kind === 'set');
+  const isAsked = actions.some(({ kind }) => kind === 'roll-out');
+  return isAsked && !(last?.kind === 'set' && /^(Ready|Stalled) /.test(last.state));
+}
+
+interface InSet {
+  assigned: string | null | undefined;
+  /** It had failed when it was assigned: a correction costs no budget. */
+  isExempt: boolean;
+  /** It has neither answered with what is assigned nor failed. */
+  isPending: boolean;
+  isOnTrial: boolean;
+  isFailed: boolean;
+}
+
+/** The nodes of the set, as the API shows them: how many are changed at a time. Only assignments of the set count. */
+function followSet(schedule: Schedule, entries: readonly Entry[]): Violation[] {
+  const violations: Violation[] = [];
+  const fresh: InSet = { assigned: null, isExempt: false, isPending: false, isOnTrial: false, isFailed: false };
+  const nodes = new Map(schedule.inSet.map((name) => [name, { ...fresh }]));
+  const count = (is: (node: InSet) => boolean) =>
+    [...nodes.values()].filter((node) => is(node) && !node.isExempt).length;
+  for (const entry of entries) {
+    const node = 'node' in entry ? nodes.get(entry.node) : undefined;
+    if (node === undefined) continue;
+    if (entry.kind === 'spec' && entry.config !== null) {
+      const { config } = entry;
+      Object.assign(node, {
+        assigned: config,
+        isExempt: node.isFailed,
+        isPending: true,
+        isOnTrial: true,
+        isFailed: false,
+      });
+      const [unavailable, inTrial] = [count(({ isPending }) => isPending), count(({ isOnTrial }) => isOnTrial)];
+      if (unavailable > setLimits.maxUnavailable || inTrial > setLimits.maxInTrial)
+        violations.push({
+          promise: 6,
+          atMs: entry.atMs,
+          what: `${entry.node}: ${unavailable} nodes of the set are changed at a time, and ${inTrial} on trial`,
+        });
+    }
+    if (entry.kind === 'status' && !isLie(entry.status)) {
+      const { assigned, active, lastKnownGood, error } = entry.status;
+      const name = (ref: string) => (ref === 'local' ? undefined : ref.split('@')[0]);
+      if (name(assigned) !== node.assigned) continue;
+      node.isFailed = error !== '';
+      if (error !== '' || name(active) === node.assigned) node.isPending = false;
+      if (error !== '' || name(lastKnownGood) === node.assigned) node.isOnTrial = false;
+    }
+  }
+  const last = entries.at(-1)?.atMs ?? 0;
+  if (isRolling(schedule, entries)) violations.push({ promise: 6, atMs: last, what: 'the rollout has not ended' });
   return violations;
 }

@@ -106,7 +106,7 @@ export class SimulatedNode {
       commandLine: { args: (file) => [`--config=${file ?? localPath}`], shown: kubeletFlags },
       driver: fencedDriver(new FakeDriver({ machine: this.machine }), fence),
       hostFiles: { contentOf: () => 'there', hasEntries: async () => false },
-      probe: () => fence.guard(Promise.resolve(this.machine.isHealthy && !this.isHanging)),
+      probe: () => fence.guard(this.#probe()),
       reporter: new Reporter({ state, clock: own, log, initConfig: false }),
       counters: newCounters(),
       connect: async () => ({
@@ -127,6 +127,14 @@ export class SimulatedNode {
         fence.down();
       },
     );
+  }
+
+  /** Where another process has the port, it answers, and takes its time. */
+  async #probe(): Promise<boolean> {
+    const { running } = this.machine;
+    if (running?.behaviour.portsTakenBy === undefined) return this.machine.isHealthy && !this.isHanging;
+    await this.#options.clock.sleep(20);
+    return true;
   }
 
   #onAgentDown(): void {

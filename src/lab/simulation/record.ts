@@ -1,10 +1,11 @@
 /** Writes into a history what the API server stores and answers, and what processes log. */
 import { type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import { isUnset, type NodeConfig } from '../../api/node-config.js';
+import type { NodeConfigSet } from '../../api/node-config-set.js';
 import type { KubeObject } from '../../api/object.js';
 import type { Log } from '../../log.js';
 import type { Store, StoreEvent } from '../apiserver/store/store.js';
-import { readStarted } from './configs.js';
+import { domainIn } from './configs.js';
 import type { History, ReportedStatus } from './history.js';
 import type { Answered } from './network.js';
 
@@ -32,14 +33,20 @@ export function recordObjects(store: Store, history: History): void {
     const { name: config, resourceVersion = '' } = metadata;
     if (text !== undefined) history.add({ kind: 'config', config, resourceVersion, domain: domainIn(text) });
   });
+  follow<NodeConfigSet>('relet.dev', 'nodeconfigsets', ({ metadata, status }) => {
+    const isSeen = status?.observedGeneration === metadata.generation;
+    const kstatus = ['Ready', 'Reconciling', 'Stalled'];
+    const condition = isSeen
+      ? status?.conditions?.find(({ type, status }) => status === 'True' && kstatus.includes(type))
+      : undefined;
+    const state = `${condition?.type ?? 'Unknown'} ${condition?.reason ?? ''}`;
+    if (isNew(`set ${metadata.name}`, state)) history.add({ kind: 'set', set: metadata.name, state });
+  });
   follow<{ reason: string; message: string; involvedObject: { name: string } }>('', 'events', (event) => {
     const { reason, message, involvedObject } = event;
     history.add({ kind: 'event', node: involvedObject.name, reason, message });
   });
 }
-
-/** Of an overlay too, where it is indented. */
-const domainIn = (text: string) => readStarted(text.replace(/^ +/gm, '')).domain;
 
 function reported({ status }: NodeConfig): ReportedStatus | undefined {
   if (status?.config === undefined) return undefined;

@@ -3,14 +3,16 @@
  * the promises were kept.
  */
 import { configLabel, configNamespace, nodeConfigs } from '../../api/node-config.js';
+import { nodeConfigSets } from '../../api/node-config-set.js';
 import type { KubeObject } from '../../api/object.js';
 import { isForbidden } from '../../kube/api-error.js';
-import { configMaps } from '../../kube/resource-type.js';
+import type { KubeClient } from '../../kube/client.js';
+import { configMaps, nodes } from '../../kube/resource-type.js';
 import { type SimulatedCluster, startCluster } from './cluster.js';
-import { behaviourOf, classOf, localText, readStarted, textOf } from './configs.js';
+import { behaviourOf, classOf, domainOf, localText, readStarted, textOf } from './configs.js';
 import { History } from './history.js';
 import { recordAnswers, recordingLog, recordObjects } from './record.js';
-import type { Action, Schedule } from './schedule.js';
+import type { Action, Operation, Schedule } from './schedule.js';
 import { clientAs, nodeUser } from './server.js';
 
 /** How long healed clusters may take beside the trials. A retry waits for a minute at most, a lease for 150 s. */
@@ -40,7 +42,12 @@ export async function runSchedule(
   cluster = await startCluster({
     seed: schedule.seed,
     manifests,
-    nodes: schedule.nodes.map((name) => ({ name, local: localText, kubeletVersion: 'v1.32.1' })),
+    nodes: schedule.nodes.map((name) => ({
+      name,
+      labels: { pool: schedule.inSet.includes(name) ? 'set' : 'by-hand' },
+      local: localText,
+      kubeletVersion: 'v1.32.1',
+    })),
     controllers: schedule.controllers,
     flow: {
       trial: { durationMs: schedule.trialMs, healthDeadlineMs: 60_000, failedStarts: 3 },
@@ -81,9 +88,10 @@ export async function runSchedule(
   const untilMs = cluster.clock.monotonic() + convergenceMs + 2 * schedule.trialMs;
   do await cluster.clock.advance(checkMs);
   while (cluster.clock.monotonic() < untilMs && !hasConverged(schedule, history));
-  const leaks = await findLeaks(cluster, schedule);
+  const leaks = await findLeaks(cluster, history);
+  const cordoned = await cordonedNodes(cluster.client);
   await cluster.server.close();
-  return { schedule, history, leaks, cordoned: [] };
+  return { schedule, history, leaks, cordoned };
 }
 
 interface Surroundings {
@@ -127,6 +135,8 @@ async function act(cluster: SimulatedCluster, action: Action, { spoilt, base }: 
         .patch(nodeConfigs, { name: action.node }, { spec }, { as: 'merge' })
         .catch(() => client.create(nodeConfigs, {}, object)));
     }
+    case 'roll-out':
+      return applySet(client, action);
     case 'crash-agent':
       return node!.agent.crashIn(action.halfSteps);
     case 'crash-controller':
@@ -153,6 +163,13 @@ async function act(cluster: SimulatedCluster, action: Action, { spoilt, base }: 
       return trouble(action.client, action.forMs, { lateMs: action.lateMs });
     case 'break-watches':
       return network.breakWatches(action.client);
+    case 'restart-server': {
+      network.set('*', { ...base, isDown: true });
+      return later(action.forMs, () => {
+        const { store } = cluster.server.plane;
+        void store.compact(store.revision).then(() => network.set('*', base));
+      });
+    }
     case 'compact': {
       const { store } = cluster.server.plane;
       await store.compact(store.revision);
@@ -193,16 +210,42 @@ async function lie({ client, server, clock, random }: SimulatedCluster, node: st
   await hostile.update(nodeConfigs, { name: node, subresource: 'status' }, lied as KubeObject).catch(() => {});
 }
 
-async function findLeaks({ server, clock, random }: SimulatedCluster, schedule: Schedule): Promise<string[]> {
+/** The limits of every set of a schedule. */
+export const setLimits = { maxUnavailable: 1, maxInTrial: 2 };
+
+async function applySet(
+  client: KubeClient,
+  { config, onFailure }: Extract<Operation, { kind: 'roll-out' }>,
+): Promise<void> {
+  const overlay = { clusterDomain: domainOf(config), ...(config.class === 'invalid' && { maxPods: -1 }) };
+  const strategy = {
+    waves: [{ nodes: 1 }, { nodes: '100%' }],
+    ...setLimits,
+    maxFailed: 0,
+    onFailure,
+    progressDeadline: '4m',
+  };
+  const spec = { selector: { matchLabels: { pool: 'set' } }, config: { overlay }, strategy };
+  const set = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfigSet', metadata: { name: 'pool' }, spec };
+  await client.patch(nodeConfigSets, { name: 'pool' }, set, { as: 'apply', fieldManager: 'git', force: true });
+}
+
+async function cordonedNodes(client: KubeClient): Promise<string[]> {
+  const { items } = await client.list<KubeObject & { spec?: { unschedulable?: boolean } }>(nodes, {});
+  return items.filter(({ spec }) => spec?.unschedulable).map(({ metadata }) => metadata.name);
+}
+
+async function findLeaks({ server, clock, random }: SimulatedCluster, { entries }: History): Promise<string[]> {
+  const names = new Set(entries.flatMap((entry) => (entry.kind === 'config' ? [entry.config] : [])));
+  const assigned = new Set(
+    entries.flatMap((entry) => (entry.kind === 'spec' ? [`${entry.node} ${entry.config}`] : [])),
+  );
+  const nodeNames = new Set(entries.flatMap((entry) => (entry.kind === 'spec' ? [entry.node] : [])));
   const leaks: string[] = [];
-  const created = schedule.actions.flatMap((action) => (action.kind === 'create' ? [action.config.name] : []));
-  for (const node of schedule.nodes) {
+  for (const node of nodeNames) {
     const client = clientAs(nodeUser(node), { transport: server.transport, clock, random });
-    for (const name of created) {
-      const isTheirs = schedule.actions.some(
-        (one) => one.kind === 'assign' && one.node === node && one.config === name,
-      );
-      if (isTheirs) continue;
+    for (const name of names) {
+      if (assigned.has(`${node} ${name}`)) continue;
       const isRead = await client.get(configMaps, { namespace: configNamespace, name }).then(
         () => true,
         (error: unknown) => !isForbidden(error),

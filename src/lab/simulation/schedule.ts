@@ -7,7 +7,9 @@ export type Operation =
   | { kind: 'create'; config: ConfigVersion }
   /** In place: every node that has it follows. */
   | { kind: 'edit'; config: ConfigVersion }
-  | { kind: 'reset'; node: string };
+  | { kind: 'reset'; node: string }
+  /** Creates the NodeConfigSet, or changes its config: a new revision that rolls out. */
+  | { kind: 'roll-out'; config: ConfigVersion; onFailure: 'Halt' | 'Rollback' };
 
 export type Fault =
   /** Killed before or after its n-th effect from now: a write to the disk, a request, a start or a stop of the kubelet. */
@@ -25,6 +27,8 @@ export type Fault =
   | { kind: 'unanswered'; client: string; share: number; forMs: number }
   | { kind: 'late-events'; client: string; lateMs: number; forMs: number }
   | { kind: 'break-watches'; client: string }
+  /** The API server is away, and has forgotten the history of its objects when it is back. */
+  | { kind: 'restart-server'; forMs: number }
   /** Watches that resume have to list again. */
   | { kind: 'compact' }
   /** A node claims in its status that it runs a config of others. */
@@ -35,6 +39,8 @@ export type Action = { atMs: number } & (Operation | Fault);
 export interface Schedule {
   seed: string;
   nodes: string[];
+  /** The nodes of the set; the others are assigned configs by hand. */
+  inSet: string[];
   controllers: number;
   trialMs: number;
   /** Requests and answers take up to this. */
@@ -44,17 +50,19 @@ export interface Schedule {
   faultsEndMs: number;
 }
 
-export const isFault = ({ kind }: Action): boolean => !['assign', 'create', 'edit', 'reset'].includes(kind);
+export const isFault = ({ kind }: Action): boolean => !['assign', 'create', 'edit', 'reset', 'roll-out'].includes(kind);
 
 const warmUpMs = 20_000;
 const pauseMs = 45_000;
 
 export function makeSchedule(seed: string): Schedule {
   const random = seededRandom(`schedule ${seed}`);
-  const nodes = Array.from({ length: 3 }, (_, index) => `node-${index + 1}`);
+  const nodes = Array.from({ length: 4 }, (_, index) => `node-${index + 1}`);
   const controllers = Array.from({ length: 1 + random.below(2) }, (_, index) => `controller-${index + 1}`);
   const trialMs = random.pick([20_000, 45_000, 90_000]);
-  const operations = makeOperations(random, nodes);
+  const inSet = nodes.slice(1);
+  const rollOuts = makeRollOuts(random);
+  const operations = [...makeOperations(random, nodes.slice(0, 1)), ...rollOuts].sort((a, b) => a.atMs - b.atMs);
   const faultsEndMs = operations.at(-1)!.atMs + random.below(2 * trialMs);
   const faults = Array.from({ length: 3 + random.below(6) }, (): Action => {
     // Most faults hit what has just begun.
@@ -64,7 +72,7 @@ export function makeSchedule(seed: string): Schedule {
   });
   const actions = [...operations, ...faults].sort((a, b) => a.atMs - b.atMs);
   const latencyMs = random.pick([0, 5, 80]);
-  return { seed, nodes, controllers: controllers.length, trialMs, latencyMs, actions, faultsEndMs };
+  return { seed, nodes, inSet, controllers: controllers.length, trialMs, latencyMs, actions, faultsEndMs };
 }
 
 const configsOf = (operations: readonly Action[]) =>
@@ -74,7 +82,7 @@ function makeOperations(random: SeededRandom, nodes: readonly string[]): Action[
   const operations: Action[] = [];
   const versions = new Map<string, ConfigVersion>();
   let atMs = warmUpMs;
-  for (let count = 2 + random.below(4); count > 0; count--) {
+  for (let count = 1 + random.below(4); count > 0; count--) {
     const known = [...versions.values()];
     const node = random.pick(nodes);
     const choice = known.length === 0 ? 0 : random.number();
@@ -99,6 +107,16 @@ function makeOperations(random: SeededRandom, nodes: readonly string[]): Action[
     atMs += random.chance(0.3) ? random.below(3000) : random.below(3 * pauseMs);
   }
   return operations;
+}
+
+/** One or two revisions, the second perhaps while the first is still rolling out. */
+function makeRollOuts(random: SeededRandom): Action[] {
+  const revisions = 1 + random.below(2);
+  const onFailure = random.pick(['Halt', 'Rollback'] as const);
+  return Array.from({ length: revisions }, (_, index) => {
+    const config = { name: 's', version: index + 1, class: pickClass(random), isOverlay: true };
+    return { atMs: warmUpMs + index * random.below(4 * pauseMs), kind: 'roll-out' as const, config, onFailure };
+  });
 }
 
 function pickClass(random: SeededRandom): ConfigClass {
@@ -131,6 +149,7 @@ function makeFault(
     () => ({ kind: 'unanswered', client, share: 0.2, forMs }),
     () => ({ kind: 'late-events', client, lateMs: 15_000, forMs }),
     () => ({ kind: 'break-watches', client }),
+    () => ({ kind: 'restart-server', forMs }),
     () => ({ kind: 'compact' }),
     () => ({ kind: 'lie', node, config }),
   ];
