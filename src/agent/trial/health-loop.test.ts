@@ -15,7 +15,8 @@ describe('the next health check of', () => {
       { silent: false, isHealthy: true, trialLeftMs: 3000 },
       3000,
     ],
-    ['one that is healthy and not on trial, not at once', { silent: false, isHealthy: true }, 20],
+    ['one whose trial is over and cannot be ended, now and then', { silent: false, isHealthy: true }, 10_000],
+    ['one whose trial ends at once, not at once', { silent: false, isHealthy: true, trialLeftMs: 1 }, 20],
   ])('%s', (_name, last, ms) => {
     expect(nextCheckMs({ sinceStartMs: 0, trialLeftMs: 0, ...last })).toBe(ms);
   });

@@ -80,7 +80,8 @@ const healthyMostMs = 10_000;
  * Example: a kubelet that answers after 400 ms is noticed by 410 ms; one that takes a minute is checked once a second.
  */
 export function nextCheckMs({ silent, isHealthy, sinceStartMs, trialLeftMs }: LastCheck): number {
-  if (isHealthy) return between(2 * leastMs, trialLeftMs, healthyMostMs);
+  // With nothing left, the trial did not end: its end cannot be recorded, as on a full disk, or the API server is away.
+  if (isHealthy) return trialLeftMs > 0 ? between(2 * leastMs, trialLeftMs, healthyMostMs) : healthyMostMs;
   // Loopback costs nothing; the API server is shared by all nodes.
   return silent
     ? between(leastMs, sinceStartMs / 40, unhealthyMostMs)

@@ -36,6 +36,8 @@ export interface ClusterOptions {
   controllers: number;
   flow: FlowOptions;
   behaviour(node: string, text: string): Behaviour;
+  /** How long a kubelet takes to be asked about a config. */
+  probeMs(random: SeededRandom): number;
   /** From a crash of an agent or a controller to its next start. */
   restartMs(random: SeededRandom): number;
   listener: ClusterListener;
@@ -56,7 +58,7 @@ export interface SimulatedCluster {
 const memo: ValidationMemo = new Map();
 
 export async function startCluster(options: ClusterOptions): Promise<SimulatedCluster> {
-  const { seed, manifests, listener, flow, behaviour, restartMs } = options;
+  const { seed, manifests, listener, flow, behaviour, probeMs, restartMs } = options;
   const random = seededRandom(seed);
   const ties = random.stream('order');
   const clock = new VirtualClock(undefined, () => ties.number());
@@ -76,7 +78,18 @@ export async function startCluster(options: ClusterOptions): Promise<SimulatedCl
   };
   for (const { name, labels = {}, local, kubeletVersion } of options.nodes) {
     await client.create(nodes, {}, nodeObject(name, labels, kubeletVersion));
-    const own = { name, clock, network, random: random.stream(name), admin: parts, memo, flow, behaviour, restartMs };
+    const own = {
+      name,
+      clock,
+      network,
+      random: random.stream(name),
+      admin: parts,
+      memo,
+      flow,
+      behaviour,
+      probeMs,
+      restartMs,
+    };
     const node = new SimulatedNode({ ...own, local, kubeletVersion, listener, log: (of) => listener.log(of) });
     cluster.nodes.set(name, node);
   }

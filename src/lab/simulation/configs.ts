@@ -50,6 +50,9 @@ export function readStarted(text: string): StartedText {
   return { domain, isWhole };
 }
 
+/** The name of the config in a domain such as c1-2.good.test; `local.test` for the local one. */
+export const configIn = (domain: string): string => domain.split('-')[0]!;
+
 export const classOf = (domain: string): ConfigClass | 'local' | undefined =>
   domain === 'local.test' ? 'local' : behaviours.find((behaviour) => domain.endsWith(`.${behaviour}.test`));
 

@@ -13,7 +13,12 @@ export const kubeletFlags = commandLine.shown;
 
 export type ValidationMemo = Map<string, ValidationResult>;
 
-export function simulatedValidator(localText: () => string, memo: ValidationMemo): Validator {
+/** `probe` is how long the kubelet takes before it gives no answer. */
+export function simulatedValidator(
+  localText: () => string,
+  memo: ValidationMemo,
+  probe: () => Promise<void>,
+): Validator {
   const validator = createValidator({
     commandLine,
     probe: { run: async () => ({ code: null, output: '', timedOut: true }) },
@@ -27,6 +32,7 @@ export function simulatedValidator(localText: () => string, memo: ValidationMemo
   return {
     ...validator,
     async validate(candidate, options) {
+      if (options.steps === 'all') await probe();
       const { checkpoint, document, kubeletVersion } = candidate;
       const config = checkpoint && [document.digest, checkpoint.annotations];
       const key = sha256(JSON.stringify([config ?? null, kubeletVersion, options.steps, localText()]));

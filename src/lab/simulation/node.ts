@@ -45,6 +45,8 @@ export interface SimulatedNodeOptions {
   kubeletVersion: string;
   /** How its kubelet behaves with a config. */
   behaviour(node: string, text: string): Behaviour;
+  /** How long the kubelet takes to be asked about a config. */
+  probeMs(random: SeededRandom): number;
   /** From a crash of the agent to its next start. */
   restartMs(random: SeededRandom): number;
   log(node: string): Log;
@@ -102,7 +104,11 @@ export class SimulatedNode {
         make: async (from) => makeDocument(from),
         version: '0.0.0',
       }),
-      validator: simulatedValidator(() => local, memo),
+      validator: simulatedValidator(
+        () => local,
+        memo,
+        () => own.sleep(this.#options.probeMs(random)),
+      ),
       commandLine: { args: (file) => [`--config=${file ?? localPath}`], shown: kubeletFlags },
       driver: fencedDriver(new FakeDriver({ machine: this.machine }), fence),
       hostFiles: { contentOf: () => 'there', hasEntries: async () => false },

@@ -9,7 +9,7 @@ import { isForbidden } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps, nodes } from '../../kube/resource-type.js';
 import { type SimulatedCluster, startCluster } from './cluster.js';
-import { behaviourOf, classOf, domainOf, localText, readStarted, textOf } from './configs.js';
+import { behaviourOf, classOf, configIn, domainOf, localText, readStarted, textOf } from './configs.js';
 import { History } from './history.js';
 import { recordAnswers, recordingLog, recordObjects } from './record.js';
 import type { Action, Operation, Schedule } from './schedule.js';
@@ -59,8 +59,9 @@ export async function runSchedule(
     },
     behaviour(node, text) {
       const { domain } = readStarted(text);
-      return behaviourOf(spoilt.has(`${node} ${domain.split('-')[0]}`) ? 'crashing' : classOf(domain));
+      return behaviourOf(spoilt.has(`${node} ${configIn(domain)}`) ? 'crashing' : classOf(domain));
     },
+    probeMs: (random) => 50 + random.below(2500),
     restartMs: (random) => 200 + random.below(15_000),
     listener: {
       onKubeletStart: (node, text) => history.add({ kind: 'start', node, ...readStarted(text) }),
@@ -152,7 +153,8 @@ async function act(cluster: SimulatedCluster, action: Action, { spoilt, base }: 
       node!.disk.isFull = true;
       return later(action.forMs, () => (node!.disk.isFull = false));
     case 'spoil':
-      return void spoilt.add(`${action.node} ${action.config}`);
+      spoilt.add(`${action.node} ${action.config}`);
+      return node!.machine.kill('SIGKILL');
     case 'cut-off':
       return trouble(action.client, action.forMs, { isDown: true });
     case 'lost-answers':

@@ -20,7 +20,7 @@ export type Fault =
   /** The kubelet answers nobody for a while. */
   | { kind: 'hang'; node: string; forMs: number }
   | { kind: 'disk-full'; node: string; forMs: number }
-  /** A file is gone that this config needs: the kubelet crashes with it from its next start on. */
+  /** A file is gone that this config needs, and the kubelet is killed: it crashes with this config from now on. */
   | { kind: 'spoil'; node: string; config: string }
   | { kind: 'cut-off'; client: string; forMs: number }
   | { kind: 'lost-answers'; client: string; share: number; forMs: number }
@@ -52,7 +52,7 @@ export interface Schedule {
 
 export const isFault = ({ kind }: Action): boolean => !['assign', 'create', 'edit', 'reset', 'roll-out'].includes(kind);
 
-const warmUpMs = 20_000;
+const warmUpMs = 60_000;
 const pauseMs = 45_000;
 
 export function makeSchedule(seed: string): Schedule {
@@ -65,10 +65,16 @@ export function makeSchedule(seed: string): Schedule {
   const operations = [...makeOperations(random, nodes.slice(0, 1)), ...rollOuts].sort((a, b) => a.atMs - b.atMs);
   const faultsEndMs = operations.at(-1)!.atMs + random.below(2 * trialMs);
   const faults = Array.from({ length: 3 + random.below(6) }, (): Action => {
+    const fault = makeFault(random, nodes, controllers, configsOf(operations));
+    const { atMs } = random.pick(operations);
+    // A server that has just come back is met by a change.
+    if (fault.kind === 'restart-server')
+      return { ...fault, atMs: Math.max(0, atMs - fault.forMs - random.below(8000)) };
     // Most faults hit what has just begun.
-    const after = random.chance(0.7) ? random.pick(operations).atMs : 0;
-    const atMs = Math.min(faultsEndMs, after + random.below(after > 0 ? 20_000 : faultsEndMs));
-    return { atMs, ...makeFault(random, nodes, controllers, configsOf(operations)) };
+    return {
+      ...fault,
+      atMs: random.chance(0.7) ? Math.min(faultsEndMs, atMs + random.below(20_000)) : random.below(faultsEndMs),
+    };
   });
   const actions = [...operations, ...faults].sort((a, b) => a.atMs - b.atMs);
   const latencyMs = random.pick([0, 5, 80]);
@@ -86,7 +92,7 @@ function makeOperations(random: SeededRandom, nodes: readonly string[]): Action[
     const known = [...versions.values()];
     const node = random.pick(nodes);
     const choice = known.length === 0 ? 0 : random.number();
-    if (choice < 0.55) {
+    if (choice < 0.5) {
       const config = {
         name: `c${versions.size + 1}`,
         version: 1,
@@ -97,12 +103,12 @@ function makeOperations(random: SeededRandom, nodes: readonly string[]): Action[
       operations.push({ atMs, kind: 'create', config });
       const targets = random.chance(0.4) ? nodes : [node];
       for (const target of targets) operations.push({ atMs, kind: 'assign', node: target, config: config.name });
-    } else if (choice < 0.7) {
+    } else if (choice < 0.6) {
       const before = random.pick(known);
       const config = { ...before, version: before.version + 1, class: pickClass(random) };
       versions.set(config.name, config);
       operations.push({ atMs, kind: 'edit', config });
-    } else if (choice < 0.85) operations.push({ atMs, kind: 'assign', node, config: random.pick(known).name });
+    } else if (choice < 0.75) operations.push({ atMs, kind: 'assign', node, config: random.pick(known).name });
     else operations.push({ atMs, kind: 'reset', node });
     atMs += random.chance(0.3) ? random.below(3000) : random.below(3 * pauseMs);
   }
@@ -143,13 +149,13 @@ function makeFault(
     () => ({ kind: 'kill-kubelet', node }),
     () => ({ kind: 'hang', node, forMs: forMs }),
     () => ({ kind: 'disk-full', node, forMs }),
-    () => ({ kind: 'spoil', node, config }),
+    () => ({ kind: 'spoil', node, config: node !== nodes[0] ? 's' : random.chance(0.5) ? config : 'local.test' }),
     () => ({ kind: 'cut-off', client, forMs }),
     () => ({ kind: 'lost-answers', client, share: 0.3, forMs }),
     () => ({ kind: 'unanswered', client, share: 0.2, forMs }),
     () => ({ kind: 'late-events', client, lateMs: 15_000, forMs }),
     () => ({ kind: 'break-watches', client }),
-    () => ({ kind: 'restart-server', forMs }),
+    () => ({ kind: 'restart-server', forMs: 20_000 + random.below(30_000) }),
     () => ({ kind: 'compact' }),
     () => ({ kind: 'lie', node, config }),
   ];

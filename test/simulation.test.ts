@@ -1,0 +1,134 @@
+/**
+ * Schedules of faults, against the promises of docs/reliability.md: `npm run simulate` runs many more. The real controller and real
+ * agents on virtual time; a failure prints its seed.
+ */
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { readManifests } from '../src/lab/manifests.js';
+import type { Entry } from '../src/lab/simulation/history.js';
+import { findViolations } from '../src/lab/simulation/model.js';
+import { isFault, makeSchedule } from '../src/lab/simulation/schedule.js';
+import { describe as describeRun, simulate } from '../src/lab/simulation/simulate.js';
+import { setTraps } from './traps.js';
+
+const deploy = join(import.meta.dirname, '../deploy');
+const manifests = ['base', 'guards'].flatMap((part) => readManifests(join(deploy, part)));
+
+describe('schedules of faults', () => {
+  // In several tests, so that a slow machine does not meet the time limit of one.
+  const perTest = 20;
+  test.each(Array.from({ length: 10 }, (_, index) => index * perTest))(
+    `no promise is broken by schedules %i and the ${perTest - 1} after it`,
+    async (first) => {
+      for (let index = first; index < first + perTest; index++) {
+        const result = await simulate(makeSchedule(`test-${index}`), manifests);
+        if (result.violations.length > 0) expect.fail(`seed test-${index}\n${describeRun(result)}`);
+      }
+    },
+  );
+
+  test('a schedule has at least three nodes, a rollout and three faults', () => {
+    for (let index = 0; index < 50; index++) {
+      const { nodes, inSet, actions } = makeSchedule(`any-${index}`);
+      expect(nodes.length).toBeGreaterThanOrEqual(3);
+      expect(inSet.length).toBeGreaterThan(1);
+      expect(actions.filter(({ kind }) => kind === 'roll-out').length).toBeGreaterThan(0);
+      expect(actions.filter(isFault).length).toBeGreaterThanOrEqual(3);
+    }
+  });
+
+  test('two runs with the same seed give the same history, and nothing is taken from the system', async () => {
+    // The first run also makes what needs the system once: a signing key.
+    const first = await simulate(makeSchedule('same'), manifests);
+    const used: string[] = [];
+    const clear = setTraps((name) => used.push(name));
+    onTestFinished(clear);
+    const second = await simulate(makeSchedule('same'), manifests);
+    clear();
+    expect(used).toEqual([]);
+    expect(second.run.history.entries.length).toBeGreaterThan(50);
+    expect(second.run.history.hash).toBe(first.run.history.hash);
+    const other = await simulate(makeSchedule('another'), manifests);
+    expect(other.run.history.hash).not.toBe(first.run.history.hash);
+  });
+});
+
+describe('the model', () => {
+  const node = 'node-1';
+  const base: Entry[] = [
+    { atMs: 0, kind: 'agent-up', node },
+    { atMs: 0, kind: 'start', node, domain: 'local.test', isWhole: true },
+    { atMs: 10, kind: 'config', config: 'c1', resourceVersion: '7', domain: 'c1-1.good.test' },
+    { atMs: 11, kind: 'spec', node, config: 'c1' },
+    { atMs: 12, kind: 'read', node, config: 'c1', status: 200 },
+  ];
+  const status = { assigned: 'c1@7', active: 'c1@7', lastKnownGood: 'c1@7', error: '', ok: 'True ConfigActive' };
+  const good: Entry[] = [
+    { atMs: 20, kind: 'exit', node, isRequested: true, how: '0' },
+    { atMs: 20, kind: 'start', node, domain: 'c1-1.good.test', isWhole: true },
+    { atMs: 30, kind: 'status', node, status },
+  ];
+  const broken = (...entries: Entry[]) => {
+    const schedule = { ...makeSchedule('model'), nodes: [node], inSet: [], actions: [] };
+    const history = { entries: [...base, ...entries], hash: '' } as never;
+    return findViolations({ schedule, history, leaks: [], cordoned: [] }).map(({ promise }) => promise);
+  };
+
+  test('accepts a node that follows a good config', () => {
+    expect(broken(...good)).toEqual([]);
+  });
+
+  test.each<[string, number, Entry[]]>([
+    [
+      'a start with an invalid config',
+      1,
+      [...good, { atMs: 40, kind: 'start', node, domain: 'c1-2.invalid.test', isWhole: true }],
+    ],
+    [
+      'a restart with the same config',
+      1,
+      [
+        ...good,
+        { atMs: 40, kind: 'exit', node, isRequested: true, how: '0' },
+        { atMs: 40, kind: 'start', node, domain: 'c1-1.good.test', isWhole: true },
+      ],
+    ],
+    [
+      'a config that is not rolled back',
+      2,
+      [
+        { atMs: 20, kind: 'start', node, domain: 'c1-1.crashing.test', isWhole: true },
+        { atMs: 100_000, kind: 'heal' },
+      ],
+    ],
+    ['half a config', 3, [{ atMs: 20, kind: 'start', node, domain: 'c1-1.good.test', isWhole: false }]],
+    [
+      'an agent that starts no kubelet',
+      3,
+      [
+        ...good,
+        { atMs: 40, kind: 'agent-down', node },
+        { atMs: 50, kind: 'agent-up', node },
+        { atMs: 9000, kind: 'heal' },
+      ],
+    ],
+    [
+      'a boot with less than was acknowledged',
+      4,
+      [
+        ...good,
+        { atMs: 40, kind: 'agent-down', node },
+        { atMs: 50, kind: 'agent-up', node },
+        { atMs: 51, kind: 'start', node, domain: 'local.test', isWhole: true },
+      ],
+    ],
+    ['a read of a config of others', 5, [...good, { atMs: 40, kind: 'read', node, config: 'c2', status: 200 }]],
+    [
+      'an error without event and log line',
+      7,
+      [...good, { atMs: 40, kind: 'status', node, status: { ...status, active: 'local', error: 'e', ok: 'False X' } }],
+    ],
+  ])('finds %s', (_name, promise, entries) => {
+    expect(broken(...entries)).toContain(promise);
+  });
+});
