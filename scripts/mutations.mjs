@@ -151,6 +151,20 @@ export const mutations = [
     name: 'first-answer-is-not-reported',
     edits: [edit('src/agent/agent.ts', 'onAlive: report,', 'onAlive: () => {},')],
   },
+  {
+    name: 'crash-backoff-of-another-config',
+    edits: [edit('src/agent/agent.ts', 'if (changes !== this.#changes) crashes = 0;', '')],
+  },
+  {
+    name: 'end-of-trial-without-pause',
+    edits: [
+      edit(
+        'src/agent/trial/health-loop.ts',
+        'trialLeftMs, healthyMostMs) : healthyMostMs;',
+        'trialLeftMs, healthyMostMs) : 20;',
+      ),
+    ],
+  },
 ];
 
 /** A plugin for esbuild that makes the edits of one mutation. Throws when a text is not there any more. */

@@ -193,6 +193,8 @@ export class Agent {
       crashes = run.healthy ? 1 : crashes + 1;
       const delayMs = backoffMs(crashes, { initialMs: options.crashDelayMs, ...crashBackoff }, random);
       if (changes === this.#changes) await this.#pause(delayMs, signal);
+      // Another config does not wait for the crashes of the one before, after a rollback either.
+      if (changes !== this.#changes) crashes = 0;
     }
   }
 

@@ -25,11 +25,24 @@ export function findViolations({ schedule, history, leaks, cordoned }: ScheduleR
   const violations: Violation[] = [];
   const endMs = history.entries.at(-1)?.atMs ?? 0;
   for (const node of schedule.nodes) violations.push(...followNode(node, schedule, history.entries));
+  for (const node of schedule.nodes) violations.push(...findFloods(node, history.entries));
   for (const leak of leaks) violations.push({ promise: 5, atMs: endMs, what: leak });
   for (const node of cordoned) violations.push({ promise: 6, atMs: endMs, what: `${node} is left cordoned` });
   for (const node of schedule.nodes) violations.push(...checkEnd(node, endOf(node, history.entries), endMs));
   violations.push(...followSet(schedule, history.entries));
   return violations.sort((a, b) => a.atMs - b.atMs);
+}
+
+/** Error lines of a process in one minute: a crash loop writes some twenty. */
+const mostErrorLines = 120;
+
+function findFloods(name: string, entries: readonly Entry[]): Violation[] {
+  const lines = entries.filter((entry) => entry.kind === 'log' && entry.name === name);
+  const at = lines.findIndex(({ atMs }, index) => (lines[index + mostErrorLines]?.atMs ?? Infinity) - atMs < 60_000);
+  if (at === -1) return [];
+  return [
+    { promise: 7, atMs: lines[at]!.atMs, what: `${name}: more than ${mostErrorLines} errors were logged in a minute` },
+  ];
 }
 
 /** Nothing more is to happen: checked while a healed cluster runs on. */

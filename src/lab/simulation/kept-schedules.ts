@@ -1,0 +1,32 @@
+/** Schedules that broke a promise once, shortened by hand. docs/reliability.md has the seed that found each, and what was wrong. */
+import type { Action, Schedule } from './schedule.js';
+
+const schedule = (seed: string, actions: Action[]): Schedule => ({
+  seed,
+  nodes: ['node-1'],
+  inSet: [],
+  controllers: 1,
+  trialMs: 20_000,
+  latencyMs: 0,
+  actions,
+  faultsEndMs: 300_000,
+});
+
+const node = 'node-1';
+const first = { name: 'c1', version: 1, class: 'good', isOverlay: false } as const;
+const second = { name: 'c2', version: 1, class: 'crashing', isOverlay: false } as const;
+
+export const keptSchedules: Record<string, Schedule> = {
+  'a last known good that crashes after a rollback reaches local within the bound': schedule('b-5', [
+    { atMs: 60_000, kind: 'create', config: first },
+    { atMs: 60_000, kind: 'assign', node, config: 'c1' },
+    { atMs: 150_000, kind: 'create', config: second },
+    { atMs: 150_000, kind: 'spoil', node, config: 'c1' },
+    { atMs: 154_000, kind: 'assign', node, config: 'c2' },
+  ]),
+  'a trial that ends on a full disk does not log without pause': schedule('b-6', [
+    { atMs: 60_000, kind: 'create', config: first },
+    { atMs: 60_000, kind: 'assign', node, config: 'c1' },
+    { atMs: 70_000, kind: 'disk-full', node, forMs: 60_000 },
+  ]),
+};
