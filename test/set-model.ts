@@ -13,9 +13,9 @@ import { type ClusterNode, type SetNode, setNode, sourceText } from '../src/cont
 import { SetReconciler } from '../src/controller/sets.js';
 import { ApiError } from '../src/kube/api-error.js';
 import type { KubeClient } from '../src/kube/client.js';
+import { seededRandom } from '../src/lab/simulation/seeded-random.js';
 import { silentLog } from '../src/log.js';
 import { rfc3339 } from '../src/time.js';
-import { seededRandom } from './seeded-random.js';
 
 export type Mode = 'works' | 'rejects' | 'rolls back' | 'silent';
 const trialMs = 60_000;

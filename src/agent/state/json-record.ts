@@ -70,9 +70,11 @@ export class JsonRecord<T> {
       this.#text = text;
       this.#unwritten = undefined;
     } catch (error) {
+      // Once until it is written: a trial is recorded at every health check.
+      if (this.#unwritten === undefined)
+        this.#place.log.error('record cannot be written, kept in memory', { record: this.#type.name, error });
       this.#unwritten = value;
       this.#text = undefined;
-      this.#place.log.error('record cannot be written, kept in memory', { record: this.#type.name, error });
       return;
     }
     // The first edition must not find, after a downgrade, what is no longer true.

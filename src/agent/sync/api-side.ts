@@ -15,7 +15,7 @@ import { ConnectionError } from '../../kube/transport.js';
 import { type ReconcileResult, WorkQueue } from '../../kube/work-queue.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
-import { type EventText, eventObject, rejected } from '../report/events.js';
+import { type EventText, eventObject, rejected, rolledBack } from '../report/events.js';
 import type { Reporter } from '../report/reporter.js';
 import { isReady, type NodeView } from '../trial/health.js';
 import { ConfigMapWatch } from './config-map-watch.js';
@@ -55,6 +55,8 @@ export class ApiSide {
   readonly #events: object[] = [];
   #serial = 0;
   #reportedRejection: string | undefined;
+  /** Whether this process has sent an event about a rollback. */
+  #hasReportedRollback = false;
   #forbiddenSinceMs: number | undefined;
   /** Of the instruction that the pass under way has read. */
   #generation: number | undefined;
@@ -110,12 +112,16 @@ export class ApiSide {
 
   sendEvent(event: EventText): void {
     const { nodeName, clock } = this.#options;
+    this.#hasReportedRollback ||= event.reason === 'KubeletConfigRolledBack';
     this.#events.push(eventObject(nodeName, event, clock.now(), this.#serial++));
     this.#events.splice(0, this.#events.length - mostWaitingEvents);
     this.#queue.add('events');
   }
 
-  /** Each refusal once, whether sync or a start of the kubelet found it. A rollback has an event of its own. */
+  /**
+   * Each refusal once, whether sync or a start of the kubelet found it. A rollback has an event of its own; it is sent again by a
+   * process that finds the rollback of an earlier one, which may have ended before the API server had it.
+   */
   #reportRejection(): void {
     const { assigned, configError } = this.#options.reporter.report ?? {};
     const rejection =
@@ -123,6 +129,8 @@ export class ApiSide {
         ? rejected(assigned, betaError(configError), causesOf(configError))
         : undefined;
     if (rejection && rejection.message !== this.#reportedRejection) this.sendEvent(rejection);
+    if (configError?.outcome === 'rolled back' && !this.#hasReportedRollback)
+      this.sendEvent(rolledBack(assigned, betaError(configError), causesOf(configError)));
     this.#reportedRejection = rejection?.message;
   }
 

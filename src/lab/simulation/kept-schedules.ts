@@ -29,4 +29,17 @@ export const keptSchedules: Record<string, Schedule> = {
     { atMs: 60_000, kind: 'assign', node, config: 'c1' },
     { atMs: 70_000, kind: 'disk-full', node, forMs: 60_000 },
   ]),
+  'a kubelet that does not come up on a full disk does not log at every health check': schedule('test-9', [
+    { atMs: 60_000, kind: 'create', config: first },
+    { atMs: 60_000, kind: 'assign', node, config: 'c1' },
+    { atMs: 150_000, kind: 'create', config: { ...second, class: 'unhealthy' } },
+    { atMs: 150_000, kind: 'assign', node, config: 'c2' },
+    { atMs: 153_000, kind: 'disk-full', node, forMs: 70_000 },
+  ]),
+  'a rollback has an event although the agent ended before the API server was back': schedule('test-27', [
+    { atMs: 60_000, kind: 'create', config: second },
+    { atMs: 60_000, kind: 'assign', node, config: 'c2' },
+    { atMs: 64_000, kind: 'cut-off', client: node, forMs: 30_000 },
+    { atMs: 72_000, kind: 'lose-power', node, offMs: 10_000 },
+  ]),
 };
