@@ -101,7 +101,7 @@ export const mutations = [
   },
   {
     name: 'crash-loop-without-end',
-    edits: [edit('src/agent/trial/trial.ts', 'counted.deaths >= limits.failedStarts', 'counted.deaths >= 1000')],
+    edits: [edit('src/agent/trial/trial.ts', '>= limits.failedStarts', '>= 1000')],
   },
   {
     name: 'failed-config-is-started-again',

@@ -23,7 +23,7 @@ const trapped: [Owner, string[]][] = [
   [systemRandom as unknown as Owner, ['number', 'bytes', 'uuid']],
 ];
 
-/** Returns how to take them away. `onUse` is told what was used; the user gets an error. */
+/** Returns how to take them away. `onUse` is called with what was used; the user gets an error. */
 export function setTraps(onUse: (name: string) => void): () => void {
   const undo: (() => void)[] = [];
   for (const [owner, names] of trapped)

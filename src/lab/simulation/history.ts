@@ -1,4 +1,4 @@
-/** What happened in a simulation, in order. Only the outside of the product is recorded: the model judges by it. */
+/** What happened in a simulation, in order. Only the outside of the product is recorded: the model reads nothing else. */
 import { createHash } from 'node:crypto';
 import type { Action } from './schedule.js';
 

@@ -188,7 +188,8 @@ function followNode(node: string, schedule: Schedule, entries: readonly Entry[])
         }
         isFirstStart = false;
         if (domain === 'local.test') isReset = assigned === undefined;
-        else if (isReset && !isDiskFull && !activeOnce.has(domain)) report(2, atMs, `fell back to ${domain}, which was never active`);
+        else if (isReset && !isDiskFull && !activeOnce.has(domain))
+          report(2, atMs, `fell back to ${domain}, which was never active`);
         const isBad = isFailing(behaviourAt(domain));
         if (bad?.domain !== domain)
           bad = isBad

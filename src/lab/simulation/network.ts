@@ -1,7 +1,7 @@
 /**
  * The network between the clients of a simulation and its API server: in process, and as bad as the faults make it. An API server
- * keeps the order of the events of one watch and leaves none out, so a watch here is late, or it breaks and resumes; whoever resumes
- * after a compaction has to list again and never sees the states in between. Events of different watches come in any order.
+ * keeps the order of the events of one watch and leaves none out, so a watch here is late, or it breaks and resumes; a client that
+ * resumes after a compaction has to list again and never sees the states in between. Events of different watches come in any order.
  */
 import type { Clock } from '../../clock.js';
 import { ConnectionError, type HttpRequest, type HttpResponse, type Transport } from '../../kube/transport.js';

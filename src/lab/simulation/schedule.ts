@@ -11,7 +11,7 @@ export type Operation =
   /** Creates the NodeConfigSet, or changes its config: a new revision that rolls out. */
   | { kind: 'roll-out'; config: ConfigVersion; onFailure: 'Halt' | 'Rollback' };
 
-export type Fault =
+export type InjectedFault =
   /** Killed before or after its n-th effect from now: a write to the disk, a request, a start or a stop of the kubelet. */
   | { kind: 'crash-agent'; node: string; halfSteps: number }
   | { kind: 'crash-controller'; controller: string; halfSteps: number }
@@ -34,7 +34,7 @@ export type Fault =
   /** A node claims in its status that it runs a config of others. */
   | { kind: 'lie'; node: string; config: string };
 
-export type Action = { atMs: number } & (Operation | Fault);
+export type Action = { atMs: number } & (Operation | InjectedFault);
 
 export interface Schedule {
   seed: string;
@@ -134,13 +134,13 @@ function makeFault(
   nodes: readonly string[],
   controllers: readonly string[],
   configs: readonly string[],
-): Fault {
+): InjectedFault {
   const node = random.pick(nodes);
   const controller = random.pick(controllers);
   const config = random.pick(configs);
   const client = random.pick([node, node, controller, '*']);
   const forMs = 1000 + random.below(90_000);
-  const makers: (() => Fault)[] = [
+  const makers: (() => InjectedFault)[] = [
     () => ({ kind: 'crash-agent', node, halfSteps: random.below(80) }),
     () => ({ kind: 'crash-agent', node, halfSteps: random.below(200) }),
     () => ({ kind: 'crash-controller', controller, halfSteps: random.below(40) }),

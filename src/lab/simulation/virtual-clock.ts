@@ -1,5 +1,5 @@
 /**
- * Virtual time. It stands still while anything can still happen, and then jumps to the next sleeper: ten minutes of a trial cost
+ * Virtual time. It does not move while anything can still happen, and then jumps to the next sleeper: ten minutes of a trial cost
  * as much as what happens in them.
  *
  * Promises and ticks that are ready all run before Node's next turn, so one turn of the event loop means that nothing is left to
