@@ -16,7 +16,7 @@ const trapped: [Owner, string[]][] = [
   [Date as unknown as Owner, ['now']],
   [Math as unknown as Owner, ['random']],
   [AbortSignal as unknown as Owner, ['timeout']],
-  [crypto as unknown as Owner, ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync', 'getRandomValues']],
+  [crypto as unknown as Owner, ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync']],
   [fs as unknown as Owner, ['readFileSync', 'writeFileSync', 'openSync', 'readdirSync', 'statSync', 'mkdirSync']],
   [net as unknown as Owner, ['connect', 'createConnection', 'createServer']],
   [systemClock as unknown as Owner, ['now', 'monotonic', 'sleep']],

@@ -39,12 +39,15 @@ export interface ReportedStatus {
 export class History {
   readonly entries: Entry[] = [];
   readonly #now: () => number;
+  /** The simulation is over: what its processes notice of that is not a part of it. */
+  isOver = false;
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
   add(entry: NewEntry): void {
+    if (this.isOver) return;
     this.entries.push({ atMs: Math.round(this.#now()), ...entry } as Entry);
   }
 

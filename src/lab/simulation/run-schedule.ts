@@ -91,6 +91,7 @@ export async function runSchedule(
   while (cluster.clock.monotonic() < untilMs && !hasConverged(schedule, history));
   const leaks = await findLeaks(cluster, history);
   const cordoned = await cordonedNodes(cluster.client);
+  history.isOver = true;
   await cluster.server.close();
   return { schedule, history, leaks, cordoned };
 }
