@@ -3,7 +3,7 @@ import { createClient, type KubeClient } from '../src/kube/client.js';
 import type { Transport } from '../src/kube/transport.js';
 import { newSigningKey } from '../src/lab/apiserver/access/json-web-token.js';
 import { createControlPlane } from '../src/lab/apiserver/apiserver.js';
-import { inMemoryTransport } from '../src/lab/apiserver/http/in-memory-transport.js';
+import { inMemoryTransport } from '../src/lab/simulation/in-memory-transport.js';
 import { seededRandom } from '../src/lab/simulation/seeded-random.js';
 import { connectionSource } from './connection-source.js';
 import { ManualClock } from './manual-clock.js';

@@ -7,7 +7,7 @@ import type { Transport } from '../../kube/transport.js';
 import type { Random } from '../../random.js';
 import { newSigningKey } from '../apiserver/access/json-web-token.js';
 import { type ControlPlane, createControlPlane } from '../apiserver/apiserver.js';
-import { inMemoryTransport } from '../apiserver/http/in-memory-transport.js';
+import { inMemoryTransport } from './in-memory-transport.js';
 
 export interface SimulatedServer {
   plane: ControlPlane;

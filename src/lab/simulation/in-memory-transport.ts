@@ -1,9 +1,9 @@
 /** The transport of a client to an API server in the same process: no socket, no TLS, no stream. */
 import { X509Certificate } from 'node:crypto';
-import type { HttpRequest, HttpResponse, Transport } from '../../../kube/transport.js';
-import type { Handle } from '../handler.js';
-import type { ResponseHeaders } from './exchange.js';
-import { InMemoryExchange, type ResponseSink } from './in-memory.js';
+import type { HttpRequest, HttpResponse, Transport } from '../../kube/transport.js';
+import type { Handle } from '../apiserver/handler.js';
+import type { ResponseHeaders } from '../apiserver/http/exchange.js';
+import { InMemoryExchange, type ResponseSink } from '../apiserver/http/in-memory.js';
 
 export function inMemoryTransport(handle: Handle): Transport {
   return {
