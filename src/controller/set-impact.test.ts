@@ -1,3 +1,4 @@
+/** Which changes the set may cause, by its spec. */
 import { expect, test } from 'vitest';
 import type { SetImpact } from '../api/node-config-set.js';
 import { configProblem, type NodeCase } from './set-impact.js';
