@@ -202,6 +202,12 @@ test('history shows how each revision ended', async () => {
   expect(JSON.parse((await relet('rollout history old -o json')).stdout)).toHaveLength(2);
 });
 
+test('history does not show a rollout that halted as one that continues', async () => {
+  await create('broken');
+  await report('broken', halted, { revisions: [{ revision: 'new', source: 's', startedAt: '2026-03-01T10:00:00Z' }] });
+  expect((await relet('rollout history broken')).stdout).toMatch(/^new +\S+ +<none> +Halted +<none>$/m);
+});
+
 describe('a node of a set', () => {
   const source = { namespace: 'relet-system', name: 'gpu-1', kubeletConfigKey: 'kubelet' };
   const claim: Claim = {

@@ -64,6 +64,25 @@ describe('a node that rolled back', () => {
   });
 });
 
+test('a config of a set that failed is corrected in the set, and on the node once it was taken from the set', () => {
+  const claim = { set: 'gpu', revision: 'r', source: 'kube-system/new/kubelet', wave: 1, at: '', previous: 'local' };
+  const of = (source: string) =>
+    stateSentence(
+      configuredNode('n', {
+        configSource: { configMap },
+        status: {
+          assigned: { configMap: { ...configMap, uid: 'u', resourceVersion: '1' } },
+          error: 'rolled back: the kubelet kept crashing with this config, see Kubelet log for details',
+        },
+        claim: { ...claim, source },
+      }),
+    );
+  expect(of('kube-system/new/kubelet')).toContain(
+    "Correct the config of the set gpu; 'relet rollout undo gpu' takes it back from all nodes that have it.",
+  );
+  expect(of('kube-system/other/kubelet')).toContain("Correct it with 'relet edit n'");
+});
+
 describe('a node that does not run yet what it is assigned', () => {
   const source = { configMap: { namespace: 'relet-system', name: 'b', kubeletConfigKey: 'kubelet' } };
 

@@ -6,6 +6,7 @@ import type { HeldState } from '../api/node-config.js';
 import type { Owed, OwedAction } from '../api/owed.js';
 import { failureOf, goodRevision, readHistory, undoTarget } from '../fleet/config-history.js';
 import { type ConfiguredNode, configState, errorOutcome, errorReason, errorText } from '../fleet/configured-node.js';
+import { membershipOf } from '../fleet/membership.js';
 import { shortDuration } from '../go/short-duration.js';
 import { ageOf } from './terminal/table.js';
 import type { Paint } from './terminal/terminal.js';
@@ -69,12 +70,21 @@ function sentence(node: ConfiguredNode): string {
     case 'trial':
       return `It runs the config that it is assigned, on trial. When it has been healthy long enough, the config becomes the last known good; until then a rollback goes to ${formatRef(refOf(status.lastKnownGood), 'short')}. 'relet wait ${name} --for=lastKnownGood' waits for the end of the trial, 'relet undo ${name}' ends it.${following}`;
     case 'rejected':
-      return `${wanted} was rejected before the kubelet was restarted; the node still runs ${fallback}. Correct it with 'relet edit ${name}'; ${undoHint(node, 'returns to the config before it')}.`;
+      return `${wanted} was rejected before the kubelet was restarted; the node still runs ${fallback}. ${correction(node)}`;
     case 'rolled back':
-      return `${wanted} failed its trial${trialFailure(node)}; the node rolled back to ${fallback}. Correct it with 'relet edit ${name}'; ${undoHint(node, 'returns to the config before it')}.`;
+      return `${wanted} failed its trial${trialFailure(node)}; the node rolled back to ${fallback}. ${correction(node)}`;
     case 'waiting':
       return waiting(node, wanted, following);
   }
+}
+
+/** On a node of a set, `edit` and `undo` of the node alone would take it from its set. */
+function correction(node: ConfiguredNode): string {
+  const membership = membershipOf(node);
+  if (membership === undefined || membership.isTaken)
+    return `Correct it with 'relet edit ${node.name}'; ${undoHint(node, 'returns to the config before it')}.`;
+  const { set } = membership.claim;
+  return `Correct the config of the set ${set}; 'relet rollout undo ${set}' takes it back from all nodes that have it.`;
 }
 
 function nextStep({ owed, upgradeRisk }: ConfiguredNode): string {

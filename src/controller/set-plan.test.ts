@@ -149,6 +149,13 @@ describe('the reason in a sentence', () => {
       planned([node('a', { state: 'trial', claim: claim() }), node('b')], { waves: [{ nodes: 1 }, { nodes: '100%' }] }),
     ],
     [
+      'a wave that waits for a correction of what failed',
+      'wave 1: a not yet active',
+      planned([node('a', { state: 'waiting', claim: claim({ exempt: true }) }), node('b')], {
+        waves: [{ nodes: 1 }, { nodes: '100%' }],
+      }),
+    ],
+    [
       'all nodes are excluded',
       'all 2 nodes excluded: a (held) and others',
       planned(['a', 'b'].map((name) => node(name, { blocked: { reason: 'Held', message: 'held' } }))),

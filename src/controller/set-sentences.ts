@@ -40,7 +40,9 @@ export function budgetSpent({ unavailable, inTrial, allowed }: Survey): string {
 export function inWave(wave: number, { unavailable, phases }: Survey): string {
   const inPhase = (asked: string) => [...phases].filter(([, phase]) => phase === asked).map(([node]) => node);
   const [pending, trial] = [inPhase('pending'), inPhase('trial')];
-  const away = unavailable.filter(({ node }) => pending.includes(node));
+  // A correction of a node that failed is not counted as unavailable, and is waited for all the same.
+  const whyOf = new Map(unavailable.map(({ node, why }) => [node, why]));
+  const away = pending.map((node) => ({ node, why: whyOf.get(node) ?? 'not yet active' }));
   const parts = [
     ...(away.length > 0 ? [byReason(away)] : []),
     ...(trial.length > 0 ? [`${list(namesOf(trial))} in trial`] : []),

@@ -1,5 +1,6 @@
 /** `relet rollout history SET`: the revisions of a set, and how each ended. */
-import type { NodeConfigSet, NodeConfigSetStatus, SetRevision } from '../../api/node-config-set.js';
+import type { NodeConfigSet, SetRevision } from '../../api/node-config-set.js';
+import { assess } from '../../fleet/rollout-assessment.js';
 import { shortDuration } from '../../go/short-duration.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { withSession } from '../session.js';
@@ -19,18 +20,14 @@ export const history = (word: string, options: HistoryOptions): Promise<void> =>
     terminal.print(historyText(set, Date.now(), terminal));
   });
 
-export function historyText(
-  { metadata: { name }, status = {} }: NodeConfigSet,
-  nowMs: number,
-  { width }: Pick<Terminal, 'width'>,
-): string {
-  const { revisions = [] } = status;
-  if (revisions.length === 0) return `No revision of ${name} has been rolled out.`;
+export function historyText(set: NodeConfigSet, nowMs: number, { width }: Pick<Terminal, 'width'>): string {
+  const { revisions = [] } = set.status ?? {};
+  if (revisions.length === 0) return `No revision of ${set.metadata.name} has been rolled out.`;
   const columns: Column<SetRevision>[] = [
     { title: 'REVISION', cell: ({ revision }) => revision, gives: 'start' },
     { title: 'STARTED', cell: ({ startedAt }) => ageOf(startedAt, nowMs) },
     { title: 'TOOK', cell: (one) => tookText(one) },
-    { title: 'OUTCOME', cell: (one) => outcomeText(one, status) },
+    { title: 'OUTCOME', cell: (one) => outcomeText(one, set) },
     { title: 'CHANGE', cell: ({ summary = '' }) => summary, gives: 'end' },
   ];
   return tableLines(columns, revisions, width).join('\n');
@@ -39,7 +36,11 @@ export function historyText(
 const tookText = ({ startedAt, endedAt }: SetRevision): string =>
   endedAt === undefined ? '' : shortDuration(Date.parse(endedAt) - Date.parse(startedAt));
 
-function outcomeText({ revision, outcome }: SetRevision, { currentRevision, updateRevision }: NodeConfigSetStatus) {
+/** A rollout that has stopped and may be retried has no outcome yet: `Halted` is the reason that it stopped. */
+function outcomeText({ revision, outcome }: SetRevision, set: NodeConfigSet): string {
+  const { currentRevision, updateRevision } = set.status ?? {};
   if (outcome !== undefined) return revision === currentRevision ? `${outcome}, current` : outcome;
-  return revision === updateRevision ? 'rolling out' : '';
+  if (revision !== updateRevision) return '';
+  const assessment = assess(set);
+  return assessment.kind === 'stopped' ? assessment.reason : 'rolling out';
 }

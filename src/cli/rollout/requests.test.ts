@@ -52,6 +52,7 @@ test.each<[RolloutAction, NodeConfigSetStatus, string]>([
   ['Abort', complete, "'relet rollout undo gpu' takes it back from all nodes"],
   ['Retry', underWay, 'there is nothing to retry'],
   ['Undo', {}, 'there is nothing to undo'],
+  ['Undo', rejected, 'no node has revision new of gpu any more; there is nothing to undo'],
 ])('%s that would do nothing is refused, with the reason', (action, status, message) => {
   expect(() => requestedRevision(set(status), action)).toThrow(message);
 });
@@ -60,7 +61,9 @@ test.each<[RolloutAction, NodeConfigSetStatus]>([
   ['Abort', underWay],
   ['Undo', underWay],
   ['Undo', complete],
-  ['Undo', rejected],
+  ['Undo', { ...rejected, updatedNodes: 1 }],
+  ['Undo', { ...rejected, failedNodes: 1 }],
+  ['Undo', { ...rejected, rollingBack: true }],
   ['Retry', rejected],
   ['Retry', { ...underWay, failedNodes: 1 }],
 ])('%s is asked for the revision at hand', (action, status) => {

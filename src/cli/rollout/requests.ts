@@ -95,6 +95,7 @@ const request = (word: string, action: RolloutAction, options: RequestOptions): 
 /** Throws where the request would do nothing. */
 export function requestedRevision({ metadata: { name }, status = {} }: NodeConfigSet, action: RolloutAction): string {
   const { updateRevision, rejectedRevision, currentRevision, failedNodes = 0 } = status;
+  const { updatedNodes = 0, inTrialNodes = 0, pendingNodes = 0, rollingBack = false } = status;
   if (updateRevision === undefined)
     throw new CannotRun(`${name} has not started to roll out; there is nothing to ${action.toLowerCase()}`);
   const isRejected = rejectedRevision === updateRevision;
@@ -108,6 +109,10 @@ export function requestedRevision({ metadata: { name }, status = {} }: NodeConfi
     throw new CannotRun(
       `revision ${updateRevision} of ${name} is complete; 'relet rollout undo ${name}' takes it back from all nodes`,
     );
+  // A node that was held when the others went back still has it, and counts.
+  const isNowhere = updatedNodes + inTrialNodes + pendingNodes + failedNodes === 0;
+  if (action === 'Undo' && isRejected && isNowhere && !rollingBack)
+    throw new CannotRun(`no node has revision ${updateRevision} of ${name} any more; there is nothing to undo`);
   return updateRevision;
 }
 

@@ -140,6 +140,13 @@ test('a set whose newest spec the controller has not seen is neither complete no
   expect(page(undefined)).toContain('not seen by the controller yet');
 });
 
+test('a set whose nodes nobody has counted yet is at no percentage', () => {
+  expect(page(undefined)).not.toContain('%');
+  expect(statusLine(set(undefined))).toBe(
+    'gpu: not seen by the controller yet; waits for: the controller, which has not seen the newest spec or request yet',
+  );
+});
+
 test('the last node of thousands is missing: not 100%', () => {
   expect(page({ ...underWay, selectedNodes: 1000, excludedNodes: 0, updatedNodes: 999 })).toContain('99%: 999 of 1000');
 });

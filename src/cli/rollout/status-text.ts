@@ -50,7 +50,10 @@ export function statusLine(set: NodeConfigSet): string {
   const waits = waitsFor(set, assessment);
   const wave = status.waveText === undefined ? '' : `, wave ${status.waveText}`;
   const end = waits === undefined ? '' : `; ${assessment.kind === 'stopped' ? '' : 'waits for: '}${waits}`;
-  return oneLine(`${metadata.name}: ${headline(assessment)}${wave}, ${completionText(status)}${end}`);
+  const completion = completionText(status);
+  return oneLine(
+    `${metadata.name}: ${headline(assessment)}${wave}${completion === undefined ? '' : `, ${completion}`}${end}`,
+  );
 }
 
 function headline(assessment: Assessment): string {
@@ -73,9 +76,10 @@ function revisionText({ updateRevision, rejectedRevision, revisions = [] }: Node
   return oneLine(`${updateRevision}${rejected}${summary === undefined ? '' : `, ${summary}`}`);
 }
 
-/** `30%: 12 of 40 nodes updated, 3 in trial, 1 failed`. Nodes that are excluded are not waited for. */
-function completionText(status: NodeConfigSetStatus): string {
-  const total = Math.max(0, (status.selectedNodes ?? 0) - (status.excludedNodes ?? 0));
+/** `30%: 12 of 40 nodes updated, 3 in trial, 1 failed`. Nodes that are excluded are not waited for. Undefined until they are counted. */
+function completionText(status: NodeConfigSetStatus): string | undefined {
+  if (status.selectedNodes === undefined) return undefined;
+  const total = Math.max(0, status.selectedNodes - (status.excludedNodes ?? 0));
   const updated = status.updatedNodes ?? 0;
   // 100% is for the end: 999 of 1000 is not it.
   const percent = total === 0 ? 100 : Math.floor((100 * Math.min(updated, total)) / total);
