@@ -156,12 +156,13 @@ export class SystemdRig {
     const { systemd } = this;
     const { machine } = this;
     const { root } = machine;
-    return openSystemdDriver({
+    const agentLock = await takeAgentLock(machine.path(lockPath));
+    const opened = openSystemdDriver({
       unit,
       dir,
       root,
       systemd,
-      lock: await takeAgentLock(machine.path(lockPath)),
+      lock: agentLock,
       command: ['/usr/bin/kubelet'],
       run: hostCommand({ systemd, random: systemRandom, root }),
       trial: { durationMs: 600_000, healthDeadlineMs: this.#options.healthDeadlineMs, failedStarts: 3 },
@@ -174,6 +175,8 @@ export class SystemdRig {
       log: this.#log,
       ...options,
     });
+    opened.catch(() => agentLock.release());
+    return opened;
   }
 
   /** The machine is booted again, and then a new agent starts. */
