@@ -166,6 +166,12 @@ test('a value that a node reports cannot forge a line', () => {
   expect(page({ ...underWay, failedSamples, waiting: 'y\nSet: z' })).not.toMatch(/^(Assessment: {2}complete|Set: z)/m);
 });
 
+test('in a pipe a rollout that halted names the node that failed, and why', () => {
+  const failedSamples = [{ name: 'node-3', reason: 'CrashLoop', message: 'it crashed' }];
+  const conditions = [condition('Stalled', 'Halted', 'More failed than allowed: node-3 (it crashed).')];
+  expect(statusLine(set({ ...underWay, failedSamples, conditions }))).toMatch(/; More .*: node-3 \(it crashed\)\.$/);
+});
+
 test('in a pipe it is one line', () => {
   expect(statusLine(set(underWay))).toBe(
     'gpu: progressing (BudgetSpent), wave 3/3, 10%: 4 of 40 nodes updated, 3 in trial, 2 not active yet, 2 excluded; waits for: 3 of 3 allowed unavailable: node-17 NotReady for 4m, node-3 and node-9 not yet active',

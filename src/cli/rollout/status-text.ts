@@ -47,7 +47,8 @@ export function statusText(set: NodeConfigSet, options: StatusTextOptions): stri
 export function statusLine(set: NodeConfigSet): string {
   const { status = {}, metadata } = set;
   const assessment = assess(set);
-  const waits = waitsFor(set, assessment);
+  // Nothing is listed below a line: it has the nodes that failed, and why, in its message.
+  const waits = assessment.kind === 'stopped' ? assessment.message : waitsFor(set, assessment);
   const wave = status.waveText === undefined ? '' : `, wave ${status.waveText}`;
   const end = waits === undefined ? '' : `; ${assessment.kind === 'stopped' ? '' : 'waits for: '}${waits}`;
   const completion = completionText(status);
