@@ -16,6 +16,7 @@ export interface OracleAnswer {
   messageVariants?: string[];
   warnings: string;
   startup?: 'started' | 'failed';
+  startupMessage?: string;
   effective?: Record<string, unknown>;
 }
 
