@@ -173,7 +173,7 @@ const anySpec = fc.record({ maxFailed: fc.nat(2), onFailure: fc.constantFrom('Ha
 const seed = Number(process.env.SET_SEED ?? 1);
 const numRuns = Number(process.env.SET_RUNS ?? 25);
 
-test('budgets are kept, no node is half changed, it ends, and a retry then completes it', async () => {
+test('a rollout keeps its budgets, leaves no node half changed, and ends, whatever fails meanwhile', async () => {
   await fc.assert(
     fc.asyncProperty(anything, anySpec, async (steps, spec) => {
       const model = await rollout(steps, spec);

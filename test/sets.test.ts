@@ -34,7 +34,7 @@ describe('a NodeConfigSet', () => {
     expect((await rig.set('gpu')).metadata.resourceVersion).toBe(version);
   });
 
-  test('a canary that fails halts it, the others are untouched, and a correction reaches the failed node first', async () => {
+  test('a canary that fails halts the rollout, other nodes are untouched, and a correction reaches the failed node first', async () => {
     const rig = await createSetRig();
     const current = await completeSet(rig);
     rig.behaviour = (_, text) => (text.includes('maxPods: 666') ? 'rolls back' : 'works');

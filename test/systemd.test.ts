@@ -87,7 +87,7 @@ describeOnSystemd('a kubelet in its own unit', (machine) => {
       await rig.untilRunning(good);
     });
 
-    test('is rolled back without an agent; the next agent learns of every exit', async () => {
+    test('a config that crashes the kubelet is rolled back by systemd alone, and the next agent learns of every exit', async () => {
       const { rig, good } = await createWithGood();
       const bad = rig.config('exits with 3');
       await rig.driver.start(bad);
