@@ -150,6 +150,8 @@ describe('a set, with real nodes', () => {
     expect(await end()).toEqual({ status: 1, reason: 'Undone' });
     expect(await assigned()).not.toContain(latest);
     expect((await relet('rollout retry pool --yes')).status).toBe(0);
+    await eventually('its approval is asked for again', async () => (await reasonOf()) === 'AwaitingApproval');
+    expect((await relet('rollout approve pool --yes')).status).toBe(0);
     expect(await end()).toEqual(complete);
     expect(new Set(await assigned()).size).toBe(1);
   });

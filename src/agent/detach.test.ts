@@ -6,7 +6,7 @@ import { createFlowRig, type FlowRig, quietUnit } from '../../test/flow-rig.js';
 import { configLabel, detachAnnotation, type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import { readPlain } from '../config/plain-document.js';
 import { configMaps } from '../kube/resource-type.js';
-import { detachRecord } from './requests.js';
+import { detachRecord, handleRequest } from './requests.js';
 import { NodeConfigReference } from './sync/node-config-reference.js';
 
 const name = 'node-a';
@@ -142,8 +142,7 @@ describe('asked for on the host', () => {
   test('a process that is only to detach exits with 0 when it is done', async () => {
     const { rig, unit } = await started();
     await rig.stop();
-    rig.state.assign(undefined);
-    rig.state.write(detachRecord, {});
+    handleRequest(rig.state, { verb: 'detach' }, new Date(rig.clock.now()));
     rig.boot({ detach: true });
     await rig.until('detached', () => unit.detached === 1);
     await rig.clock.advance(60_000);
@@ -153,9 +152,7 @@ describe('asked for on the host', () => {
   test('and with 1 where the local config cannot run', async () => {
     const { rig, unit } = await started();
     await rig.stop();
-    await detach(rig);
-    rig.state.assign(undefined);
-    rig.state.write(detachRecord, {});
+    handleRequest(rig.state, { verb: 'detach' }, new Date(rig.clock.now()));
     rig.localBehaviour = crashes;
     rig.boot({ detach: true });
     await rig.until('good runs again', () => rig.starts.at(-1) === 'good');
