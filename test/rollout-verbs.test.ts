@@ -130,7 +130,7 @@ describe('requests', () => {
   });
 
   test('abort and retry are requests for the revision at hand, with who and why; a script says --yes', async () => {
-    expect((await cluster.relet(['rollout', 'abort', name, '-m', 'pods crash'])).status).toBe(0);
+    expect((await cluster.relet(['rollout', 'abort', name, '-m', 'pods crash', '-y'])).status).toBe(0);
     expect((await blockOf())?.request).toMatchObject({ action: 'Abort', revision: 'new', why: 'pods crash' });
     await report(name, ['Stalled', 'Aborted', 'Somebody aborted it.'], { rejectedRevision: 'new' });
     expect((await relet(`rollout retry ${name}`)).stderr).toContain('use --yes');

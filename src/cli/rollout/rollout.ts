@@ -84,7 +84,11 @@ export function rolloutVerb(): Command {
     [['relet rollout approve gpu --wave 1 --yes', 'from a script']],
   );
 
-  why(add('abort', 'Stop a rollout for good; nodes keep what they have').argument('<SET>', 'set'))
+  why(
+    add('abort', 'Stop a rollout for good; nodes keep what they have')
+      .argument('<SET>', 'set')
+      .option('-y, --yes', 'as with the other verbs; an abort never asks'),
+  )
     .addOption(json())
     .action(async (set, options) => (await import('./requests.js')).abort(set, options));
   why(
