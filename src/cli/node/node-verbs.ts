@@ -143,10 +143,14 @@ export async function order(options: DirOption, request: Request): Promise<void>
   const { dir, state } = open(options);
   const path = join(dir, 'meta', 'lock');
   const holder = lockHolder({ path, host, files: realFiles });
-  if (holder === undefined && (await answers(lockPath)))
+  if (holder === undefined && (await answers(lockPath))) {
+    const { tool } = hostLayout({ unit: 'kubelet.service', dir: nodeDirs[0] });
     throw new CannotRun(
-      `the agent of this host runs in a pod; ask it there, with '${hostLayout({ unit: 'kubelet.service', dir: nodeDirs[0] }).tool} node ${request.verb}' on the host or with 'kubectl exec'`,
+      request.verb === 'detach'
+        ? `the agent of this host runs in a pod; use 'relet detach NODE' without --image, or '${tool} detach --host' on the host`
+        : `the agent of this host runs in a pod; ask it there, with '${tool} node ${request.verb}' on the host or with 'kubectl exec'`,
     );
+  }
   if (holder === undefined) {
     const lock = takeLock({ path, host, files: realFiles });
     handleRequest(state, request, new Date());
