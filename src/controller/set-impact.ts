@@ -5,7 +5,7 @@
 import type { LocalConfig } from '../api/node-config.js';
 import type { SetImpact } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
-import { type Owed, type OwedAction, owedActions } from '../api/owed.js';
+import type { Owed } from '../api/owed.js';
 import { check } from '../config/check.js';
 import { checkOverlay } from '../config/check-overlay.js';
 import { DecodeError } from '../config/decode.js';
@@ -15,7 +15,7 @@ import { type Minor, newestMinor, parseMinor } from '../config/model.js';
 import { isOverlay } from '../config/overlay.js';
 import { policyRejections, rejectionText } from '../fleet/field-policies.js';
 import { documentOf, readOverlay } from '../fleet/payload.js';
-import { type FieldChange, owedBy, type Preview, previewChanges, previewOverlays } from '../fleet/preview.js';
+import { isOpen, owedBy, type Preview, previewChanges, previewOverlays } from '../fleet/preview.js';
 import { shorten } from '../shorten.js';
 import { oneLine } from '../visible-text.js';
 import type { Stalled } from './set-plan.js';
@@ -63,14 +63,15 @@ export function configProblem(
       return { kind: 'invalidConfig', message: oneLine(shorten(`${list(one.names)}: ${wrong}`, 1000)) };
   }
   const changes = cases.flatMap((one) => (previewOf(text, one)?.changes ?? []).map((change) => ({ one, change })));
-  const open = changes.filter(({ change }) => !isAllowed(change, accepted));
+  const allowed = accepted.map((one) => accepts[one]);
+  const open = changes.filter(({ change }) => change.needs === 'never' || isOpen(change, allowed));
   const gpus = accepted.includes('DaemonReload') ? undefined : cases.find(({ mayLoseGpus }) => mayLoseGpus);
   if (gpus !== undefined)
     return {
       kind: 'impact',
       message: `${list(gpus.names)}: a switch reloads systemd, and running containers may lose their GPUs; accept: [DaemonReload] allows it`,
     };
-  const undrained = neverDrains ? [] : changes.filter(({ change }) => needsDrain(change));
+  const undrained = neverDrains ? [] : changes.filter(({ change }) => isOpen(change, []));
   const [first] = open.length > 0 ? open : undrained;
   if (first === undefined) return undefined;
   const fields = new Map((open.length > 0 ? open : undrained).map(({ change }) => [change.path, change]));
@@ -118,17 +119,6 @@ export function owedOf(text: string, one: NodeCase): Omit<Owed, 'at'> | undefine
   const preview = previewOf(text, one);
   return preview && owedBy(preview);
 }
-
-function isAllowed(change: FieldChange, accepted: readonly SetImpact[]): boolean {
-  if (change.needs === 'never') return false;
-  const allowed = new Set(accepted.map((one) => accepts[one]));
-  // A state file or a reboot includes the drain, as with --accept.
-  if (allowed.has('state-file') || allowed.has('reboot')) allowed.add('drain');
-  return !needsDrain(change) || allowed.has(change.needs);
-}
-
-/** A drain, or something that begins with one. */
-const needsDrain = ({ needs }: FieldChange): boolean => owedActions.includes(needs as OwedAction);
 
 const minorOf = ({ kubeletVersion }: NodeCase): Minor => parseMinor(kubeletVersion) ?? newestMinor;
 

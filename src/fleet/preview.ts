@@ -154,7 +154,11 @@ export function acceptNeeded({ changes }: Pick<Preview, 'changes'>, accepted: re
 }
 
 const openChanges = (changes: readonly FieldChange[], accepted: readonly string[]): FieldChange[] =>
-  changes.filter(({ needs }) => owedActions.includes(needs as OwedAction) && !isAccepted(needs, accepted));
+  changes.filter((change) => isOpen(change, accepted));
+
+/** It needs a drain, or something that begins with one, and that is not accepted. */
+export const isOpen = ({ needs }: FieldChange, accepted: readonly string[]): boolean =>
+  owedActions.includes(needs as OwedAction) && !isAccepted(needs, accepted);
 
 const isAccepted = (needs: Needs, accepted: readonly string[]): boolean =>
   accepted.includes(needs) || (needs === 'drain' && accepted.some((one) => one === 'state-file' || one === 'reboot'));
