@@ -90,7 +90,9 @@ const bundled = await build({
   // Written as require(): node's import() starts a second module loader, which costs some 5 ms.
   supported: { 'dynamic-import': false },
 });
-writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices(Object.keys(bundled.metafile.inputs)));
+const page = await buildPage();
+const inputs = [bundled, page].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices(inputs));
 writeCodeCaches();
 if (existsSync('src/config/index.ts')) {
   await build({ ...shared, entryPoints: { config: 'src/config/index.ts' }, outdir: 'dist', format: 'esm' });
@@ -100,6 +102,35 @@ if (existsSync('src/config/index.ts')) {
   const types = spawnSync('npx', ['--no-install', 'tsc', '-p', 'tsconfig.types.json'], { stdio: 'inherit' });
   if (types.status !== 0) process.exit(types.status ?? 1);
   removeUnusedTypes(['config', 'lab'].map((name) => join(root, 'dist/types', name, 'index.d.ts')));
+}
+
+/** The dashboard's page. Names have a hash, so that a browser may keep the files for ever; what is imported on demand is a chunk. */
+async function buildPage() {
+  const outdir = 'dist/dashboard';
+  const result = await build({
+    bundle: true,
+    metafile: true,
+    minify: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2022',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    entryPoints: { app: 'src/dashboard/page/main.tsx' },
+    outdir,
+    entryNames: '[name]-[hash]',
+    chunkNames: 'chunk-[hash]',
+    legalComments: 'none',
+    logLevel: 'warning',
+  });
+  const names = Object.keys(result.metafile.outputs).map((path) => relative(outdir, path));
+  const named = (ending) => names.find((name) => name.startsWith('app-') && name.endsWith(ending));
+  const html = readFileSync('src/dashboard/page/index.html', 'utf8');
+  writeFileSync(
+    `${outdir}/index.html`,
+    html.replace('app.css', named('.css')).replace('app.js', named('.js')).replaceAll(/\n\s*/g, '\n'),
+  );
+  return result;
 }
 
 /** Of commands without a cluster, which end before anybody would notice the others' start. The last one counts for a bundle. */

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 const fix = process.argv.includes('--fix');
 const steps = [
   ['types', ['npx', '--no-install', 'tsc', '-p', 'tsconfig.json']],
+  ['types of the page', ['npx', '--no-install', 'tsc', '-p', 'tsconfig.page.json']],
   ['lint and format', ['npx', '--no-install', 'biome', 'check', '--error-on-warnings', ...(fix ? ['--write'] : [])]],
   ['dead code', ['npx', '--no-install', 'knip', '--no-progress', '--exclude', 'binaries']],
   ['words', [process.execPath, 'scripts/words.mjs']],

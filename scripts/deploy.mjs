@@ -74,7 +74,7 @@ const notInCharts = ['kustomization.yaml', 'namespace.yaml', 'alerts.yaml', 'ale
 
 /** Each template by its path, from each manifest by its path. */
 export function templates() {
-  return ['base', 'guards', 'new-nodes', 'agent', 'monitoring'].flatMap((dir) =>
+  return ['base', 'guards', 'new-nodes', 'drain', 'agent', 'dashboard', 'monitoring'].flatMap((dir) =>
     readdirSync(join(repository, 'deploy', dir))
       .filter((name) => !notInCharts.includes(name))
       .map((name) => {

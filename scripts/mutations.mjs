@@ -54,8 +54,8 @@ export const mutations = [
     edits: [
       edit(
         'src/agent/agent.ts',
-        'const replaces = this.#run?.healthy ? this.#run.choice.source : undefined;',
-        'const replaces = this.#run?.choice.source;',
+        'const replaces = run?.wasHealthy ? run.choice.source : undefined;',
+        'const replaces = run?.choice.source;',
       ),
     ],
   },
@@ -110,30 +110,12 @@ export const mutations = [
     ],
   },
   {
-    name: 'record-without-sync',
-    edits: [edit('src/atomic-file.ts', 'if (durable) files.sync(temporary);', '')],
-  },
-  {
-    name: 'checkpoint-without-sync',
-    edits: [edit('src/atomic-file.ts', 'for (const name of content.keys()) files.sync(join(temporary, name));', '')],
-  },
-  {
     name: 'status-grants',
     edits: [
       edit(
         'src/controller/grant-plan.ts',
         '(isGranted && referencedConfigMaps(object).has(key))',
         'referencedConfigMaps(object).has(key)',
-      ),
-    ],
-  },
-  {
-    name: 'outage-is-blamed-on-the-config',
-    edits: [
-      edit(
-        'src/agent/trial/trial.ts',
-        'return !health.apiAnswers || !before.nodeReady || health.readyAgain;',
-        'return !before.nodeReady || health.readyAgain;',
       ),
     ],
   },
@@ -148,20 +130,50 @@ export const mutations = [
     ],
   },
   {
-    name: 'first-answer-is-not-reported',
-    edits: [edit('src/agent/agent.ts', 'onAlive: report,', 'onAlive: () => {},')],
+    name: 'budget-of-unavailable-nodes',
+    edits: [edit('src/controller/set-plan.ts', 'left.unavailable >= costs.unavailable &&', '')],
   },
   {
-    name: 'crash-backoff-of-another-config',
-    edits: [edit('src/agent/agent.ts', 'if (changes !== this.#changes) crashes = 0;', '')],
+    name: 'budget-of-trials',
+    edits: [edit('src/controller/set-plan.ts', '(allowed.inTrial > 0 && left.inTrial >= costs.inTrial)', 'true')],
   },
   {
-    name: 'end-of-trial-without-pause',
+    name: 'pending-nodes-cost-no-budget',
     edits: [
       edit(
-        'src/agent/trial/health-loop.ts',
-        'trialLeftMs, healthyMostMs) : healthyMostMs;',
-        'trialLeftMs, healthyMostMs) : 20;',
+        'src/controller/set-survey.ts',
+        "return node.state === 'waiting' && node.claim?.exempt !== true ? 'not yet active' : undefined;",
+        'return undefined;',
+      ),
+    ],
+  },
+  {
+    name: 'failures-do-not-halt',
+    edits: [
+      edit(
+        'src/controller/set-plan.ts',
+        "function rollOut({ set, state, rules, nowMs }: PlanInput, seen: Survey, waves: WavePlan): Step {\n  if (seen.failed.length > seen.allowed.failed) return stalled('halted', sentences.halted(set, seen));",
+        'function rollOut({ set, state, rules, nowMs }: PlanInput, seen: Survey, waves: WavePlan): Step {',
+      ),
+      edit('src/controller/set-waves.ts', 'room > 0 || isRunning || isHalted;', 'room > 0 || isRunning;'),
+    ],
+  },
+  {
+    name: 'wave-ends-before-its-trials',
+    edits: [edit('src/controller/set-waves.ts', 'room > 0 || isRunning || isHalted;', 'room > 0 || isHalted;')],
+  },
+  {
+    name: 'taken-node-is-changed',
+    edits: [
+      edit(
+        'src/controller/set-nodes.ts',
+        'if (claim !== undefined && claim.source !== assigned)',
+        "if (claim?.source === '')",
+      ),
+      edit(
+        'src/controller/set-nodes.ts',
+        "if (claim === undefined && assigned !== 'local')",
+        "if (claim?.source === '')",
       ),
     ],
   },

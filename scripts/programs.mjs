@@ -23,6 +23,7 @@ export const programs = [
   },
   { name: 'diff', package: 'diffutils', skips: 'sets from Git, applied with kubectl' },
   { name: 'lua5.4', package: 'lua5.4', skips: 'the health check for Argo CD' },
+  { name: 'chromium', package: 'chromium', skips: 'the dashboard in a browser' },
   { name: 'helm', from: 'helm.sh', skips: 'the charts, rendered, installed and uninstalled by Helm' },
   { name: 'promtool', from: 'prometheus.io', skips: 'the alerts, evaluated by Prometheus' },
 ];

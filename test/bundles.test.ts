@@ -1,7 +1,8 @@
 /** What the built executables carry: a node loads only what a node needs, and a verb what the verb needs. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { entryOf } from '../src/config/catalogue.js';
 
@@ -23,7 +24,7 @@ describe('bundles', () => {
   );
 
   test('what a node at rest needs stays small: the validator and its tables are loaded with the first new config', () => {
-    expect(text('node-run-agent.cjs').length).toBeLessThan(262_000);
+    expect(text('node-run-agent.cjs').length).toBeLessThan(270_000);
     expect(text('node-agent.cjs').length).toBeLessThan(350_000);
     for (const known of ['RotateKubeletServerCertificate', 'failed to load kubelet config file']) {
       expect(text('node-full-validator.cjs')).toContain(known);
@@ -35,11 +36,52 @@ describe('bundles', () => {
     expect(text('cli.cjs').length).toBeLessThan(20_000);
   });
 
+  test('what rehearses is loaded only to rehearse, and never on a node', () => {
+    const ofRehearsals = 'RehearsalSpread';
+    expect(text('rollout-rehearse.cjs')).toContain(ofRehearsals);
+    for (const name of [
+      'cli.cjs',
+      'rollout-rollout.cjs',
+      'rollout-status.cjs',
+      'node.cjs',
+      'node-run-agent.cjs',
+      'node-agent.cjs',
+    ])
+      expect(text(name)).not.toContain(ofRehearsals);
+  });
+
   test('the published library needs no other package', () => {
     const imports = [...text('config.js').matchAll(/\bfrom\s*"([^"]+)"|\bimport\s*"([^"]+)"|\brequire\("([^"]+)"\)/g)];
     const packages = imports.map((match) => (match[1] ?? match[2] ?? match[3])!);
     expect(packages.filter((name) => !name.startsWith('node:'))).toEqual([]);
   });
+});
+
+describe('the page of the dashboard', () => {
+  const files = readdirSync(join(dist, 'dashboard'));
+  const scripts = files.filter((name) => name.endsWith('.js'));
+
+  test('its scripts, without the editor that is loaded on demand, are at most 120 KB compressed', () => {
+    const atStart = scripts.filter((name) => name.startsWith('app-') || text('dashboard/index.html').includes(name));
+    const reached = reachable(atStart, (name) => text(`dashboard/${name}`));
+    expect(reached.length).toBeGreaterThan(0);
+    const size = reached.reduce((sum, name) => sum + gzipSync(text(`dashboard/${name}`)).length, 0);
+    expect(size).toBeLessThan(120 * 1024);
+  });
+
+  test('it loads nothing from elsewhere, and has neither scripts nor styles in its HTML', () => {
+    const html = text('dashboard/index.html');
+    expect(html).not.toMatch(/(?:src|href)="(?:https?:)?\/\/|<style|style=|<script(?![^>]*\ssrc=)|\son\w+=/);
+    expect(html.match(/(?:src|href)="(?:app-\w+\.(?:js|css))"/g)).toHaveLength(2);
+  });
+
+  /** What these import, not on demand, directly or through others. */
+  function reachable(names: string[], read: (name: string) => string): string[] {
+    const reached = new Set(names);
+    for (const name of reached)
+      for (const [, path] of read(name).matchAll(/(?:from|import)\s*"\.\/([\w-]+\.js)"/g)) reached.add(path!);
+    return [...reached];
+  }
 });
 
 describe('code caches', () => {

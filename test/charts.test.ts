@@ -19,9 +19,14 @@ test('the templates and the PrometheusRule are what scripts/deploy.mjs writes: r
 });
 
 test('every manifest that a kustomization names is in a chart, except the namespace, which Helm needs beforehand', () => {
-  const manifests = ['deploy', 'deploy/new-nodes', 'deploy/agent', 'deploy/monitoring'].flatMap((dir) =>
-    (parse(read(`${dir}/kustomization.yaml`)).resources as string[]).map((name) => `${dir}/${name}`),
-  );
+  const manifests = [
+    'deploy',
+    'deploy/new-nodes',
+    'deploy/drain',
+    'deploy/agent',
+    'deploy/dashboard',
+    'deploy/monitoring',
+  ].flatMap((dir) => (parse(read(`${dir}/kustomization.yaml`)).resources as string[]).map((name) => `${dir}/${name}`));
   const inCharts = templates().map(({ from }) => from);
   expect(manifests.filter((name) => !inCharts.includes(name))).toEqual(['deploy/base/namespace.yaml']);
   expect(inCharts.filter((name) => !manifests.includes(name))).toEqual([]);

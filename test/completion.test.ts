@@ -62,6 +62,7 @@ describe('relet __complete', () => {
     ['versions', ['config', 'upgrade-check', '--to=1.3'], Array.from({ length: 8 }, (_, at) => `--to=1.${37 - at}`)],
     ['subcommands of rollout', ['rollout', 'app'], ['approve']],
     ['sets', ['rollout', 'status', ''], ['gpu']],
+    ['options of a rehearsal', ['rollout', 'rehearse', 'gpu', '--not'], ['--not-ready']],
     ['sets for --as-set', ['set', '--as-set', 'g'], ['gpu']],
     ['waves of the set', ['rollout', 'approve', 'gpu', '--wave', ''], ['1', '2']],
     ['nodes to adopt', ['rollout', 'adopt', 'gpu', 'node-1'], ['node-1']],

@@ -20,7 +20,11 @@ const rows = (heading: string) =>
 
 const report = { assigned: undefined, active: undefined, lastKnownGood: undefined, warnings: [], initConfig: false };
 const ofNode = render({ report, counters: newCounters(), trialSeconds: 1, held: false });
-const ofController = controllerMetrics({ ...newControllerCounters(), sets: new Map([['gpu', {}]]) }, true);
+const cordoned = new Map([
+  ['node-1', { set: 'gpu', sinceSeconds: 200 }],
+  ['node-2', { set: 'gpu', sinceSeconds: 100 }],
+]);
+const ofController = controllerMetrics({ ...newControllerCounters(), sets: new Map([['gpu', {}]]), cordoned }, true);
 
 interface Alert {
   alert: string;
@@ -36,6 +40,12 @@ test.each([
   const metrics = [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)$/gm)];
   expect(metrics.length).toBeGreaterThan(5);
   expect(rows(heading)).toEqual(metrics.map(([, name, help, type]) => `| \`${name}\` | ${type} | ${help} |`));
+});
+
+test('nodes that are cordoned are counted for each set, without their names', () => {
+  expect(ofController).toContain('relet_set_cordoned_nodes{set="gpu"} 2\n');
+  expect(ofController).toContain('relet_set_oldest_cordon_seconds{set="gpu"} 100\n');
+  expect(ofController).not.toContain('node-1');
 });
 
 test('each alert has its row, with its severity and what to do', () => {

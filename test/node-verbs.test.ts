@@ -32,6 +32,25 @@ describe('relet node', () => {
     await rig.until('followed again', () => status(rig).active !== undefined);
   });
 
+  test('views an overlay as the kubelet gets it: merged into the local config', async () => {
+    const rig = await createClusterRig({ boot: false });
+    const place = await newPlace();
+    withDir(place, rig);
+    await rig.until('first status', () => rig.config !== undefined);
+    await rig.createConfigMap('overlay', {
+      kubelet:
+        'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\nconfig:\n  eventRecordQPS: 9\n  maxPods: 77\n',
+    });
+    await rig.point('overlay');
+    await rig.until('last known good', () => status(rig).lastKnownGood !== undefined);
+    for (const which of ['active', 'assigned', 'last-known-good']) {
+      const { stdout, stderr } = node(place, 'view', which);
+      expect(stdout, which).toContain('kind: KubeletConfiguration\n');
+      expect(stdout, which).toMatch(/^maxPods: 77$/m);
+      expect(stderr).toBe('');
+    }
+  });
+
   test('works where no relet runs and no API is', async () => {
     const rig = await createClusterRig({ boot: false });
     const place = await newPlace();

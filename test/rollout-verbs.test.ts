@@ -5,10 +5,12 @@ import {
   adoptAnnotation,
   type Claim,
   claimAnnotation,
+  holdAnnotation,
   type NodeConfigSet,
   type NodeConfigSetStatus,
   nodeConfigSets,
 } from '../src/api/node-config-set.js';
+import { nodes } from '../src/kube/resource-type.js';
 import { applyDeploy } from './node-config-cluster.js';
 import { OperatorCluster } from './operator-rig.js';
 
@@ -245,7 +247,37 @@ describe('a node of a set', () => {
     const released = await relet('release node-1 -o json');
     expect(JSON.parse(released.stdout).nodes).toEqual([{ node: 'node-1', set: 'gpu', released: true }]);
     expect((await objectOf('node-1')).metadata.annotations?.[adoptAnnotation]).toBe('gpu');
-    expect((await relet('release node-2')).stderr).toContain('node-2 was taken from no set');
+    expect((await relet('release node-2')).stderr).toContain(
+      'node-2 is not held through the API, and was taken from no set',
+    );
+  });
+
+  test('is held through the API, shown so, refuses a change, and is released', async () => {
+    const held = await cluster.relet(['hold', 'node-2', '--why', 'broken\nfan']);
+    expect(held).toMatchObject({ status: 0, stdout: "node-2: held; 'relet release node-2' releases it\n" });
+    expect((await objectOf('node-2')).metadata.annotations?.[holdAnnotation]).toMatch(
+      /^broken\\nfan \(\S+, \d{4}-.*Z\)$/,
+    );
+    expect((await relet('get node-2')).stdout).toMatch(/^node-2 +held /m);
+    expect((await relet('get node-2 -o jsonpath={.status.hold.on}')).stdout).toBe('["NodeConfig"]');
+    expect((await relet('describe node-2')).stdout).toMatch(/^Held: +through the API: broken.*fan \(/m);
+    const set = await relet('set node-2 maxPods=90 --yes --no-wait');
+    expect(set.status).toBe(2);
+    expect(set.stderr).toContain("nothing was changed. 'relet release node-2' releases it");
+    expect((await relet('doctor node-2')).stdout).toContain('held through the API');
+
+    const released = await relet('release node-2 -o json');
+    expect(JSON.parse(released.stdout).nodes).toEqual([{ node: 'node-2', released: false, holdEnded: true }]);
+    expect((await objectOf('node-2')).metadata.annotations?.[holdAnnotation]).toBeUndefined();
+    expect((await relet('release node-2')).status).toBe(2);
+  });
+
+  test('with a hold that somebody put on its Node is released too', async () => {
+    const patch = { metadata: { annotations: { [holdAnnotation]: 'by kubectl' } } };
+    await cluster.admin.patch(nodes, { name: 'node-2' }, patch, { as: 'merge' });
+    expect((await relet('get node-2')).stdout).toMatch(/^node-2 +held /m);
+    expect((await relet('release node-2')).stdout).toContain('node-2: no longer held through the API: by kubectl');
+    expect((await cluster.admin.get(nodes, { name: 'node-2' })).metadata.annotations?.[holdAnnotation]).toBeUndefined();
   });
 
   test('that was assigned by hand is adopted, others only by name', async () => {

@@ -3,6 +3,7 @@
  * are silent, and a controller that crashes between any two writes. Everything is in memory and moved by hand.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { drainMarkOf, drainTaint } from '../src/api/drain.js';
 import { applyMergePatch } from '../src/api/merge-patch.js';
 import type { NodeConfig } from '../src/api/node-config.js';
 import { claimAnnotation, type NodeConfigSet, readClaim } from '../src/api/node-config-set.js';
@@ -10,9 +11,11 @@ import type { KubeObject } from '../src/api/object.js';
 import type { ClusterView } from '../src/controller/cluster-view.js';
 import { newControllerCounters } from '../src/controller/metrics.js';
 import { type ClusterNode, type SetNode, setNode, sourceText } from '../src/controller/set-nodes.js';
+import { isWritten } from '../src/controller/set-plan.js';
 import { SetReconciler } from '../src/controller/sets.js';
 import { ApiError } from '../src/kube/api-error.js';
 import type { KubeClient } from '../src/kube/client.js';
+import type { ReconcileResult } from '../src/kube/work-queue.js';
 import { seededRandom } from '../src/lab/simulation/seeded-random.js';
 import { silentLog } from '../src/log.js';
 import { rfc3339 } from '../src/time.js';
@@ -32,13 +35,23 @@ export class SetModel {
     nodeconfigs: new Map(),
     nodes: new Map(),
     configmaps: new Map(),
+    pods: new Map(),
+    poddisruptionbudgets: new Map(),
   } as Record<string, Map<string, KubeObject>>;
   readonly modes = new Map<string, Mode>();
-  /** Assignments that broke a rule. */
+  /** Writes that broke a rule. */
   readonly broken: string[] = [];
+  /** What the controller did to nodes and pods, in its order: `cordon node-1`, `evict pod-2`, `assign node-1`, `uncordon node-1`. */
+  readonly acts: string[] = [];
+  /** Whether the controller has the role for it. */
+  mayDrain = true;
+  /** Nodes that are cordoned, and by whom. */
+  readonly cordoned = new Map<string, 'us' | 'others'>();
+  /** Nodes whose pods no budget lets go. */
+  readonly budgetSpent = new Set<string>();
   /** Writes until the controller crashes. */
   crashAfter: number | undefined;
-  readonly #assignedAt = new Map<string, { generation: number; atMs: number }>();
+  readonly #assignedAt = new Map<string, { generation: number; atMs: number; failed?: Mode }>();
   #version = 1;
   #caches: Record<string, Map<string, KubeObject>> = {};
   /** Events that the caches have not seen, oldest first. */
@@ -60,6 +73,51 @@ export class SetModel {
   nodeConfig = (name: string): NodeConfig | undefined => this.kinds.nodeconfigs!.get(name) as NodeConfig | undefined;
 
   claim = (name: string) => readClaim(this.nodeConfig(name)?.metadata.annotations?.[claimAnnotation]);
+
+  /** What a drain of ours left on it. The mark of a drain that failed does nothing, and stays while its set does. */
+  traces(name: string): string[] {
+    const node = this.kinds.nodes!.get(name) as ClusterNode;
+    const mark = drainMarkOf(node);
+    const isLeft = mark !== undefined && (mark.state !== 'Failed' || !this.kinds.nodeconfigsets!.has('gpu'));
+    const isOurs = (condition: { reason?: string }) => condition.reason === 'KubeletConfigChange';
+    return [
+      ...(this.cordoned.get(name) === 'us' ? ['cordon'] : []),
+      ...(isLeft ? ['mark'] : []),
+      ...(node.spec?.taints?.some(({ key }) => key === drainTaint.key) ? ['taint'] : []),
+      ...(node.status?.conditions?.some(isOurs) ? ['condition'] : []),
+    ];
+  }
+
+  podsOn = (name: string): KubeObject[] =>
+    [...this.kinds.pods!.values()].filter(({ spec }) => (spec as { nodeName: string }).nodeName === name);
+
+  /** As a scheduler does: not to a node that is cordoned. */
+  schedule(name: string, more: Partial<KubeObject['metadata']> = {}): void {
+    const node = this.kinds.nodes!.get(name) as ClusterNode | undefined;
+    if (node === undefined || node.spec?.unschedulable) return;
+    const pod = more.name ?? `pod-${++this.#version}`;
+    const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'web', controller: true };
+    const labels = { app: 'web' };
+    const metadata = { namespace: 'shop', name: pod, uid: pod, labels, ownerReferences: [owner], ...more };
+    this.put('pods', {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata,
+      spec: { nodeName: name },
+      status: { phase: 'Running' },
+    });
+  }
+
+  /** By somebody else. */
+  cordon(name: string, unschedulable: boolean): void {
+    this.changeNode(name, (node) => {
+      if (unschedulable === (node.spec?.unschedulable === true)) return;
+      node.spec = { ...node.spec, unschedulable };
+      node.metadata.managedFields = managedBy('kubectl');
+      if (unschedulable) this.cordoned.set(name, 'others');
+      else this.cordoned.delete(name);
+    });
+  }
 
   /** As the controller would see it with a cache that does not lag. */
   node(name: string): SetNode {
@@ -94,6 +152,8 @@ export class SetModel {
   }
 
   removeNode(name: string): void {
+    this.cordoned.delete(name);
+    for (const { metadata } of this.podsOn(name)) this.remove('pods', metadata.name);
     for (const kind of ['nodes', 'nodeconfigs']) if (this.kinds[kind]!.has(name)) this.remove(kind, name);
   }
 
@@ -107,7 +167,8 @@ export class SetModel {
   setReady(name: string, ready: boolean): void {
     const condition = { type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: rfc3339(this.nowMs) };
     this.changeNode(name, (node) => {
-      node.status = { conditions: [condition], nodeInfo: { kubeletVersion: 'v1.32.0' } };
+      const others = (node.status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
+      node.status = { conditions: [condition, ...others], nodeInfo: { kubeletVersion: 'v1.32.0' } };
     });
   }
 
@@ -135,6 +196,17 @@ export class SetModel {
     }
   }
 
+  /** The caches see everything of one kind; of the others nothing. */
+  deliverKind(kind: string): void {
+    const [now, later] = [
+      this.#events.filter((event) => event.kind === kind),
+      this.#events.filter((event) => event.kind !== kind),
+    ];
+    this.#events = now;
+    this.deliver(now.length, () => 0);
+    this.#events = later;
+  }
+
   /** Lists everything by quorum, as a controller that begins to lead. */
   newLeader(): void {
     this.#events = [];
@@ -152,17 +224,21 @@ export class SetModel {
     });
   }
 
-  async reconcile(): Promise<void> {
+  /** Undefined after a crash. */
+  async reconcile(): Promise<ReconcileResult | undefined> {
     try {
-      await this.#reconciler.reconcile('gpu');
+      return await this.#reconciler.reconcile('gpu');
     } catch (error) {
       if (!(error instanceof Crash)) throw error;
       this.newLeader();
+      return undefined;
     }
   }
 
-  /** Each agent acts on its NodeConfig as it is now. */
+  /** Each agent acts on its NodeConfig as it is now, and each kubelet removes the pods that are being deleted. */
   answer(): void {
+    for (const { metadata } of [...this.kinds.pods!.values()])
+      if (metadata.deletionTimestamp !== undefined) this.remove('pods', metadata.name);
     for (const [name, object] of this.kinds.nodeconfigs!) this.#answerOne(name, object as NodeConfig);
   }
 
@@ -170,13 +246,16 @@ export class SetModel {
     const { generation = 1 } = object.metadata;
     if (this.#assignedAt.get(name)?.generation !== generation)
       this.#assignedAt.set(name, { generation, atMs: this.nowMs });
-    const { atMs } = this.#assignedAt.get(name)!;
-    const mode = this.modes.get(name) ?? 'works';
+    const assigned = this.#assignedAt.get(name)!;
+    const { atMs } = assigned;
+    // An agent does not start again what has failed, before it is assigned again.
+    const mode = assigned.failed ?? this.modes.get(name) ?? 'works';
     const source = object.spec?.configSource;
     if (mode === 'silent' || this.nowMs - atMs < 2000) return;
     const { lastKnownGood } = object.status?.config ?? {};
     const good = lastKnownGood === undefined ? {} : { lastKnownGood };
     const isBad = source !== undefined && mode !== 'works' && source !== handmade;
+    if (isBad) assigned.failed = mode;
     const error = mode === 'rejects' ? 'ValidationFailed' : 'CrashLoop';
     const isPassed = this.nowMs - atMs >= trialMs;
     const config = isBad
@@ -215,8 +294,18 @@ export class SetModel {
         if (found === undefined) throw new ApiError(404, 'NotFound', name);
         return copy(found);
       },
-      create: async (type: { resource: string }, _place: unknown, object: KubeObject) => {
+      list: async (type: { resource: string }, { fieldSelector = '' }: { fieldSelector?: string }) => {
+        const node = /^spec\.nodeName=(.*)$/.exec(fieldSelector)?.[1];
+        return { items: copy(node === undefined ? [...this.kinds[type.resource]!.values()] : this.podsOn(node)) };
+      },
+      create: async (
+        type: { resource: string },
+        place: { name?: string; subresource?: string },
+        object: KubeObject,
+      ) => {
         if (type.resource === 'events') return object;
+        if (type.resource === 'selfsubjectaccessreviews') return { ...object, status: { allowed: this.mayDrain } };
+        if (place.subresource === 'eviction') return this.#write(() => this.#evict(place.name!, object));
         return this.#write(() => {
           if (this.kinds[type.resource]!.has(object.metadata.name)) throw new ApiError(409, 'AlreadyExists', '');
           return this.put(type.resource, object);
@@ -225,23 +314,66 @@ export class SetModel {
       update: async (type: { resource: string }, { name }: { name: string }, object: KubeObject) =>
         this.#write(() => {
           const present = this.#expect(type.resource, name, object.metadata.resourceVersion);
+          if (type.resource === 'nodeconfigsets') this.#checkIntent(present as NodeConfigSet, object as NodeConfigSet);
           return this.put(type.resource, { ...present, status: object.status });
         }),
       patch: async (
         type: { resource: string },
-        { name }: { name: string },
+        { name, subresource }: { name: string; subresource?: string },
         patch: { metadata: { resourceVersion?: string } },
       ) =>
         this.#write(() => {
           this.#expect(type.resource, name, patch.metadata.resourceVersion);
+          if (type.resource === 'nodes') return this.#patchNode(name, patch, subresource === 'status');
           const before = type.resource === 'nodeconfigs' ? this.node(name) : undefined;
           const written = this.#patch(type.resource, name, patch);
-          if (before !== undefined) this.#checkRules(before);
+          if (before !== undefined) {
+            this.#checkRules(before);
+            this.acts.push(`assign ${name}`);
+          }
           return written;
         }),
       delete: async (type: { resource: string }, { name }: { name: string }) =>
         this.#write(() => this.remove(type.resource, name)),
     } as unknown as KubeClient;
+  }
+
+  #evict(name: string, eviction: KubeObject): KubeObject {
+    const pod = this.kinds.pods!.get(name);
+    if (pod === undefined) throw new ApiError(404, 'NotFound', name);
+    const { deleteOptions } = eviction as unknown as { deleteOptions: { preconditions: { uid: string } } };
+    if (deleteOptions.preconditions.uid !== pod.metadata.uid) throw new ApiError(409, 'Conflict', name);
+    const { nodeName } = pod.spec as { nodeName: string };
+    if (this.cordoned.get(nodeName) === undefined)
+      this.broken.push(`${name} is evicted from ${nodeName}, not cordoned`);
+    if (this.budgetSpent.has(nodeName)) throw new ApiError(429, 'TooManyRequests', 'budget');
+    this.acts.push(`evict ${name}`);
+    return this.put('pods', { ...pod, metadata: { ...pod.metadata, deletionTimestamp: rfc3339(this.nowMs) } });
+  }
+
+  #patchNode(name: string, patch: object, isStatus: boolean): KubeObject {
+    const present = copy(this.kinds.nodes!.get(name)) as ClusterNode;
+    if (isStatus) {
+      const [condition] = (patch as { status: { conditions: [{ type: string; status: string; $patch?: string }] } })
+        .status.conditions;
+      const others = (present.status?.conditions ?? []).filter(({ type }) => type !== condition.type);
+      const conditions = condition.$patch === 'delete' ? others : [...others, condition];
+      return this.put('nodes', { ...present, status: { ...present.status, conditions } });
+    }
+    const merged = applyMergePatch(present, patch) as ClusterNode;
+    const [was, is] = [present, merged].map(({ spec }) => spec?.unschedulable === true);
+    if (was && !is && this.cordoned.get(name) !== 'us') this.broken.push(`${name} is uncordoned, and was not by us`);
+    if (was !== is) merged.metadata.managedFields = managedBy('relet-controller');
+    if (!was && is) this.cordoned.set(name, 'us');
+    if (was && !is) this.cordoned.delete(name);
+    if (was !== is) this.acts.push(`${is ? 'cordon' : 'uncordon'} ${name}`);
+    const written = this.put('nodes', merged);
+    const exempt = (this.set as NodeConfigSet | undefined)?.status?.intent?.exempt ?? [];
+    const isCounted = (one: string) => !exempt.includes(one) && !this.claim(one)?.exempt;
+    const ours = [...this.cordoned].filter(([one, who]) => who === 'us' && isCounted(one));
+    if (!was && is && ours.length > this.limits.maxUnavailable)
+      this.broken.push(`cordoned: ${ours.map(([one]) => one)}`);
+    return written;
   }
 
   #patch(kind: string, name: string, patch: object): KubeObject {
@@ -266,11 +398,36 @@ export class SetModel {
     throw new Crash();
   }
 
+  /** A batch that was begun is finished before another one, unless the rollout stops or is about another revision. */
+  #checkIntent({ status: before, spec }: NodeConfigSet, { status: after }: NodeConfigSet): void {
+    const { intent } = before ?? {};
+    // A retry starts the same revision again, from another ConfigMap.
+    const rolledOut = (status: NodeConfigSet['status']) =>
+      JSON.stringify([status?.updateRevision, status?.rejectedRevision, status?.revisions?.[0]?.source]);
+    const isOther = rolledOut(before) !== rolledOut(after);
+    const isStopped = after?.conditions?.some(({ type, status }) => type === 'Stalled' && status === 'True');
+    if (intent === undefined || after?.intent?.at === intent.at || isOther || isStopped || spec.paused) return;
+    if (after?.rollingBack || before?.rollingBack) return;
+    // What a drain found out about a node is not in the caches.
+    const excluded = new Set(after?.excluded?.map(({ name }) => name));
+    const open = intent.names.filter((name) => {
+      const node = this.#caches.nodes!.get(name) as ClusterNode | undefined;
+      const object = this.#caches.nodeconfigs!.get(name) as NodeConfig | undefined;
+      if (node === undefined || excluded.has(name)) return false;
+      const { blocked, ...seen } = setNode({ set: 'gpu', node, object, olderSets: [] });
+      return blocked === undefined && !isWritten(seen, intent);
+    });
+    if (open.length > 0) this.broken.push(`the batch of ${intent.at} is given up: ${open}`);
+  }
+
   /** The rules of the strategy, by what is really so after an assignment of the controller. */
   #checkRules(before: SetNode): void {
     const after = this.node(before.name);
     const { claim } = after;
     if (claim === undefined || claim.released || claim.exempt || before.state === 'waiting') return;
+    const isDrained = this.cordoned.has(before.name) && this.podsOn(before.name).length === 0;
+    if (this.set.spec.strategy?.drain?.policy === 'Always' && claim.revision !== 'reset' && !isDrained)
+      this.broken.push(`${before.name} is changed, and not drained`);
     if (claim.source !== sourceText(this.nodeConfig(before.name))) this.broken.push(`${before.name} is half changed`);
     const ours = this.nodeNames.map((name) => this.node(name)).filter((node) => node.claim && !node.claim.exempt);
     const waiting = ours.filter(({ state }) => state === 'waiting');
@@ -287,5 +444,7 @@ export class SetModel {
       this.broken.push(`in trial: ${trial.map(({ name }) => name)}`);
   }
 }
+
+const managedBy = (manager: string) => [{ manager, fieldsV1: { 'f:spec': { 'f:unschedulable': {} } } }];
 
 const handmade = { configMap: { namespace: 'relet-system', name: 'by-hand', kubeletConfigKey: 'kubelet' } };

@@ -7,18 +7,18 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { readManifests } from '../src/lab/manifests.js';
 import type { Entry } from '../src/lab/simulation/history.js';
 import { keptSchedules } from '../src/lab/simulation/kept-schedules.js';
-import { findViolations } from '../src/lab/simulation/model.js';
+import { findViolations } from '../src/lab/simulation/model/model.js';
 import { isFault, makeSchedule } from '../src/lab/simulation/schedule.js';
 import { describe as describeRun, simulate } from '../src/lab/simulation/simulate.js';
 import { setTraps } from './traps.js';
 
 const deploy = join(import.meta.dirname, '../deploy');
-const manifests = ['base', 'guards'].flatMap((part) => readManifests(join(deploy, part)));
+const manifests = ['base', 'guards', 'drain'].flatMap((part) => readManifests(join(deploy, part)));
 
 describe('schedules of faults', () => {
   // In several tests, so that a slow machine does not meet the time limit of one.
   const perTest = 10;
-  test.each(Array.from({ length: 2 }, (_, index) => index * perTest))(
+  test.each(Array.from({ length: 20 }, (_, index) => index * perTest))(
     `no promise is broken by schedules %i and the ${perTest - 1} after it`,
     async (first) => {
       for (let index = first; index < first + perTest; index++) {
@@ -77,7 +77,7 @@ describe('the model', () => {
   const broken = (...entries: Entry[]) => {
     const schedule = { ...makeSchedule('model'), nodes: [node], inSet: [], actions: [] };
     const history = { entries: [...base, ...entries], hash: '' } as never;
-    return findViolations({ schedule, history, leaks: [], cordoned: [] }).map(({ promise }) => promise);
+    return findViolations({ schedule, history, leaks: [] }).map(({ promise }) => promise);
   };
 
   test('accepts a node that follows a good config', () => {

@@ -12,12 +12,21 @@ const modules: Record<string, { may: string[]; why: string }> = {
   agent: { may: ['api', 'go', 'config', 'kube'], why: 'agent and controller meet only in API objects' },
   fleet: { may: ['api', 'go', 'config', 'kube'], why: 'the view of many nodes needs only the API' },
   controller: { may: ['api', 'go', 'config', 'kube', 'fleet'], why: 'agent and controller meet only in API objects' },
+  dashboard: { may: ['api', 'fleet'], why: 'what page and server share is types, and pure' },
+  'dashboard/page': {
+    may: ['api', 'go', 'config', 'dashboard'],
+    why: 'a browser runs it: it checks configs as one types, and asks the server for the rest',
+  },
+  'dashboard/server': {
+    may: ['api', 'go', 'config', 'kube', 'fleet', 'dashboard'],
+    why: 'it reads with the rights of the person, and changes by running relet itself',
+  },
   lab: {
     may: ['api', 'go', 'config', 'kube', 'agent', 'fleet', 'controller'],
     why: 'the lab runs the product and has no command line of its own',
   },
   cli: {
-    may: ['api', 'go', 'config', 'kube', 'agent', 'fleet', 'controller', 'lab'],
+    may: ['api', 'go', 'config', 'kube', 'agent', 'fleet', 'controller', 'lab', 'dashboard', 'dashboard/server'],
     why: 'the cli puts the modules together',
   },
 };
@@ -25,14 +34,15 @@ const modules: Record<string, { may: string[]; why: string }> = {
 function sources(dir: string): string[] {
   if (!existsSync(join(root, dir))) return [];
   return readdirSync(join(root, dir), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && /\.(ts|mjs|cjs)$/.test(entry.name))
+    .filter((entry) => entry.isFile() && /\.(tsx?|mjs|cjs)$/.test(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
-/** The module of a path such as src/agent/state/memory.ts; undefined for a leaf such as src/clock.ts. */
+/** The module of a path such as src/agent/state/memory.ts; undefined for a leaf such as src/clock.ts. Page and server run apart. */
 function moduleOf(file: string): string | undefined {
-  const [top, module, rest] = file.split('/');
-  return top === 'src' && rest !== undefined ? module : undefined;
+  const [top, module, rest, inside] = file.split('/');
+  if (top !== 'src' || rest === undefined) return undefined;
+  return module === 'dashboard' && inside !== undefined ? `dashboard/${rest}` : module;
 }
 
 function imports(file: string): string[] {
@@ -40,8 +50,14 @@ function imports(file: string): string[] {
   const pattern =
     /^\s*(?:import|export)\s+(?:type\s+)?(?:[^'"`;]*?\sfrom\s+)?['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]/gm;
   return [...text.matchAll(pattern)].map((match) =>
-    relative(root, join(root, dirname(file), (match[1] ?? match[2])!)).replace(/\.js$/, '.ts'),
+    sourceOf(relative(root, join(root, dirname(file), (match[1] ?? match[2])!))),
   );
+}
+
+/** The page has files of both kinds. */
+function sourceOf(target: string): string {
+  const [plain, jsx] = [target.replace(/\.js$/, '.ts'), target.replace(/\.js$/, '.tsx')];
+  return existsSync(join(root, jsx)) ? jsx : plain;
 }
 
 /** Pairs of directories inside one module that import each other. A directory and one inside it are not a pair. */
@@ -121,6 +137,9 @@ describe('source files', () => {
     expect(complaint('src/agent/agent.ts', 'src/controller/plan.ts')).toContain('meet only in API objects');
     expect(complaint('src/clock.ts', 'src/api/object.ts')).toContain('a leaf imports nothing of ours');
     expect(complaint('src/config/decode.ts', 'src/go/quantity.ts')).toBeUndefined();
+    expect(complaint('src/dashboard/page/app.tsx', 'src/fleet/preview.ts')).toContain('a browser runs it');
+    expect(complaint('src/dashboard/page/app.tsx', 'src/dashboard/server/server.ts')).toContain('a browser runs it');
+    expect(complaint('src/dashboard/page/app.tsx', 'src/dashboard/wire.ts')).toBeUndefined();
   });
 
   test('the directories of a module do not import each other', () => {
@@ -132,7 +151,8 @@ describe('source files', () => {
   });
 
   test('time and randomness are injected', () => {
-    const isDeterministic = /^src\/(agent|kube|controller|fleet|lab\/apiserver|lab\/hollow-kubelet|lab\/simulation)\//;
+    const isDeterministic =
+      /^src\/(agent|kube|controller|fleet|dashboard\/server|lab\/apiserver|lab\/hollow-kubelet|lab\/rehearsal|lab\/simulation)\//;
     const exceptions: Record<string, string> = {
       'src/lab/apiserver/apiserver.ts': 'the server is also started without a simulation; these are its defaults',
       'src/lab/simulation/virtual-clock.ts': 'one turn of the event loop shows that nothing is left to happen',
@@ -174,6 +194,8 @@ describe('source files', () => {
       'test/end-process.ts': 'kills a process that does not exit',
       'test/flowing-clock.ts': 'is a clock',
       'test/source-rules.test.ts': 'names them here',
+      'test/traps.ts': 'traps them',
+      'test/traps.test.ts': 'is trapped',
       'test/kill-at-any-step.test.ts': 'watches for a second kubelet all the time',
     };
     const found = [...files.filter(isTest), ...sources('test')]

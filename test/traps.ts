@@ -3,24 +3,50 @@
  * already held by the test runner stays as it is.
  */
 import crypto from 'node:crypto';
+import dgram from 'node:dgram';
+import dns from 'node:dns';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
+import timers from 'node:timers';
+import timersPromises from 'node:timers/promises';
 import { systemClock } from '../src/clock.js';
 import { systemRandom } from '../src/random.js';
 
-type Owner = Record<string, unknown>;
+const timerNames = ['setTimeout', 'setInterval', 'setImmediate'];
+const fileNames = [
+  'access',
+  'lstat',
+  'mkdir',
+  'open',
+  'readFile',
+  'readdir',
+  'rename',
+  'rm',
+  'stat',
+  'unlink',
+  'writeFile',
+];
+const randomNames = ['randomBytes', 'randomUUID', 'randomInt', 'randomFill', 'randomFillSync'];
 
-const trapped: [Owner, string[]][] = [
-  [globalThis as unknown as Owner, ['setTimeout', 'setInterval', 'setImmediate']],
-  [Date as unknown as Owner, ['now']],
-  [Math as unknown as Owner, ['random']],
-  [AbortSignal as unknown as Owner, ['timeout']],
-  [crypto as unknown as Owner, ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync']],
-  [fs as unknown as Owner, ['readFileSync', 'writeFileSync', 'openSync', 'readdirSync', 'statSync', 'mkdirSync']],
-  [net as unknown as Owner, ['connect', 'createConnection', 'createServer']],
-  [systemClock as unknown as Owner, ['now', 'monotonic', 'sleep']],
-  [systemRandom as unknown as Owner, ['number', 'bytes', 'uuid']],
+const trapped: [object, string[]][] = [
+  [globalThis, timerNames],
+  [timers, timerNames],
+  [timersPromises, timerNames],
+  [Date, ['now']],
+  [Math, ['random']],
+  [AbortSignal, ['timeout']],
+  [crypto, randomNames],
+  // Those of node:crypto are the same ones.
+  [crypto.webcrypto, ['getRandomValues', 'randomUUID']],
+  [fs, [...fileNames, ...fileNames.map((name) => `${name}Sync`), 'existsSync', 'watch', 'createReadStream']],
+  [fs.promises, fileNames],
+  [net, ['connect', 'createConnection', 'createServer']],
+  [net.Socket.prototype, ['connect']],
+  [dgram, ['createSocket']],
+  [dns, ['lookup']],
+  [systemClock, ['now', 'monotonic', 'sleep']],
+  [systemRandom, ['number', 'bytes', 'uuid']],
 ];
 
 /** Returns how to take them away. `onUse` is called with what was used; the user gets an error. */
@@ -28,12 +54,14 @@ export function setTraps(onUse: (name: string) => void): () => void {
   const undo: (() => void)[] = [];
   for (const [owner, names] of trapped)
     for (const name of names) {
-      const original = owner[name];
-      owner[name] = () => {
+      // Not by assignment: some are getters, some are inherited.
+      const own = Object.getOwnPropertyDescriptor(owner, name);
+      const value = () => {
         onUse(name);
         throw new Error(`${name} is not part of the simulation`);
       };
-      undo.push(() => (owner[name] = original));
+      Object.defineProperty(owner, name, { value, configurable: true, writable: true });
+      undo.push(() => (own ? Object.defineProperty(owner, name, own) : Reflect.deleteProperty(owner, name)));
     }
   const RealDate = Date;
   class TrappedDate extends RealDate {

@@ -1,16 +1,19 @@
 /**
  * A rollout of a NodeConfigSet to many nodes: time beside the bound that restart, trial and maxInTrial give, API writes a node, CPU and
- * memory of the controller. API server and controller are processes, the agents are modelled. Run `npm run build` first, then
+ * memory of the controller. API server and controller are processes; the agents are relet's own on the fake driver, many in each of
+ * two processes (agents.mjs), in real time. Run `npm run build` first, then
  *
- *   node bench/fleet/run.mjs [--nodes=500,5000] [--trial=10] [--in-trial=5%]           relet's own server
+ *   node bench/fleet/run.mjs [--nodes=500,5000] [--trial=10] [--in-trial=5%] [--boots=100]    relet's own server
  *   KUBEBUILDER_ASSETS=/opt/k8s-1.32 node bench/fleet/run.mjs --server=kubernetes
+ *
+ * Against relet's own server each agent has two connections: 15,000 need `ulimit -n 40000`.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { fork } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as rig from '../agent/rig.mjs';
 import { residentMB, startKubernetes, startRelet } from '../apiserver/servers.mjs';
-import { startAgents } from './modelled-agents.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -18,12 +21,14 @@ const { values } = parseArgs({
     trial: { type: 'string', default: '10' },
     'in-trial': { type: 'string', default: '5%' },
     server: { type: 'string', default: 'relet' },
+    boots: { type: 'string', default: '100' },
   },
 });
 const say = (text) => process.stdout.write(`${text}\n`);
 const api = '/apis/relet.dev/v1alpha1';
 const trialMs = Number(values.trial) * 1000;
-const restartMs = 500;
+/** Of the kubelet, until it is healthy. Its heartbeat has whole seconds, and there is no Lease beside it. */
+const restartMs = 1000;
 
 /** One after the other within each of 20 lines of work. */
 async function inParallel(count, work) {
@@ -67,7 +72,65 @@ async function untilComplete(admin) {
   }
 }
 
-async function measure(dir, count) {
+const root = new URL('../..', import.meta.url).pathname;
+
+/** The agents as one module: the simulation's node, which has the real agent in front of the fake driver. */
+async function buildAgents() {
+  const { build } = await import('esbuild');
+  const dir = join(root, 'node_modules/.cache/bench-fleet');
+  mkdirSync(dir, { recursive: true });
+  const outfile = join(dir, 'node.mjs');
+  const contents = `export { SimulatedNode } from './src/lab/simulation/node.js';
+export { seededRandom } from './src/lab/simulation/seeded-random.js';
+export { systemClock } from './src/clock.js';`;
+  const banner = { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" };
+  const target = { platform: 'node', format: 'esm', target: 'node20' };
+  await build({ stdin: { contents, resolveDir: root }, bundle: true, outfile, banner, logLevel: 'warning', ...target });
+  return outfile;
+}
+
+/** In two processes; resolves when all have started. */
+async function startAgents(options, names) {
+  const half = Math.ceil(names.length / 2);
+  const processes = [names.slice(0, half), names.slice(half)].map((own) => {
+    const child = fork(new URL('agents.mjs', import.meta.url).pathname, { execArgv: ['--max-old-space-size=8000'] });
+    rig.atEnd(() => child.kill('SIGKILL'));
+    const booted = new Promise((resolve) =>
+      child.on('message', (message) => message.booted === own.length && resolve()),
+    );
+    child.send({ ...options, names: own });
+    return { child, booted };
+  });
+  await Promise.all(processes.map(({ booted }) => booted));
+  const ask = ({ child }) =>
+    new Promise((resolve) => {
+      const listen = (message) => {
+        if (message.sent === undefined) return;
+        child.off('message', listen);
+        resolve(message);
+      };
+      child.on('message', listen);
+      child.send('sent');
+    });
+  return {
+    async counts() {
+      const answers = await Promise.all(processes.map(ask));
+      const sum = (of) => answers.reduce((total, answer) => total + of(answer), 0);
+      return {
+        reads: sum(({ sent }) => sent.reads),
+        watches: sum(({ sent }) => sent.watches),
+        writes: sum(({ sent }) => sent.writes),
+        heartbeats: sum(({ sent }) => sent.heartbeats),
+        cpuMs: sum(({ cpu }) => (cpu.user + cpu.system) / 1000),
+        problems: answers.flatMap(({ problems }) => problems),
+      };
+    },
+    residentMB: () => processes.reduce((total, { child }) => total + rig.memory(child.pid).resident, 0),
+    stop: () => processes.map(({ child }) => child.kill('SIGKILL')),
+  };
+}
+
+async function measure(dir, bundle, count) {
   const server = values.server === 'relet' ? await startRelet() : await startKubernetes(process.env.KUBEBUILDER_ASSETS);
   rig.atEnd(() => server.stop());
   const url = `https://127.0.0.1:${server.port}`;
@@ -83,10 +146,18 @@ async function measure(dir, count) {
     `--kubeconfig=${kubeconfig}`,
     '--guards=policy',
   ]);
-  const agents = startAgents({ url, ca: readFileSync(caFile), token: 'bench-token', trialMs, send: admin.send });
-  agents.watch(0);
   while ((await admin.send('GET', `${api}/nodeconfigs?limit=1`)).items.length === 0) await rig.sleep(100);
-  const before = { revision: await quiet(admin), agents: agents.written.count, cpuMs: rig.cpuMs(controller.pid) };
+  await quiet(admin);
+  const isHttp2 = values.server === 'kubernetes';
+  const names = Array.from({ length: count }, (_, i) => nodeNameOf(i));
+  const bootsASecond = Number(values.boots) / 2;
+  const agents = await startAgents(
+    { bundle, url, caFile, token: 'bench-token', isHttp2, trialMs, restartMs, bootsASecond },
+    names,
+  );
+  await quiet(admin);
+  const first = await agents.counts();
+  const before = { revision: await revision(admin), cpuMs: rig.cpuMs(controller.pid) };
   const share = values['in-trial'].endsWith('%')
     ? (count * Number.parseInt(values['in-trial'], 10)) / 100
     : values['in-trial'];
@@ -105,19 +176,25 @@ async function measure(dir, count) {
   const status = await untilComplete(admin);
   const seconds = (rig.now() - from) / 1000;
   const bound = (Math.ceil(count / inTrial) * (restartMs + trialMs)) / 1000;
-  const writes = (await revision(admin)) - before.revision;
+  const after = await agents.counts();
+  const of = (kind) => (after[kind] - first[kind]) / count;
+  const writes = (await revision(admin)) - before.revision - (after.heartbeats - first.heartbeats);
   const cpu = (rig.cpuMs(controller.pid) - before.cpuMs) / 1000;
   say(
     `\n${count} nodes, ${inTrial} in trial, trials of ${values.trial} s: ${seconds.toFixed(1)} s, ${status.updatedNodes} updated`,
   );
   say(`  ${(seconds / bound).toFixed(2)} x the bound of ${bound.toFixed(1)} s`);
   say(
-    `  ${(writes / count).toFixed(2)} writes a node, of which agents ${((agents.written.count - before.agents) / count).toFixed(2)}`,
+    `  ${(writes / count).toFixed(2)} writes a node, of which agents ${of('writes').toFixed(2)}; agents read ${of('reads').toFixed(1)} times a node and open ${of('watches').toFixed(1)} watches`,
   );
   say(
     `  controller: ${(cpu / seconds).toFixed(2)} cores, ${((cpu * 1000) / count).toFixed(1)} ms of CPU a node, ${rig.memory(controller.pid).resident.toFixed(0)} MB`,
   );
-  say(`  server: ${residentMB(server).toFixed(0)} MB`);
+  say(
+    `  agents: ${(of('cpuMs') * (count / seconds / 1000)).toFixed(2)} cores, ${agents.residentMB().toFixed(0)} MB; server: ${residentMB(server).toFixed(0)} MB`,
+  );
+  for (const [problem, times] of after.problems) say(`  ${times} x ${problem}`);
+  agents.stop();
   await controller.stop();
   await server.stop();
 }
@@ -125,5 +202,6 @@ async function measure(dir, count) {
 await rig.bench(async () => {
   const dir = rig.newDir();
   say(`node ${process.version}, ${values.server}; load ${readFileSync('/proc/loadavg', 'utf8').split(' ')[0]}`);
-  for (const count of values.nodes.split(',').map(Number)) await measure(dir, count);
+  const bundle = await buildAgents();
+  for (const count of values.nodes.split(',').map(Number)) await measure(dir, bundle, count);
 });

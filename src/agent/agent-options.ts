@@ -10,6 +10,7 @@ import type { HostFiles } from './host-files.js';
 import type { Counters } from './report/metrics.js';
 import type { Reporter } from './report/reporter.js';
 import type { NodeState } from './state/node-state.js';
+import type { StateFileHost } from './state-files.js';
 import type { Connected } from './sync/api-side.js';
 import type { HealthzProbe } from './trial/health.js';
 import type { TrialLimits } from './trial/trial.js';
@@ -39,6 +40,8 @@ export interface AgentOptions {
   commandLine: KubeletCommandLine;
   driver: KubeletDriver;
   hostFiles: HostFiles;
+  /** Undefined where the kubelet has none, as in simulations. */
+  stateFiles?: StateFileHost;
   probe: HealthzProbe;
   reporter: Reporter;
   counters: Counters;

@@ -17,9 +17,9 @@ import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
 import { betaError } from '../api/upstream-words.js';
 import { backoffMs } from '../kube/backoff.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
-import { rfc3339 } from '../time.js';
 import type { AgentOptions } from './agent-options.js';
 import { type Choice, choose, chooseOrWait } from './choose.js';
+import { Detach } from './detach.js';
 import { exitCode } from './drivers/driver.js';
 import { FailureRetry } from './failure-retry.js';
 import { KubeletRun } from './kubelet-run.js';
@@ -28,11 +28,11 @@ import * as events from './report/events.js';
 import { shownLocalConfig } from './report/local-config.js';
 import type { UpgradeReport } from './report/report.js';
 import { updateReport } from './report/update-report.js';
-import { detachRecord, holdRecord, requestRecord, takeRequest } from './requests.js';
+import { holdRecord, requestRecord, takeRequest } from './requests.js';
 import { forgetFailures } from './results.js';
+import { StateFiles } from './state-files.js';
 import { type ApiSide, runApiSide } from './sync/api-side.js';
 import { ChangePace } from './sync/change-pace.js';
-import type { Instruction } from './sync/reference.js';
 import {
   assign,
   checkpoint,
@@ -63,8 +63,12 @@ export class Agent {
   readonly #owed: OwedActions;
   readonly #upgrade: UpgradeRisk;
   readonly #unit: UnitFlow;
+  readonly #detach: Detach;
+  readonly #stateFiles: StateFiles;
   #api: ApiSide | undefined;
   #run: KubeletRun | undefined;
+  /** The run before, while the next has not started. */
+  #exited: KubeletRun | undefined;
   /** Counts what may alter the choice, so that a boot under way notices. */
   #changes = 0;
   /** Chosen, and validated, before the kubelet was stopped. */
@@ -80,6 +84,8 @@ export class Agent {
   constructor(options: AgentOptions) {
     this.#options = options;
     this.#pace = new ChangePace(options);
+    this.#detach = new Detach(options);
+    this.#stateFiles = new StateFiles(options);
     this.#retry = new FailureRetry(options, () => this.#applyChoice());
     const view = () => this.#api?.view;
     this.#owed = new OwedActions({ ...options, view, onDone: () => this.#updateReport() });
@@ -133,7 +139,7 @@ export class Agent {
     const { options, reporter, clock, random, driver, counters } = this.#options;
     const report = () => this.#updateReport();
     for (let crashes = 0; ; ) {
-      if (this.#isDetached) {
+      if (this.#detach.isDone) {
         if (options.detach) return 0;
         await this.#untilAttached(signal);
         if (signal.aborted) return 0;
@@ -144,6 +150,7 @@ export class Agent {
       await this.#upgrade.beforeStart(chosen, signal);
       const choice = await this.#unit.beforeStart(chosen, signal);
       if (choice === undefined || changes !== this.#changes) continue;
+      await this.#stateFiles.beforeStart(choice);
       const view = () => this.#api?.view;
       const run = new KubeletRun({ ...this.#options, limits: options.trial, choice, baseline: this.#baseline, view });
       this.#run = run;
@@ -169,6 +176,7 @@ export class Agent {
         onTrialEnd: (end) => this.#endTrial(run, end),
       });
       this.#run = undefined;
+      this.#exited = run;
       over.abort();
       await Promise.all(watching);
       // A kubelet that was too young to handle it was killed by the signal, and that is not a failure.
@@ -204,16 +212,11 @@ export class Agent {
     return next?.changes === changes && next.binary === this.#options.driver.fingerprint() ? next.choice : undefined;
   }
 
-  get #isDetached(): boolean {
-    return this.#options.state.read(detachRecord)?.done !== undefined;
-  }
-
   /** Until another config is assigned, or a person on the host releases the node. */
   async #untilAttached(signal: AbortSignal): Promise<void> {
-    const { reporter } = this.#options;
     this.#updateReport();
-    reporter.publish();
-    while (this.#isDetached && !signal.aborted) await this.#pause(idleMs, signal);
+    this.#options.reporter.publish();
+    while (this.#detach.isDone && !signal.aborted) await this.#pause(idleMs, signal);
   }
 
   #endWith(code: number): void {
@@ -226,28 +229,13 @@ export class Agent {
     await this.#options.clock.sleep(ms, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
   }
 
-  /** relet was asked to leave the host, and the kubelet is healthy with its local config. */
-  async #detach(run: KubeletRun): Promise<void> {
-    const { state, driver, clock, log } = this.#options;
-    const asked = state.read(detachRecord);
-    if (asked === undefined || this.#isDetached || driver.unit === undefined) return;
-    if (run.choice.source !== undefined || !run.isLastKnownGood()) return;
-    try {
-      await driver.unit.detach();
-    } catch (error) {
-      return log.error('cannot leave the host, tried again with the next change', { error });
-    }
-    state.write(detachRecord, { done: rfc3339(clock.now()) });
-    log.info("detached: relet's files are removed, the kubelet runs with its local config");
-    await driver.stop();
-  }
-
   async #endTrial(run: KubeletRun, end: TrialEnd): Promise<void> {
     if (end.kind === 'failed') return this.#rollBack(run, end);
     const { state, counters, log } = this.#options;
     const { source, rank } = run.choice;
     if (run.onTrial) {
       passTrial(state, run.choice);
+      await this.#stateFiles.trialPassed(run.choice);
       counters.passedTrials++;
       log.info('trial passed', { config: formatRef(source, 'log'), rank });
       if (source && rank === 'assigned') this.#api?.sendEvent(events.trialPassed(source));
@@ -285,7 +273,7 @@ export class Agent {
     const instruction = await api.instruction(signal);
     if (instruction.kind === 'none') log.info('no instruction, nothing changes', { why: instruction.why });
     if (instruction.kind === 'none' || state.read(holdRecord)) return { kind: 'done' };
-    this.#noteDetach(instruction);
+    if (this.#detach.note(instruction) === 'attached') this.#wake.abort();
     const wanted = instruction.kind === 'source' ? await api.resolve(instruction.target, signal) : undefined;
     const assigned = state.assigned();
     const isNew = 'broken' in assigned || !sameConfig(assigned.source, wanted?.source, 'version');
@@ -301,18 +289,8 @@ export class Agent {
     if ((isNew || saved) && (await this.#applyChoice({ next, baseline }))) this.#pace.restarted();
     else this.#pace.settled();
     if (!isNew) this.#updateReport();
-    if (!isNew && this.#run) await this.#detach(this.#run);
+    if (!isNew && this.#run) await this.#detach.leave(this.#run);
     return { kind: 'done' };
-  }
-
-  /** A node that is assigned a config again is attached again. */
-  #noteDetach(instruction: Instruction): void {
-    const { state } = this.#options;
-    const isAsked = instruction.kind === 'local' && instruction.detach === true;
-    if (isAsked && state.read(detachRecord) === undefined) state.write(detachRecord, {});
-    if (isAsked) return;
-    state.remove(detachRecord);
-    this.#wake.abort();
   }
 
   /** Validated before anything is stopped. A rejected config is assigned all the same, and reported; it is only never started. */
@@ -323,7 +301,8 @@ export class Agent {
       forgetFailures(state);
       await this.#unit.forgetRemoval();
     }
-    const replaces = this.#run?.healthy ? this.#run.choice.source : undefined;
+    const run = this.#run ?? this.#exited;
+    const replaces = run?.wasHealthy ? run.choice.source : undefined;
     const next = await choose(this.#options, signal, recordsAfterAssign(state, source, replaces));
     if (next.error !== undefined) counters.rejections++;
     assign(state, source, replaces);
@@ -395,7 +374,7 @@ export class Agent {
 
   async #keep(run: KubeletRun): Promise<void> {
     if (run.isLastKnownGood()) await this.#unit.keep(run);
-    await this.#detach(run);
+    await this.#detach.leave(run);
   }
 
   #reportLocal(): void {

@@ -10,6 +10,7 @@
  */
 import { formatRef } from '../api/config-ref.js';
 import type { Clock } from '../clock.js';
+import type { Deadline } from '../kube/requester.js';
 import type { Log } from '../log.js';
 import { rfc3339 } from '../time.js';
 import { type Choice, needsTrial } from './choose.js';
@@ -17,7 +18,7 @@ import type { Exit, KubeletDriver } from './drivers/driver.js';
 import { resultOf } from './results.js';
 import type { NodeState } from './state/node-state.js';
 import { explainExit, keepKubeletLog, lastExitRecord } from './trial/exit.js';
-import { type Baseline, checkHealth, type HealthzProbe, type NodeView, PortCheck } from './trial/health.js';
+import { type Baseline, checkHealth, type HealthzProbe, NodeCheck, type NodeView, PortCheck } from './trial/health.js';
 import { type Checked, healthLoop, type Next } from './trial/health-loop.js';
 import { watchRejectedPods } from './trial/rejected-pods.js';
 import {
@@ -59,6 +60,8 @@ export interface KubeletRunOptions {
   log: Log;
 }
 
+/** A restart of relet costs a trial at most this much of its healthy time: each save waits for the disk. */
+const saveHealthyMs = 60_000;
 const nothingBefore: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
 
 export class KubeletRun {
@@ -78,13 +81,18 @@ export class KubeletRun {
   readonly #needsTrial: boolean;
   readonly #rebooted: boolean;
   readonly #ports: PortCheck;
+  readonly #node: NodeCheck;
   #startedMs = 0;
+  #checkedMs = 0;
+  /** Healthy time of the trial in its record. */
+  #savedHealthyMs = 0;
 
   constructor(options: KubeletRunOptions) {
     this.#options = options;
     const { choice, state, driver, baseline } = options;
     this.choice = choice;
     this.#ports = new PortCheck(options, choice.accepted);
+    this.#node = new NodeCheck(options);
     const { rejectedPods: _pods, ...nodeBefore } = baseline;
     this.#needsTrial = needsTrial(choice, state);
     const before = this.#needsTrial ? nodeBefore : nothingBefore;
@@ -138,6 +146,11 @@ export class KubeletRun {
     return source === undefined || resultOf(this.#options.state, key)?.kind === 'passed';
   }
 
+  /** Also with an earlier kubelet, in the same trial. */
+  get wasHealthy(): boolean {
+    return this.healthy || this.trial?.wasHealthy === true;
+  }
+
   get onTrial(): boolean {
     return this.#needsTrial && this.trial !== undefined;
   }
@@ -176,6 +189,7 @@ export class KubeletRun {
     const isSpotless = this.trial?.deaths === 0 && !this.trial.unhealthy?.ms;
     if (this.trial === undefined || (!this.#needsTrial && isSpotless)) state.remove(trialRecord);
     else state.write(trialRecord, this.trial);
+    this.#savedHealthyMs = this.trial?.healthyMs ?? 0;
   }
 
   #checkHealth(listener: RunListener, signal: AbortSignal): Promise<void> {
@@ -193,6 +207,7 @@ export class KubeletRun {
 
   async #onChecked(checked: Checked, listener: RunListener, signal: AbortSignal): Promise<Next> {
     const { health, isHealthy, sinceStartMs, unhealthyMs } = checked;
+    this.#checkedMs = this.#options.clock.monotonic();
     if (isHealthy && !this.healthy) void this.#watchPods(listener, signal);
     // Where no other config could run, this one is active in the end, also if it never answers.
     const isOverdue = this.trial === undefined && sinceStartMs >= this.#options.limits.healthDeadlineMs;
@@ -202,9 +217,15 @@ export class KubeletRun {
     const limits = this.#limits();
     // In whole seconds, since each change is a write that waits for the disk.
     const unhealthy = { ms: Math.floor(unhealthyMs / 1000) * 1000, bootId: this.#options.driver.bootId() };
-    const trial = { ...this.trial, healthyMs: this.trial.healthyMs + checked.countedMs, unhealthy };
+    const { wasHealthy = isHealthy || undefined } = this.trial;
+    const healthyMs = this.trial.healthyMs + checked.countedMs;
+    const trial = { ...this.trial, healthyMs, unhealthy, ...(wasHealthy && { wasHealthy }) };
+    const isWorthSaving =
+      unhealthy.ms !== this.trial.unhealthy?.ms ||
+      wasHealthy !== this.trial.wasHealthy ||
+      healthyMs - this.#savedHealthyMs >= saveHealthyMs;
     this.trial = trial;
-    this.#save();
+    if (isWorthSaving) this.#save();
     const step = afterCheck({ trial, rebooted: this.#rebooted, ...checked }, limits);
     const excused = step.kind === 'failed' && (await this.#isCertificateExpired());
     if (step.kind === 'failed' && !excused) await keepKubeletLog(this.#options, this.choice.key);
@@ -239,16 +260,32 @@ export class KubeletRun {
     const { probe, clock } = this.#options;
     const { healthz } = this.choice.accepted;
     // The API is asked where its answer counts: in a trial, and where only a Lease shows that the kubelet is alive.
-    const view = this.onTrial || healthz === undefined ? this.#options.view() : undefined;
+    const asksApi = this.onTrial || healthz === undefined;
     const isKubelets = async () => {
       // Reported before the API is asked.
       if (!this.alive && (await this.#ports.isKubelets())) this.#becomes(listener, { alive: true, healthy: false });
       return this.alive;
     };
-    const startedAt = this.#startedAt();
-    const health = await checkHealth({ healthz, probe, startedAt, view, clock, signal, isKubelets });
+    const nodeCheck = (limit: Deadline, needsLease: boolean) =>
+      this.#node.check({ startedAt: this.#startedAt(), now: this.#mustAskNow(), needsLease }, limit);
+    const health = await checkHealth({
+      healthz,
+      probe,
+      nodeCheck: asksApi ? nodeCheck : undefined,
+      clock,
+      signal,
+      isKubelets,
+    });
     const { taken } = this.#ports;
     return health.alive || taken === undefined ? health : { ...health, taken };
+  }
+
+  /** At the end of a trial; and always where the API server itself may run on this node. */
+  #mustAskNow(): boolean {
+    const { trial } = this;
+    const sinceCheckMs = this.#options.clock.monotonic() - this.#checkedMs;
+    const isLast = trial !== undefined && trial.healthyMs + sinceCheckMs >= this.#limits().durationMs;
+    return isLast || trial?.before.staticPods === true;
   }
 
   /** Counted back from now: the wall clock may have jumped since the start. */

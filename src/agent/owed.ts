@@ -2,7 +2,8 @@
  * What a person still has to do on the host after a change that they accepted, until it is done:
  *
  *   reboot      until the host was booted again since the change was noted
- *   state-file  until the kubelet is healthy with the config: it does not start while the old file is there. Then the drain is left
+ *   state-file  until the kubelet is healthy with the config: it does not start while the old file is there. Then the drain is left.
+ *               Where the node was drained before, state-files.ts does it
  *   drain       until every pod that is neither static nor of a DaemonSet was created after the switch; or until a reboot, which
  *               creates the containers of all of them again
  *
@@ -31,7 +32,7 @@ export interface OwedRecord {
   bootId: string;
   /** When the kubelet was first healthy with the assigned config. */
   switchedAt?: string;
-  /** No pod of before the switch is left. */
+  /** No pod of before the switch is left, or the node was drained before it. */
   drained?: true;
 }
 
@@ -87,7 +88,10 @@ export class OwedActions {
     const record = state.read(owedRecord);
     if (record?.at === owed?.at) return;
     if (owed === undefined) state.remove(owedRecord);
-    else state.write(owedRecord, { at: owed.at, needs: owed.needs, bootId: driver.bootId() });
+    else {
+      const { at, needs, drained } = owed;
+      state.write(owedRecord, { at, needs, bootId: driver.bootId(), ...(drained && { drained }) });
+    }
     log.info('actions owed', { needs: owed?.needs ?? [], fields: owed?.fields ?? [] });
   }
 

@@ -118,6 +118,10 @@ export const setProgressReasons = {
     reason: 'BudgetSpent',
     message: 'No further node may be changed before one of those that count against a budget is available again.',
   },
+  draining: {
+    reason: 'Draining',
+    message: 'Nodes are drained before they are assigned the config.',
+  },
   soaking: { reason: 'Soaking', message: 'The next wave starts when the soak time of this one is over.' },
   approval: { reason: 'AwaitingApproval', message: 'The next wave starts when somebody approves this one.' },
   window: { reason: 'WindowClosed', message: 'Nodes are changed only in the windows of the strategy.' },
@@ -146,6 +150,14 @@ export const setStalledReasons = {
     reason: 'ImpactNotAccepted',
     message: 'The config changes fields that need more than the spec accepts.',
   },
+  undrainable: {
+    reason: 'Undrainable',
+    message: 'Nodes that must be drained before the change cannot be, and the strategy halts then.',
+  },
+  mayNotDrain: {
+    reason: 'DrainNotAllowed',
+    message: 'The change needs a drain, and the controller does not have the role for it.',
+  },
   invalidConfig: { reason: 'InvalidConfig', message: 'The config in the spec cannot be used by the nodes.' },
   noConfigMap: {
     reason: 'ConfigMapUnusable',
@@ -172,6 +184,7 @@ export const exclusionReasons = {
   notReady: { reason: 'NotReady', message: 'The node was not Ready before it was assigned the config.' },
   held: { reason: 'Held', message: 'Somebody holds the node, on its host or by the annotation relet.dev/hold.' },
   claimed: { reason: 'Claimed', message: 'Another system does maintenance on the node.' },
+  undrainable: { reason: 'Undrainable', message: 'The node must be drained before the change, and cannot be.' },
   noAgent: { reason: 'NoAgent', message: 'No agent of relet has reported from the node.' },
   otherSet: { reason: 'OtherSet', message: 'Another set has the node.' },
   byHand: {

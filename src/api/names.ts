@@ -89,7 +89,7 @@ function check(value: string, max: number, pattern: string, rule: string, ...exa
 }
 
 function tooLong(value: string, max: number): string[] {
-  return Buffer.byteLength(value) > max ? [`must be no more than ${max} characters`] : [];
+  return new TextEncoder().encode(value).length > max ? [`must be no more than ${max} characters`] : [];
 }
 
 function regexError(rule: string, pattern: string, ...examples: string[]): string {

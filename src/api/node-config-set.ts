@@ -72,9 +72,11 @@ export interface Window {
 }
 
 export interface DrainStrategy {
-  policy?: 'WhenNeeded' | 'Never';
+  policy?: 'WhenNeeded' | 'Always' | 'Never';
   timeout?: string;
   onUndrainable?: 'Skip' | 'Halt';
+  /** Pods without a controller: nothing creates them again. */
+  unmanagedPods?: 'Block' | 'Evict';
 }
 
 export interface SetStrategy {
@@ -154,6 +156,8 @@ export interface SetRevision {
   attempt?: number;
   endedAt?: string;
   outcome?: RevisionOutcome;
+  /** Where it has failed, also nodes that were taken from the set or removed since: that does not let the rollout continue. */
+  failedNodes?: string[];
 }
 
 /** What the controller is about to write, so that after a crash any replica continues with exactly these nodes. */
@@ -220,6 +224,9 @@ export interface NodeConfigSetStatus {
   inTrial?: Budget;
   failed?: Budget;
   failedSamples?: NamedNode[];
+  /** Being drained before they are assigned the config; `draining` names some, with what each waits for. */
+  drainingNodes?: number;
+  draining?: NamedNode[];
   excluded?: NamedNode[];
 
   /** The present one, of which the first is 1; `2/4` for people. */
@@ -274,7 +281,7 @@ export const strategyDefaults = {
   onFailure: 'Halt',
   progressDeadline: '15m',
   order: [],
-  drain: { policy: 'WhenNeeded', timeout: '10m', onUndrainable: 'Skip' },
+  drain: { policy: 'WhenNeeded', timeout: '10m', onUndrainable: 'Skip', unmanagedPods: 'Block' },
   windows: [],
 } satisfies Required<SetStrategy>;
 

@@ -23,6 +23,8 @@ export interface Owed {
   fields: string[];
   /** When the change was accepted. */
   at: string;
+  /** The node was drained for it: the agent removes state files by itself. */
+  drained?: true;
 }
 
 /** Undefined for an annotation that is not there, or has nothing in it that is understood. */
@@ -34,10 +36,15 @@ export function readOwed(text: string | undefined): Owed | undefined {
     return undefined;
   }
   if (!isObject(value) || !Array.isArray(value.needs) || typeof value.at !== 'string') return undefined;
-  const { needs, fields, at } = value;
+  const { needs, fields, at, drained } = value;
   const known = owedActions.filter((one) => needs.includes(one));
   if (known.length === 0) return undefined;
-  return { needs: known, fields: Array.isArray(fields) ? fields.map(String) : [], at };
+  return {
+    needs: known,
+    fields: Array.isArray(fields) ? fields.map(String) : [],
+    at,
+    ...(drained === true && { drained }),
+  };
 }
 
 /** After another change: what was left to do stays so. */
@@ -47,5 +54,6 @@ export function addOwed(present: Owed | undefined, next: Owed | undefined): Owed
     needs: owedActions.filter((one) => present.needs.includes(one) || next.needs.includes(one)),
     fields: [...new Set([...present.fields, ...next.fields])],
     at: next.at,
+    ...(next.drained && { drained: true }),
   };
 }

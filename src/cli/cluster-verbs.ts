@@ -137,7 +137,7 @@ const declarations: Record<string, () => Command> = {
         verb('relet edit', 'Change what a node is assigned, in an editor ($KUBE_EDITOR, $EDITOR, vi).')
           .argument('<NODE>', 'node')
           .option('--overlay', 'open a whole config as an overlay'),
-        ['name', 'key'],
+        ['drain', 'name', 'key'],
       ).action(async (name, options) => (await import('./change/edit.js')).edit(name, options)),
       [
         ['relet edit node-1', 'shows the difference and asks before it changes anything'],
@@ -157,17 +157,18 @@ const declarations: Record<string, () => Command> = {
             collect,
           )
           .option('--overlay', 'make an overlay of a whole config first'),
-        ['many', 'set', 'name', 'key'],
+        ['many', 'set', 'drain', 'name', 'key'],
       ).action(async (words, options) =>
         options.asSet === undefined
           ? (await import('./change/set.js')).set(words, withoutYaml(options))
-          : (await import('./rollout/as-set.js')).setAsSet(words, options),
+          : (await import('./rollout/as-set.js')).setAsSet(words, withoutDrain(options)),
       ),
       [
         ['relet set node-1 maxPods=150 evictionHard.memory.available=200Mi', 'two fields of one node'],
         ["relet set -l pool=blue containerLogMaxSize=50Mi --yes -m 'full disks'", 'many nodes, one at a time'],
         ['relet set node-1 maxPods- clusterDNS=10.0.0.10,10.0.0.11 --dry-run=server', 'only preview it'],
         ['relet set node-1 cpuManagerPolicy=static --accept=state-file', 'a change that needs more than a restart'],
+        ['relet set -l pool=blue topologyManagerPolicy=restricted --drain', 'drains each node before its change'],
         ['relet set -l pool=gpu --as-set gpu maxPods=150', 'a set: in waves, also for nodes that join later'],
         ['relet set -l pool=gpu --as-set gpu maxPods=150 --dry-run -o yaml > set.yaml', 'the same for Git'],
       ],
@@ -215,11 +216,11 @@ const declarations: Record<string, () => Command> = {
           .argument('<CONFIGMAP>', 'NAME or NAMESPACE/NAME')
           .argument('[NODE...]', 'nodes')
           .option('--no-validate', 'leave validation to the node'),
-        ['many', 'set', 'key'],
+        ['many', 'set', 'drain', 'key'],
       ).action(async (configMap, names, options) =>
         options.asSet === undefined
           ? (await import('./change/assign.js')).assign(configMap, names, withoutYaml(options))
-          : (await import('./rollout/as-set.js')).assignAsSet(configMap, names, options),
+          : (await import('./rollout/as-set.js')).assignAsSet(configMap, names, withoutDrain(options)),
       ),
       [
         ['relet assign kubelet-config-5t8b9kd2m4 node-1 node-2', 'one node after the other'],
@@ -276,11 +277,27 @@ const declarations: Record<string, () => Command> = {
 
   release: () =>
     withExamples(
-      verb('relet release', 'Give nodes back to the set that they were taken from with --take-from-set.')
+      verb(
+        'relet release',
+        "Let sets have nodes again: ends a hold of 'relet hold', and gives back nodes that were taken with --take-from-set.",
+      )
         .argument('<NODE...>', 'nodes')
         .addOption(new Option('-o, --output <FORMAT>', 'json: the result, for a program').choices(['json']))
         .action(async (names, options) => (await import('./change/release.js')).release(names, options)),
       [['relet release node-1', 'its set assigns its own config again']],
+    ),
+
+  hold: () =>
+    withExamples(
+      verb(
+        'relet hold',
+        "Keep sets and commands from changing nodes, through the API, until 'relet release'. What runs there stays.",
+      )
+        .argument('<NODE...>', 'nodes')
+        .option('-m, --why <TEXT>', 'a reason, for others')
+        .addOption(new Option('-o, --output <FORMAT>', 'json: the result, for a program').choices(['json']))
+        .action(async (names, options) => (await import('./change/hold.js')).hold(names, options)),
+      [["relet hold node-1 -m 'broken fan'", "shown by 'relet get', 'relet describe' and the status of its set"]],
     ),
 
   dismiss: () =>
@@ -325,7 +342,15 @@ function withoutYaml<T extends { output?: string }>(options: T): T {
   return options;
 }
 
-function changing(command: Command, parts: ('many' | 'set' | 'name' | 'key')[]): Command {
+/** A set has its own rules for that. */
+function withoutDrain<T extends { drain?: string }>(options: T): T {
+  if (options.drain === undefined) return options;
+  throw new CannotRun(
+    '--drain does not go with --as-set: a set drains where its change needs it, see strategy.drain in docs/sets.md',
+  );
+}
+
+function changing(command: Command, parts: ('many' | 'set' | 'drain' | 'name' | 'key')[]): Command {
   if (parts.includes('many'))
     command.option('-l, --selector <LABELS>', 'nodes with these labels').option('--all', 'all nodes');
   command
@@ -357,6 +382,16 @@ function changing(command: Command, parts: ('many' | 'set' | 'name' | 'key')[]):
       .option('--soak <TIME>', 'how long a node must stay active before the next one', parseTime);
   if (parts.includes('set'))
     command.option('--as-set <SET>', 'write a set, which rolls it out in waves and continues without this terminal');
+  if (parts.includes('drain'))
+    command
+      .addOption(
+        new Option('--drain [POLICY]', 'cordon and drain nodes before the change, uncordon them afterwards')
+          .choices(['WhenNeeded', 'Always', 'Never'])
+          .preset('WhenNeeded'),
+      )
+      .addOption(
+        new Option('--drain-timeout <TIME>', 'give up a drain after').argParser(parseTime).default(600_000, '10m'),
+      );
   if (parts.includes('name'))
     command.option('--name <NAME>', 'of the new ConfigMap, before its hash', 'kubelet-config');
   if (parts.includes('key')) command.option('--key <KEY>', 'key in the ConfigMap');

@@ -43,14 +43,15 @@ const groups: Record<string, readonly Verb[]> = {
     ofCluster('reset', 'Return nodes to their local config'),
     ofCluster('detach', "Remove the agent's files from hosts, before it is uninstalled"),
     ofCluster('undo', 'Undo the last change of a node'),
-    ofCluster('release', 'Give nodes back to the set that they were taken from'),
+    ofCluster('hold', 'Keep sets and commands from changing nodes'),
+    ofCluster('release', 'End a hold, and give nodes back to their set'),
     ofCluster('dismiss', 'Drop what is left to do on a host after a change'),
     ofCluster('gc', 'Delete ConfigMaps that no node uses'),
   ],
   'Change many nodes': [
     {
       name: 'rollout',
-      summary: 'Follow, steer and preview the rollouts of sets of nodes',
+      summary: 'Preview, rehearse, follow and steer the rollouts of sets of nodes',
       load: () => import('./rollout/rollout.js'),
     },
   ],
@@ -60,6 +61,11 @@ const groups: Record<string, readonly Verb[]> = {
     { name: 'node', summary: 'Inspect and control this node, also without the API' },
   ],
   Servers: [
+    {
+      name: 'dashboard',
+      summary: 'Serve a page with the fleet, its rollouts and the buttons for them',
+      load: () => import('./dashboard.js'),
+    },
     {
       name: 'controller',
       summary: 'Run the controller of NodeConfigs: one for each Node, and grants',

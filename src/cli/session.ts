@@ -15,7 +15,7 @@ import { configReferences } from '../fleet/config-references.js';
 import type { ConfigReferences, ConfiguredNode } from '../fleet/configured-node.js';
 import { createClient, type KubeClient } from '../kube/client.js';
 import type { ConnectionFlags } from '../kube/connection.js';
-import { kubeconfigSource } from '../kube/identity.js';
+import { type IdentitySource, kubeconfigSource } from '../kube/identity.js';
 import { kubeconfigPaths, systemFileReader } from '../kube/kubeconfig.js';
 import { silentLog } from '../log.js';
 import { systemRandom } from '../random.js';
@@ -95,18 +95,22 @@ class Interrupted extends Error {
 
 const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
 
-function connect(options: ConnectionOptions): KubeClient {
-  const { env } = process;
-  const source = kubeconfigSource({
-    ...kubeconfigPaths({ explicit: options.kubeconfig, env }),
+/** Who asks which server, by the kubeconfig and the flags. */
+export const identitySource = (options: ConnectionOptions): IdentitySource =>
+  kubeconfigSource({
+    ...kubeconfigPaths({ explicit: options.kubeconfig, env: process.env }),
     readYaml: readPlain,
     files: systemFileReader,
     flags: connectionFlags(options),
-    env,
+    env: process.env,
     clock: systemClock,
     log: silentLog,
     interactive: process.stdin.isTTY === true,
   });
+
+function connect(options: ConnectionOptions): KubeClient {
+  const { env } = process;
+  const source = identitySource(options);
   const isVerbose = (options.verbose ?? 0) >= 6;
   return createClient({
     source,
@@ -187,10 +191,10 @@ export async function selectNodes(
 const mostAtOnce = 8;
 
 /** What `read` finds of each node, in their order. With many, a line shows the progress. */
-export async function readEach<T>(
+export async function readEach<N, T>(
   { terminal }: Session,
-  nodes: readonly ConfiguredNode[],
-  read: (node: ConfiguredNode) => Promise<T>,
+  nodes: readonly N[],
+  read: (node: N) => Promise<T>,
 ): Promise<T[]> {
   const found: T[] = [];
   const progress = showProgress(terminal, () => performance.now(), { isQuietInPipe: true });

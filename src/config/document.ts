@@ -29,7 +29,7 @@ export const maxBytes = 1024 * 1024;
 const start: Position = { line: 1, column: 1 };
 
 export function readDocument(text: string, minor: Minor = newestMinor): Document {
-  if (text.length >= maxBytes || Buffer.byteLength(text) >= maxBytes)
+  if (text.length >= maxBytes || new TextEncoder().encode(text).length >= maxBytes)
     throw new DocumentError(
       'the document is 1 MiB or more; a ConfigMap holds less, and no kubelet needs as much',
       start,

@@ -1,5 +1,5 @@
 /** What the kubelet does to paths in its config: relative ones count from the file's directory, certificates get a place. */
-import { posix } from 'node:path';
+import { directoryOf, joinPath } from '../go/path.js';
 import { fields, isResolvedPath } from './fields.js';
 import { getField, type KubeletConfig, type Minor } from './model.js';
 
@@ -12,15 +12,15 @@ export function resolvePaths(config: KubeletConfig, file: string, minor: Minor):
     const parts = path.split('.');
     const name = parts.pop()!;
     const parent = parts.reduce((object, part) => object[part] as KubeletConfig, config);
-    parent[name] = posix.join(posix.dirname(file), value);
+    parent[name] = joinPath(directoryOf(file), value);
   }
 }
 
 /** Where the kubelet puts the serving certificate it signs itself, when it is given none and may not ask for one. */
 export function placeCertificate(config: KubeletConfig, certDir: string): void {
   if (config.serverTLSBootstrap === true || config.tlsCertFile !== '' || config.tlsPrivateKeyFile !== '') return;
-  config.tlsCertFile = posix.join(certDir, 'kubelet.crt');
-  config.tlsPrivateKeyFile = posix.join(certDir, 'kubelet.key');
+  config.tlsCertFile = joinPath(certDir, 'kubelet.crt');
+  config.tlsPrivateKeyFile = joinPath(certDir, 'kubelet.key');
 }
 
 /** Whether its certificate is one that placeCertificate would name, so that nobody wrote it. */

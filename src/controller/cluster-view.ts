@@ -1,9 +1,11 @@
 /** The controller's informers: caches of the resources that it reconciles, with a callback for each kind of change. */
+import { drainAnnotation } from '../api/drain.js';
 import { fieldPolicies } from '../api/field-policy.js';
 import type { LocalConfig, NodeConfig } from '../api/node-config.js';
 import { configLabel, nodeConfigs } from '../api/node-config.js';
 import { holdAnnotation, madeBySetLabel, type NodeConfigSet, nodeConfigSets } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
+import { maintenanceConditions } from '../fleet/node-claims.js';
 import { isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { createInformer, type Informer, parseKey } from '../kube/informer.js';
@@ -19,6 +21,7 @@ import {
   roles,
 } from '../kube/resource-type.js';
 import type { Log } from '../log.js';
+import { type ClaimView, watchClaims } from './claim-view.js';
 import { grantedConfigMap, grantLabel, type Role, type RoleBinding } from './grant-objects.js';
 import { nodeRoleLabel } from './guard-roles.js';
 import type { ClusterNode } from './set-nodes.js';
@@ -36,6 +39,8 @@ export interface ClusterView {
   nodeRoleBindings: Informer<KubeObject>;
   policies: OptionalInformer;
   policyBindings: OptionalInformer;
+  /** Of other systems on nodes. */
+  claims: ClaimView;
   /** All caches are synced. */
   synced: Promise<unknown>;
 }
@@ -52,6 +57,8 @@ export interface ClusterViewOptions {
   /** `namespace/name` of a ConfigMap that changed, or whose grant did. */
   onConfigMap(key: string): void;
   onGuard(): void;
+  /** Another system took a node, or gave it back. */
+  onClaim(): void;
 }
 
 type Keep<T> = (object: KubeObject) => T;
@@ -94,6 +101,7 @@ export function watchCluster(options: ClusterViewOptions): ClusterView {
     nodeRoleBindings: informer(clusterRoleBindings, ignore, { labelSelector: nodeRoleLabel, keep: onlyMetadata }),
     policies: optionalInformer(options, admissionPolicies, options.onGuard, ofRelet),
     policyBindings: optionalInformer(options, admissionPolicyBindings, options.onGuard, ofRelet),
+    claims: watchClaims(options),
   };
   const informers = [
     view.nodes,
@@ -104,6 +112,7 @@ export function watchCluster(options: ClusterViewOptions): ClusterView {
     view.nodeRoleBindings,
     view.policies,
     view.policyBindings,
+    view.claims,
   ];
   const perNamespace = [view.configMaps, view.roles, view.bindings].flatMap((one) => [...one.values()]);
   return { ...view, synced: Promise.all([...informers, ...perNamespace].map(({ synced }) => synced)) };
@@ -193,7 +202,7 @@ export function keptNode(node: KubeObject): ClusterNode {
   const { metadata, spec = {}, status = {} } = node as ClusterNode;
   const { configSource } = spec as { configSource?: unknown };
   const { name, uid, labels, creationTimestamp, resourceVersion, annotations } = metadata;
-  const hold = annotations?.[holdAnnotation];
+  const kept = Object.entries(annotations ?? {}).filter(([key]) => key === holdAnnotation || key === drainAnnotation);
   const { capacity = {} } = status as { capacity?: Record<string, string> };
   const gpus = Object.keys(capacity).some((key) => key === 'nvidia.com/gpu' || key.startsWith('nvidia.com/mig-'));
   const conditions = status.conditions
@@ -213,7 +222,7 @@ export function keptNode(node: KubeObject): ClusterNode {
       ...(labels && { labels }),
       ...(creationTimestamp && { creationTimestamp }),
       ...(resourceVersion && { resourceVersion }),
-      ...(hold !== undefined && { annotations: { [holdAnnotation]: hold } }),
+      ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }),
     },
     spec: {
       ...(configSource !== undefined && { configSource }),
@@ -228,7 +237,7 @@ export function keptNode(node: KubeObject): ClusterNode {
   };
 }
 
-const keptConditions = new Set(['Ready', 'MaintenanceInProgress', 'DrainInProgress', 'GracefulNodeShutdownInProgress']);
+const keptConditions = new Set(['Ready', ...maintenanceConditions]);
 
 /** Nodes of a pool have the same local config: it is kept once. */
 function nodeConfigKeeper(): Keep<NodeConfig> {

@@ -12,6 +12,7 @@
  */
 import { setMaxListeners } from 'node:events';
 import { aborted } from '../aborted.js';
+import { drainMarkOf, isCordoned } from '../api/drain.js';
 import { nodeConfigs } from '../api/node-config.js';
 import { madeBySetLabel } from '../api/node-config-set.js';
 import { type KubeClient, serves } from '../kube/client.js';
@@ -128,6 +129,7 @@ class Controller {
       onFieldPolicy: () => this.#gatherForSets(),
       onConfigMap: (key) => this.#configMapChanged(key),
       onGuard: () => this.#add({ kind: 'guards' }),
+      onClaim: () => this.#gatherForSets(),
     });
     const facts: GrantFacts = grantFacts(this.#view, namespaces, (name) => this.#absentMs(name));
     const writer = new ObjectWriter(client, signal);
@@ -144,6 +146,8 @@ class Controller {
     this.#isSynced = true;
     this.#add({ kind: 'guards' });
     for (const { metadata } of this.#view.sets.values()) this.#addSet(metadata.name);
+    // Cordons of a set that went without its controller.
+    for (const node of this.#view.nodes.values()) this.#addSet(drainMarkOf(node)?.set ?? '');
     for (const { metadata } of this.#view.nodes.values()) this.#nodeChanged(metadata.name);
     for (const { metadata } of this.#view.nodeConfigs.values()) this.#nodeConfigChanged(metadata.name);
     for (const informer of this.#view.configMaps.values())
@@ -202,6 +206,7 @@ class Controller {
   #nodeChanged(name: string): void {
     if (!this.#isSynced) return;
     this.#add({ kind: 'node', name });
+    this.#countCordon(name);
     this.#showToSets(name);
     const [node, object] = [this.#view.nodes.get(name), this.#view.nodeConfigs.get(name)];
     if (node === undefined || hasTaint(node)) this.#add({ kind: 'new-node', name });
@@ -210,6 +215,13 @@ class Controller {
     if (isAbsent) this.#absentSinceMs.set(name, this.#now());
     else this.#absentSinceMs.delete(name);
     if (object !== undefined) for (const key of referencedConfigMaps(object)) this.#addGrant(key);
+  }
+
+  #countCordon(name: string): void {
+    const node = this.#view.nodes.get(name);
+    const mark = node && drainMarkOf(node);
+    if (mark?.state !== 'Draining' || !isCordoned(node!)) return void this.#counters.cordoned.delete(name);
+    this.#counters.cordoned.set(name, { set: mark.set, sinceSeconds: Date.parse(mark.at) / 1000 });
   }
 
   #showToSets(name: string): void {

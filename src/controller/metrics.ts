@@ -17,6 +17,15 @@ export interface ControllerCounters {
   nodesAssigned: number;
   /** By name, as last written. */
   sets: Map<string, NodeConfigSetStatus>;
+  /** Nodes that were emptied, those that were not in time, and how long the first took from cordon to empty. */
+  drainsDone: number;
+  drainsFailed: number;
+  drainSeconds: number;
+  evictions: number;
+  /** Evictions that the API rejected, mostly for a PodDisruptionBudget; each is asked for again. */
+  evictionsRejected: number;
+  /** Nodes that are cordoned for a drain, by name. */
+  cordoned: Map<string, { set: string; sinceSeconds: number }>;
 }
 
 export const newControllerCounters = (): ControllerCounters => ({
@@ -29,6 +38,12 @@ export const newControllerCounters = (): ControllerCounters => ({
   guardProblems: 0,
   nodesAssigned: 0,
   sets: new Map(),
+  drainsDone: 0,
+  drainsFailed: 0,
+  drainSeconds: 0,
+  evictions: 0,
+  evictionsRejected: 0,
+  cordoned: new Map(),
 });
 
 export function controllerMetrics(counters: ControllerCounters, isLeader: boolean): string {
@@ -69,8 +84,54 @@ export function controllerMetrics(counters: ControllerCounters, isLeader: boolea
       value: isLeader ? counters.guardProblems : 0,
     },
     counter('nodes_assigned', 'Assignments of configs to nodes, written for NodeConfigSets.', counters.nodesAssigned),
+    ...drainMetrics(counters),
     ...(isLeader ? setMetrics([...counters.sets]) : []),
+    ...(isLeader ? cordonMetrics(counters.cordoned) : []),
   ]);
+}
+
+function drainMetrics(counters: ControllerCounters): Metric[] {
+  const counter = (name: string, help: string, value: number, labels?: Record<string, string>): Metric => ({
+    name: `relet_controller_${name}_total`,
+    type: 'counter',
+    help,
+    value,
+    ...(labels && { labels }),
+  });
+  const drains =
+    'Drains of nodes for NodeConfigSets that ended, by result: done, or failed, that is not empty in time.';
+  const evictions =
+    'Evictions of pods that were asked for, by the answer of the API server; a rejected one is asked for again.';
+  return [
+    counter('drains', drains, counters.drainsDone, { result: 'done' }),
+    counter('drains', drains, counters.drainsFailed, { result: 'failed' }),
+    counter(
+      'drain_seconds',
+      'Time from the cordon until the node was empty, of drains that are done.',
+      counters.drainSeconds,
+    ),
+    counter('evictions', evictions, counters.evictions, { result: 'accepted' }),
+    counter('evictions', evictions, counters.evictionsRejected, { result: 'rejected' }),
+  ];
+}
+
+/** Without the names of nodes: these metrics are served to everybody. */
+function cordonMetrics(cordoned: ControllerCounters['cordoned']): Metric[] {
+  const bySet = new Map<string, number[]>();
+  for (const { set, sinceSeconds } of cordoned.values()) bySet.set(set, [...(bySet.get(set) ?? []), sinceSeconds]);
+  const gauge = (name: string, help: string, set: string, value: number): Metric => ({
+    name: `relet_set_${name}`,
+    type: 'gauge',
+    help,
+    value,
+    labels: { set },
+  });
+  const count = 'Nodes that relet has cordoned for a drain, of a NodeConfigSet that has any.';
+  const oldest = 'When relet cordoned the node that it has kept so the longest, in Unix time.';
+  return [
+    ...[...bySet].map(([set, times]) => gauge('cordoned_nodes', count, set, times.length)),
+    ...[...bySet].map(([set, times]) => gauge('oldest_cordon_seconds', oldest, set, Math.min(...times))),
+  ];
 }
 
 /** As the leader sees them. The samples of one metric follow each other. */

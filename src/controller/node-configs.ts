@@ -33,8 +33,13 @@ export interface NodeConfigReconcilerOptions {
   signal: AbortSignal;
 }
 
+/** A grant is written within a second: that it is about to be is reported only where it takes longer. */
+const pendingPatienceMs = 5000;
+
 export class NodeConfigReconciler {
   readonly #options: NodeConfigReconcilerOptions;
+  /** By node: since when a grant is about to be written. */
+  readonly #pendingSinceMs = new Map<string, number>();
 
   constructor(options: NodeConfigReconcilerOptions) {
     this.#options = options;
@@ -45,7 +50,8 @@ export class NodeConfigReconciler {
     const node = view.nodes.get(name);
     const object = view.nodeConfigs.get(name);
     if (guards()?.inForce === 'roles' && node && object) await this.#ensureRole(node);
-    const plan = planNode({ node, object, facts, guards: guards(), now: rfc3339(client.clock.now()) });
+    const pendingMs = this.#pendingMs(name, object);
+    const plan = planNode({ node, object, facts, guards: guards(), now: rfc3339(client.clock.now()), pendingMs });
     switch (plan.kind) {
       case 'create':
         await this.#create(plan.object);
@@ -56,7 +62,19 @@ export class NodeConfigReconciler {
       case 'none':
         break;
     }
-    return { kind: 'done' };
+    return pendingMs === 0 ? { kind: 'requeue', afterMs: pendingPatienceMs } : { kind: 'done' };
+  }
+
+  /** Undefined while nothing is about to be granted. */
+  #pendingMs(name: string, object: NodeConfig | undefined): number | undefined {
+    const { client, facts } = this.#options;
+    if (object === undefined || grantedCondition(object, facts).reason !== 'Pending') {
+      this.#pendingSinceMs.delete(name);
+      return undefined;
+    }
+    const sinceMs = this.#pendingSinceMs.get(name) ?? client.clock.monotonic();
+    this.#pendingSinceMs.set(name, sinceMs);
+    return client.clock.monotonic() - sinceMs;
   }
 
   /** Nothing else: the cache does not have the whole status. With the resourceVersion, since a list is replaced as a whole. */
@@ -90,6 +108,8 @@ export interface ObservedNode {
   guards: GuardState | undefined;
   /** As the API writes times. */
   now: string;
+  /** How long a grant has been about to be written. */
+  pendingMs?: number | undefined;
 }
 
 export type NodePlan =
@@ -101,11 +121,12 @@ export type NodePlan =
  * The step to take for one node. Pure. A NodeConfig is never deleted: one that the controller created is owned by its Node
  * and garbage-collected with it, any other stays.
  */
-export function planNode({ node, object, facts, guards, now }: ObservedNode): NodePlan {
+export function planNode({ node, object, facts, guards, now, pendingMs = pendingPatienceMs }: ObservedNode): NodePlan {
   if (object === undefined)
     return node === undefined ? { kind: 'none' } : { kind: 'create', object: nodeConfigFor(node) };
   const present: NodeConfigCondition[] | undefined = object.status?.conditions;
-  const wanted = [grantedCondition(object, facts), ...(guards === undefined ? [] : [guardedCondition(guards)])];
+  const granted = pendingMs < pendingPatienceMs ? [] : [grantedCondition(object, facts)];
+  const wanted = [...granted, ...(guards === undefined ? [] : [guardedCondition(guards)])];
   const conditions = withConditions(present, wanted, now);
   if (isDeepStrictEqual(conditions, present)) return { kind: 'none' };
   return { kind: 'update-status', object: { ...object, status: { ...object.status, conditions } } };

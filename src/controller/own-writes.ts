@@ -2,7 +2,7 @@
 import type { KubeObject } from '../api/object.js';
 import type { ClusterView } from './cluster-view.js';
 
-type Kind = 'sets' | 'nodeConfigs';
+type Kind = 'sets' | 'nodeConfigs' | 'nodes';
 
 export class OwnWrites {
   readonly #versions = new Map<string, { kind: Kind; name: string; version: bigint }>();

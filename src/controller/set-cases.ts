@@ -2,18 +2,19 @@
  * Groups the nodes of a set that a change would treat alike, and remembers the answer for each group: thousands of nodes are a few
  * groups, and a pass costs nothing while these stay the same.
  */
-import { parseRef } from '../api/config-ref.js';
+import { formatRef, parseRef, refOf } from '../api/config-ref.js';
 import { selectsLabels } from '../api/label-selector.js';
-import type { LocalConfig } from '../api/node-config.js';
+import type { LocalConfig, NodeConfig } from '../api/node-config.js';
 import type { NodeConfigSet } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { addOwed, type Owed, owedAnnotation, readOwed } from '../api/owed.js';
 import { CannotRun } from '../cannot-run.js';
+import type { NodeFacts } from '../config/node-facts.js';
 import { readPayload } from '../fleet/config-maps.js';
 import { selectorOf } from '../fleet/field-policies.js';
 import { ApiError } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
-import { configProblem, type NodeCase, owedOf, policyProblem } from './set-impact.js';
+import { configProblem, type DrainNeed, drainNeed, type NodeCase, owedOf, policyProblem } from './set-impact.js';
 import type { SetMember } from './set-members.js';
 import { sourceText } from './set-nodes.js';
 import type { Stalled } from './set-plan.js';
@@ -42,6 +43,8 @@ export class SetCases {
   readonly #answers = new Map<string, Answer>();
   /** Payloads of immutable ConfigMaps, by source. */
   readonly #payloads = new Map<string, string>();
+  /** Where the pods are not asked for, by group and target. */
+  readonly #needs = new Map<string, DrainNeed>();
   readonly #locals = new WeakMap<LocalConfig, number>();
   #nextLocal = 1;
 
@@ -66,13 +69,12 @@ export class SetCases {
       if (group === undefined) groups.set(key, [member]);
       else group.push(member);
     }
-    const { accept = [], strategy } = set.spec;
-    const allowed = { accept, neverDrains: strategy?.drain?.policy === 'Never' };
-    const key = JSON.stringify([desired.revision, allowed, [...groups.keys()].sort(), open.length]);
+    const { accept = [] } = set.spec;
+    const key = JSON.stringify([desired.revision, accept, [...groups.keys()].sort(), open.length]);
     const known = this.#answers.get(set.metadata.name);
     if (known?.key === key) return known.problem;
     const cases = await Promise.all([...groups.values()].map((group) => this.#case(group)));
-    const problem = policyProblem(policies, text, cases) ?? configProblem(text, cases, allowed);
+    const problem = policyProblem(policies, text, cases) ?? configProblem(text, cases, accept);
     const owed: Answer['owed'] = new Map();
     if (problem === undefined)
       for (const [index, group] of [...groups.values()].entries()) {
@@ -85,9 +87,37 @@ export class SetCases {
   }
 
   /** After the change of this node, together with what was left to do before it. */
-  owed(set: string, node: string, at: string): Owed | undefined {
+  owed(set: string, node: string, { at, isDrained }: { at: string; isDrained: boolean }): Owed | undefined {
     const { present, added } = this.#answers.get(set)?.owed.get(node) ?? {};
-    return addOwed(present, added && { ...added, at });
+    const needs = (added?.needs ?? []).filter((one) => one !== 'drain' || !isDrained);
+    const drained = isDrained && { drained: true as const };
+    return addOwed(present, added && needs.length > 0 ? { ...added, needs, at, ...drained } : undefined);
+  }
+
+  /** The same for a node that was drained to go back to the config that is there: what was left to do before is settled. */
+  async owedBack(member: SetMember, source: string, at: string): Promise<Owed | undefined> {
+    const one = { ...(await this.#case([member])), before: await this.#payload(runningSource(member.object)) };
+    const added = owedOf(await this.#payload(source), one);
+    const needs = (added?.needs ?? []).filter((need) => need !== 'drain');
+    return added && needs.length > 0 ? { ...added, needs, at, drained: true } : undefined;
+  }
+
+  /** Of the change of this node to a config: its text, or where that is. */
+  async drainNeed(
+    member: SetMember,
+    target: { revision?: string; text: string } | { source: string },
+    facts?: NodeFacts,
+  ) {
+    const id = 'text' in target ? (target.revision ?? target.text) : target.source;
+    const key = JSON.stringify([this.#groupOf(member), runningSource(member.object), id]);
+    const known = facts === undefined ? this.#needs.get(key) : undefined;
+    if (known !== undefined) return known;
+    const text = 'text' in target ? target.text : await this.#payload(target.source);
+    const one = { ...(await this.#case([member])), before: await this.#payload(runningSource(member.object)) };
+    const need = drainNeed(text, one, facts);
+    if (this.#needs.size > 1000) this.#needs.clear();
+    if (facts === undefined) this.#needs.set(key, need);
+    return need;
   }
 
   #groupOf({ cluster, object }: SetMember): string {
@@ -139,6 +169,12 @@ export class SetCases {
 }
 
 const versionOf = ({ metadata: { name, resourceVersion } }: KubeObject): string => `${name}/${resourceVersion}`;
+
+/** What the kubelet runs, which after a rollback is not what is assigned. NAMESPACE/NAME/KEY, or `local`. */
+const runningSource = (object: NodeConfig | undefined): string => {
+  const { config } = object?.status ?? {};
+  return config?.error === undefined ? sourceText(object) : formatRef(refOf(config.active), 'short');
+};
 
 const losesGpus = ({ cluster, object }: Pick<SetMember, 'cluster' | 'object'>): boolean =>
   object?.status?.driver === 'systemd' && cluster.hasGpus === true;

@@ -1,7 +1,8 @@
 /** Which changes the set may cause, by its spec. */
 import { expect, test } from 'vitest';
 import type { SetImpact } from '../api/node-config-set.js';
-import { configProblem, type NodeCase } from './set-impact.js';
+import { podFacts } from '../fleet/node-facts.js';
+import { configProblem, drainNeed, type NodeCase } from './set-impact.js';
 
 const node: NodeCase = {
   names: ['node-1', 'node-2'],
@@ -15,18 +16,35 @@ const overlay = `apiVersion: relet.dev/v1alpha1
 kind: KubeletConfigurationOverlay
 config: {topologyManagerPolicy: restricted}
 `;
-const problem = (accept: SetImpact[], neverDrains: boolean) =>
-  configProblem(overlay, [node], { accept, neverDrains })?.message;
+const problem = (accept: SetImpact[]) => configProblem(overlay, [node], accept)?.message;
 
-test('a change that needs a drain is rolled out only where the set accepts it and somebody else drains', () => {
-  expect(problem([], false)).toMatch(/^topologyManagerPolicy \(Drain\) on node-1.*accept: \[Drain\] allows it$/);
-  expect(problem([], true)).toMatch(/accept: \[Drain\] allows it$/);
-  expect(problem(['Drain'], false)).toMatch(/relet does not drain nodes yet: .*strategy\.drain\.policy: Never/);
-  expect(problem(['Drain'], true)).toBeUndefined();
-  expect(problem(['Reboot'], true)).toBeUndefined();
+test('a change that needs a drain is rolled out only where the set accepts it', () => {
+  expect(problem([])).toMatch(/^topologyManagerPolicy \(Drain\) on node-1.*accept: \[Drain\] allows it$/);
+  expect(problem(['Drain'])).toBeUndefined();
+  expect(problem(['Reboot'])).toBeUndefined();
+});
+
+test('whether a node is drained depends on the direction of the change and on what runs there', () => {
+  const lowered = overlay.replace('topologyManagerPolicy: restricted', 'maxPods: 2');
+  const raised = overlay.replace('topologyManagerPolicy: restricted', 'maxPods: 200');
+  const policy = overlay.replace('topologyManagerPolicy: restricted', 'cpuManagerPolicy: static');
+  const pod = (name: string) =>
+    podFacts({ apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'shop', name, creationTimestamp: '' } });
+  const running = (count: number) => ({
+    capacity: { pods: 110n * 1_000_000_000n, cpu: 4_000_000_000n, memory: 8n * 10n ** 18n },
+    allocatable: { pods: 110n * 1_000_000_000n, cpu: 4_000_000_000n, memory: 8n * 10n ** 18n },
+    pods: Array.from({ length: count }, (_, index) => pod(`web-${index}`)),
+  });
+  expect(drainNeed(overlay, node)).toBe('yes');
+  expect(drainNeed(policy, node)).toBe('yes');
+  expect(drainNeed(lowered, node)).toBe('maybe');
+  expect(drainNeed(lowered, node, running(2))).toBe('no');
+  expect(drainNeed(lowered, node, running(3))).toBe('yes');
+  expect(drainNeed(raised, node, running(3))).toBe('no');
+  expect(drainNeed(undefined, { ...node, before: policy })).toBe('yes');
 });
 
 test('a change that only needs a restart of the kubelet is rolled out whatever the set accepts', () => {
   const restart = overlay.replace('topologyManagerPolicy: restricted', 'maxPods: 150');
-  expect(configProblem(restart, [node], { accept: [], neverDrains: false })).toBeUndefined();
+  expect(configProblem(restart, [node], [])).toBeUndefined();
 });

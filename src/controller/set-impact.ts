@@ -5,13 +5,15 @@
 import type { LocalConfig } from '../api/node-config.js';
 import type { SetImpact } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
-import type { Owed } from '../api/owed.js';
+import { type Owed, owedActions } from '../api/owed.js';
+import { classesOf } from '../config/catalogue.js';
 import { check } from '../config/check.js';
 import { checkOverlay } from '../config/check-overlay.js';
 import { DecodeError } from '../config/decode.js';
 import { encode } from '../config/encode.js';
 import { type LocalFile, mergeLocal } from '../config/merge.js';
 import { type Minor, newestMinor, parseMinor } from '../config/model.js';
+import type { NodeFacts } from '../config/node-facts.js';
 import { isOverlay } from '../config/overlay.js';
 import { policyRejections, rejectionText } from '../fleet/field-policies.js';
 import { documentOf, readOverlay } from '../fleet/payload.js';
@@ -46,16 +48,10 @@ export const impactNames: Record<string, string> = Object.fromEntries(
   Object.entries(accepts).map(([name, needs]) => [needs, name]),
 );
 
-export interface Allowed {
-  accept: readonly SetImpact[];
-  /** Somebody else drains the nodes: relet does not yet. */
-  neverDrains: boolean;
-}
-
 export function configProblem(
   text: string,
   cases: readonly NodeCase[],
-  { accept: accepted, neverDrains }: Allowed,
+  accepted: readonly SetImpact[],
 ): Stalled | undefined {
   for (const one of cases) {
     const wrong = validationError(text, one);
@@ -71,19 +67,11 @@ export function configProblem(
       kind: 'impact',
       message: `${list(gpus.names)}: a switch reloads systemd, and running containers may lose their GPUs; accept: [DaemonReload] allows it`,
     };
-  const undrained = neverDrains ? [] : changes.filter(({ change }) => isOpen(change, []));
-  const [first] = open.length > 0 ? open : undrained;
+  const [first] = open;
   if (first === undefined) return undefined;
-  const fields = new Map((open.length > 0 ? open : undrained).map(({ change }) => [change.path, change]));
+  const fields = new Map(open.map(({ change }) => [change.path, change]));
   const named = [...fields.values()].map(({ path, needs }) => `${path} (${impactNames[needs] ?? needs})`);
   const where = `${list(named, 10)} on ${list(first.one.names)}`;
-  if (open.length === 0)
-    return {
-      kind: 'impact',
-      message: oneLine(
-        `${where}; relet does not drain nodes yet: drain them, then strategy.drain.policy: Never allows it`,
-      ),
-    };
   const never = [...fields.values()].find(({ needs }) => needs === 'never');
   const remedy =
     never === undefined
@@ -115,10 +103,23 @@ export function policyProblem(
 }
 
 /** What is left to do on such a node after the change. */
-export function owedOf(text: string, one: NodeCase): Omit<Owed, 'at'> | undefined {
+export function owedOf(text: string | undefined, one: NodeCase): Omit<Owed, 'at'> | undefined {
   const preview = previewOf(text, one);
   return preview && owedBy(preview);
 }
+
+/** `maybe`: that depends on the pods of the node, which are not known. */
+export type DrainNeed = 'no' | 'maybe' | 'yes';
+
+/** Whether such a node must be empty before the change: by its fields, their direction, and what runs there. */
+export function drainNeed(text: string | undefined, one: NodeCase, facts?: NodeFacts): DrainNeed {
+  const changes = previewOf(text, one, facts)?.changes ?? [];
+  if (changes.some((change) => isOpen(change, []))) return 'yes';
+  const mayNeed = ({ path }: { path: string }) => classesOf(path, minorOf(one)).some((needs) => owed.has(needs));
+  return facts === undefined && changes.some(mayNeed) ? 'maybe' : 'no';
+}
+
+const owed: ReadonlySet<string> = new Set(owedActions);
 
 const minorOf = ({ kubeletVersion }: NodeCase): Minor => parseMinor(kubeletVersion) ?? newestMinor;
 
@@ -135,16 +136,18 @@ function validationError(text: string, one: NodeCase): string | undefined {
 }
 
 /** Undefined where the config that the node has cannot be compared. */
-function previewOf(text: string, one: NodeCase): Preview | undefined {
+function previewOf(text: string | undefined, one: NodeCase, facts?: NodeFacts): Preview | undefined {
   const minor = minorOf(one);
   const files = filesOf(one);
   try {
     const local = files && mergeLocal({ minor, local: files }).config;
     const [before, after] = [documentOf(one.before, local, minor), documentOf(text, local, minor)];
-    if (before !== undefined && after !== undefined) return previewChanges({ before, after, minor });
-    if (!isOverlay(text)) return undefined;
-    const old = one.before !== undefined && isOverlay(one.before) ? readOverlay(one.before, minor) : nothing;
-    return previewOverlays({ before: old, after: readOverlay(text, minor) }, minor);
+    if (before !== undefined && after !== undefined)
+      return previewChanges({ before, after, minor, ...(facts && { facts }) });
+    if (text !== undefined && !isOverlay(text)) return undefined;
+    const overlayIn = (payload: string | undefined) =>
+      payload !== undefined && isOverlay(payload) ? readOverlay(payload, minor) : nothing;
+    return previewOverlays({ before: overlayIn(one.before), after: overlayIn(text) }, minor);
   } catch (error) {
     if (error instanceof DecodeError) return undefined;
     throw error;

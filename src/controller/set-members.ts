@@ -2,7 +2,7 @@
 import { selectsLabels } from '../api/label-selector.js';
 import type { NodeConfig } from '../api/node-config.js';
 import type { NodeConfigSet } from '../api/node-config-set.js';
-import { claimantOf } from './node-claims.js';
+import { claimantOf, type OtherClaims } from '../fleet/node-claims.js';
 import { type ClusterNode, type NodeFacts, type SetNode, setNode } from './set-nodes.js';
 
 /** A selected node: as plan() sees it, and the objects it was read from. */
@@ -16,12 +16,14 @@ export interface ClusterObjects {
   sets: { values(): Iterable<NodeConfigSet> };
   nodes: { values(): Iterable<ClusterNode> };
   nodeConfigs: { get(name: string): NodeConfig | undefined };
+  /** Of other systems, in objects beside the Node. */
+  claims?: OtherClaims;
 }
 
 /** By name. */
 export function membersOf(
   set: NodeConfigSet,
-  { sets, nodes, nodeConfigs }: ClusterObjects,
+  { sets, nodes, nodeConfigs, claims }: ClusterObjects,
   read: (facts: NodeFacts) => SetNode = setNode,
 ): SetMember[] {
   const { name } = set.metadata;
@@ -32,7 +34,8 @@ export function membersOf(
     if (!selectsLabels(set.spec.selector, labels)) continue;
     const object = nodeConfigs.get(node.metadata.name);
     const olderSets = older.filter(({ spec }) => selectsLabels(spec.selector, labels)).map((one) => one.metadata.name);
-    const facts = { set: name, node, object, olderSets, claimant: claimantOf(node) };
+    const claimant = claimantOf(node) ?? claims?.of(node.metadata.name);
+    const facts = { set: name, node, object, olderSets, claimant };
     members.push({ node: read(facts), cluster: node, object });
   }
   return members.sort((a, b) => (a.node.name < b.node.name ? -1 : 1));
@@ -48,14 +51,14 @@ function isOlder({ metadata: other }: NodeConfigSet, { metadata: set }: NodeConf
 
 /** For objects of informers, which replace what changes: a node is read again only then. For one set. */
 export function nodeReader(): (facts: NodeFacts) => SetNode {
-  const known = new WeakMap<ClusterNode, { object: NodeConfig | undefined; older: string; read: SetNode }>();
+  const known = new WeakMap<ClusterNode, { object: NodeConfig | undefined; others: string; read: SetNode }>();
   return (facts) => {
-    const { node, object, olderSets } = facts;
+    const { node, object, olderSets, claimant = '' } = facts;
     const before = known.get(node);
-    const older = olderSets.join('/');
-    if (before !== undefined && before.object === object && before.older === older) return before.read;
+    const others = [...olderSets, claimant].join('/');
+    if (before !== undefined && before.object === object && before.others === others) return before.read;
     const read = setNode(facts);
-    known.set(node, { object, older, read });
+    known.set(node, { object, others, read });
     return read;
   };
 }

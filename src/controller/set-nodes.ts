@@ -2,6 +2,7 @@
 import { exclusionReasons, failureReasons } from '../api/condition-reasons.js';
 import { configErrors } from '../api/config-error.js';
 import { formatRef, refOf } from '../api/config-ref.js';
+import { type DrainMark, drainMarkOf } from '../api/drain.js';
 import type { NodeCondition } from '../api/node-condition.js';
 import type { NodeConfig } from '../api/node-config.js';
 import { isUnset } from '../api/node-config.js';
@@ -51,6 +52,8 @@ export interface SetNode {
   trialEndsAtMs?: number;
   /** Why it rejected or rolled back what is assigned. */
   failure?: Exclusion;
+  /** Of this set, on the Node. While it is drained, `message` is what that waits for. */
+  drain?: DrainMark;
 }
 
 export interface NodeFacts {
@@ -72,6 +75,7 @@ export function setNode({ set, node, object, olderSets, claimant }: NodeFacts): 
   const own = claim !== undefined && claim.set === set && !claim.released && claim.source === assigned;
   const blocked = exclusion({ set, node, object, olderSets, claimant }, { claim, assigned, own });
   const failure = object && failureOf(object);
+  const drain = drainMarkOf(node);
   const trialEndsAtMs = Date.parse(object?.status?.trial?.endsAt ?? '');
   const notReadySinceMs = Date.parse(ready?.lastTransitionTime ?? '');
   const previous = claim !== undefined && claim.set === set && !claim.released ? claim.previous : assigned;
@@ -90,6 +94,7 @@ export function setNode({ set, node, object, olderSets, claimant }: NodeFacts): 
     state: object === undefined ? 'local' : stateOf(object),
     ...(!Number.isNaN(trialEndsAtMs) && { trialEndsAtMs }),
     ...(failure && { failure }),
+    ...(drain?.set === set && { drain }),
   };
 }
 

@@ -65,6 +65,43 @@ function planned(
 const batchOf = ({ state }: Plan) => state.intent?.names;
 const all = [{ nodes: '100%' }];
 
+describe('a node that failed', () => {
+  const failed = node('node-0000', { state: 'rolled back', claim: claim() });
+  const others = names(3)
+    .slice(1)
+    .map((name) => node(name));
+  const first = planned([failed, ...others], { waves: all });
+  const later = (nodes: SetNode[], state = first.state) => planned(nodes, { waves: all }, { state });
+  const reason = ({ standing }: Plan) => `${standing.condition} ${standing.kind}`;
+
+  test('halts the rollout', () => {
+    expect(reason(first)).toBe('Stalled halted');
+    expect(first.state.revisions?.[0]?.failedNodes).toEqual(['node-0000']);
+  });
+
+  test.each([
+    ['that a person repairs by another config', [node('node-0000', { state: 'active' }), ...others]],
+    ['that is removed from the cluster', others],
+  ])('%s does not let the rollout continue to the others', (_name, nodes) => {
+    const plan = later(nodes);
+    expect([reason(plan), batchOf(plan)]).toEqual(['Stalled halted', undefined]);
+    expect(plan.waiting).toContain('1 failed, 0 allowed: node-0000 (taken from the set or removed since)');
+    expect(reason(later(nodes, plan.state))).toBe('Stalled halted');
+  });
+
+  test('and runs the revision after all lets it continue', () => {
+    const plan = later([node('node-0000', { state: 'active', claim: claim() }), ...others]);
+    expect(batchOf(plan)).toBeDefined();
+    expect(plan.state.revisions?.[0]?.failedNodes).toBeUndefined();
+  });
+
+  test('is forgotten by a retry', () => {
+    const request = { action: 'Retry' as const, revision: 'new', by: 'ann', at: rfc3339(nowMs) };
+    const plan = later(others, { ...first.state, rollout: { request } });
+    expect(batchOf(plan)).toBeDefined();
+  });
+});
+
 describe('shares', () => {
   test.each([
     ['10%', 38, 'budget', 3],

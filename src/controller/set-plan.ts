@@ -11,7 +11,12 @@
  * So the batch is 1 node. When it is active, after seconds, it counts only as on trial, and the next one is assigned. After 10 minutes
  * it has passed its trial. A batch has at most 100 nodes, whatever the budgets allow.
  */
-import type { setProgressReasons, setReadyReasons, setStalledReasons } from '../api/condition-reasons.js';
+import {
+  exclusionReasons,
+  type setProgressReasons,
+  type setReadyReasons,
+  type setStalledReasons,
+} from '../api/condition-reasons.js';
 import { type Intent, mostInBatch } from '../api/node-config-set.js';
 import { rfc3339 } from '../time.js';
 import type { SetNode } from './set-nodes.js';
@@ -27,9 +32,19 @@ import {
   sourceOfRevision,
   updateOf,
   withDesired,
+  withFailed,
   withRequest,
 } from './set-state.js';
-import { exclusionOf, hasFailed, isUnsettled, isWanted, lastSignMs, type Survey, survey } from './set-survey.js';
+import {
+  exclusionOf,
+  hasFailed,
+  isHalted,
+  isUnsettled,
+  isWanted,
+  lastSignMs,
+  type Survey,
+  survey,
+} from './set-survey.js';
 import { type WavePlan, wavesOf } from './set-waves.js';
 import { windowAt } from './set-windows.js';
 
@@ -78,7 +93,7 @@ export function plan(input: PlanInput): Plan {
   const isDone =
     waves.isDone && !isRejected(state) && input.problem === undefined && state.updateRevision !== undefined;
   const next = isDone ? completed(state, rules.expiresAfterMs !== undefined, nowMs) : state;
-  const step = intent === undefined ? decide({ ...input, state: next }, seen, waves) : continued(intent);
+  const step = intent === undefined ? decide({ ...input, state: next }, seen, waves) : continued(intent, nodes);
   const { intent: _, waves: __, ...rest } = next;
   const batch = intent ?? step.intent;
   return {
@@ -110,21 +125,28 @@ const stalled = (kind: keyof typeof setStalledReasons, message: string): Step =>
   waiting: message,
 });
 
-function continued(intent: Intent): Step {
+function continued(intent: Intent, nodes: readonly SetNode[]): Step {
+  const names = new Set(intent.names);
+  const draining = nodes.filter(({ name, drain }) => names.has(name) && drain?.state === 'Draining');
+  if (draining.length > 0) return reconciling('draining', sentences.draining(draining));
   return { standing: { condition: 'Reconciling', kind: 'rolling', message: sentences.changing(intent.names) } };
 }
 
 function surveyOf(state: SetState, { rules, nodes, nowMs }: PlanInput): Survey {
-  const startedAtMs = Date.parse(updateOf(state)?.startedAt ?? '') || 0;
-  return survey({ rules, nodes, revision: state.updateRevision, startedAtMs, intent: state.intent, nowMs });
+  const { startedAt = '', failedNodes } = updateOf(state) ?? {};
+  const startedAtMs = Date.parse(startedAt) || 0;
+  const { updateRevision: revision, intent } = state;
+  return survey({ rules, nodes, revision, startedAtMs, failedNodes, isRejected: isRejected(state), intent, nowMs });
 }
 
 /** The intent, as long as some of its nodes are not written and it is still what should happen. */
-function openIntent(state: SetState, { nodes, rules, problem }: PlanInput): Intent | undefined {
+function openIntent(state: SetState, { nodes, rules, problem, nowMs }: PlanInput): Intent | undefined {
   const { intent } = state;
   if (intent === undefined || rules.paused) return undefined;
   const isForUpdate = intent.revision === state.updateRevision;
   if (isForUpdate && (isRejected(state) || problem !== undefined)) return undefined;
+  // A drain may last until the window is over: then the rest of the batch waits for the next one.
+  if (intent.wave > 0 && intent.exempt === undefined && !windowAt(rules.windows, nowMs).open) return undefined;
   const names = new Set(intent.names);
   const isOpen = (node: SetNode) => names.has(node.name) && node.blocked === undefined && !isWritten(node, intent);
   return nodes.some(isOpen) ? intent : undefined;
@@ -134,11 +156,20 @@ function openIntent(state: SetState, { nodes, rules, problem }: PlanInput): Inte
 export const isWritten = ({ claim }: SetNode, { revision, at }: Intent): boolean =>
   claim !== undefined && claim.revision === revision && Date.parse(claim.at) >= Date.parse(at);
 
-/** Once more nodes have failed than may, and the strategy says so, all go back. Not after the rollout: a node may fail for years. */
+/**
+ * While it is rolled out: nodes that have failed are recorded, so that the rollout does not continue to others when such a node is
+ * repaired by hand or removed. Once there are more of them than may fail, and the strategy says so, all go back. Not after the rollout: a
+ * node may fail for years.
+ */
 function withFailures(state: SetState, input: PlanInput): SetState {
-  if (input.rules.onFailure !== 'Rollback' || isRejected(state) || isComplete(state)) return state;
-  const { failed, allowed } = surveyOf(state, input);
-  return failed.length > allowed.failed ? reject(state, 'RolledBack', input.nowMs) : state;
+  if (isRejected(state) || isComplete(state) || updateOf(state) === undefined) return state;
+  const seen = surveyOf(state, input);
+  const recorded = withFailed(state, {
+    failed: seen.failed.map(({ node }) => node.name),
+    failedBefore: seen.failedBefore,
+  });
+  const isRejectedNow = input.rules.onFailure === 'Rollback' && isHalted(seen);
+  return isRejectedNow ? reject(recorded, 'RolledBack', input.nowMs) : recorded;
 }
 
 function withExpiry(state: SetState, { expiresAfterMs }: SetRules, nowMs: number): SetState {
@@ -147,12 +178,15 @@ function withExpiry(state: SetState, { expiresAfterMs }: SetRules, nowMs: number
   return nowMs >= startedAtMs + expiresAfterMs ? reject(state, 'Expired', nowMs) : state;
 }
 
-/** The rollback is over when no node has the revision, and those that went back run what they went back to. */
+/**
+ * The rollback is over when no node has the revision, and those that went back run what they went back to. What cannot be drained yet is
+ * waited for.
+ */
 function withRollbackEnd(state: SetState, { nodes, rules, nowMs }: PlanInput): SetState {
   if (!state.rollingBack) return state;
   const isLeft = (node: SetNode) =>
     node.claim !== undefined &&
-    node.blocked === undefined &&
+    (node.blocked === undefined || node.blocked.reason === exclusionReasons.undrainable.reason) &&
     (node.claim.revision === state.rejectedRevision || (node.state === 'waiting' && !hasFailed(node, rules, nowMs)));
   return nodes.some(isLeft) ? state : { ...state, rollingBack: false };
 }
@@ -224,7 +258,8 @@ function catchUp({ set, state, rules, nowMs }: PlanInput, seen: Survey): Step {
   const { revision, source } = updateOf(state)!;
   // A node that fails long after it was updated stops nobody; one that was caught up with does.
   const failed = seen.failed.filter(({ node }) => node.claim?.wave === 0);
-  if (failed.length > seen.allowed.failed) return stalled('halted', sentences.halted(set, { ...seen, failed }));
+  if (failed.length > seen.allowed.failed)
+    return stalled('halted', sentences.halted(set, { ...seen, failed, failedBefore: [] }));
   const standing: Standing = {
     condition: 'Ready',
     kind: 'complete',
@@ -234,7 +269,7 @@ function catchUp({ set, state, rules, nowMs }: PlanInput, seen: Survey): Step {
 }
 
 function rollOut({ set, state, rules, nowMs }: PlanInput, seen: Survey, waves: WavePlan): Step {
-  if (seen.failed.length > seen.allowed.failed) return stalled('halted', sentences.halted(set, seen));
+  if (isHalted(seen)) return stalled('halted', sentences.halted(set, seen));
   if (seen.eligible.length === 0) return reconciling('rolling', sentences.allExcluded(seen));
   const todo = todoOf(seen, rules, nowMs);
   const window = windowAt(rules.windows, nowMs);

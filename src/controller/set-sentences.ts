@@ -17,6 +17,14 @@ const namesOf = (nodes: readonly SetNode[]): string[] => nodes.map(({ name }) =>
 
 export const changing = (names: readonly string[]): string => `changing ${count(names.length)}: ${list(names)}`;
 
+/** `node-3: pod shop/web-1: budget web …; also node-4`. */
+export function draining(nodes: readonly SetNode[]): string {
+  const [first] = [...nodes].sort((a, b) => (b.drain?.message ?? '').length - (a.drain?.message ?? '').length);
+  const others = namesOf(nodes.filter((node) => node !== first));
+  const why = first?.drain?.message ? `: ${first.drain.message}` : '';
+  return `draining ${first?.name}${why}${others.length === 0 ? '' : `; also ${list(others)}`}`;
+}
+
 export const paused = (set: string): string => `paused by spec.paused; 'relet rollout resume ${set}' continues`;
 
 /** `node-17 NotReady for 4m, node-3 and node-9 not yet active`. */
@@ -65,14 +73,20 @@ export const awaitingApproval = (set: string, { updateRevision }: SetState, wave
 export const windowClosed = (opensAtMs: number | undefined): string =>
   opensAtMs === undefined ? 'no window of the strategy ever opens' : `the next window opens at ${rfc3339(opensAtMs)}`;
 
-export function failed({ failed, allowed }: Pick<Survey, 'failed' | 'allowed'>): string {
+export function failed({ failed, failedBefore, allowed }: Failures): string {
   const [first] = failed;
   const others = failed.slice(1).map(({ node }) => node.name);
-  const more = others.length === 0 ? '' : `; also ${list(others)}`;
-  return `${failed.length} failed, ${allowed.failed} allowed: ${first?.node.name} (${first?.failure.message})${more}`;
+  const parts = [
+    ...(first ? [`${first.node.name} (${first.failure.message})`] : []),
+    ...(others.length > 0 ? [`also ${list(others)}`] : []),
+    ...(failedBefore.length > 0 ? [`${list(failedBefore)} (taken from the set or removed since)`] : []),
+  ];
+  return `${failed.length + failedBefore.length} failed, ${allowed.failed} allowed: ${parts.join('; ')}`;
 }
 
-export const halted = (set: string, seen: Pick<Survey, 'failed' | 'allowed'>): string =>
+type Failures = Pick<Survey, 'failed' | 'failedBefore' | 'allowed'>;
+
+export const halted = (set: string, seen: Failures): string =>
   `${failed(seen)}. Correct the config in the spec, or 'relet rollout retry|undo|abort ${set}'`;
 
 export function rejected(set: string, state: SetState): string {

@@ -18,6 +18,12 @@ export interface SetRules {
   onFailure: 'Halt' | 'Rollback';
   progressDeadlineMs: number;
   order: string[];
+  drain: {
+    policy: 'WhenNeeded' | 'Always' | 'Never';
+    timeoutMs: number;
+    onUndrainable: 'Skip' | 'Halt';
+    unmanagedPods: 'Block' | 'Evict';
+  };
   windows: TimeWindow[];
   updateNodes: 'All' | 'New' | 'Selected';
   expiresAfterMs: number | undefined;
@@ -31,6 +37,7 @@ export class InvalidSpec extends Error {
 
 export function readRules(spec: NodeConfigSetSpec): SetRules {
   const strategy: Required<SetStrategy> = { ...strategyDefaults, ...spec.strategy };
+  const drain = { ...strategyDefaults.drain, ...strategy.drain };
   const waves = strategy.waves.map(({ nodes, soak = '0s', approve = false }, index) => {
     const at = `strategy.waves[${index}]`;
     return { nodes: checkedShare(nodes, `${at}.nodes`), soakMs: durationMs(soak, `${at}.soak`), approve };
@@ -44,6 +51,12 @@ export function readRules(spec: NodeConfigSetSpec): SetRules {
     onFailure: strategy.onFailure,
     progressDeadlineMs: durationMs(strategy.progressDeadline, 'strategy.progressDeadline'),
     order: strategy.order,
+    drain: {
+      policy: drain.policy,
+      timeoutMs: durationMs(drain.timeout, 'strategy.drain.timeout'),
+      onUndrainable: drain.onUndrainable,
+      unmanagedPods: drain.unmanagedPods,
+    },
     windows: strategy.windows.map(({ days = [], from, to, timeZone = 'UTC' }, index) => {
       if (!isTimeZone(timeZone))
         throw new InvalidSpec(

@@ -76,6 +76,27 @@ function trimmed(revisions: SetRevision[], { currentRevision }: SetState): SetRe
   return current === undefined || kept.includes(current) ? kept : [...kept.slice(0, -1), current];
 }
 
+/** Names enough to see what happened; how many nodes may fail is decided long before. */
+const mostFailed = 20;
+
+/** Where the update revision has failed: those that fail now, and those of before that were taken from the set or removed since. */
+export function withFailed(
+  state: SetState,
+  { failed, failedBefore }: { failed: string[]; failedBefore: string[] },
+): SetState {
+  const { failedNodes: known = [] } = updateOf(state) ?? {};
+  const failedNodes = [...new Set([...failedBefore, ...failed])].sort().slice(0, mostFailed);
+  if (failedNodes.join() === known.join()) return state;
+  return {
+    ...state,
+    revisions: (state.revisions ?? []).map((one) => {
+      if (one.revision !== state.updateRevision) return one;
+      const { failedNodes: _, ...rest } = one;
+      return { ...rest, ...(failedNodes.length > 0 && { failedNodes }) };
+    }),
+  };
+}
+
 /** With this outcome of the update revision, unless it has one. */
 function ended(state: SetState, outcome: RevisionOutcome, nowMs: number, { again = false } = {}): SetRevision[] {
   return (state.revisions ?? []).map((one) =>
@@ -126,7 +147,7 @@ function retried(state: SetState, desired: DesiredRevision | undefined, nowMs: n
     ...kept,
     revisions: (state.revisions ?? []).map((one) => {
       if (one.revision !== state.updateRevision) return one;
-      const { outcome: _outcome, endedAt: _endedAt, ...rest } = one;
+      const { outcome: _outcome, endedAt: _endedAt, failedNodes: _failedNodes, ...rest } = one;
       const attempt = (one.attempt ?? 1) + 1;
       return { ...rest, attempt, source: desired?.source(attempt) ?? one.source, startedAt: rfc3339(nowMs) };
     }),

@@ -9,15 +9,21 @@ import {
 import { type NodeConfigCondition, withConditions } from '../api/node-config.js';
 import { mostNames, type NamedNode, type NodeConfigSet, type NodeConfigSetStatus } from '../api/node-config-set.js';
 import { shorten } from '../shorten.js';
+import type { SetMember } from './set-members.js';
 import type { Plan, Standing } from './set-plan.js';
 import { list } from './set-sentences.js';
 import { selfSetLabels } from './set-spec.js';
 import type { Phase } from './set-survey.js';
 
-export function statusOf(set: NodeConfigSet, plan: Plan, selected: number, now: string): NodeConfigSetStatus {
+export function statusOf(
+  set: NodeConfigSet,
+  plan: Plan,
+  members: readonly Pick<SetMember, 'node'>[],
+  now: string,
+): NodeConfigSetStatus {
   const { state, survey, waves, standing, waiting } = plan;
   const count = (phase: Phase) => [...survey.phases.values()].filter((one) => one === phase).length;
-  const { unavailable, inTrial, failed, excluded, allowed } = survey;
+  const { unavailable, inTrial, failed, failedBefore, excluded, allowed } = survey;
   const names = (nodes: { name: string }[]) => nodes.slice(0, mostNames).map(({ name }) => name);
   const budget = (limit: number, nodes: { name: string }[]) => ({
     allowed: limit,
@@ -26,24 +32,31 @@ export function statusOf(set: NodeConfigSet, plan: Plan, selected: number, now: 
   });
   const samples = (nodes: { node: { name: string }; why: ConditionReason }[]): NamedNode[] =>
     nodes.slice(0, mostNames).map(({ node, why }) => ({ name: node.name, ...why }));
+  const draining = members.filter(({ node }) => node.drain?.state === 'Draining');
   const unavailableNodes = unavailable.map(({ node }) => node);
   return {
     observedGeneration: set.metadata.generation ?? 1,
     ...state,
-    selectedNodes: selected,
+    selectedNodes: members.length,
     excludedNodes: excluded.length,
     updatedNodes: count('updated'),
     inTrialNodes: count('trial'),
     pendingNodes: count('pending'),
-    failedNodes: failed.length,
+    failedNodes: failed.length + failedBefore.length,
     unavailable: budget(allowed.unavailable, unavailableNodes),
     inTrial: budget(allowed.inTrial, inTrial),
-    failed: budget(
-      allowed.failed,
-      failed.map(({ node }) => node),
-    ),
+    failed: budget(allowed.failed, [...failed.map(({ node }) => node), ...failedBefore.map((name) => ({ name }))]),
     ...(failed.length > 0 && {
       failedSamples: samples(failed.map(({ node, failure }) => ({ node, why: failure }))),
+    }),
+    ...(draining.length > 0 && {
+      drainingNodes: draining.length,
+      draining: samples(
+        draining.map(({ node }) => ({
+          node,
+          why: { reason: setProgressReasons.draining.reason, message: shorten(node.drain?.message ?? '', 300) },
+        })),
+      ),
     }),
     ...(excluded.length > 0 && {
       excluded: samples(excluded.map(({ node, exclusion }) => ({ node, why: exclusion }))),

@@ -18,6 +18,8 @@ export interface Survey {
   unavailable: { node: SetNode; why: string }[];
   inTrial: SetNode[];
   failed: { node: SetNode; failure: Exclusion }[];
+  /** Names of those that have failed, and were taken from the set or removed since. */
+  failedBefore: string[];
   allowed: { unavailable: number; inTrial: number; failed: number };
 }
 
@@ -27,17 +29,23 @@ export interface SurveyInput {
   revision: string | undefined;
   /** When the revision was started, or started again. */
   startedAtMs: number;
+  /** Where it has failed, as far as that is recorded. */
+  failedNodes?: readonly string[] | undefined;
+  /** It was rejected: nodes that have it go back, and those that cannot be changed are excluded. */
+  isRejected: boolean;
   /** Not yet written: its nodes count as if they were. */
   intent: Intent | undefined;
   nowMs: number;
 }
 
-export function survey({ rules, nodes, revision, startedAtMs, intent, nowMs }: SurveyInput): Survey {
+export function survey(input: SurveyInput): Survey {
+  const { rules, nodes, revision, startedAtMs, failedNodes = [], isRejected, intent, nowMs } = input;
   const phases = new Map(nodes.map((node) => [node, phaseOf(node, { rules, revision, startedAtMs, nowMs })]));
+  const claimed = new Set(nodes.flatMap(({ name, claim }) => (claim?.revision === revision ? [name] : [])));
   const isTodo = (node: SetNode) => phases.get(node) === 'todo';
   const wanted = nodes.filter((node) => !isTodo(node) || isWanted(node, rules, startedAtMs));
-  const excluded = wanted.filter(isTodo).flatMap((node) => {
-    const exclusion = exclusionOf(node);
+  const excluded = wanted.flatMap((node) => {
+    const exclusion = isTodo(node) ? exclusionOf(node) : isRejected ? node.blocked : undefined;
     return exclusion === undefined ? [] : [{ node, exclusion }];
   });
   const left = new Set(excluded.map(({ node }) => node));
@@ -54,6 +62,7 @@ export function survey({ rules, nodes, revision, startedAtMs, intent, nowMs }: S
     }),
     inTrial: nodes.filter((node) => isOnTrial(node, rules, nowMs) || isAnnounced(node)),
     failed: nodes.flatMap((node) => (phases.get(node) === 'failed' ? [{ node, failure: failureOf(node) }] : [])),
+    failedBefore: failedNodes.filter((name) => !claimed.has(name)),
     allowed: {
       unavailable: shareOf(rules.maxUnavailable, eligible.length, 'budget'),
       inTrial: shareOf(rules.maxInTrial, eligible.length, 'budget'),
@@ -61,6 +70,10 @@ export function survey({ rules, nodes, revision, startedAtMs, intent, nowMs }: S
     },
   };
 }
+
+/** More have failed than may. */
+export const isHalted = ({ failed, failedBefore, allowed }: Survey): boolean =>
+  failed.length + failedBefore.length > allowed.failed;
 
 function phaseOf(
   node: SetNode,
@@ -129,7 +142,7 @@ export function exclusionOf(node: SetNode): Exclusion | undefined {
 function unavailability(node: SetNode, nowMs: number): string | undefined {
   if (!node.isReady)
     return node.notReadySinceMs === undefined ? 'NotReady' : `NotReady for ${forMinutes(nowMs - node.notReadySinceMs)}`;
-  if (node.isCordoned) return 'cordoned';
+  if (node.isCordoned) return node.drain?.state === 'Draining' ? 'draining' : 'cordoned';
   return node.state === 'waiting' && node.claim?.exempt !== true ? 'not yet active' : undefined;
 }
 

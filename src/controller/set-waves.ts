@@ -3,7 +3,7 @@ import type { WaveState, WaveStatus } from '../api/node-config-set.js';
 import { rfc3339 } from '../time.js';
 import { type SetRules, shareOf } from './set-spec.js';
 import { isApproved, isComplete, isRejected, type SetState } from './set-state.js';
-import type { Survey } from './set-survey.js';
+import { isHalted, type Survey } from './set-survey.js';
 
 export interface WavePlan {
   waves: WaveStatus[];
@@ -82,9 +82,9 @@ function progress(
   const members = [...survey.phases].filter(([node, phase]) => phase !== 'todo' && (node.claim?.wave ?? 0) <= wave);
   const isTodoLeft = survey.eligible.some((node) => survey.phases.get(node) === 'todo');
   const room = isTodoLeft ? Math.max(0, nodes - members.length) : 0;
-  const isHalted = survey.failed.length > survey.allowed.failed;
+  const isStopped = isHalted(survey);
   const isRunning = members.some(([, phase]) => phase === 'pending' || phase === 'trial');
-  const isOpen = survey.eligible.length === 0 || room > 0 || isRunning || isHalted;
+  const isOpen = survey.eligible.length === 0 || room > 0 || isRunning || isStopped;
   if (isOpen) return { status: { ...counted, state: 'Rolling' }, room };
   const ended = { ...counted, endedAt: endedAt ?? rfc3339(nowMs) };
   const { soakMs, approve } = rules[wave - 1]!;

@@ -8,6 +8,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
+import type { DrainMark } from '../api/drain.js';
 import { configNamespace, type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import {
   type Claim,
@@ -19,32 +20,35 @@ import {
 } from '../api/node-config-set.js';
 import { CannotRun } from '../cannot-run.js';
 import { ensureConfigMap, readPayload } from '../fleet/config-maps.js';
+import type { OtherClaims } from '../fleet/node-claims.js';
 import { isConflict, isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import { rfc3339 } from '../time.js';
 import type { ClusterView } from './cluster-view.js';
+import { DrainAssessment, type DrainPass } from './drain-assessment.js';
 import type { ControllerCounters } from './metrics.js';
 import { OwnWrites } from './own-writes.js';
 import { SetCases } from './set-cases.js';
 import { collectConfigMaps } from './set-config-maps.js';
+import { SetDrains } from './set-drains.js';
 import { recordEvent } from './set-events.js';
 import { leaving } from './set-leaving.js';
 import { membersOf, nodeReader, type SetMember } from './set-members.js';
 import { isWritten, type Plan, plan, type Stalled } from './set-plan.js';
 import { desiredRevision, payloadOf, setConfigMap } from './set-revision.js';
 import { InvalidSpec, readRules, type SetRules } from './set-spec.js';
-import { type DesiredRevision, stateIn, updateOf } from './set-state.js';
+import { type DesiredRevision, isRejected, stateIn, updateOf } from './set-state.js';
 import { stalledStatus, statusOf } from './set-status.js';
 import { assignPatch } from './set-writes.js';
 
 export interface SetReconcilerOptions {
   client: KubeClient;
-  view: Pick<ClusterView, 'sets' | 'nodes' | 'nodeConfigs' | 'configMaps' | 'fieldPolicies'>;
+  view: Pick<ClusterView, 'sets' | 'nodes' | 'nodeConfigs' | 'configMaps' | 'fieldPolicies'> & { claims?: OtherClaims };
   /** Only ConfigMaps in these may be named by a set. */
   namespaces: readonly string[];
-  counters: Pick<ControllerCounters, 'sets' | 'nodesAssigned'>;
+  counters: ControllerCounters;
   log: Log;
   signal: AbortSignal;
 }
@@ -52,7 +56,10 @@ export interface SetReconcilerOptions {
 /** How soon to look again for our own writes; the watch that brings them also starts a pass. */
 const ownWritesMs = 500;
 const resyncMs = 5 * 60_000;
-const atOnce = 8;
+/** How soon to look again at nodes that are drained: pods are not watched. */
+const drainMs = 3000;
+/** How often a batch is planned in one pass. */
+const mostRounds = 5;
 
 /** The config of the spec: its text and revision, or why there is none. */
 type Wanted = { text: string; desired: DesiredRevision } | { problem: Stalled };
@@ -62,21 +69,27 @@ export class SetReconciler {
   readonly #writes = new Map<string, OwnWrites>();
   readonly #readers = new Map<string, ReturnType<typeof nodeReader>>();
   readonly #cases: SetCases;
+  readonly #assessment: DrainAssessment;
+  readonly #drains: SetDrains;
 
   constructor(options: SetReconcilerOptions) {
     this.#options = options;
     this.#cases = new SetCases(options);
+    this.#assessment = new DrainAssessment({ ...options, cases: this.#cases });
+    const writesOf = (set: string) => this.#writesOf(set);
+    this.#drains = new SetDrains({ ...options, assessment: this.#assessment, writesOf });
   }
 
   async reconcile(name: string): Promise<ReconcileResult> {
     const { view, counters } = this.#options;
     const set = view.sets.get(name);
     if (set === undefined) {
-      this.#writes.delete(name);
       this.#readers.delete(name);
       counters.sets.delete(name);
       await collectConfigMaps(this.#options, name, []);
-      return { kind: 'done' };
+      const lifted = await this.#liftAll({ metadata: { name } });
+      if (lifted.kind === 'done') this.#writes.delete(name);
+      return lifted;
     }
     if (!this.#writesOf(name).areSeen(view)) return { kind: 'requeue', afterMs: ownWritesMs };
     try {
@@ -109,18 +122,19 @@ export class SetReconciler {
     if (rules instanceof InvalidSpec) {
       const standing = { condition: 'Stalled', kind: 'invalidSpec', message: rules.message } as const;
       await this.#writeStatus(set, stalledStatus(set, standing, rfc3339(nowMs)));
-      return { kind: 'done' };
+      return this.#liftAll(set);
     }
-    const members = membersOf(set, this.#options.view, this.#readerOf(name));
-    const nodes = members.map(({ node }) => node);
+    const selected = membersOf(set, this.#options.view, this.#readerOf(name));
     const wanted = await this.#wanted(set);
-    const desired = 'desired' in wanted ? wanted.desired : undefined;
-    const problem = 'problem' in wanted ? wanted.problem : await this.#cases.problem(set, wanted, members);
-    const planned = plan({ set: name, rules, state: stateIn(set.status), desired, problem, nodes, nowMs });
+    const problem = 'problem' in wanted ? wanted.problem : await this.#cases.problem(set, wanted, selected);
+    const pass = this.#drainPass(set, rules, wanted);
+    const { planned, members } = await this.#plan(pass, wanted, problem, selected);
+    const { intent } = planned.state;
     if ('text' in wanted) await this.#ensureConfigMap(set, planned, wanted.text);
-    const written = await this.#writeStatus(set, statusOf(set, planned, nodes.length, rfc3339(nowMs)));
-    if (planned.state.intent !== undefined)
-      await this.#assign(name, planned.state.intent, members, 'text' in wanted ? wanted.text : undefined);
+    const written = await this.#writeStatus(set, statusOf(set, planned, members, rfc3339(nowMs)));
+    if (intent !== undefined) await this.#assign(pass, intent, members);
+    const waiting = await this.#drains.taintWaiting(pass, planned, members);
+    const lifted = await this.#drains.lift(set, members, { intent, waiting }, pass.context);
     await leaving(this.#leavingOptions(set, rules));
     if (planned.standing.condition === 'Ready')
       await collectConfigMaps(
@@ -128,13 +142,62 @@ export class SetReconciler {
         name,
         (planned.state.revisions ?? []).map(({ source }) => source),
       );
-    if (planned.state.intent !== undefined || written) return { kind: 'requeue', afterMs: ownWritesMs };
-    return { kind: 'requeue', afterMs: Math.min(resyncMs, (planned.nextAtMs ?? Number.POSITIVE_INFINITY) - nowMs) };
+    if (written || lifted > 0) return { kind: 'requeue', afterMs: ownWritesMs };
+    if (intent !== undefined) {
+      const isDraining = members.some(({ node }) => node.drain?.state === 'Draining');
+      return { kind: 'requeue', afterMs: isDraining ? drainMs : ownWritesMs };
+    }
+    const nextAtMs = Math.min(
+      planned.nextAtMs ?? Number.POSITIVE_INFINITY,
+      this.#assessment.nextAtMs(planned, members, pass),
+    );
+    return { kind: 'requeue', afterMs: Math.min(resyncMs, Math.max(0, nextAtMs - nowMs)) };
   }
 
-  /** Its claims end before it does; with onDelete: Reset its nodes get their local config back. */
+  #drainPass(set: NodeConfigSet, rules: SetRules, wanted: Wanted): DrainPass {
+    const startedAtMs = Date.parse(updateOf(stateIn(set.status))?.startedAt ?? '') || 0;
+    const update = 'desired' in wanted ? { revision: wanted.desired.revision, text: wanted.text } : undefined;
+    return { set, rules, update, context: { rules, startedAtMs, nowMs: this.#options.client.clock.now() } };
+  }
+
+  /** A batch is planned again without nodes of which it turns out that they cannot be drained. */
+  async #plan(
+    pass: DrainPass,
+    wanted: Wanted,
+    configProblem: Stalled | undefined,
+    selected: readonly SetMember[],
+  ): Promise<{ planned: Plan; members: SetMember[] }> {
+    const state = stateIn(pass.set.status);
+    const desired = 'desired' in wanted ? wanted.desired : undefined;
+    const { rules, context } = pass;
+    let problem = configProblem;
+    for (let round = 1; ; round++) {
+      const members = this.#drains.withExclusions(selected, pass);
+      const nodes = members.map(({ node }) => node);
+      if (!isRejected(state)) problem ??= this.#assessment.problem(members, pass);
+      const set = pass.set.metadata.name;
+      const planned = plan({ set, rules, state, desired, problem, nodes, nowMs: context.nowMs });
+      const { intent, ...others } = planned.state;
+      if (intent === undefined) return { planned, members };
+      const found = await this.#assessment.assess(pass, intent, members);
+      if (found === undefined) return { planned, members };
+      if (found !== 'undrainable') problem = found;
+      if (round === mostRounds) return { planned: { ...planned, state: others }, members };
+    }
+  }
+
+  /** No node of it is changed any more. */
+  async #liftAll(set: Pick<NodeConfigSet, 'metadata'>): Promise<ReconcileResult> {
+    const context = { rules: undefined, startedAtMs: 0, nowMs: this.#options.client.clock.now() };
+    const left = await this.#drains.lift(set, [], { intent: undefined }, context);
+    return left > 0 ? { kind: 'requeue', afterMs: ownWritesMs } : { kind: 'done' };
+  }
+
+  /** Its cordons and its claims end before it does; with onDelete: Reset its nodes get their local config back. */
   async #delete(set: NodeConfigSet): Promise<ReconcileResult> {
     const rules = this.#rules(set);
+    const lifted = await this.#liftAll(set);
+    if (lifted.kind !== 'done') return lifted;
     const left = await leaving({
       ...this.#leavingOptions(set, rules instanceof InvalidSpec ? undefined : rules),
       isDeleted: true,
@@ -205,24 +268,37 @@ export class SetReconciler {
     return true;
   }
 
-  async #assign(set: string, intent: Intent, members: readonly SetMember[], text: string | undefined): Promise<void> {
+  async #assign(pass: DrainPass, intent: Intent, members: readonly SetMember[]): Promise<void> {
     const { counters, log } = this.#options;
+    const { name } = pass.set.metadata;
     const names = new Set(intent.names);
     const open = members.filter(
       ({ node, object }) =>
         names.has(node.name) && object !== undefined && node.blocked === undefined && !isWritten(node, intent),
     );
-    for (let from = 0; from < open.length; from += atOnce)
-      await Promise.all(open.slice(from, from + atOnce).map((member) => this.#assignOne(set, intent, member, text)));
-    counters.nodesAssigned += open.length;
-    if (open.length > 0)
-      log.info('config assigned to nodes of a set', { set, revision: intent.revision, nodes: open.length });
+    let assigned = 0;
+    await this.#drains.drain(pass, intent, open, async (member, drained) => {
+      await this.#assignOne(pass, intent, member, drained);
+      assigned++;
+    });
+    counters.nodesAssigned += assigned;
+    if (assigned > 0)
+      log.info('config assigned to nodes of a set', { set: name, revision: intent.revision, nodes: assigned });
   }
 
-  async #assignOne(set: string, intent: Intent, { node, object }: SetMember, text: string | undefined): Promise<void> {
+  async #assignOne(
+    { set: { metadata }, update }: DrainPass,
+    intent: Intent,
+    member: SetMember,
+    drained: DrainMark | undefined,
+  ): Promise<void> {
     const { client, signal } = this.#options;
+    const { node, object } = member;
+    const set = metadata.name;
     const source = intent.source === 'previous' ? node.previous : intent.source;
-    const { revision, wave, at } = intent;
+    const { revision, wave } = intent;
+    // Of a node that was drained the deadline counts from now.
+    const at = drained === undefined ? intent.at : latest([rfc3339(client.clock.now()), intent.at, drained.at]);
     const isExempt = intent.exempt?.includes(node.name) ?? false;
     const claim: Claim = {
       set,
@@ -233,7 +309,10 @@ export class SetReconciler {
       previous: node.previous,
       ...(isExempt && { exempt: true }),
     };
-    const owed = text === undefined ? undefined : this.#cases.owed(set, node.name, at);
+    const owed =
+      drained !== undefined && revision !== update?.revision
+        ? await this.#cases.owedBack(member, source, at)
+        : update && this.#cases.owed(set, node.name, { at, isDrained: drained !== undefined });
     const patch = assignPatch(object!, claim, owed);
     try {
       const place = { name: node.name };
@@ -253,3 +332,5 @@ export class SetReconciler {
     return { kind: 'done' };
   }
 }
+
+const latest = (times: readonly string[]): string => times.reduce((a, b) => (Date.parse(a) >= Date.parse(b) ? a : b));

@@ -5,7 +5,7 @@
 import { owedReasons } from '../api/condition-reasons.js';
 import { type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
 import { detachAnnotation, isUnset, type NodeConfig, nodeConfigs, unsetAnnotations } from '../api/node-config.js';
-import { adoptAnnotation, claimAnnotation, readClaim } from '../api/node-config-set.js';
+import { adoptAnnotation, claimAnnotation, holdAnnotation, readClaim } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { type Owed, owedActions, owedAnnotation, readOwed } from '../api/owed.js';
 import { isNotFound } from '../kube/api-error.js';
@@ -17,6 +17,8 @@ import {
   type ConfigReferences,
   type ConfiguredNode,
   fromNode,
+  type Hold,
+  holdOf,
   type Node,
   nodeLists,
   ReferenceDropped,
@@ -40,14 +42,13 @@ function nodeReferences(client: KubeClient): ConfigReferences {
       for await (const { items } of client.pages<Node>(nodes, list)) yield items.map(configured);
     },
     reportedLocal: async () => ({}),
-    watch: ({ onList, onChange, onFailure, ...scope }) =>
+    watch: ({ onList, onChange, ...scope }) =>
       watchLoop<Node>(client, {
         ...scope,
         omitLists: nodeLists.omitLists,
         type: nodes,
         onList: (items) => onList(items.map(configured)),
         onChange: (type, node) => onChange(configured(node), type === 'DELETED'),
-        onFailure,
       }),
     async assign(node, source, { history, owed, detach, ...options }) {
       const written = configured(
@@ -67,6 +68,9 @@ function nodeReferences(client: KubeClient): ConfigReferences {
       return written;
     },
     adopt: ({ name }) => Promise.reject(new Error(`node ${name} has no NodeConfig, so no set can have it`)),
+    async hold({ name }, why, options) {
+      await client.patch(nodes, { name }, holdPatch(why), { ...options, as: 'merge', fieldManager: 'relet' });
+    },
     async dismiss({ name }, options) {
       await client.patch(nodes, { name }, nothingOwed, { ...options, as: 'merge', fieldManager: 'relet' });
     },
@@ -81,6 +85,8 @@ const annotationsOf = (history: string, owed: Owed | undefined, detach: string |
   [owedAnnotation]: owed === undefined ? null : JSON.stringify(owed),
   [detachAnnotation]: detach ?? null,
 });
+
+const holdPatch = (why: string | undefined) => ({ metadata: { annotations: { [holdAnnotation]: why ?? null } } });
 
 const nothingOwed = { metadata: { annotations: { [owedAnnotation]: null } } };
 
@@ -143,6 +149,12 @@ function nodeConfigReferences(client: KubeClient): ConfigReferences {
       const patch = { metadata: { annotations: { [adoptAnnotation]: set } } };
       await client.patch(nodeConfigs, { name }, patch, { ...options, as: 'merge', fieldManager: 'relet' });
     },
+    async hold({ name, hold }, why, options) {
+      const patch = holdPatch(why);
+      const write = { ...options, as: 'merge', fieldManager: 'relet' } as const;
+      if (why === undefined && hold?.on.includes('Node')) await client.patch(nodes, { name }, patch, write);
+      if (why !== undefined || hold?.on.includes('NodeConfig')) await client.patch(nodeConfigs, { name }, patch, write);
+    },
     async dismiss({ name }, options) {
       await client.patch(nodeConfigs, { name }, nothingOwed, { ...options, as: 'merge', fieldManager: 'relet' });
     },
@@ -178,14 +190,24 @@ function newObject(name: string, source: NodeConfigSource | undefined, annotatio
 
 const both = (node: Node, object: NodeConfig | undefined): ConfiguredNode => combine(fromNode(node), object);
 
-function combine(node: ConfiguredNode, object: NodeConfig | undefined): ConfiguredNode {
+const combine = (node: ConfiguredNode, object: NodeConfig | undefined): ConfiguredNode =>
+  together(node, fromNodeConfig(object));
+
+/** Either of the two may be held. */
+const together = (node: ConfiguredNode, ofObject: Partial<ConfiguredNode>): ConfiguredNode =>
+  readable({ ...node, ...ofObject, hold: bothHolds(ofObject.hold, node.hold) });
+
+const bothHolds = (first: Hold | undefined, second: Hold | undefined): Hold | undefined =>
+  first && second ? { why: first.why, on: [...first.on, ...second.on] } : (first ?? second);
+
+/** What the NodeConfig has; without one, nothing is assigned. */
+function fromNodeConfig(object: NodeConfig | undefined): Partial<ConfiguredNode> {
   const { status } = object ?? {};
   const ok = status?.conditions?.find(({ type }) => type === 'ConfigOK');
   const granted = status?.conditions?.find(({ type }) => type === 'Granted');
   const risk = status?.conditions?.find(({ type, status }) => type === 'UpgradeRisk' && status === 'True');
   const unit = status?.conditions?.find(({ type, status }) => type === 'UnitOK' && status === 'False');
-  return readable({
-    ...node,
+  return {
     configSource: object?.spec?.configSource,
     unset: object === undefined || isUnset(object),
     status: status?.config ?? {},
@@ -197,6 +219,7 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     cause: status?.config?.error === undefined ? undefined : status.cause,
     kubeletLog: status?.kubeletLog,
     held: status?.held,
+    hold: holdOf('NodeConfig', object),
     owed: object && owedOf(object),
     upgradeRisk: risk && { reason: risk.reason, message: risk.message },
     claim: readClaim(object?.metadata.annotations?.[claimAnnotation]),
@@ -210,7 +233,7 @@ function combine(node: ConfiguredNode, object: NodeConfig | undefined): Configur
     generation: object?.metadata.generation,
     observedGeneration: status?.observedGeneration,
     version: object?.metadata.resourceVersion ?? '',
-  });
+  };
 }
 
 /** As the node reports it, once its report is about this change. */
@@ -223,55 +246,91 @@ function owedOf({ metadata, status }: NodeConfig): ConfiguredNode['owed'] {
   return left === undefined ? undefined : withLeft(owed, left);
 }
 
-/** Two watches, reported as one: a change of either is a change of the node. */
+/** Two watches, reported as one: a change of either is a change of the node. Of thousands of objects only what is needed is kept. */
 async function watchBoth(
   client: KubeClient,
-  { onList, onChange, onFailure, signal, name, labelSelector }: WatchNodes,
+  { onList, onChange, onFailure, onWatching, signal, name, labelSelector }: WatchNodes,
 ): Promise<void> {
-  const present = new Map<string, Node>();
-  const objects = new Map<string, NodeConfig>();
+  const open = new Set<'nodes' | 'objects'>();
+  const follow = (which: 'nodes' | 'objects') => ({
+    onFailure(error: unknown) {
+      open.delete(which);
+      onFailure(error);
+    },
+    onWatching() {
+      open.add(which);
+      if (open.size === 2) onWatching?.();
+    },
+  });
+  const present = new Map<string, ConfiguredNode>();
+  const objects = new Map<string, Partial<ConfiguredNode>>();
   const listed = { nodes: false, objects: false };
-  const one = (node: Node) => both(node, objects.get(node.metadata.name));
+  const none = fromNodeConfig(undefined);
+  const one = (node: ConfiguredNode) => together(node, objects.get(node.name) ?? none);
   const reportAll = () => {
     if (listed.nodes && listed.objects) onList([...present.values()].map(one));
-  };
-  const fill = <T extends KubeObject>(map: Map<string, T>, items: T[]) => {
-    map.clear();
-    for (const item of items) map.set(item.metadata.name, item);
-    reportAll();
   };
   const scope: CallOptions & { signal: AbortSignal; name?: string } = { signal, ...(name !== undefined && { name }) };
   await Promise.all([
     watchLoop<Node>(client, {
       ...scope,
       type: nodes,
+      omitLists: nodeLists.omitLists,
       ...(labelSelector !== undefined && { labelSelector }),
-      onFailure,
+      trim: trimmedNode,
+      ...follow('nodes'),
       onList(items) {
         listed.nodes = true;
-        fill(present, items);
+        present.clear();
+        for (const item of items) present.set(item.metadata.name, fromNode(item));
+        reportAll();
       },
-      onChange(type, node) {
-        if (type === 'DELETED') present.delete(node.metadata.name);
-        else present.set(node.metadata.name, node);
+      onChange(type, object) {
+        const node = fromNode(object);
+        if (type === 'DELETED') present.delete(node.name);
+        else present.set(node.name, node);
         if (listed.objects) onChange(one(node), type === 'DELETED');
       },
     }),
     watchLoop<NodeConfig>(client, {
       ...scope,
       type: nodeConfigs,
-      onFailure,
+      trim: trimmedNodeConfig,
+      ...follow('objects'),
       onList(items) {
         listed.objects = true;
-        fill(objects, items);
+        objects.clear();
+        for (const item of items) objects.set(item.metadata.name, fromNodeConfig(item));
+        reportAll();
       },
       onChange(type, object) {
         const { name } = object.metadata;
         if (type === 'DELETED') objects.delete(name);
-        else objects.set(name, object);
+        else objects.set(name, fromNodeConfig(object));
         const node = present.get(name);
         if (node !== undefined && listed.nodes) onChange(one(node), false);
       },
     }),
   ]);
+}
+
+const trimmedNode = ({ apiVersion, kind, metadata, spec, status }: Node): Node => ({
+  apiVersion,
+  kind,
+  metadata: withoutManagedFields(metadata),
+  ...(spec?.configSource && { spec: { configSource: spec.configSource } }),
+  status: {
+    ...(status?.config && { config: status.config }),
+    conditions: (status?.conditions ?? []).filter(({ type }) => type === 'Ready' || type === 'ConfigOK'),
+    nodeInfo: { kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '' },
+  },
+});
+
+function trimmedNodeConfig({ metadata, status, ...rest }: NodeConfig): NodeConfig {
+  const { localConfig: _, kubeletFlags: __, changes: ___, ...kept } = status ?? {};
+  return { ...rest, metadata: withoutManagedFields(metadata), ...(status && { status: kept }) };
+}
+
+function withoutManagedFields({ managedFields: _, ...metadata }: KubeObject['metadata']): KubeObject['metadata'] {
+  return metadata;
 }

@@ -23,7 +23,7 @@ import {
 } from '../api/node-annotations.js';
 import type { NodeCondition } from '../api/node-condition.js';
 import type { HeldState } from '../api/node-config.js';
-import type { Claim } from '../api/node-config-set.js';
+import { type Claim, holdAnnotation } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { type Owed, type OwedAction, owedAnnotation, readOwed } from '../api/owed.js';
 import { outcomeOfBeta, reasonOfBeta } from '../api/upstream-words.js';
@@ -59,6 +59,8 @@ export interface ConfiguredNode {
   kubeletLog?: string[] | undefined;
   /** The node is held: it uses no new assignment until it is released on its host. */
   held?: HeldState | undefined;
+  /** Somebody holds it through the API (relet.dev/hold): no set and no command of relet's changes it. */
+  hold?: Hold | undefined;
   /** What is left to do on its host for a change that was accepted; `left` comes first. */
   owed?: (Owed & { left: OwedAction }) | undefined;
   /** Another kubelet is installed, and would reject its config or take it in another way; a Node has no condition for it. */
@@ -88,6 +90,12 @@ export interface ConfiguredNode {
   version: string;
 }
 
+/** The text of the annotation, and the objects that have it. */
+export interface Hold {
+  why: string;
+  on: ('Node' | 'NodeConfig')[];
+}
+
 /** The server answered as if it had kept the reference, and dropped it. */
 export class ReferenceDropped extends Error {
   override readonly name = 'ReferenceDropped';
@@ -101,6 +109,8 @@ export interface WatchNodes {
   onList(present: ConfiguredNode[]): void;
   onChange(node: ConfiguredNode, gone: boolean): void;
   onFailure(error: unknown): void;
+  /** Changes arrive at once from here on: at the start, and again after a failure. */
+  onWatching?(): void;
 }
 
 export interface AssignOptions extends CallOptions {
@@ -134,6 +144,8 @@ export interface ConfigReferences {
   assign(node: ConfiguredNode, source: NodeConfigSource | undefined, options: AssignOptions): Promise<ConfiguredNode>;
   /** The set of this name may take the node over. Only NodeConfigs have sets. */
   adopt(node: ConfiguredNode, set: string, options?: CallOptions): Promise<void>;
+  /** Undefined: no hold on any of its objects. */
+  hold(node: ConfiguredNode, why: string | undefined, options?: CallOptions): Promise<void>;
   /** Nothing is owed any more. */
   dismiss(node: ConfiguredNode, options?: CallOptions): Promise<void>;
 }
@@ -147,7 +159,8 @@ export interface Node extends KubeObject {
 export const nodeLists = { limit: 200, omitLists: ['images', 'managedFields'] };
 
 /** From the Node alone. */
-export function fromNode({ metadata, spec, status }: Node): ConfiguredNode {
+export function fromNode(node: Node): ConfiguredNode {
+  const { metadata, spec, status } = node;
   const condition = (type: string) => status?.conditions?.find((one) => one.type === type);
   const [ready, ok] = [condition('Ready'), condition('ConfigOK')];
   const annotations = metadata.annotations ?? {};
@@ -171,6 +184,7 @@ export function fromNode({ metadata, spec, status }: Node): ConfiguredNode {
     restartDelayedUntil: annotations[restartDelayedAnnotation],
     cause: readCause(annotations[causeAnnotation], status?.config ?? {}),
     held: readHeld(annotations[heldAnnotation]),
+    hold: holdOf('Node', node),
     // The node removes the annotation when it is done. A change that did not stay owes nothing.
     owed: status?.config?.error === undefined ? withLeft(readOwed(annotations[owedAnnotation])) : undefined,
     pinnedByFlags: annotations[pinnedByFlagsAnnotation]?.split(','),
@@ -179,6 +193,11 @@ export function fromNode({ metadata, spec, status }: Node): ConfiguredNode {
     history: annotations[historyAnnotation],
     version: metadata.resourceVersion ?? '',
   };
+}
+
+export function holdOf(kind: Hold['on'][number], object: KubeObject | undefined): Hold | undefined {
+  const why = object?.metadata.annotations?.[holdAnnotation];
+  return why === undefined ? undefined : { why, on: [kind] };
 }
 
 export const withLeft = (owed: Owed | undefined, left = owed?.needs.at(-1)): ConfiguredNode['owed'] =>

@@ -48,11 +48,17 @@ export async function readNodeFacts({ client, signal }: Cluster, name: string): 
     client.get<Node>(nodes, { name }, { signal }).catch(unknown),
     client.list<Pod>(pods, { fieldSelector: `spec.nodeName=${name}`, signal }).catch(unknown),
   ]);
+  return nodeFacts(node, list?.items);
+}
+
+/** Pure. */
+export function nodeFacts(node: KubeObject | undefined, pods: readonly KubeObject[] | undefined): NodeFacts {
+  const { spec, status } = (node ?? {}) as Partial<Node>;
   return {
-    ...(node?.status?.capacity && { capacity: amounts(node.status.capacity) }),
-    ...(node?.status?.allocatable && { allocatable: amounts(node.status.allocatable) }),
-    ...(node && { providerID: node.spec?.providerID ?? '' }),
-    ...(list && { pods: list.items.filter(isActive).map(podFacts) }),
+    ...(status?.capacity && { capacity: amounts(status.capacity) }),
+    ...(status?.allocatable && { allocatable: amounts(status.allocatable) }),
+    ...(node && { providerID: spec?.providerID ?? '' }),
+    ...(pods && { pods: (pods as readonly Pod[]).filter(isActive).map(podFacts) }),
   };
 }
 

@@ -28,6 +28,7 @@ export function assess({ metadata, status = {} }: NodeConfigSet): Assessment {
 export const mayRetry = (reason: string): boolean =>
   [
     setStalledReasons.halted,
+    setStalledReasons.undrainable,
     setStalledReasons.aborted,
     setStalledReasons.undone,
     setStalledReasons.rolledBack,

@@ -5,7 +5,8 @@
  * Example: 5,000 nodes in waves of 1, 249, 1,000 and 3,750, trials of 10 minutes, 1,250 in trial and 500 unavailable at most, a soak of
  * 10 minutes after the second wave: 10 + (10 + 10) + 10 + 3 × 10 = 70 minutes, and a few seconds a restart.
  */
-import type { NodeConfigSetStatus, WaveStatus } from '../api/node-config-set.js';
+import type { NodeConfigSet, NodeConfigSetStatus, WaveStatus } from '../api/node-config-set.js';
+import { tryParseDuration } from '../go/duration.js';
 
 export interface WaveWork {
   /** Its own nodes that are not assigned yet. */
@@ -73,3 +74,16 @@ function leftOf(
   if (state === 'Soaking') return { nodes: 0, soakMs: Math.max(0, Date.parse(endedAt ?? '') + soakMs - nowMs) || 0 };
   return { nodes: Math.max(0, nodes - (before?.nodes ?? 0) - assigned), soakMs };
 }
+
+/** Undefined as long as the time of a trial is not known. */
+export function leftMs(
+  { status = {}, spec }: NodeConfigSet,
+  { nowMs, trialMs }: { nowMs: number; trialMs?: number | undefined },
+): number | undefined {
+  const trial = observedTrialMs(status) ?? trialMs;
+  if (trial === undefined || status.waves === undefined) return undefined;
+  const soaksMs = (spec.strategy?.waves ?? []).map(({ soak }) => soakMs(soak));
+  return remainingMs({ status, soaksMs, trialMs: trial, nowMs });
+}
+
+export const soakMs = (soak: string | undefined): number => Number((tryParseDuration(soak ?? '') ?? 0n) / 1_000_000n);

@@ -41,7 +41,7 @@ export interface Credentials {
 
 export interface Identity {
   connection: Connection;
-  current(signal?: AbortSignal): Promise<Credentials>;
+  current(limit?: { readonly signal?: AbortSignal | undefined }): Promise<Credentials>;
 }
 
 export interface IdentityOptions {
@@ -64,7 +64,7 @@ export function createIdentity({ connection, env, files, clock, interactive = fa
 
   return {
     connection,
-    async current(signal) {
+    async current(limit) {
       const tls: TlsMaterial = {
         insecure: cluster['insecure-skip-tls-verify'] ?? false,
         ...optional('ca', ca?.()),
@@ -84,7 +84,7 @@ export function createIdentity({ connection, env, files, clock, interactive = fa
             clock,
             interactive,
           });
-          given = await plugin.credential(signal);
+          given = await plugin.credential(limit?.signal);
         }
         Object.assign(tls, optional('cert', given?.clientCertificate ?? cert?.()));
         Object.assign(tls, optional('key', given?.clientKey ?? key?.()));
@@ -280,7 +280,7 @@ export async function waitForKubeconfig(
     signal?.throwIfAborted();
     try {
       const source = kubeconfigSource({ ...options, mustExist: true });
-      await source().current(signal);
+      await source().current({ signal });
       return source;
     } catch (error) {
       signal?.throwIfAborted();

@@ -75,10 +75,10 @@ export function createRequester(options: RequesterOptions): Requester {
   const transport = options.transport ?? createTransport(options.env);
 
   /** Sends once, with the present credentials. */
-  const attempt = async (request: RawRequest, signal: AbortSignal) => {
+  const attempt = async (request: RawRequest, limit: Deadline) => {
     const identity = source();
     const { connection } = identity;
-    const credentials = await identity.current(signal);
+    const credentials = await identity.current(limit);
     const { method } = request;
     const url = target(connection.server, request);
     const startedMs = clock.monotonic();
@@ -89,7 +89,9 @@ export function createRequester(options: RequesterOptions): Requester {
       ...(request.body !== undefined && { body: request.body }),
       tls: credentials.tls,
       proxyUrl: connection.cluster['proxy-url'],
-      signal,
+      get signal() {
+        return limit.signal;
+      },
     });
     const response = await sent.catch((error: unknown) => {
       if (error instanceof ConnectionError) reachability.lost();
@@ -102,26 +104,27 @@ export function createRequester(options: RequesterOptions): Requester {
   };
 
   /** Sends until the server neither rejects old credentials nor sends Retry-After. */
-  const settle = async (request: RawRequest, signal: AbortSignal): Promise<HttpResponse> => {
+  const settle = async (request: RawRequest, limit: Deadline): Promise<HttpResponse> => {
     let renewed = false;
     for (let retries = 0; ; retries++) {
-      const { response, credentials } = await attempt(request, signal);
+      const { response, credentials } = await attempt(request, limit);
       const isStale: boolean = response.statusCode === 401 && !renewed && credentials.rejected();
       const waitMs = isStale ? 0 : retryAfterMs(response);
       if (waitMs === undefined || (!isStale && retries >= maxRetries)) return response;
       renewed ||= isStale;
       response.resume();
-      if (waitMs > 0) await clock.sleep(waitMs, signal);
+      if (waitMs > 0) await clock.sleep(waitMs, limit.signal);
     }
   };
 
   /** The final response, or its error; `use` reads it within the deadline. */
   const ask = async <T>(request: RawRequest, use: (answer: Answer) => Promise<T>): Promise<T> => {
     const what = `${request.method} ${request.path}`;
+    request.signal?.throwIfAborted();
     const limit = deadline(clock, request.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs, request.signal, what);
     try {
-      const response = await settle(request, limit.signal);
-      const read = () => readBody(response, maxResponseBytes, what, limit.signal);
+      const response = await settle(request, limit);
+      const read = () => readBody(response, maxResponseBytes, what, limit);
       if (response.statusCode! < 400) return await use({ response, read });
       throw apiError(response.statusCode!, (await read()).toString('utf8'), what);
     } finally {
@@ -175,7 +178,12 @@ function retryAfterMs({ statusCode = 0, headers }: HttpResponse): number | undef
   return text !== undefined && /^\d+$/.test(text) ? Math.min(Number(text) * 1000, longestRetryAfterMs) : undefined;
 }
 
-async function readBody(body: HttpResponse, maxBytes: number, what: string, signal: AbortSignal): Promise<Buffer> {
+async function readBody(body: HttpResponse, maxBytes: number, what: string, limit: Deadline): Promise<Buffer> {
+  const tooLong = () => new InvalidResponseError(`${what}: the answer is longer than ${maxBytes} bytes`);
+  const whole = body.takeWhole?.();
+  if (whole !== undefined && whole.length > maxBytes) throw tooLong();
+  if (whole !== undefined) return whole;
+  const { signal } = limit;
   const chunks: Buffer[] = [];
   let size = 0;
   const onAbort = () => body.destroy();
@@ -183,7 +191,7 @@ async function readBody(body: HttpResponse, maxBytes: number, what: string, sign
   try {
     for await (const chunk of body) {
       size += chunk.length;
-      if (size > maxBytes) throw new InvalidResponseError(`${what}: the answer is longer than ${maxBytes} bytes`);
+      if (size > maxBytes) throw tooLong();
       chunks.push(chunk);
     }
   } catch (error) {
@@ -208,8 +216,9 @@ export class TimeoutError extends Error {
   override name = 'TimeoutError';
 }
 
-interface Deadline {
-  signal: AbortSignal;
+export interface Deadline {
+  /** Made when it is first read: most work ends long before, and asks nobody to stop. */
+  readonly signal: AbortSignal;
   /** Must be called when the work ended. */
   done(): void;
 }
@@ -219,20 +228,29 @@ const ended = new Error('the work has ended');
 
 /** A signal that fires after a time or with the caller's signal, whichever is first, and leaves no timer or listener. */
 export function deadline(clock: Clock, ms: number, outer: AbortSignal | undefined, what: string): Deadline {
-  const inner = new AbortController();
-  const timer = new AbortController();
-  const onAbort = () => inner.abort(outer?.reason);
-  if (outer?.aborted) onAbort();
-  outer?.addEventListener('abort', onAbort, { once: true });
-  clock.sleep(ms, timer.signal).then(
-    () => inner.abort(new TimeoutError(`${what}: no answer in ${ms} ms`)),
-    () => {},
-  );
+  const startedMs = clock.monotonic();
+  let inner: AbortController | undefined;
+  let timer: AbortController | undefined;
+  const onAbort = () => inner?.abort(outer?.reason);
+  const start = () => {
+    const made = new AbortController();
+    inner = made;
+    if (outer?.aborted) onAbort();
+    outer?.addEventListener('abort', onAbort, { once: true });
+    timer = new AbortController();
+    clock.sleep(startedMs + ms - clock.monotonic(), timer.signal).then(
+      () => made.abort(new TimeoutError(`${what}: no answer in ${ms} ms`)),
+      () => {},
+    );
+    return made;
+  };
   return {
-    signal: inner.signal,
+    get signal() {
+      return (inner ?? start()).signal;
+    },
     done() {
       outer?.removeEventListener('abort', onAbort);
-      timer.abort(ended);
+      timer?.abort(ended);
     },
   };
 }

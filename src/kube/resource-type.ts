@@ -22,6 +22,12 @@ export const namespaces = core('namespaces');
 export const nodes = core('nodes');
 export const pods = core('pods');
 export const leases: ResourceType = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
+export const podDisruptionBudgets: ResourceType = { group: 'policy', version: 'v1', resource: 'poddisruptionbudgets' };
+export const selfSubjectAccessReviews: ResourceType = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  resource: 'selfsubjectaccessreviews',
+};
 const rbac = (resource: string): ResourceType => ({ group: 'rbac.authorization.k8s.io', version: 'v1', resource });
 const admission = (resource: string): ResourceType => ({
   group: 'admissionregistration.k8s.io',

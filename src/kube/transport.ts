@@ -17,7 +17,7 @@ export interface HttpRequest {
   body?: string;
   tls: TlsMaterial;
   proxyUrl?: string | undefined;
-  signal?: AbortSignal;
+  readonly signal?: AbortSignal;
 }
 
 /** The server could not be reached, or the connection broke. `cause` has the socket's error. */
@@ -37,6 +37,8 @@ export interface HttpResponse extends AsyncIterable<Buffer>, Pick<IncomingMessag
   destroy(error?: Error): void;
   /** The body is not read. */
   resume(): void;
+  /** The body, where all of it is there already: it is then not read in another way. */
+  takeWhole?(): Buffer | undefined;
 }
 
 export interface Transport {

@@ -118,7 +118,7 @@ describe('watch loop', () => {
       watch: 'true',
       allowWatchBookmarks: 'true',
       resourceVersion: '5',
-      timeoutSeconds: '450',
+      timeoutSeconds: '1350',
       fieldSelector: 'metadata.name=c',
     });
   });

@@ -9,7 +9,7 @@
  */
 import type { KubeObject } from '../api/object.js';
 import { isObject } from '../json.js';
-import { isExpired, isForbidden, isStatus, statusError } from './api-error.js';
+import { isExpired, isForbidden, isNotFound, isStatus, statusError } from './api-error.js';
 import { type Backoff, backoffMs } from './backoff.js';
 import type { KubeClient } from './client.js';
 import { type ResourceType, resourcePath } from './resource-type.js';
@@ -34,9 +34,11 @@ export interface WatchLoopOptions<T> extends WatchHandler<T> {
   fieldSelector?: string;
   /** For the list; see ListOptions. A watch delivers whole objects, one by one. */
   omitLists?: readonly string[];
+  /** The part of an object that is needed, called as each arrives, so that a long list is never in memory whole. Default: all of it. */
+  trim?(object: T): T;
   signal: AbortSignal;
   backoff?: Backoff;
-  /** Shortest duration of one watch; the longest is twice that. Default 300. */
+  /** Shortest duration of one watch; the longest is twice that. Default 300, and 900 for one object. */
   watchSeconds?: number;
 }
 
@@ -56,8 +58,9 @@ export async function watchLoop<T extends KubeObject>(client: KubeClient, option
     } catch (error) {
       if (signal.aborted) return;
       state.failures++;
-      // The version is too old, or the watch is forbidden, perhaps because permissions changed: list again.
-      if (isExpired(error) || isForbidden(error)) state.version = '';
+      // The version is too old, or the watch is forbidden, perhaps because permissions changed, or nothing serves the resource any more:
+      // list again.
+      if (isExpired(error) || isForbidden(error) || isNotFound(error)) state.version = '';
       // Every restart of an API server causes one; only repeated ones need a backoff.
       if (isExpired(error) && ++state.expired === 1) continue;
       options.onFailure(error, state.doing);
@@ -76,13 +79,20 @@ interface WatchLoopState {
 
 async function list<T extends KubeObject>(client: KubeClient, options: WatchLoopOptions<T>, state: WatchLoopState) {
   state.doing = 'list';
-  const page = await client.list<T>(options.type, {
+  const { trim = (object) => object, omitLists } = options;
+  const found: T[] = [];
+  let version = '';
+  const pages = client.pages<T>(options.type, {
     ...scope(options),
-    ...(options.omitLists && { omitLists: options.omitLists }),
+    ...(omitLists && { omitLists }),
     signal: options.signal,
   });
-  options.onList(page.items);
-  state.version = page.resourceVersion;
+  for await (const { items, resourceVersion } of pages) {
+    for (const item of items) found.push(trim(item));
+    version = resourceVersion;
+  }
+  options.onList(found);
+  state.version = version;
 }
 
 /** One watch from the last version on; returns when the server closes it. */
@@ -91,7 +101,9 @@ async function watchOnce<T extends KubeObject>(
   options: WatchLoopOptions<T>,
   state: WatchLoopState,
 ) {
-  const { watchSeconds = 300, signal, type, onChange, onWatching } = options;
+  const { signal, type, onChange, onWatching, trim = (object) => object } = options;
+  // One object costs the server next to nothing: most of the cost of its watch is opening it.
+  const { watchSeconds = options.name === undefined ? 300 : 900 } = options;
   state.doing = 'watch';
   const startedMs = client.clock.monotonic();
   let received = false;
@@ -105,7 +117,7 @@ async function watchOnce<T extends KubeObject>(
   });
   for await (const event of events) {
     received = true;
-    if (event.type !== 'BOOKMARK') onChange(event.type, event.object);
+    if (event.type !== 'BOOKMARK') onChange(event.type, trim(event.object));
     // Reset failures only after the handler returned: an event it throws on is retried with backoff.
     succeeded(state);
     state.version = event.object.metadata?.resourceVersion || state.version;

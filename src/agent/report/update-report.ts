@@ -53,7 +53,7 @@ export function updateReport(options: UpdateOptions, run: KubeletRun | undefined
       warnings: [...run.choice.accepted.warnings, ...run.warnings],
       pinnedByFlags: run.choice.accepted.pinnedByFlags,
     }),
-    trial: run && trialState(options, run),
+    trial: run && trialState(options, run, reporter.latest.trial?.endsAt),
     held: state.read(holdRecord),
     detached: state.read(detachRecord)?.done === undefined ? undefined : true,
     owed: options.owed,
@@ -108,11 +108,20 @@ function trusted(lastKnownGood: ExactRef | undefined, run: KubeletRun | undefine
 
 const passedOver = (choice: Choice) => (choice.passedOver ?? []).map(({ source }) => source);
 
-function trialState({ clock, limits }: UpdateOptions, { trial, onTrial, healthy }: KubeletRun): TrialState | undefined {
+/** A change of less than this is not worth a write of the status. */
+const endsAtToleranceMs = 10_000;
+
+function trialState(
+  { clock, limits }: UpdateOptions,
+  { trial, onTrial, alive }: KubeletRun,
+  shown: string | undefined,
+): TrialState | undefined {
   // A last known good is not on trial; crashes that count against it are shown all the same.
   if (trial === undefined || (!onTrial && trial.deaths === 0)) return undefined;
   const remainingMs = Math.max(0, limits.durationMs - trial.healthyMs);
-  const endsAt = rfc3339(clock.now() + remainingMs);
+  const atMs = clock.now() + remainingMs;
+  const isShown = shown !== undefined && Math.abs(Date.parse(shown) - atMs) < endsAtToleranceMs;
+  const endsAt = isShown ? shown : rfc3339(atMs);
   const state = { deaths: trial.deaths, healthySeconds: Math.floor(trial.healthyMs / 1000) };
-  return { ...state, ...(healthy && onTrial && { endsAt }) };
+  return { ...state, ...(alive && onTrial && { endsAt }) };
 }

@@ -83,7 +83,7 @@ describe('an assignment that is not granted yet', () => {
       if (++passes < 4) throw denied();
       return { kind: 'done' };
     });
-    await clock.advance(120);
+    await clock.advance(400);
     expect(passes).toBe(4);
     expect(lines.join('')).toMatch(/^\S+ INFO {2}waiting for permission .*\n$/);
     expect(reported).toEqual([{ syncError: undefined, observedGeneration: undefined }]);

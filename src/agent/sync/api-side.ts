@@ -3,6 +3,7 @@
  * `sync` when something may have changed, and keeps writing status and events until the API has them.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import { ConfigError } from '../../api/config-error.js';
 import { betaError } from '../../api/upstream-words.js';
 import type { Clock } from '../../clock.js';
@@ -16,6 +17,7 @@ import { type ReconcileResult, WorkQueue } from '../../kube/work-queue.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
 import { type EventText, eventObject, rejected, rolledBack } from '../report/events.js';
+import { type Report, statusConfig } from '../report/report.js';
 import type { Reporter } from '../report/reporter.js';
 import { isReady, type NodeView } from '../trial/health.js';
 import { ConfigMapWatch } from './config-map-watch.js';
@@ -42,11 +44,13 @@ const backoff = { initialMs: 50, maxMs: 60_000 };
 const connectBackoff = { initialMs: 1000, maxMs: 60_000 };
 const mostWaitingEvents = 100;
 const flushMs = 2000;
+/** Most kubelets answer within this time after a restart: a change is then one write, not two or three. */
+const statusDelayMs = 2000;
 /** How long a fresh assignment may be forbidden before that is an error. */
 const permissionPatienceMs = 5000;
-/** The controller needs two writes for a grant, 100 ms and more: asking often then costs less than asking late. */
+/** The controller needs two writes for a grant, 100 ms and more, and reports it in the status, which is watched. */
 const permissionRetryMs = (waitedMs: number, random: Random) =>
-  Math.max(40, waitedMs / 4) * (0.5 + 0.5 * random.number());
+  Math.max(100, Math.min(waitedMs / 2, 1000)) * (0.5 + 0.5 * random.number());
 
 export class ApiSide {
   readonly configMaps: ConfigMapWatch;
@@ -58,6 +62,8 @@ export class ApiSide {
   /** Whether this process has sent an event about a rollback. */
   #hasReportedRollback = false;
   #forbiddenSinceMs: number | undefined;
+  /** What was last found urgent to report. */
+  #shown: object | undefined;
   /** Of the instruction that the pass under way has read. */
   #generation: number | undefined;
   /** Whether the last request was answered, whatever the answer. */
@@ -91,7 +97,8 @@ export class ApiSide {
   async run(): Promise<void> {
     const { reference, reporter, signal } = this.#options;
     const onReport = () => {
-      this.#queue.add('status');
+      if (this.#isUrgent()) this.#queue.add('status');
+      else this.#queue.addAfter('status', statusDelayMs);
       this.#reportRejection();
     };
     const deaf = reporter.listen(onReport);
@@ -108,6 +115,15 @@ export class ApiSide {
 
   syncSoon(): void {
     this.#queue.add('sync');
+  }
+
+  /** What runs, and what went wrong, is reported at once; what else changes is written together. */
+  #isUrgent(): boolean {
+    const { report } = this.#options.reporter;
+    const shown = report && urgentOf(report);
+    const isUrgent = !isDeepStrictEqual(shown, this.#shown);
+    this.#shown = shown;
+    return isUrgent;
   }
 
   sendEvent(event: EventText): void {
@@ -162,6 +178,7 @@ export class ApiSide {
   /** Waits until all is written, at most for a moment: on the way out. */
   async flush(): Promise<void> {
     const { clock } = this.#options;
+    this.#queue.add('status');
     const untilMs = clock.monotonic() + flushMs;
     while (this.#queue.size > 0 && clock.monotonic() < untilMs) await clock.sleep(10);
   }
@@ -254,6 +271,8 @@ export class ApiSide {
     return { kind: 'done' };
   }
 }
+
+const urgentOf = (report: Report) => ({ ...statusConfig({ ...report, assigned: undefined }), held: report.held });
 
 export interface RunApiSideOptions {
   /** Waits for a kubeconfig, for as long as it takes; rejects when the signal fires. */

@@ -18,7 +18,7 @@ import {
 import type { KubeObject } from '../../api/object.js';
 import { owedAnnotation, readOwed } from '../../api/owed.js';
 import type { Clock } from '../../clock.js';
-import { ApiError, isNotFound } from '../../kube/api-error.js';
+import { ApiError, isConflict, isNotFound } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch.js';
@@ -41,6 +41,8 @@ export interface NodeConfigReferenceOptions {
   onNode?(node: KubeObject): void;
 }
 
+const readNodeAgainMs = 10_000;
+
 export class NodeConfigReference implements Reference {
   readonly #options: NodeConfigReferenceOptions;
   /** The status as it was last sent, and as the server kept it. */
@@ -48,6 +50,9 @@ export class NodeConfigReference implements Reference {
 
   readonly #nodeCondition: NodeConditionWriter;
   #listener: ReferenceListener | undefined;
+  /** The newest version that the watch, or a write, has brought; undefined while nothing is watched. */
+  #newest: NodeConfig | undefined;
+  #nodeReadMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: NodeConfigReferenceOptions) {
     this.#options = options;
@@ -60,6 +65,8 @@ export class NodeConfigReference implements Reference {
     let last: NodeConfig | undefined;
     const see = (next: NodeConfig | undefined) => {
       const first = last === undefined || last.metadata.uid !== next?.metadata.uid;
+      // First: a listener may write at once, on top of this.
+      this.#newest = next;
       if (first || !isDeepStrictEqual(said(last), said(next))) listener.onInstruction();
       if (first || !isDeepStrictEqual(ours(last?.status), ours(next?.status))) listener.onStatus();
       last = next;
@@ -71,10 +78,11 @@ export class NodeConfigReference implements Reference {
       onList: (items) => see(items.find(({ metadata }) => metadata.name === name)),
       onChange: (type, object) => {
         if (type !== 'DELETED') return see(object);
-        last = undefined;
+        last = this.#newest = undefined;
         log.warn('NodeConfig deleted; nothing changes on this host', { node: name });
       },
       onFailure: (error, doing) => {
+        this.#newest = undefined;
         log.warn('NodeConfig cannot be followed', { node: name, doing, error });
         listener.onWatchInterrupted?.();
       },
@@ -108,8 +116,11 @@ export class NodeConfigReference implements Reference {
 
   /** For other facts of the Node. Its failure is not one of the reference. */
   async #readNode(signal: AbortSignal): Promise<void> {
-    const { client, name, onNode } = this.#options;
+    const { client, name, clock, onNode } = this.#options;
+    // While a permission is waited for, the reference is read several times a second.
+    if (clock.monotonic() - this.#nodeReadMs < readNodeAgainMs) return;
     const node = await client.get(nodes, { name }, { signal });
+    this.#nodeReadMs = clock.monotonic();
     onNode?.(node);
     if (this.#nodeCondition.isReplaced(node)) this.#listener?.onStatus();
   }
@@ -120,13 +131,28 @@ export class NodeConfigReference implements Reference {
     return written;
   }
 
+  /** Written on top of what the watch has brought. Where that is not the newest, it is read. */
   async #writeStatus(report: Report, signal: AbortSignal): Promise<boolean> {
-    const { client, name, clock, version } = this.#options;
-    const object = await client.get<NodeConfig>(nodeConfigs, { name }, { signal }).catch((error) => {
+    const newest = this.#newest;
+    try {
+      return await this.#writeOnto(newest ?? (await this.#read(signal)), report, signal);
+    } catch (error) {
+      if (newest === undefined || !(isConflict(error) || isNotFound(error))) throw error;
+      return this.#writeOnto(await this.#read(signal), report, signal);
+    }
+  }
+
+  #read(signal: AbortSignal): Promise<NodeConfig | undefined> {
+    const { client, name } = this.#options;
+    return client.get<NodeConfig>(nodeConfigs, { name }, { signal }).catch((error) => {
       // Not created yet, or deleted: when it appears, the watch reports it.
       if (isNotFound(error)) return undefined;
       throw error;
     });
+  }
+
+  async #writeOnto(object: NodeConfig | undefined, report: Report, signal: AbortSignal): Promise<boolean> {
+    const { client, name, clock, version } = this.#options;
     if (object === undefined) return false;
     const status = nextStatus(object.status, report, { now: new Date(clock.now()), version });
     if (isDeepStrictEqual(status, object.status)) return true;
@@ -137,6 +163,8 @@ export class NodeConfigReference implements Reference {
     const place = { name, subresource: 'status' };
     const written = await client.update<NodeConfig>(nodeConfigs, place, { ...object, status }, { signal });
     this.#written = { sent: status, kept: written.status };
+    // Unless the watch has brought a newer one meanwhile.
+    if (this.#newest === object) this.#newest = written;
     return true;
   }
 }
@@ -264,7 +292,7 @@ function said(object: NodeConfig | undefined) {
   const granted = object?.status?.conditions?.find(({ type }) => type === 'Granted');
   const { generation, annotations } = object?.metadata ?? {};
   const asked = [owedAnnotation, detachAnnotation].map((name) => annotations?.[name]);
-  return object && [generation, ...asked, isUnset(object), granted?.status, granted?.reason];
+  return object && [generation, ...asked, isUnset(object), granted?.status, granted?.reason, granted?.message];
 }
 
 /** The controller's conditions count too: they come with the permission to write. */

@@ -11,6 +11,11 @@ describe('the next health check of', () => {
     ['one that is never Ready, every second', { silent: false, isHealthy: false, sinceStartMs: 300_000 }, 1000],
     ['one that is healthy, now and then', { silent: false, isHealthy: true, trialLeftMs: 600_000 }, 10_000],
     [
+      'one that has been up for a minute, less often',
+      { silent: false, isHealthy: true, sinceStartMs: 60_000, trialLeftMs: 600_000 },
+      30_000,
+    ],
+    [
       'one that is healthy, not after the end of its trial',
       { silent: false, isHealthy: true, trialLeftMs: 3000 },
       3000,

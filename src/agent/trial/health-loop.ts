@@ -71,7 +71,8 @@ export interface LastCheck {
 
 const leastMs = 10;
 const unhealthyMostMs = 1000;
-const healthyMostMs = 10_000;
+/** In the first minute, and after it. A kubelet that hangs is rolled back a minute after its last healthy answer, either way. */
+const healthyMostMs = [10_000, 30_000] as const;
 
 /**
  * When to check again. While a kubelet starts, a change is waiting for it: the pause is a part of the time that it took so far, so
@@ -81,7 +82,8 @@ const healthyMostMs = 10_000;
  */
 export function nextCheckMs({ silent, isHealthy, sinceStartMs, trialLeftMs }: LastCheck): number {
   // With nothing left, the trial did not end: its end cannot be recorded, as on a full disk, or the API server is away.
-  if (isHealthy) return trialLeftMs > 0 ? between(2 * leastMs, trialLeftMs, healthyMostMs) : healthyMostMs;
+  const mostMs = healthyMostMs[sinceStartMs < 60_000 ? 0 : 1];
+  if (isHealthy) return trialLeftMs > 0 ? between(2 * leastMs, trialLeftMs, mostMs) : mostMs;
   // Loopback costs nothing; the API server is shared by all nodes.
   return silent
     ? between(leastMs, sinceStartMs / 40, unhealthyMostMs)

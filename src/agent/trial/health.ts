@@ -6,7 +6,7 @@
 import { get } from 'node:http';
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
-import { deadline } from '../../kube/requester.js';
+import { type Deadline, deadline } from '../../kube/requester.js';
 import type { Log } from '../../log.js';
 import type { KubeletDriver } from '../drivers/driver.js';
 import type { HostFiles } from '../host-files.js';
@@ -37,9 +37,12 @@ function readyCondition(node: KubeObject | undefined): Condition | undefined {
 }
 
 /** Whether /healthz answers with 200; never rejects. */
-export type HealthzProbe = (endpoint: { host: string; port: number }, signal: AbortSignal) => Promise<boolean>;
+export type HealthzProbe = (
+  endpoint: { host: string; port: number },
+  limit: { readonly signal: AbortSignal },
+) => Promise<boolean>;
 
-export const probeHealthz: HealthzProbe = ({ host, port }, signal) =>
+export const probeHealthz: HealthzProbe = ({ host, port }, { signal }) =>
   new Promise((resolve) => {
     const request = get({ host, port, path: '/healthz', agent: false, signal }, (response) => {
       response.resume();
@@ -53,10 +56,8 @@ export interface HealthCheck {
   probe: HealthzProbe;
   /** Called right after an answer: whether it came from the kubelet. */
   isKubelets(): Promise<boolean>;
-  /** Wall clock, as in the heartbeats of the Node, which come from this same machine. */
-  startedAt: number;
-  /** Undefined until there is a kubeconfig. */
-  view: NodeView | undefined;
+  /** What the API server shows; undefined until there is a kubeconfig. */
+  nodeCheck: ((limit: Deadline, needsLease: boolean) => Promise<SeenNode>) | undefined;
   clock: Clock;
   signal: AbortSignal;
 }
@@ -68,20 +69,20 @@ export async function checkHealth(check: HealthCheck): Promise<Health> {
   // Not AbortSignal.any with AbortSignal.timeout: on Node 20 the garbage collector takes that away before it fires.
   const limit = deadline(check.clock, checkTimeoutMs, check.signal, 'health check');
   try {
-    return await checkUntil(limit.signal, check);
+    return await checkUntil(limit, check);
   } finally {
     limit.done();
   }
 }
 
-async function checkUntil(limit: AbortSignal, check: HealthCheck): Promise<Health> {
-  const { healthz, probe, startedAt, view, isKubelets } = check;
+async function checkUntil(limit: Deadline, check: HealthCheck): Promise<Health> {
+  const { healthz, probe, nodeCheck, isKubelets } = check;
   const answered = healthz && (await probe(healthz, limit)) && (await isKubelets());
   // The API is not asked about a kubelet that is not up yet.
   if (answered === false) return { alive: false, apiAnswers: true, readyAgain: false };
-  const asSeen = await askApi(view, startedAt, limit);
-  // Without a healthz port the Lease shows whether it is alive, and without the API the running process must do.
-  const alive = answered ?? ((asSeen.apiAnswers ? asSeen.renewed : true) && (await isKubelets()));
+  const asSeen = (await nodeCheck?.(limit, healthz === undefined)) ?? silent;
+  // Without a healthz port a sign of life shows whether it is alive, and without the API the running process must do.
+  const alive = answered ?? ((asSeen.apiAnswers ? asSeen.hasSignOfLife : true) && (await isKubelets()));
   return { alive, apiAnswers: asSeen.apiAnswers, readyAgain: asSeen.readyAgain };
 }
 
@@ -113,17 +114,57 @@ export async function takeBaseline({ view, hostFiles, staticPodPath, clock }: Ba
   }
 }
 
-async function askApi(view: NodeView | undefined, startedAt: number, signal: AbortSignal) {
-  const silent = { apiAnswers: false, readyAgain: false, renewed: false };
-  if (view === undefined) return silent;
-  try {
-    const [node, lease] = await Promise.all([view.node(signal), view.lease(signal)]);
-    const renewed = renewedSince(lease, startedAt);
+export interface SeenNode {
+  apiAnswers: boolean;
+  readyAgain: boolean;
+  /** A heartbeat of the Node, or a renewal of its Lease, later than the start. */
+  hasSignOfLife: boolean;
+}
+
+const silent: SeenNode = { apiAnswers: false, readyAgain: false, hasSignOfLife: false };
+/** A Node that is Ready is read this often: the API server is shared by all nodes. */
+const readAgainMs = 60_000;
+
+export interface NodeCheckOptions {
+  view(): NodeView | undefined;
+  clock: Clock;
+}
+
+/** The Node since the start of the kubelet, as the API server shows it. For one run of the kubelet. */
+export class NodeCheck {
+  readonly #options: NodeCheckOptions;
+  #hasSignOfLife = false;
+  #readyMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: NodeCheckOptions) {
+    this.#options = options;
+  }
+
+  /** `startedAt` is of the wall clock, as heartbeats are, which come from this same machine. With `now`, an earlier answer does not do. */
+  async check(
+    { startedAt, now, needsLease }: { startedAt: number; now: boolean; needsLease: boolean },
+    limit: Deadline,
+  ): Promise<SeenNode> {
+    const { clock } = this.#options;
+    const isFresh = !now && clock.monotonic() - this.#readyMs < readAgainMs;
+    if (isFresh) return { apiAnswers: true, readyAgain: true, hasSignOfLife: true };
+    const seen = await this.#ask(startedAt, needsLease, limit.signal).catch(() => silent);
+    this.#readyMs = seen.readyAgain ? clock.monotonic() : Number.NEGATIVE_INFINITY;
+    return seen;
+  }
+
+  async #ask(startedAt: number, needsLease: boolean, signal: AbortSignal): Promise<SeenNode> {
+    const view = this.#options.view();
+    if (view === undefined) return silent;
+    const node = await view.node(signal);
     // A heartbeat has whole seconds: one that equals the second of the start may be the old kubelet's.
     const heartbeat = Date.parse(readyCondition(node)?.lastHeartbeatTime ?? '') || 0;
-    return { apiAnswers: true, readyAgain: isReady(node) && (renewed || heartbeat >= startedAt), renewed };
-  } catch {
-    return silent;
+    this.#hasSignOfLife ||= heartbeat >= startedAt;
+    // The Lease is renewed sooner than the heartbeat is written. It decides nothing for a Node that is not Ready.
+    if (!this.#hasSignOfLife && (needsLease || isReady(node)))
+      this.#hasSignOfLife = renewedSince(await view.lease(signal), startedAt);
+    const hasSignOfLife = this.#hasSignOfLife;
+    return { apiAnswers: true, readyAgain: isReady(node) && hasSignOfLife, hasSignOfLife };
   }
 }
 

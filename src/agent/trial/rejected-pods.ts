@@ -85,13 +85,13 @@ export interface PodWatch {
 
 /** Since the kubelet was healthy: most rejections come within seconds. */
 const firstLooksMs = [5000, 15_000, 60_000];
-const everyMs = 60_000;
+const everyMs = 300_000;
 
 /** Asks the API from time to time until the signal fires or nothing more is to be expected. Never fails. */
 export async function watchRejectedPods({ view, since, onTrial, onFound, clock, signal }: PodWatch): Promise<void> {
   const healthyMs = clock.monotonic();
   let known = 0;
-  for (let elapsedMs = 0; elapsedMs <= firstLooksMs.at(-1)! || onTrial(); ) {
+  for (let elapsedMs = 0; ; ) {
     const pods = await view()
       ?.pods(signal)
       .catch(() => undefined);
@@ -99,6 +99,7 @@ export async function watchRejectedPods({ view, since, onTrial, onFound, clock, 
     const found = rejectedPods(pods ?? [], since());
     if (found.length > known) onFound(found);
     known = Math.max(known, found.length);
+    if (elapsedMs >= firstLooksMs.at(-1)! && !onTrial()) return;
     const nextMs = firstLooksMs.find((lookMs) => lookMs > elapsedMs) ?? elapsedMs + everyMs;
     await clock.sleep(healthyMs + nextMs - clock.monotonic(), signal).catch(() => {});
     if (signal.aborted) return;

@@ -6,7 +6,7 @@ import { createInterface, type Interface } from 'node:readline/promises';
 import { CannotRun } from '../../cannot-run.js';
 import { configState } from '../../fleet/configured-node.js';
 import { listFieldPolicies, type PolicedNode, policyRejections, rejectionText } from '../../fleet/field-policies.js';
-import { acceptError, acceptNeeded, type FieldChange } from '../../fleet/preview.js';
+import { acceptError, acceptNeeded, type FieldChange, isOpen } from '../../fleet/preview.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import type { Session } from '../session.js';
@@ -35,8 +35,9 @@ export async function changeTo(
   session: Session,
   verb: string,
   wishes: Wish[],
-  { question, isReturn = false, ...options }: ChangeToOptions,
+  { question, isReturn = false, ...asked }: ChangeToOptions,
 ): Promise<void> {
+  const options = { ...asked, accept: acceptedBy(asked) };
   const unchanged = wishes.filter(isUnchanged);
   for (const wish of unchanged) printUnchanged(session, wish);
   const wanted = wishes.filter((wish) => !unchanged.includes(wish));
@@ -48,8 +49,10 @@ export async function changeTo(
   try {
     if (!options.takeFromSet) refuseMembers(wanted.map(({ now }) => now.node));
     const unchecked = await rejectByPolicy(session, wanted);
-    for (const wish of wanted)
-      plans.push(planChange(session, { ...wish, notes: [...(wish.notes ?? []), ...unchecked] }, options));
+    for (const wish of wanted) {
+      const planned = planChange(session, { ...wish, notes: [...(wish.notes ?? []), ...unchecked] }, options);
+      plans.push(withDrain(planned, options.drain));
+    }
     session.terminal.print(planTexts(plans, session.terminal).join('\n'));
     if (plans.length > 1 && ['set', 'assign'].includes(verb)) suggestSet(session);
     if (isDryRun(options)) missing = missingIn(plans, options.accept);
@@ -65,6 +68,19 @@ export async function changeTo(
   }
   await makeChanges(session, verb, plans, options, nodes);
   if (missing.length > 0) session.terminal.print(`This change needs --accept=${missing.join(',')}.`);
+}
+
+/** A drain that relet does itself needs no --accept. */
+const acceptedBy = ({ accept = [], drain = 'Never' }: ChangeVerbOptions): string[] =>
+  drain === 'Never' ? accept : [...new Set([...accept, 'drain'])];
+
+/** With --drain, no drain is left to do afterwards; the agent may set state files aside. */
+function withDrain(plan: Plan, policy: ChangeVerbOptions['drain'] = 'Never'): Plan {
+  const isNeeded = plan.preview?.changes.some((change) => isOpen(change, [])) ?? false;
+  if (policy === 'Never' || (policy === 'WhenNeeded' && !isNeeded)) return plan;
+  const needs = plan.owed?.needs.filter((one) => one !== 'drain') ?? [];
+  const owed = plan.owed && needs.length > 0 ? { ...plan.owed, needs, drained: true as const } : undefined;
+  return { ...plan, isDrained: true, owed, notes: [...plan.notes, 'it is drained before the change.'] };
 }
 
 /** Throws where a field policy of the cluster does not allow a config. Returns a note where they cannot be listed. */

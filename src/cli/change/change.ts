@@ -16,18 +16,20 @@ import { withEntry } from '../../fleet/config-history.js';
 import { type ConfigMap, ensureConfigMap, isPresent, removeConfigMap } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { causeOfError } from '../../fleet/node-facts.js';
+import { heldText, holdText, owedText, releaseHint, reportedFailure, undoHint } from '../../fleet/state-text.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { isConflict } from '../../kube/api-error.js';
 import { rfc3339 } from '../../time.js';
 import type { Session } from '../session.js';
-import { heldText, owedText, releaseHint, reportedFailure, undoHint } from '../state-text.js';
 import { type Progress, showProgress } from '../terminal/progress.js';
 import { hanging, printError } from '../terminal/terminal.js';
 import { whoAmI } from '../who-am-i.js';
+import { type DrainPolicy, drainNode, refuseDrains } from './drain-node.js';
 import {
   changeResult,
   type Ended,
   endText,
+  isLeft,
   type NodeChange,
   namesOf,
   type Outcome,
@@ -46,9 +48,16 @@ export interface ChangeOptions {
   /** How long a node must stay active before the next one is changed, in milliseconds. Default 0. */
   soak?: number;
   why?: string;
+  /** Drain nodes before they are changed. */
+  drain?: DrainPolicy;
+  /** For each node, in milliseconds. */
+  drainTimeout?: number;
   /** The result goes to standard output for a program, everything else to standard error. */
   output?: ResultFormat;
 }
+
+/** As in sets. */
+const defaultDrainMs = 10 * 60_000;
 
 /** `unchanged`: nodes that had it already, for the result. */
 export async function makeChanges(
@@ -180,6 +189,15 @@ async function preflight(session: Session, verb: string, changes: NodeChange[], 
     throw new CannotRun(
       `${held.name} is ${heldText(held.held!)}; it follows no new assignment, so nothing was changed. To continue, ${releaseHint}, or use --no-wait to assign the config now and have the node use it when it is released`,
     );
+  const hold = changes.find(({ node }) => node.hold !== undefined)?.node;
+  if (hold !== undefined)
+    throw new CannotRun(
+      `${hold.name} is ${holdText(hold.hold!)}; nothing was changed. 'relet release ${hold.name}' releases it`,
+    );
+  const drained = changes.filter(({ isDrained }) => isDrained).map(({ node }) => node.name);
+  if (drained.length > 0 && !options.wait)
+    throw new CannotRun('--drain waits until the node runs the config, to uncordon it; leave --no-wait out');
+  if (drained.length > 0) await refuseDrains(session, drained);
   const [first] = changes;
   if (first !== undefined) await writeReference(session, first, { by: 'relet', verb }, { dryRun: true });
 }
@@ -231,6 +249,26 @@ async function nodeByNode(
 }
 
 async function changeOne(
+  session: Session,
+  change: NodeChange,
+  progress: Progress,
+  options: ChangeOptions & { by: string; verb: string },
+  onAssigned: () => void,
+): Promise<Outcome> {
+  if (!change.isDrained) return assignOne(session, change, progress, options, onAssigned);
+  const { name } = change.node;
+  const revision = formatRef(refOf(change.to), 'short');
+  const timeoutMs = options.drainTimeout ?? defaultDrainMs;
+  const drained = await drainNode(session, name, { revision, timeoutMs, progress });
+  try {
+    return await assignOne(session, change, progress, options, onAssigned);
+  } finally {
+    const isLifted = await drained.lift();
+    session.terminal.print(`${name}: ${isLifted ? 'uncordoned' : 'still cordoned, by somebody else'}`);
+  }
+}
+
+async function assignOne(
   session: Session,
   change: NodeChange,
   progress: Progress,
@@ -291,7 +329,7 @@ async function conclude(session: Session, changes: NodeChange[], outcomes: Map<s
   const isDone = ({ node }: NodeChange) => ['active', 'assigned'].includes(outcomes.get(node.name)?.kind ?? '');
   const ends = [...outcomes.values()].map(({ kind }) => kind);
   for (const { node, owed } of changes.filter(isDone))
-    if (owed) session.terminal.print(hanging(`${node.name}: ${owedText(owed)}`, session.terminal));
+    if (owed && isLeft(owed)) session.terminal.print(hanging(`${node.name}: ${owedText(owed)}`, session.terminal));
   if (changes.every(isDone)) return;
   process.exitCode = ends.every((kind) => ['active', 'assigned', 'timed out'].includes(kind)) ? 3 : 1;
   const failed = changes.find((one) => outcomes.has(one.node.name) && !isDone(one));
@@ -354,4 +392,4 @@ async function writeReference(
 
 /** As it is written: which action comes first is for the node to find out. */
 const withoutLeft = (owed: Owed | undefined): Owed | undefined =>
-  owed && { needs: owed.needs, fields: owed.fields, at: owed.at };
+  owed && { needs: owed.needs, fields: owed.fields, at: owed.at, ...(owed.drained && { drained: true }) };

@@ -1,7 +1,8 @@
 /** `relet dismiss NODE...`: nothing is left to do on these hosts any more. The condition ActionOwed follows. */
+
+import { owedText } from '../../fleet/state-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, withSession } from '../session.js';
-import { owedText } from '../state-text.js';
 import { hanging } from '../terminal/terminal.js';
 
 export const dismiss = (names: string[], options: ConnectionOptions): Promise<void> =>

@@ -7,7 +7,7 @@ import type { AcceptedImpact, Owed } from '../../api/owed.js';
 import type { ChangeEnd } from '../../fleet/change-progress.js';
 import type { ConfigMap } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
-import { failureText, heldText, releaseHint } from '../state-text.js';
+import { failureText, heldText, releaseHint } from '../../fleet/state-text.js';
 import { type Terminal, wrap } from '../terminal/terminal.js';
 
 export interface NodeChange {
@@ -21,6 +21,8 @@ export interface NodeChange {
   owed?: Omit<Owed, 'at'> | undefined;
   /** What --accept must name for it. */
   needs?: AcceptedImpact[];
+  /** It is drained before the change. */
+  isDrained?: boolean;
 }
 
 /** What became of a node of the change. */
@@ -28,6 +30,10 @@ export type Outcome =
   | ((ChangeEnd | { kind: 'assigned' }) & { cause?: string | undefined })
   /** Assigned, and then relet itself failed: how it ended is not known. */
   | { kind: 'not followed' };
+
+/** On a node that was drained, its agent sets the state files aside. */
+export const isLeft = ({ needs, drained }: Omit<Owed, 'at'>): boolean =>
+  !drained || needs.some((one) => one !== 'state-file');
 
 export function endText(
   { paint, columns }: Terminal,
@@ -158,7 +164,7 @@ export function changeResult({ verb, changes, outcomes, unchanged = [], dryRun, 
       from: formatRef(refOf(node.configSource), 'short'),
       to: formatRef(refOf(to), 'short'),
     };
-    const left = owed && isDone(outcome) ? { owed: owed.needs } : {};
+    const left = owed && isLeft(owed) && isDone(outcome) ? { owed: owed.needs } : {};
     const asked = outcome.kind === 'dry run' && needs.length > 0 ? { needs } : {};
     const local = detach ? 'detached' : to === undefined ? 'local' : undefined;
     return { ...place, state: stateAfter(outcome, node, local), ...reasonOf(outcome), ...left, ...asked };

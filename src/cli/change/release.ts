@@ -1,9 +1,14 @@
-/** `relet release NODE...`: nodes that somebody changed with --take-from-set go back to their set, which assigns its config again. */
+/**
+ * `relet release NODE...`: sets may have these nodes again. It ends a hold of `relet hold`, and a node that somebody changed with
+ * --take-from-set goes back to its set, which assigns its config again.
+ */
 import { CannotRun } from '../../cannot-run.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { membershipOf } from '../../fleet/membership.js';
+import { holdText, releaseHint } from '../../fleet/state-text.js';
+import { isForbidden } from '../../kube/api-error.js';
 import type { ConnectionOptions } from '../command-line.js';
-import { nodeName, withSession } from '../session.js';
+import { nodeName, type Session, withSession } from '../session.js';
 import { hanging, terminalFor } from '../terminal/terminal.js';
 
 export interface ReleaseOptions extends ConnectionOptions {
@@ -13,17 +18,24 @@ export interface ReleaseOptions extends ConnectionOptions {
 export const release = (words: string[], options: ReleaseOptions): Promise<void> =>
   withSession(
     options,
-    async ({ references, terminal, signal }) => {
+    async (session) => {
+      const { references, terminal, signal } = session;
       const results: object[] = [];
       for (const name of new Set(words.map(nodeName))) {
         const node = await references.get(name, { signal });
-        const { set, isTaken } = setOf(node);
-        if (isTaken) await references.adopt(node, set);
-        const text = isTaken
-          ? `released to the set ${set}, which assigns its config again; 'relet rollout status ${set}' shows when`
-          : `is with its set ${set} already`;
-        terminal.print(hanging(`${name}: ${text}`, terminal));
-        results.push({ node: name, set, released: isTaken });
+        const membership = membershipOf(node);
+        if (membership === undefined && node.hold === undefined) throw nothingToRelease(node);
+        const set = membership?.claim.set;
+        const isTaken = membership?.isTaken ?? false;
+        if (node.hold !== undefined) await endHold(session, node);
+        if (set !== undefined && isTaken) await references.adopt(node, set);
+        terminal.print(hanging(`${name}: ${releasedText(node, set, isTaken)}`, terminal));
+        results.push({
+          node: name,
+          ...(set !== undefined && { set }),
+          released: isTaken,
+          ...(node.hold !== undefined && { holdEnded: true }),
+        });
       }
       if (options.output === 'json')
         terminal.printDocument(
@@ -33,10 +45,28 @@ export const release = (words: string[], options: ReleaseOptions): Promise<void>
     terminalFor(options),
   );
 
-function setOf(node: ConfiguredNode): { set: string; isTaken: boolean } {
-  const membership = membershipOf(node);
-  if (membership !== undefined) return { set: membership.claim.set, isTaken: membership.isTaken };
-  throw new CannotRun(
-    `${node.name} was taken from no set; 'relet rollout adopt SET ${node.name}' gives a node to a set. A node that is held on its host is released there, with 'relet node release'`,
+function releasedText({ hold }: ConfiguredNode, set: string | undefined, isTaken: boolean): string {
+  const parts = hold === undefined ? [] : [`no longer ${holdText(hold)}`];
+  if (isTaken)
+    parts.push(`released to the set ${set}, which assigns its config again; 'relet rollout status ${set}' shows when`);
+  else if (set !== undefined && hold === undefined) parts.push(`is with its set ${set} already`);
+  return parts.join('. It is ');
+}
+
+async function endHold({ references, signal }: Session, node: ConfiguredNode): Promise<void> {
+  try {
+    await references.hold(node, undefined, { signal });
+  } catch (error) {
+    if (!isForbidden(error) || !node.hold?.on.includes('Node')) throw error;
+    throw new CannotRun(
+      `${node.name} is still held: its hold is on the Node, which you may not change (${(error as Error).message}). Who may change Nodes removes it with: kubectl annotate node ${node.name} relet.dev/hold-`,
+    );
+  }
+}
+
+function nothingToRelease({ name, held }: ConfiguredNode): CannotRun {
+  const onHost = held === undefined ? '' : ` It is held on its host; ${releaseHint}.`;
+  return new CannotRun(
+    `${name} is not held through the API, and was taken from no set.${onHost} 'relet rollout adopt SET ${name}' gives a node to a set`,
   );
 }

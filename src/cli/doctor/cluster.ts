@@ -10,7 +10,7 @@ import type { KubeObject } from '../../api/object.js';
 import { parseMinor } from '../../config/model.js';
 import { ApiError, isNotFound } from '../../kube/api-error.js';
 import { serverVersion } from '../../kube/client.js';
-import { leases, nodes, resourcePath } from '../../kube/resource-type.js';
+import { leases, nodes, resourcePath, selfSubjectAccessReviews } from '../../kube/resource-type.js';
 import type { Session } from '../session.js';
 import { ageOf } from '../terminal/table.js';
 import type { Diagnosis } from './diagnosis.js';
@@ -179,7 +179,7 @@ export async function checkCaller(session: Session): Promise<Diagnosis[]> {
       ...(right.resource === 'events' && { namespace: 'default' }),
     };
     const answer = await client.create<KubeObject>(
-      { group: 'authorization.k8s.io', version: 'v1', resource: 'selfsubjectaccessreviews' },
+      selfSubjectAccessReviews,
       {},
       { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } },
       { signal },

@@ -10,10 +10,10 @@ import { sameValue } from '../../config/same-value.js';
 import { type ConfigState, type ConfiguredNode, configState, errorOutcome } from '../../fleet/configured-node.js';
 import { nodeConfigReader } from '../../fleet/node-configs.js';
 import { readOverlay } from '../../fleet/payload.js';
+import { releaseHint } from '../../fleet/state-text.js';
 import { isForbidden } from '../../kube/api-error.js';
 import { leases } from '../../kube/resource-type.js';
 import type { Session } from '../session.js';
-import { releaseHint } from '../state-text.js';
 import { type Diagnosis, someOf } from './diagnosis.js';
 
 /** Questions that go to each node, or about each, are asked for so many at most. */
@@ -94,6 +94,13 @@ export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
       level: 'warning',
       what: `held, and follow no new assignment: ${someOf(held)}`,
       remedy: forNodes(`'relet describe NODE' shows since when and why; ${releaseHint}`, held),
+    });
+  const holds = nodes.filter((node) => node.hold !== undefined).map(({ name }) => name);
+  if (holds.length > 0)
+    found.push({
+      level: 'warning',
+      what: `held through the API, so that no set changes them: ${someOf(holds)}`,
+      remedy: forNodes("'relet describe NODE' shows why, 'relet release NODE' releases it", holds),
     });
   for (const action of owedActions) {
     const owing = nodes.filter(({ owed }) => owed?.left === action).map(({ name }) => name);

@@ -2,8 +2,8 @@
 import { exclusionReasons, setNoteReasons, setStalledReasons } from '../../api/condition-reasons.js';
 import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
 import { assess } from '../../fleet/rollout-assessment.js';
+import { nextStep } from '../../fleet/rollout-step.js';
 import { isNotFound } from '../../kube/api-error.js';
-import { nextStep } from '../rollout-step.js';
 import type { Session } from '../session.js';
 import { type Diagnosis, someOf } from './diagnosis.js';
 

@@ -10,12 +10,13 @@ import { membershipOf } from '../../fleet/membership.js';
 import { nodeConfigReader } from '../../fleet/node-configs.js';
 import { type ConfigEvent, causeOfError, configEvents } from '../../fleet/node-facts.js';
 import { overlaySentence, readOverlay } from '../../fleet/payload.js';
+import { aboutBefore, heldText, holdText, owedText, stateSentence, stateText } from '../../fleet/state-text.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, type Session, withSession } from '../session.js';
-import { aboutBefore, conditionText, heldText, owedText, paintState, stateSentence, stateText } from '../state-text.js';
 import { ageOf } from '../terminal/table.js';
 import { type Terminal, wrapWords } from '../terminal/terminal.js';
+import { paintState } from './node-row.js';
 
 export const describe = (name: string, options: ConnectionOptions): Promise<void> =>
   withSession(options, async (session) => {
@@ -66,7 +67,7 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
     ['Active', exact('active')],
     ['Last known good', exact('lastKnownGood')],
     ['State', paintState(stateText(node, nowMs), terminal.paint)],
-    ['Held', node.held && (heldText(node.held).slice('held '.length) || 'yes')],
+    ['Held', heldFact(node)],
     [
       'Owed',
       node.owed &&
@@ -105,6 +106,12 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
   return sections.filter((text) => text !== '').join('\n\n');
 }
 
+function heldFact({ held, hold, name }: ConfiguredNode): string | undefined {
+  const onHost = held && (heldText(held).slice('held '.length) || 'on its host');
+  const throughApi = hold && `${holdText(hold).slice('held '.length)}; 'relet release ${name}' releases it`;
+  return [onHost, throughApi].filter((text) => text !== undefined).join('; ') || undefined;
+}
+
 function setText(node: ConfiguredNode): string | undefined {
   const membership = membershipOf(node);
   if (membership === undefined) return undefined;
@@ -127,4 +134,10 @@ function section(title: string, lines: string[], terminal: Terminal): string {
     terminal.paint.bold(`${title}:`),
     ...lines.map((line) => wrapWords(oneLine(line), terminal, '    ').replace(/^ {4}/, '  - ')),
   ].join('\n');
+}
+
+/** ConfigOK: `True for 15s: The kubelet runs with the assigned config; ConfigActive`. */
+export function conditionText(node: ConfiguredNode, nowMs: number): string {
+  const { status, reason, message, since } = node.condition!;
+  return `${status} for ${ageOf(since, nowMs)}${aboutBefore(node)}: ${message.replace(/\.$/, '')}; ${reason}`;
 }

@@ -2,31 +2,22 @@
 
 import { existsSync } from 'node:fs';
 import { CannotRun } from '../../cannot-run.js';
-import type { ImpactContext } from '../../config/catalogue.js';
-import { DecodeError, decode } from '../../config/decode.js';
+import { DecodeError } from '../../config/decode.js';
 import { isWithin } from '../../config/field-path.js';
-import { header } from '../../config/header.js';
 import type { KubeletConfig } from '../../config/model.js';
 import { findConfigMap } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { filledIn, minorOf, type NodeConfigReader, nodeConfigReader } from '../../fleet/node-configs.js';
+import { minorOf, type NodeConfigReader, nodeConfigReader } from '../../fleet/node-configs.js';
+import { documentChanges, nodeDocument } from '../../fleet/node-documents.js';
 import { readNodeFacts } from '../../fleet/node-facts.js';
 import { documentOf } from '../../fleet/payload.js';
-import { asYaml } from '../../go/yaml/write.js';
 import { isNotFound } from '../../kube/api-error.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { readConfigDocument } from '../config/documents.js';
 import { nodeName, type Session, withSession } from '../session.js';
-import {
-  type Difference,
-  differencesAsJson,
-  differencesAsText,
-  differencesOf,
-  shown,
-} from '../terminal/change-text.js';
+import { asDifference, type Difference, differencesAsJson, differencesAsText, shown } from '../terminal/change-text.js';
 import { type Terminal, wrap } from '../terminal/terminal.js';
-import { textOf } from './view.js';
 
 export interface DiffOptions extends ConnectionOptions {
   key?: string;
@@ -43,11 +34,13 @@ export const diff = (name: string, other: string | undefined, options: DiffOptio
     const pinned = against.kind === 'document' ? [] : (node.pinnedByFlags ?? []);
     const after = await documentFor(reader, node, against);
     const facts = await readNodeFacts(session, node.name);
-    const differences = compare({ before: document, after, minor: minorOf(node), facts }).map((difference) =>
-      pinned.some((field) => isWithin(difference.path, field))
-        ? { ...difference, pinnedByFlag: true as const }
-        : difference,
-    );
+    const differences = documentChanges({ before: document, after, minor: minorOf(node), facts })
+      .map(asDifference)
+      .map((difference) =>
+        pinned.some((field) => isWithin(difference.path, field))
+          ? { ...difference, pinnedByFlag: true as const }
+          : difference,
+      );
     const changing = differences.filter(({ pinnedByFlag }) => !pinnedByFlag);
     if (options.output === 'json') terminal.print(differencesAsJson(differences));
     else {
@@ -87,19 +80,16 @@ async function documentFor(reader: NodeConfigReader, node: ConfiguredNode, other
   );
 }
 
-function compare({ before, after, minor, facts }: Required<ImpactContext>): Difference[] {
-  const read = (document: KubeletConfig) => decode(asYaml({ ...document, ...header }), { minor, strict: false }).config;
-  return differencesOf({ before: read(before), after: read(after), minor, facts }).filter(
-    ({ path, to }) => !(filledIn.has(path) && to === ''),
-  );
-}
-
 async function assignedText(session: Session, node: ConfiguredNode): Promise<Other> {
   if (node.configSource === undefined)
     throw new CannotRun(
       `${node.name} is on its local config, so there is nothing to compare; name a file, a ConfigMap or another node`,
     );
-  return { kind: 'text', title: `${node.name}, as assigned`, text: await textOf(session, node, 'assigned') };
+  return {
+    kind: 'text',
+    title: `${node.name}, as assigned`,
+    text: (await nodeDocument(session, node, 'assigned')).text,
+  };
 }
 
 /** A file that exists; what a prefix says; else a node of that name, else a ConfigMap. */

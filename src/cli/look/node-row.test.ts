@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
 import type { NodeConfigSource } from '../../api/config-ref.js';
-import { stateText } from '../state-text.js';
+import { stateText } from '../../fleet/state-text.js';
 import { tableLines } from '../terminal/table.js';
 import { nodeObject, nodeRow, rowColumns } from './node-row.js';
 

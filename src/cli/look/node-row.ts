@@ -1,13 +1,11 @@
 /** One node in the fleet as `relet get` shows it: as a row, and as an object for `-o json` and its kin. Pure. */
 
-import { owedReasons } from '../../api/condition-reasons.js';
 import { type ConfigRef, formatRef, refOf } from '../../api/config-ref.js';
-import { readHistory } from '../../fleet/config-history.js';
-import { type ConfiguredNode, configState, errorReason, errorText } from '../../fleet/configured-node.js';
+import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
 import { membershipOf } from '../../fleet/membership.js';
-import { owedText, paintState, stateText } from '../state-text.js';
+import { configuredAt, isHeld, stateText, troubleOf } from '../../fleet/state-text.js';
 import { ageOf, type Column } from '../terminal/table.js';
-import { createPaint } from '../terminal/terminal.js';
+import { createPaint, type Paint } from '../terminal/terminal.js';
 
 /** The object that templates and sorting see. docs/cli.md describes it. */
 export interface NodeObject {
@@ -19,6 +17,7 @@ export interface NodeObject {
     state: string;
     cause?: string;
     held?: ConfiguredNode['held'];
+    hold?: ConfiguredNode['hold'];
     owed?: ConfiguredNode['owed'];
     upgradeRisk?: ConfiguredNode['upgradeRisk'];
     /** The set that the node belongs to. */
@@ -43,10 +42,11 @@ export function nodeObject(node: ConfiguredNode): NodeObject {
     metadata: { name: node.name, creationTimestamp: node.createdAt, labels: node.labels },
     spec: { ...(configSource && { configSource }) },
     status: {
-      state: node.held === undefined ? state : 'held',
+      state: isHeld(node) ? 'held' : state,
       ...node.status,
       ...(node.cause !== undefined && { cause: node.cause }),
       ...(node.held !== undefined && { held: node.held }),
+      ...(node.hold !== undefined && { hold: node.hold }),
       ...(node.owed !== undefined && { owed: node.owed }),
       ...(node.upgradeRisk !== undefined && { upgradeRisk: node.upgradeRisk }),
       ...setCells(node),
@@ -66,14 +66,6 @@ function setCells(node: ConfiguredNode): Pick<NodeObject['status'], 'set' | 'tak
 }
 
 const optional = (key: 'configuredAt', value: string | undefined) => (value === undefined ? {} : { [key]: value });
-
-/** How old the config is: since relet changed the reference, else since the node took it, else as old as a node on its local config. */
-function configuredAt({ history, configSource, condition, createdAt }: ConfiguredNode): string | undefined {
-  const [newest] = readHistory(history);
-  const now = formatRef(refOf(configSource), 'short');
-  if (newest?.to === now) return newest.at;
-  return now === 'local' && newest === undefined ? createdAt : condition?.since;
-}
 
 /** Only what is shown; thousands of these are kept at once. */
 export interface NodeRow {
@@ -109,7 +101,7 @@ export function nodeRow(
     active: name(refOf(status.active)),
     lastKnownGood: name(refOf(status.lastKnownGood)),
     age: ageOf(configuredAt(node), nowMs),
-    ...errorCells(node),
+    ...troubleOf(node),
     ready: node.ready,
     version: node.kubeletVersion,
     labels: labels
@@ -123,14 +115,6 @@ export function nodeRow(
 function setText(node: ConfiguredNode): string {
   const { set = '', takenFromSet } = setCells(node);
   return takenFromSet ? `(${set})` : set;
-}
-
-/** Where there is no error, what is left to do on the host, or what the next start of its kubelet risks. */
-function errorCells({ status, condition, owed, upgradeRisk }: ConfiguredNode): Pick<NodeRow, 'error' | 'reason'> {
-  if (status.error !== undefined)
-    return { error: errorText(status.error, condition), reason: errorReason(status.error, condition) };
-  if (owed !== undefined) return { error: owedText(owed, owed.left), reason: owedReasons[owed.left].reason };
-  return { error: upgradeRisk?.message ?? '', reason: upgradeRisk?.reason };
 }
 
 /** Hashes tell configs apart, so a name keeps its end; the last known good is in the state already. */
@@ -169,4 +153,10 @@ export function rowColumns({
     { title: 'ERROR', cell: ({ error }) => error, brief: ({ reason }) => reason, gives: 'end', reserve: 40 },
     ...(labels ? [{ title: 'LABELS', cell: ({ labels: text }: NodeRow) => text }] : []),
   ];
+}
+
+/** Red where the node does not do what was asked of it, yellow where it has not yet. */
+export function paintState(text: string, paint: Paint): string {
+  if (/^(rejected|rolled back)/.test(text)) return paint.red(text);
+  return /^(waiting|trial|held)/.test(text) ? paint.yellow(text) : paint.green(text);
 }

@@ -2,9 +2,9 @@
 import { CannotRun } from '../../cannot-run.js';
 import { type Goal, reaches } from '../../fleet/change-progress.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
+import { failureText, heldText, releaseHint, stateText } from '../../fleet/state-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { checkSelector, nodeName, type Session, withSession } from '../session.js';
-import { failureText, heldText, releaseHint, stateText } from '../state-text.js';
 import { type Progress, showProgress } from '../terminal/progress.js';
 import { printError, terminalFor } from '../terminal/terminal.js';
 

@@ -9,10 +9,11 @@ import { reportRecord } from '../../agent/report/reporter.js';
 import { handleRequest, type Request, requestRecord } from '../../agent/requests.js';
 import { NodeState } from '../../agent/state/node-state.js';
 import { sourceOf } from '../../agent/transitions.js';
-import { isExactRef } from '../../api/config-ref.js';
+import { type ExactRef, isExactRef, sameConfig } from '../../api/config-ref.js';
 import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
+import { overlayHeader } from '../../config/header.js';
 import { createLog } from '../../log.js';
 import { systemProcesses as host, kill } from '../../proc.js';
 import { lockHolder, takeLock } from '../../process-lock.js';
@@ -114,10 +115,11 @@ function view(command: Command): void {
     .argument('[CONFIG]', 'assigned, last-known-good or active', 'active')
     .action((which: string, options: DirOption) => {
       const { state } = open(options);
+      const active = () => state.read(childRecord)?.source ?? activeSource(state);
       const sources: Record<string, () => ReturnType<typeof sourceOf>> = {
-        assigned: () => sourceOf(state.assigned()),
+        assigned: () => withMerged(sourceOf(state.assigned()), active()),
         'last-known-good': () => sourceOf(state.lastKnownGood()),
-        active: () => state.read(childRecord)?.source ?? activeSource(state),
+        active,
       };
       if (!Object.hasOwn(sources, which))
         throw new CannotRun(`there is no config '${which}'; choose one of ${Object.keys(sources).join(', ')}`);
@@ -125,11 +127,26 @@ function view(command: Command): void {
       if (source === undefined)
         return printError(`relet: ${which} is the local config: see the kubelet's own --config and flags`);
       try {
-        openTerminal().printDocument(state.checkpoints.load(source).config.toString());
+        openTerminal().printDocument(textOf(state, source));
       } catch (error) {
         throw new CannotRun(`cannot show it: ${(error as Error).message}`);
       }
     });
+}
+
+/** The record of an assignment names no merged document; where it runs, it is the one that runs. */
+function withMerged(assigned: ExactRef | undefined, active: ExactRef | undefined): ExactRef | undefined {
+  return active !== undefined && sameConfig(assigned, active, 'version') ? active : assigned;
+}
+
+/** As the kubelet gets it: of an overlay, the merged document. */
+function textOf(state: NodeState, source: ExactRef): string {
+  const merged = source.mergedDigest === undefined ? undefined : state.documents.read(source.mergedDigest);
+  if (merged !== undefined) return merged;
+  const text = state.checkpoints.load(source).config.toString();
+  if (text.includes(overlayHeader.kind))
+    printError('relet: this is the overlay; it is merged into the local config when the kubelet is started with it');
+  return text;
 }
 
 /** Of a kubelet in its own unit, as it was reported. */

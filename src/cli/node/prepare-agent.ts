@@ -15,6 +15,7 @@ import { Reporter } from '../../agent/report/reporter.js';
 import { holdRecord } from '../../agent/requests.js';
 import { DocumentFiles } from '../../agent/state/documents.js';
 import { NodeState } from '../../agent/state/node-state.js';
+import { stateFilesOnHost } from '../../agent/state-files.js';
 import { NodeConnection } from '../../agent/sync/connect.js';
 import { followedRecord } from '../../agent/sync/reference.js';
 import { probeHealthz } from '../../agent/trial/health.js';
@@ -102,6 +103,10 @@ export function prepareAgent<D extends KubeletDriver>(surroundings: AgentSurroun
     connection,
     driver,
     hostFiles,
+    stateFiles: stateFilesOnHost({
+      run,
+      rootDir: resolve(divided.values.get('root-dir')?.at(-1) || '/var/lib/kubelet'),
+    }),
     probe: probeHealthz,
     reporter: new Reporter({ state, clock, log, initConfig: options.initConfigDir !== undefined }),
     counters: newCounters(),

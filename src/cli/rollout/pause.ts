@@ -1,5 +1,6 @@
 /** `relet rollout pause` and `resume`: spec.paused, which also Git may set, and then Git wins. */
 import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
+import { gitOwner } from '../../fleet/rollout-requests.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { withSession } from '../session.js';
 import { hanging, printError, terminalFor } from '../terminal/terminal.js';
@@ -38,14 +39,3 @@ const setPaused = (word: string, paused: boolean, options: PauseOptions): Promis
 
 const undoneByGit = ({ metadata: { name } }: NodeConfigSet, owner: string, paused: boolean): string =>
   `${owner} applies ${name} from Git and will undo this at its next sync; write 'paused: ${paused}' there as well${paused ? `, or use 'relet rollout abort ${name}', which it does not undo` : ''}`;
-
-/** Who applies the set from Git, by the marks that Flux and Argo CD leave; undefined where neither does. */
-export function gitOwner({ metadata: { labels = {}, annotations = {} } }: NodeConfigSet): string | undefined {
-  const kustomization = labels['kustomize.toolkit.fluxcd.io/name'];
-  if (kustomization !== undefined) return `Flux (Kustomization ${kustomization})`;
-  const release = labels['helm.toolkit.fluxcd.io/name'];
-  if (release !== undefined) return `Flux (HelmRelease ${release})`;
-  const application =
-    annotations['argocd.argoproj.io/tracking-id']?.split(':', 1)[0] ?? labels['argocd.argoproj.io/instance'];
-  return application === undefined ? undefined : `Argo CD (Application ${application})`;
-}

@@ -18,10 +18,13 @@ import { stateIn } from '../../controller/set-state.js';
 import { readPayload } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, nodeLists } from '../../fleet/configured-node.js';
 import { listFieldPolicies } from '../../fleet/field-policies.js';
+import { readClaims } from '../../fleet/node-claims.js';
 import { expectedMs } from '../../fleet/rollout-estimate.js';
+import { letItDrain } from '../../fleet/rollout-step.js';
 import { nodes } from '../../kube/resource-type.js';
 import { type Plan as NodePlan, planChange, readNow } from '../change/plan.js';
 import type { Session } from '../session.js';
+import { type PlannedDrains, planDrains } from './plan-drains.js';
 import { listSets } from './read-set.js';
 
 export interface PlannedWave {
@@ -42,10 +45,14 @@ export interface SetPlan {
   stalled: Stalled | undefined;
   /** What each node would get. Of a large fleet only the first. */
   changes: NodePlan[];
+  /** Of those that are looked at. */
+  drains: PlannedDrains;
   /** Nodes that are not in `changes`, because there are too many. */
   notShown: number;
   /** The field policies could not be read. */
   withoutPolicies: boolean;
+  /** Resources of other systems that could not be read: whether they claim nodes is not known. */
+  withoutClaims: string[];
   /** Undefined where a budget of 0 lets nothing happen. */
   expectedMs: number | undefined;
 }
@@ -61,7 +68,8 @@ export async function planSet(
   const rules = rulesOf(set);
   const text = await payloadIn(session, set);
   const desired = desiredRevision(set.metadata.name, text);
-  const members = membersOf(set, await readObjects(session));
+  const claims = await readClaims(session.client, { signal: session.signal });
+  const members = membersOf(set, { ...(await readObjects(session)), claims });
   const policies = await listFieldPolicies(session.client, session.signal);
   const view = { fieldPolicies: { values: () => (policies === 'forbidden' ? [] : policies) } };
   const cases = new SetCases({ client: session.client, signal: session.signal, view });
@@ -78,6 +86,9 @@ export async function planSet(
     problem?.kind === 'invalidConfig'
       ? []
       : now.map((one) => planChange(session, { now: one, target }, { validate: false }));
+  const toRead = new Set(names.slice(0, mostRead));
+  const planned = members.filter(({ node }) => toRead.has(node.name));
+  const drains = await planDrains(session, problem === undefined ? planned : [], { cases, rules, text });
   const { inTrial: mostInTrial, unavailable: mostUnavailable } = decided.survey.allowed;
   const works = waves.map(({ names: { length }, soakMs }) => ({ nodes: length, soakMs: length === 0 ? 0 : soakMs }));
   return {
@@ -86,10 +97,12 @@ export async function planSet(
     summary: desired.summary,
     decided,
     waves,
-    stalled: problem ?? stalledIn(decided),
+    stalled: problem ?? stalledByDrains(drains, rules) ?? stalledIn(decided),
+    drains,
     changes,
     notShown: Math.max(0, names.length - mostRead),
     withoutPolicies: policies === 'forbidden',
+    withoutClaims: claims.forbidden,
     expectedMs: expectedMs(works, { mostInTrial, mostUnavailable, trialMs }),
   };
 }
@@ -157,6 +170,14 @@ async function configured(session: Session, { spec }: NodeConfigSet, names: stri
   const scope = { ...(labelSelector && { labelSelector }), signal: session.signal };
   for await (const page of session.references.pages(scope)) for (const node of page) found.set(node.name, node);
   return names.flatMap((name) => found.get(name) ?? []);
+}
+
+function stalledByDrains({ drains, mayDrain }: PlannedDrains, { drain }: SetRules): Stalled | undefined {
+  const [first] = drains;
+  if (first !== undefined && mayDrain === false)
+    return { kind: 'mayNotDrain', message: `${first.node} must be drained; ${letItDrain}` };
+  const stuck = drain.onUndrainable === 'Halt' ? drains.find((one) => one.undrainable !== undefined) : undefined;
+  return stuck && { kind: 'undrainable', message: `${stuck.node} (${stuck.undrainable})` };
 }
 
 function stalledIn({ standing }: Plan): Stalled | undefined {

@@ -41,8 +41,10 @@ function planned(nodes: SetNode[], more: Partial<SetPlan> = {}): SetPlan {
     waves: plannedWaves(decided, rules, nowMs),
     stalled: undefined,
     changes: [],
+    drains: { drains: [] },
     notShown: 0,
     withoutPolicies: false,
+    withoutClaims: [],
     expectedMs: 2_400_000,
     ...more,
   };
@@ -113,4 +115,22 @@ test('of many names some are shown, and all are in the object for programs', () 
   for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   const { waves } = planObject(planned(many)) as { waves: { nodes: string[] }[] };
   expect(waves.map(({ nodes }) => nodes.length)).toEqual([1, 99, 300]);
+});
+
+test('drains are shown with the pods that would move, and nodes that cannot be drained by name', () => {
+  const why = 'pod default/web-1: PodDisruptionBudget web never allows an eviction: it wants 4 healthy of 4';
+  const drains = [
+    { node: 'node-0', pods: ['default/web-0', 'default/web-2'] },
+    { node: 'node-1', pods: ['default/web-1'], undrainable: why },
+  ];
+  const text = planText(planned(fleet, { drains: { drains, mayDrain: true } }), room, { trialMs: 600_000 });
+  expect(text.replace(/\s+/g, ' ')).toContain(
+    'Drains: 2 nodes are drained first, 3 pods would move; 1 cannot be drained as things are and would be left out',
+  );
+  expect(text).toContain(
+    'Wave 1: 1 node, then a soak of 10m and approval\n    node-0\n    1 node is drained first, 2 pods',
+  );
+  expect(text.replace(/\s+/g, ' ')).toContain(`Cannot be drained as things are: - node-1, ${why}`);
+  const unknown = planText(planned(fleet, { drains: { drains: [{ node: 'node-0' }] } }), room, { trialMs: 600_000 });
+  expect(unknown.replace(/\s+/g, ' ')).toContain('they could not be listed; whether the controller may drain');
 });

@@ -6,6 +6,7 @@ import { oneLine } from '../../visible-text.js';
 import { planTexts } from '../change/plan-text.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
 import { wrapWords } from '../terminal/terminal.js';
+import type { PlannedDrain, PlannedDrains } from './plan-drains.js';
 import type { PlannedWave, SetPlan } from './plan-set.js';
 
 export function planText(found: SetPlan, terminal: TextRoom, { trialMs }: { trialMs: number }): string {
@@ -17,12 +18,20 @@ export function planText(found: SetPlan, terminal: TextRoom, { trialMs }: { tria
     ['Revision', `${found.revision}, ${oneLine(found.summary)}`],
     ['Nodes', nodesLine(found)],
     ['Outcome', outcomeText(found, terminal)],
+    ['Drains', drainsLine(found)],
     ['Duration', stalled === undefined ? durationText(found, trialMs) : undefined],
   ];
+  const undrainable = found.drains.drains.filter((one) => one.undrainable !== undefined);
   const excluded = survey.excluded.map(({ node, exclusion }) => ({ name: node.name, ...exclusion }));
   const sections = [
     factLines(facts, terminal),
-    ...found.waves.filter(({ names }) => names.length > 0).map((wave) => waveText(wave, terminal)),
+    ...found.waves.filter(({ names }) => names.length > 0).map((wave) => waveText(wave, found.drains, terminal)),
+    nodesText(
+      'Cannot be drained as things are',
+      undrainable.slice(0, 10).map(({ node, undrainable: why = '' }) => ({ name: node, reason: why })),
+      undrainable.length,
+      terminal,
+    ),
     ...planTexts(changes, terminal).map((text) => text.trimEnd()),
     notShown > 0
       ? wrapWords(
@@ -31,6 +40,12 @@ export function planText(found: SetPlan, terminal: TextRoom, { trialMs }: { tria
         )
       : '',
     found.withoutPolicies ? wrapWords('You may not list the field policies, so they were not checked.', terminal) : '',
+    found.withoutClaims.length > 0
+      ? wrapWords(
+          `You may not list ${found.withoutClaims.join(' and ')}, so claims of other systems were not checked.`,
+          terminal,
+        )
+      : '',
     nodesText('Not changed for now', excluded.slice(0, 10), excluded.length, terminal),
   ];
   if (selected === 0) sections.push('No node has the labels that the selector asks for.');
@@ -72,13 +87,46 @@ function durationText({ expectedMs, waves, set }: SetPlan, trialMs: number): str
 /** More names are only in the result for programs. */
 const mostNames = 20;
 
-function waveText({ wave, names, soakMs, approve }: PlannedWave, terminal: TextRoom): string {
+/** `3 nodes are drained first, 12 pods would move; …`. */
+function drainsLine({ drains: { drains, mayDrain }, set }: SetPlan): string | undefined {
+  if (drains.length === 0) return undefined;
+  const stuck = drains.filter((one) => one.undrainable !== undefined).length;
+  const halts = set.spec.strategy?.drain?.onUndrainable === 'Halt';
+  const parts = [
+    movesText(drains),
+    ...(stuck > 0
+      ? [`${stuck} cannot be drained as things are and would ${halts ? 'stop the rollout' : 'be left out'}`]
+      : []),
+    ...(mayDrain === undefined
+      ? [
+          "whether the controller may drain (role relet:controller-drain) was not checked, that needs 'create' on subjectaccessreviews",
+        ]
+      : []),
+  ];
+  return parts.join('; ');
+}
+
+function movesText(drains: readonly PlannedDrain[]): string {
+  const nodes = `${drains.length} ${drains.length === 1 ? 'node is' : 'nodes are'} drained first`;
+  if (drains.some((one) => one.pods === undefined))
+    return `${nodes}; which pods would move is not known, they could not be listed`;
+  const pods = drains.reduce((sum, one) => sum + one.pods!.length, 0);
+  return `${nodes}, ${pods} ${pods === 1 ? 'pod' : 'pods'} would move`;
+}
+
+function waveText(
+  { wave, names, soakMs, approve }: PlannedWave,
+  { drains }: PlannedDrains,
+  terminal: TextRoom,
+): string {
+  const own = drains.filter(({ node }) => names.includes(node));
   const then = [...(soakMs > 0 ? [`a soak of ${shortDuration(soakMs)}`] : []), ...(approve ? ['approval'] : [])];
   const count = `${names.length} ${names.length === 1 ? 'node' : 'nodes'}`;
   const heading = `Wave ${wave}: ${count}${then.length > 0 ? `, then ${then.join(' and ')}` : ''}`;
   const more = names.length - mostNames;
   const shown = `${names.slice(0, mostNames).join(', ')}${more > 0 ? ` … and ${more} more, up to ${names.at(-1)}` : ''}`;
-  return `${terminal.paint.bold(heading)}\n${wrapWords(shown, terminal, '    ')}`;
+  const moves = own.length === 0 ? '' : `\n${wrapWords(`${movesText(own)}.`, terminal, '    ')}`;
+  return `${terminal.paint.bold(heading)}\n${wrapWords(shown, terminal, '    ')}${moves}`;
 }
 
 /** For programs, with all names; docs/cli.md describes it. */
@@ -100,6 +148,7 @@ export function planObject(found: SetPlan): object {
       approve,
     })),
     ...(expectedMs !== undefined && { expectedSeconds: Math.round(expectedMs / 1000) }),
+    drains: found.drains.drains,
     nodes: changes.map(({ node, preview, needs, notes, warnings }) => ({
       node: node.name,
       needs,

@@ -35,7 +35,7 @@ export const plan = (word: string, options: PlanOptions): Promise<void> =>
 const asJson = (value: object): string =>
   JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? Number(part) : part), 2);
 
-const isFile = (word: string): boolean => word === '-' || /\.(ya?ml|json)$/.test(word) || existsSync(word);
+export const isFile = (word: string): boolean => word === '-' || /\.(ya?ml|json)$/.test(word) || existsSync(word);
 
 /** With the status of the set in the cluster, where there is one: what it has done already is not done again. */
 async function setInFile(session: Session, file: string): Promise<NodeConfigSet> {
@@ -57,7 +57,7 @@ export function parseSet(text: string, file: string): NodeConfigSet {
     .filter((one) => isObject(one) && one.kind === 'NodeConfigSet');
   const [set, ...others] = sets as Partial<NodeConfigSet>[];
   if (set === undefined) throw new CannotRun(`${file} has no NodeConfigSet in it`);
-  if (others.length > 0) throw new CannotRun(`${file} has ${sets.length} NodeConfigSets; plan one at a time`);
+  if (others.length > 0) throw new CannotRun(`${file} has ${sets.length} NodeConfigSets; keep one of them`);
   if (!isObject(set.metadata) || typeof set.metadata.name !== 'string')
     throw new CannotRun(`${file}: the NodeConfigSet has no metadata.name`);
   if (!isObject(set.spec) || !isObject(set.spec.selector) || !isObject(set.spec.config))

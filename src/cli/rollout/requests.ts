@@ -2,8 +2,8 @@
  * `relet rollout approve`, `abort`, `retry` and `undo`: what a person asks of a rollout. It is written through the status subresource,
  * so that the spec stays what is in Git, and a role can allow just this. The controller does it, and removes the request.
  */
-import { type NodeConfigSet, nodeConfigSets, type RolloutAction, type WaveStatus } from '../../api/node-config-set.js';
-import { CannotRun } from '../../cannot-run.js';
+import { type NodeConfigSet, nodeConfigSets, type RolloutAction } from '../../api/node-config-set.js';
+import { type ApprovalAsked, approvalFor, requestedRevision } from '../../fleet/rollout-requests.js';
 import { rfc3339 } from '../../time.js';
 import { confirm } from '../change/change-to.js';
 import type { ConnectionOptions } from '../command-line.js';
@@ -19,12 +19,7 @@ export interface RequestOptions extends ConnectionOptions {
   output?: 'json';
 }
 
-export interface ApproveOptions extends RequestOptions {
-  wave?: number;
-  revision?: string;
-  /** All waves. */
-  full?: boolean;
-}
+export interface ApproveOptions extends RequestOptions, ApprovalAsked {}
 
 export const approve = (word: string, options: ApproveOptions): Promise<void> =>
   inSession(word, options, async (session, set) => {
@@ -39,29 +34,6 @@ export const approve = (word: string, options: ApproveOptions): Promise<void> =>
     await patchRollout(session, name, { approve: approval });
     finish(session, options, { set: name, verb: 'approve', revision, wave, done: 'is approved' });
   });
-
-/** Which wave of which revision. Throws where there is nothing to approve, or it is not what the person looked at. */
-export function approvalFor(
-  { metadata: { name }, status = {} }: NodeConfigSet,
-  { wave, revision, full }: Pick<ApproveOptions, 'wave' | 'revision' | 'full'>,
-): { revision: string; wave: number; isApproved: boolean } {
-  const { updateRevision, waves = [], rollout } = status;
-  if (updateRevision === undefined)
-    throw new CannotRun(`${name} has not started to roll out; there is nothing to approve`);
-  if (revision !== undefined && revision !== updateRevision)
-    throw new CannotRun(
-      `${name} rolls out revision ${updateRevision}, not ${revision}; look at it with 'relet rollout status ${name}' before you approve it`,
-    );
-  const asked = full ? waves.at(-1)?.wave : (wave ?? waves.find(isWaiting)?.wave);
-  if (asked === undefined)
-    throw new CannotRun(`no wave of ${name} waits for approval; --wave N approves one beforehand`);
-  if (waves.length > 0 && asked > waves.length)
-    throw new CannotRun(`${name} has ${waves.length} waves; there is no wave ${asked}`);
-  const approved = rollout?.approve?.revision === updateRevision ? rollout.approve.wave : 0;
-  return { revision: updateRevision, wave: Math.max(asked, approved), isApproved: approved >= asked };
-}
-
-const isWaiting = ({ state }: WaveStatus): boolean => state === 'AwaitingApproval';
 
 export const abort = (word: string, options: RequestOptions): Promise<void> => request(word, 'Abort', options);
 export const retry = (word: string, options: RequestOptions): Promise<void> => request(word, 'Retry', options);
@@ -91,30 +63,6 @@ const request = (word: string, action: RolloutAction, options: RequestOptions): 
     await patchRollout(session, name, { request: asked });
     finish(session, options, { set: name, verb: action.toLowerCase(), revision, done: results[action] });
   });
-
-/** Throws where the request would do nothing. */
-export function requestedRevision({ metadata: { name }, status = {} }: NodeConfigSet, action: RolloutAction): string {
-  const { updateRevision, rejectedRevision, currentRevision, failedNodes = 0 } = status;
-  const { updatedNodes = 0, inTrialNodes = 0, pendingNodes = 0, rollingBack = false } = status;
-  if (updateRevision === undefined)
-    throw new CannotRun(`${name} has not started to roll out; there is nothing to ${action.toLowerCase()}`);
-  const isRejected = rejectedRevision === updateRevision;
-  if (action === 'Retry' && !isRejected && failedNodes === 0)
-    throw new CannotRun(
-      `no node of ${name} has failed, and its revision was not aborted or undone; there is nothing to retry`,
-    );
-  if (action === 'Abort' && isRejected)
-    throw new CannotRun(`revision ${updateRevision} of ${name} is stopped already; see 'relet rollout status ${name}'`);
-  if (action === 'Abort' && currentRevision === updateRevision)
-    throw new CannotRun(
-      `revision ${updateRevision} of ${name} is complete; 'relet rollout undo ${name}' takes it back from all nodes`,
-    );
-  // A node that was held when the others went back still has it, and counts.
-  const isNowhere = updatedNodes + inTrialNodes + pendingNodes + failedNodes === 0;
-  if (action === 'Undo' && isRejected && isNowhere && !rollingBack)
-    throw new CannotRun(`no node has revision ${updateRevision} of ${name} any more; there is nothing to undo`);
-  return updateRevision;
-}
 
 /** A merge: null removes a field of an earlier request. */
 const patchRollout = (

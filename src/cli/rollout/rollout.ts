@@ -3,8 +3,11 @@ import { type Command, Option } from 'commander';
 import {
   addConnectionFlags,
   fillIn,
+  InvalidArgumentError,
   oneOf,
   parseCount,
+  parseKubeletVersion,
+  parseShare,
   parseTime,
   presets,
   runVerb,
@@ -17,7 +20,7 @@ export const run = (args: string[]): Promise<void> => runVerb(rolloutVerb(), fil
 export function rolloutVerb(): Command {
   const rollout = verb(
     'relet rollout',
-    'Follow, steer and preview the rollouts of sets (NodeConfigSet), which continue without a terminal.',
+    'Preview, rehearse, follow and steer the rollouts of sets (NodeConfigSet), which continue without a terminal.',
   );
   const add = (name: string, description: string) => rollout.command(name).description(description);
   const json = () => new Option('-o, --output <FORMAT>', 'json: the result, for a program').choices(['json']);
@@ -59,6 +62,47 @@ export function rolloutVerb(): Command {
     [
       ['relet rollout plan set.yaml', 'before it is applied or merged'],
       ['relet rollout plan gpu', 'what is left of it, from now on'],
+    ],
+  );
+
+  withExamples(
+    add('rehearse', 'Run a rollout on a copy of the nodes, in this process, and show what happens and when')
+      .argument('<FILE|SET>', "manifest of a NodeConfigSet ('-' is standard input), or a set in the cluster")
+      .option('--from-cluster', 'copy the nodes of the cluster, which is only read (the default)')
+      .option('--nodes <FILE>', "copy the nodes in a file, of 'kubectl get nodes,nodeconfigs -o json'")
+      .option('--count <N>', 'that many nodes with the labels that the set selects', parseCount)
+      .addOption(
+        new Option('--kubelet-version <VERSION>', 'with --count: their kubelets').argParser(parseKubeletVersion),
+      )
+      .option('--local <FILE>', 'local config of nodes that report none')
+      .option('--seed <SEED>', 'what happens by chance; the same seed, the same story', '1')
+      .option('--seeds <N>', 'rehearse with that many seeds, and show the spread', parseCount)
+      .option('--fail <NODES>', 'the new config fails on: 2%, 3, or names with commas', parseChosen)
+      .option('--slow <NODES>', 'kubelets that take 30 to 50 s to be healthy', parseChosen)
+      .option('--not-ready <NODES>', 'nodes that are not Ready', parseChosen)
+      .option('--controller-crashes', 'kill the controller every 5 to 25 minutes')
+      .option('--api-outages', 'take the API server away every 5 to 25 minutes')
+      .addOption(new Option('--trial <TIME>', 'how long a trial takes').argParser(parseTime).default(600_000, '10m'))
+      .addOption(
+        new Option('--approve-after <TIME>', 'when a wave that waits for approval gets it')
+          .argParser(parseTime)
+          .default(0, 'at once'),
+      )
+      .addOption(new Option('--start <TIME>', 'when it starts, for windows (default: now)').argParser(parseDate))
+      .addOption(new Option('--until <TIME>', 'wait no longer').argParser(parseTime).default(21_600_000, '6h'))
+      .addOption(
+        new Option('--progress <HOW>', 'on standard error: lines of JSON for a program, or none').choices([
+          'json',
+          'none',
+        ]),
+      )
+      .addOption(json())
+      .option('--html <FILE>', 'write a page with the timeline')
+      .addHelpText('after', '\nExit codes: 0 it completes, 1 it stops, 2 could not run, 3 neither within --until.')
+      .action(async (word, options) => (await import('./rehearse.js')).rehearseVerb(word, options)),
+    [
+      ['relet rollout rehearse set.yaml', 'before it is applied or merged'],
+      ['relet rollout rehearse set.yaml --count 500 --fail 2% --seeds 20', 'without a cluster, with failures'],
     ],
   );
 
@@ -118,4 +162,18 @@ export function rolloutVerb(): Command {
 
   for (const command of rollout.commands) addConnectionFlags(command);
   return rollout;
+}
+
+/** `2%`, `3`, or names. */
+function parseChosen(text: string): number | string | string[] {
+  if (/^\d+%?$/.test(text)) return parseShare(text);
+  const names = text.split(',').map((name) => name.trim());
+  if (names.every((name) => /^[a-z0-9][a-z0-9.-]*$/.test(name))) return names;
+  throw new InvalidArgumentError('Must be a percentage such as 2%, a number of nodes, or names with commas.');
+}
+
+function parseDate(text: string): number {
+  const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new InvalidArgumentError('Write it as 2026-01-31T22:00:00Z.');
+  return ms;
 }

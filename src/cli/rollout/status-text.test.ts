@@ -125,6 +125,26 @@ test.each([
   expect(text.replace(/\s+/g, ' ')).toContain(`Next: ${next}`);
 });
 
+test('a rollout that drains names the nodes and what each waits for', () => {
+  const message = 'pod default/web-1: The disruption budget web needs 4 healthy pods and has 4 currently';
+  const text = page({
+    ...underWay,
+    drainingNodes: 3,
+    draining: [
+      { name: 'node-3', reason: 'Draining', message },
+      { name: 'node-4', reason: 'Draining', message: '' },
+    ],
+    conditions: [condition('Reconciling', 'Draining', '')],
+  }).replace(/\s+/g, ' ');
+  expect(text).toContain(`Being drained: - node-3, ${message} - node-4, cordoned - and 1 more`);
+  expect(text).toContain("'relet rollout abort gpu' lifts the cordons");
+});
+
+test('a rollout whose controller may not drain shows how to let it', () => {
+  const text = page({ ...underWay, conditions: [condition('Stalled', 'DrainNotAllowed', 'node-3 must be drained')] });
+  expect(text.replace(/\s+/g, ' ')).toContain("Next: 'kubectl apply -k deploy/drain/', or the chart's");
+});
+
 test('a wave that soaks shows how long', () => {
   const waves = underWay.waves!.map((wave) =>
     wave.wave === 2 ? { ...wave, state: 'Soaking' as const, endedAt: '2026-03-01T10:26:00Z' } : wave,

@@ -1,13 +1,12 @@
 /** The rollout of a set as people read it: where it is, how long it takes, its waves, the nodes in trouble, and the next step. Pure. */
 
 import { setProgressReasons, setStalledReasons } from '../../api/condition-reasons.js';
-import type { Budget, NodeConfigSet, NodeConfigSetStatus, WaveStatus } from '../../api/node-config-set.js';
+import type { Budget, NamedNode, NodeConfigSet, NodeConfigSetStatus, WaveStatus } from '../../api/node-config-set.js';
 import { type Assessment, assess, hasNoNodes } from '../../fleet/rollout-assessment.js';
-import { observedTrialMs, remainingMs } from '../../fleet/rollout-estimate.js';
-import { tryParseDuration } from '../../go/duration.js';
+import { leftMs, soakMs } from '../../fleet/rollout-estimate.js';
+import { nextStep } from '../../fleet/rollout-step.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { oneLine } from '../../visible-text.js';
-import { nextStep } from '../rollout-step.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
 import { type Column, tableLines } from '../terminal/table.js';
 import type { Paint } from '../terminal/terminal.js';
@@ -37,11 +36,15 @@ export function statusText(set: NodeConfigSet, options: StatusTextOptions): stri
   const sections = [
     factLines(facts, terminal),
     wavesTable(set, nowMs, terminal),
+    nodesText('Being drained', (status.draining ?? []).map(drainItem), status.drainingNodes, terminal),
     nodesText('Nodes in trouble', status.failedSamples, status.failedNodes, terminal),
     nodesText('Not changed for now', status.excluded, status.excludedNodes, terminal),
   ];
   return sections.filter((text) => text !== '').join('\n\n');
 }
+
+/** What it waits for; a drain that has just begun has nothing to say yet. */
+const drainItem = ({ name, message }: NamedNode) => ({ name, reason: message || 'cordoned' });
 
 /** One line, for a pipe: `gpu: wave 2/4, 12 of 40 nodes updated, 3 in trial; waits for …`. */
 export function statusLine(set: NodeConfigSet): string {
@@ -110,19 +113,6 @@ function durationText(set: NodeConfigSet, { nowMs, trialMs }: StatusTextOptions)
       : `about ${shortDuration(left)} left, until ${clockTime(nowMs + left, nowMs)}`;
   return `${parts.join(', ')}; ${end}${isHeldUp(set) ? ', not counting this wait' : ''}`;
 }
-
-/** Undefined as long as the time of a trial is not known. */
-export function leftMs(
-  { status = {}, spec }: NodeConfigSet,
-  { nowMs, trialMs }: Pick<StatusTextOptions, 'nowMs' | 'trialMs'>,
-): number | undefined {
-  const trial = observedTrialMs(status) ?? trialMs;
-  if (trial === undefined || status.waves === undefined) return undefined;
-  const soaksMs = (spec.strategy?.waves ?? []).map(({ soak }) => soakMs(soak));
-  return remainingMs({ status, soaksMs, trialMs: trial, nowMs });
-}
-
-const soakMs = (soak: string | undefined): number => Number((tryParseDuration(soak ?? '') ?? 0n) / 1_000_000n);
 
 function paceText(updated: number, elapsedMs: number): string[] {
   const perHour = Math.round((updated * 3_600_000) / Math.max(elapsedMs, 1));

@@ -7,6 +7,7 @@ import { type NodeConfig, nodeConfigs } from '../../api/node-config.js';
 import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
 import { CannotRun } from '../../cannot-run.js';
 import { assess } from '../../fleet/rollout-assessment.js';
+import { leftMs } from '../../fleet/rollout-estimate.js';
 import { ApiError } from '../../kube/api-error.js';
 import { watchLoop } from '../../kube/watch.js';
 import type { ConnectionOptions } from '../command-line.js';
@@ -14,7 +15,7 @@ import { type Session, withSession } from '../session.js';
 import { type Column, tableLines } from '../terminal/table.js';
 import { clearUp, isTerminal, printError, terminalFor, writeOut } from '../terminal/terminal.js';
 import { listSets, readSet, setName } from './read-set.js';
-import { leftMs, statusLine, statusText } from './status-text.js';
+import { statusLine, statusText } from './status-text.js';
 
 export interface StatusOptions extends ConnectionOptions {
   watch?: boolean;

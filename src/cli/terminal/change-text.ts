@@ -1,6 +1,6 @@
 /** Changes of a config as people read them: what was, what will be, what each needs on a live node and what it does to pods. */
-import { type ImpactContext, type Needs, needsMeaning, type PodsEffect } from '../../config/catalogue.js';
-import { type FieldChange, type Preview, previewChanges, summarize } from '../../fleet/preview.js';
+import { type ImpactContext, type Needs, needsMeaning } from '../../config/catalogue.js';
+import { type FieldChange, type Preview, podsText, previewChanges, summarize } from '../../fleet/preview.js';
 import { oneLine } from '../../visible-text.js';
 import { createPaint, type Paint, type Terminal, wrap } from './terminal.js';
 
@@ -14,12 +14,14 @@ export interface Difference extends Omit<FieldChange, 'before' | 'after'> {
 
 /** By meaning; both are decoded. */
 export const differencesOf = (context: ImpactContext): Difference[] =>
-  previewChanges(context).changes.map(({ path, before: from, after: to, ...rest }) => ({
-    path,
-    from,
-    to,
-    ...rest,
-  }));
+  previewChanges(context).changes.map(asDifference);
+
+export const asDifference = ({ path, before: from, after: to, ...rest }: FieldChange): Difference => ({
+  path,
+  from,
+  to,
+  ...rest,
+});
 
 export const differencesAsJson = (differences: Difference[]): string =>
   JSON.stringify(differences, (_key, value) => (typeof value === 'bigint' ? Number(value) : value), 2);
@@ -61,33 +63,6 @@ function impactText({ needs, pods }: Preview): string {
         : `Impact: ${needs}. ${needsMeaning[needs]}`;
   const about = podsText(pods) ?? (needs === 'restart' ? 'The effect on running pods is not known.' : undefined);
   return about === undefined ? impact : `${impact} ${about}`;
-}
-
-/** Undefined where nothing was established: then nothing is said. */
-function podsText(effect: PodsEffect): string | undefined {
-  switch (effect.kind) {
-    case 'unaffected':
-      return 'Running pods are not affected.';
-    case 'new containers only':
-      return 'Running pods keep the old value until they are created again.';
-    case 'may be evicted':
-      return 'Running pods may be evicted.';
-    case 'fail admission':
-      return failuresText(effect.pods.map(({ pod, reason }) => `${pod} (${reason})`));
-    case 'unknown':
-      return undefined;
-  }
-}
-
-const mostNames = 5;
-
-function failuresText(names: string[]): string | undefined {
-  if (names.length === 0) return undefined;
-  const rest = names.length - mostNames;
-  const shownNames = names.slice(0, mostNames).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
-  return names.length === 1
-    ? `One running pod will fail, because the kubelet rejects it at the restart: ${shownNames}.`
-    : `${names.length} running pods will fail, because the kubelet rejects them at the restart: ${shownNames}.`;
 }
 
 /** A text that is empty, or reads as a map or a list, is quoted. */

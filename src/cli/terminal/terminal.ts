@@ -51,6 +51,9 @@ const ended = (text: string): string => (text === '' || text.endsWith('\n') ? te
 
 export const writeOut = (text: string): void => write(1, render(text));
 
+/** As `writeOut`, to standard error: what is drawn in place beside a result. */
+export const writeAside = (text: string): void => write(2, render(text));
+
 /** To a file or a pipe, byte for byte but for characters that no reader of YAML or JSON lets pass. */
 export const writeDocument = (text: string): void => write(1, text.replace(forbidden, oneLine));
 const forbidden = /[^\P{Cc}\t\n\r\u0085]/gu;
@@ -149,15 +152,15 @@ export const widthOf = (text: string): number =>
     .reduce((sum, part) => sum + visible(part).length, 0);
 
 /**
- * Breaks at spaces, every line indented, the first by `lead`. A word longer than the line, such as a path, stays whole. Colours
- * take no room.
+ * Breaks at spaces, every line indented, the first by `lead`. A word longer than the line, such as a path, stays whole, and so does
+ * a quoted command that fits on a line: it is there to be copied. Colours take no room.
  */
 export function wrap(text: string, columns: number, indent = '', lead = indent): string {
   const lines: string[] = [];
   for (const paragraph of text.split('\n')) {
     let start = lines.length === 0 ? lead : indent;
     let line = start;
-    for (const word of paragraph.split(' ')) {
+    for (const word of wordsOf(paragraph, columns - indent.length)) {
       if (line.length > start.length && widthOf(line) + 1 + widthOf(word) > columns) {
         lines.push(line);
         line = start = indent;
@@ -167,6 +170,14 @@ export function wrap(text: string, columns: number, indent = '', lead = indent):
     lines.push(line.trimEnd());
   }
   return lines.join('\n');
+}
+
+const quotedCommand = /[^ \n]*'(?:relet|kubectl|helm|systemctl) [^'\n]*'[^ \n]*/g;
+
+function wordsOf(text: string, room: number): string[] {
+  const keep = (command: string) => (widthOf(command) <= room ? command.replaceAll(' ', '\0') : command);
+  const words = text.replace(quotedCommand, keep).split(' ');
+  return words.map((word) => word.replaceAll('\0', ' '));
 }
 
 /** Each line broken by itself, what follows of it below its own indent. */

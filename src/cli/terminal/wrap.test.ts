@@ -11,6 +11,16 @@ describe('wrap', () => {
     expect(wrap('see /a/very/long/path now', 8)).toBe('see\n/a/very/long/path\nnow');
   });
 
+  test('keeps a quoted command on one line where it fits, so that it can be copied', () => {
+    expect(wrap("wait for its end with 'relet wait node-1', or not", 30)).toBe(
+      "wait for its end with\n'relet wait node-1', or not",
+    );
+    expect(wrap("(see 'relet get')  now", 80)).toBe("(see 'relet get')  now");
+    expect(wrap("use 'relet wait node-1 --for=lastKnownGood'", 20)).toBe(
+      "use 'relet wait\nnode-1\n--for=lastKnownGood'",
+    );
+  });
+
   test('breaks such a word behind a slash on a terminal, and keeps the indent', () => {
     const text = 'see /a/very/long/path/of/a/file.yaml now';
     expect(wrapWords(text, { width: 14, columns: 14 }, '  ')).toBe(

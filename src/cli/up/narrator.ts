@@ -17,6 +17,8 @@ export type Message =
 
 export interface Narrator extends SystemListener {
   say(text: string): void;
+  /** `link` logs in once, so it is shown and not logged. */
+  dashboard(url: string, link: string): void;
   begin(directory: SystemDirectory, system: System, again: boolean): void;
   stopping(): void;
   ended(): void;
@@ -29,14 +31,15 @@ export function createNarrator(): Narrator {
   const seconds = () => `${((systemClock.monotonic() - startedMs) / 1000).toFixed(1)} s`;
   const inBackground = process.send !== undefined;
   const tell = (message: Message) => void (process.connected && process.send?.(message, () => {}));
-  const say = (text: string) => {
-    print(inBackground ? `${new Date().toISOString()} ${text}` : forScreen(text, width));
+  const say = (text: string, logged = text) => {
+    print(inBackground ? `${new Date().toISOString()} ${logged}` : forScreen(text, width));
     tell({ kind: 'line', text });
   };
   let where: SystemDirectory;
   const crashed = new Set<string>();
   return {
-    say,
+    say: (text) => say(text),
+    dashboard: (url, link) => say(`  dashboard   ${link}`, `  dashboard   ${url}`),
     begin(directory, { settings, network }, again) {
       where = directory;
       const count = settings.nodes === 1 ? '1 node' : `${settings.nodes} nodes`;

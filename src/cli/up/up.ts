@@ -1,5 +1,6 @@
 /** `relet up`: the whole system on this machine, with one command. */
 import { spawn } from 'node:child_process';
+import { setMaxListeners } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Option } from 'commander';
@@ -26,7 +27,8 @@ import {
   type Settings,
   writeSystem,
 } from '../../lab/up/settings.js';
-import { runSystem } from '../../lab/up/system.js';
+import { runSystem, type SystemListener } from '../../lab/up/system.js';
+import { silentLog } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
 import { Locked, takeLock } from '../../process-lock.js';
 import { InvalidArgumentError, oneOf, runVerb, verb } from '../command-line.js';
@@ -40,6 +42,7 @@ export interface UpFlags extends Partial<Omit<Settings, 'kubeletArgs'>> {
   port?: number;
   fresh?: boolean;
   detach?: boolean;
+  dashboard?: boolean;
 }
 
 export async function run(args: string[]): Promise<void> {
@@ -67,6 +70,7 @@ export async function run(args: string[]): Promise<void> {
     )
     // What --dynamic-kubelet-config was called in scripts written for 0.1.0.
     .addOption(new Option('--no-node-config').hideHelp())
+    .option('--no-dashboard', 'serve no dashboard; otherwise a link that logs in once is printed')
     .option('--fresh', 'delete everything in the directory first')
     .option('--detach', 'return when all nodes are Ready; run in the background')
     .argument('[KUBELET-FLAGS...]', "after '--': flags for every kubelet, such as --v=4")
@@ -82,6 +86,8 @@ export async function run(args: string[]): Promise<void> {
 
 async function up(flags: UpFlags, kubeletArgs: string[]): Promise<void> {
   const stop = new AbortController();
+  // Every node and every watch listens to it.
+  setMaxListeners(0, stop.signal);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal));
   const narrator = createNarrator();
   try {
@@ -117,7 +123,7 @@ async function start(
   narrator: Narrator,
   signal: AbortSignal,
 ): Promise<void> {
-  const { dataDir: _dir, port, fresh, detach: _detach, dynamicKubeletConfig, ...given } = flags;
+  const { dataDir: _dir, port, fresh, detach: _detach, dashboard, dynamicKubeletConfig, ...given } = flags;
   const before = fresh ? undefined : readSystem(directory.settings);
   const said = {
     ...given,
@@ -149,8 +155,30 @@ async function start(
     writeSystem(directory.settings, system);
     narrator.begin(directory, system, before !== undefined);
     for (const note of notesOn(said, settings, before?.settings)) narrator.say(note);
-    await runSystem({ directory, system, relet, deployDir, env: process.env, signal, listener: narrator });
+    const listener: SystemListener = {
+      ...narrator,
+      onServer(url) {
+        narrator.onServer(url);
+        if (dashboard !== false) void serveLocally(directory, narrator, AbortSignal.any([signal, over.signal]));
+      },
+    };
+    // A cluster that does not start has no dashboard either: its server would keep this process alive.
+    const over = new AbortController();
+    await runSystem({ directory, system, relet, deployDir, env: process.env, signal, listener }).finally(() =>
+      over.abort(),
+    );
   });
+}
+
+/** The cluster works without it. */
+async function serveLocally({ kubeconfig }: SystemDirectory, narrator: Narrator, signal: AbortSignal): Promise<void> {
+  try {
+    const { serveDashboard } = await import('../serve-dashboard.js');
+    const { url, link } = await serveDashboard({ connection: { kubeconfig }, log: silentLog, signal });
+    narrator.dashboard(url, link!);
+  } catch (error) {
+    narrator.say(`  dashboard   not served: ${(error as Error).message}`);
+  }
 }
 
 function lockOrExplain({ dir, lock: path }: SystemDirectory) {

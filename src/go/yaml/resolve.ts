@@ -95,5 +95,6 @@ function decodeBinary(text: string): string {
   const compact = text.replace(/[\r\n]/g, '');
   if (compact.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(compact))
     throw new TagError('!!binary value contains invalid base64 data');
-  return Buffer.from(compact, 'base64').toString('utf8');
+  const bytes = Uint8Array.from(atob(compact), (char) => char.charCodeAt(0));
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }

@@ -58,6 +58,10 @@ export interface ControlPlaneOptions extends AccessChoices {
   garbageCollection?: boolean;
   /** A line for every request is appended to this file; absent: requests are not logged. */
   auditLogPath?: string;
+  /** Objects get metadata.managedFields when they are created, not only when they are applied. Default true. */
+  managedFields?: boolean;
+  /** Between two bookmarks of a watch. Default a minute. */
+  bookmarkMs?: number;
   /** The version of relet that /version shows. */
   version?: string;
   clock: Clock;
@@ -101,7 +105,7 @@ async function assemble(options: PlaneOptions, store: Store): Promise<ControlPla
     ...access.resources,
   ]);
   registry.replace([], [customResourceDefinitions({ registry, clock })]);
-  const watches = new WatchClock(clock);
+  const watches = new WatchClock(clock, options.bookmarkMs);
   const stopControllers = await startControllers(options, store, registry, access);
   const policies = validatingPolicies({
     store,
@@ -118,7 +122,7 @@ async function assemble(options: PlaneOptions, store: Store): Promise<ControlPla
     access,
     watches,
     metrics,
-    write: { store, admission, clock, random },
+    write: { store, admission, clock, random, tracksManagers: options.managedFields ?? true },
   });
   const isServed = ({ group, version, plural }: Resource) => registry.find(group, version, plural) !== undefined;
   const stopEnding = registry.onChange(() => watches.endUnserved(isServed));

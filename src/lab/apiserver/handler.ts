@@ -79,9 +79,9 @@ async function identify(exchange: Exchange, access: RequestAccess, trace: Trace)
   const user = await access.impersonate(authenticated, exchange);
   const info = readInfo(user, exchange);
   trace.info = info;
-  const { allowed, reason } = access.authorizer.authorize(info);
-  trace.decision = { allowed, reason };
-  if (!allowed) throw forbiddenError(info, reason);
+  const decision = access.authorizer.authorize(info);
+  trace.decision = decision;
+  if (!decision.allowed) throw forbiddenError(info, decision.reason);
   return info;
 }
 

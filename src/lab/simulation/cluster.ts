@@ -5,8 +5,8 @@ import type { KubeObject } from '../../api/object.js';
 import type { KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
-import { SimulatedController } from './controller.js';
-import type { ValidationMemo } from './host-validator.js';
+import { type LeaseTimes, SimulatedController } from './controller.js';
+import type { SimulatedHost, ValidationMemo } from './host-validator.js';
 import { type Answered, Network } from './network.js';
 import { type NodeListener, SimulatedNode } from './node.js';
 import { type SeededRandom, seededRandom } from './seeded-random.js';
@@ -19,6 +19,11 @@ export interface NodePlan {
   /** Text of the local config. */
   local: string;
   kubeletVersion: string;
+  host?: SimulatedHost;
+  /** The Node as it is; without it one with these labels and this kubelet is made. */
+  object?: KubeObject;
+  /** The machine is not started: nothing runs there. */
+  isOff?: boolean;
 }
 
 export interface ClusterListener extends NodeListener {
@@ -31,9 +36,12 @@ export interface ClusterListener extends NodeListener {
 
 export interface ClusterOptions {
   seed: string;
+  /** Of the wall clock, at the start. */
+  startMs?: number;
   manifests: readonly KubeObject[];
   nodes: readonly NodePlan[];
   controllers: number;
+  lease?: LeaseTimes;
   flow: FlowOptions;
   behaviour(node: string, text: string): Behaviour;
   /** How long a kubelet takes to be asked about a config. */
@@ -41,6 +49,8 @@ export interface ClusterOptions {
   /** From a crash of an agent or a controller to its next start. */
   restartMs(random: SeededRandom): number;
   listener: ClusterListener;
+  /** Creates what is there before any controller or agent starts. */
+  prepare?(client: KubeClient): Promise<void>;
 }
 
 export interface SimulatedCluster {
@@ -60,7 +70,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimulatedCl
   // Not shared with other simulations: an answer that is known takes fewer turns, and the order of events would be another one.
   const memo: ValidationMemo = new Map();
   const ties = random.stream('order');
-  const clock = new VirtualClock(undefined, () => ties.number());
+  const clock = new VirtualClock(options.startMs, () => ties.number());
   const server = await startServer({ clock, random: random.stream('server'), manifests });
   const onAnswered = (answered: Answered) => listener.onAnswered(answered);
   const network = new Network({ clock, random: random.stream('network'), server: server.transport, onAnswered });
@@ -75,8 +85,9 @@ export async function startCluster(options: ClusterOptions): Promise<SimulatedCl
     nodes: new Map(),
     controllers: new Map(),
   };
-  for (const { name, labels = {}, local, kubeletVersion } of options.nodes) {
-    await client.create(nodes, {}, nodeObject(name, labels, kubeletVersion));
+  for (const { name, labels = {}, local, kubeletVersion, host, object, isOff } of options.nodes) {
+    await client.create(nodes, {}, object ?? nodeObject(name, labels, kubeletVersion));
+    if (isOff) continue;
     const own = {
       name,
       clock,
@@ -89,7 +100,14 @@ export async function startCluster(options: ClusterOptions): Promise<SimulatedCl
       probeMs,
       restartMs,
     };
-    const node = new SimulatedNode({ ...own, local, kubeletVersion, listener, log: (of) => listener.log(of) });
+    const node = new SimulatedNode({
+      ...own,
+      local,
+      kubeletVersion,
+      ...(host && { host }),
+      listener,
+      log: (of) => listener.log(of),
+    });
     cluster.nodes.set(name, node);
   }
   for (let index = 1; index <= options.controllers; index++) {
@@ -97,12 +115,14 @@ export async function startCluster(options: ClusterOptions): Promise<SimulatedCl
     const own = { name, clock, network, random: random.stream(name), restartMs };
     const controller = new SimulatedController({
       ...own,
+      ...(options.lease && { lease: options.lease }),
       log: (of) => listener.log(of),
       onLead: (of) => listener.onLead(of),
       onDown: (of) => listener.onControllerDown(of),
     });
     cluster.controllers.set(name, controller);
   }
+  await options.prepare?.(client);
   for (const controller of cluster.controllers.values()) controller.start();
   for (const node of cluster.nodes.values()) node.boot();
   return cluster;

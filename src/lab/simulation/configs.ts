@@ -4,7 +4,7 @@
  */
 import type { Behaviour } from '../../agent/drivers/fake.js';
 
-export const behaviours = ['good', 'invalid', 'crashing', 'flapping', 'unhealthy', 'taken', 'slow'] as const;
+export const behaviours = ['good', 'invalid', 'crashing', 'flapping', 'unhealthy', 'taken', 'brief', 'slow'] as const;
 export type ConfigClass = (typeof behaviours)[number];
 
 /** One version of the data of a ConfigMap. */
@@ -70,6 +70,9 @@ export function behaviourOf(behaviour: ConfigClass | 'local' | undefined): Behav
         portsTakenBy: 'pid 9',
         log: crash,
       };
+    // It answers, and exits at once, because another process has its other port.
+    case 'brief':
+      return { healthyAfterMs: 880, exits: { afterMs: 900, code: 1 }, portsTakenBy: 'pid 9', log: crash };
     case 'flapping':
       return { healthyAfterMs: 1000, exits: { afterMs: 6000, code: 2 }, log: crash };
     case 'unhealthy':

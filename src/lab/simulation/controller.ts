@@ -10,6 +10,14 @@ import type { Network } from './network.js';
 import type { SeededRandom } from './seeded-random.js';
 import { clientAs, controllerAccount } from './server.js';
 
+export interface LeaseTimes {
+  durationMs: number;
+  renewMs: number;
+  retryMs: number;
+}
+
+const slowLease: LeaseTimes = { durationMs: 150_000, renewMs: 100_000, retryMs: 20_000 };
+
 export interface SimulatedControllerOptions {
   /** Also in the network. */
   name: string;
@@ -17,6 +25,8 @@ export interface SimulatedControllerOptions {
   network: Network;
   random: SeededRandom;
   restartMs(random: SeededRandom): number;
+  /** Default: ten times slower than that of a real controller, since most requests of a simulation would be renewals. */
+  lease?: LeaseTimes;
   log(name: string): Log;
   onLead(name: string): void;
   onDown(name: string): void;
@@ -46,10 +56,7 @@ export class SimulatedController {
       identity: `${name}_${this.#starts}`,
       log,
       signal: new AbortController().signal,
-      // Ten times slower than the defaults: most requests of a simulation would be renewals.
-      durationMs: 150_000,
-      renewMs: 100_000,
-      retryMs: 20_000,
+      ...(this.#options.lease ?? slowLease),
       lead: async (signal) => {
         this.#options.onLead(name);
         const counters = newControllerCounters();

@@ -9,6 +9,9 @@ export type Entry = { atMs: number } & (
   /** What a node is assigned by its NodeConfig; undefined: local, null: nothing has been decided. */
   | { kind: 'spec'; node: string; config: string | null | undefined }
   | { kind: 'status'; node: string; status: ReportedStatus }
+  /** The condition Ready of its Node. */
+  | { kind: 'ready'; node: string; isReady: boolean }
+  | { kind: 'cordon'; node: string; isCordoned: boolean }
   | { kind: 'event'; node: string; reason: string; message: string }
   | { kind: 'log'; name: string; message: string }
   | { kind: 'start'; node: string; domain: string; isWhole: boolean }

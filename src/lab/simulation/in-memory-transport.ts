@@ -7,10 +7,7 @@ import { InMemoryExchange, type ResponseSink } from '../apiserver/http/in-memory
 
 export function inMemoryTransport(handle: Handle): Transport {
   return {
-    open: async (request) => {
-      request.signal?.throwIfAborted();
-      return openInMemory(handle, request);
-    },
+    open: (request) => openInMemory(handle, request),
     close() {},
   };
 }
@@ -72,6 +69,11 @@ class InMemoryBody implements HttpResponse, ResponseSink {
 
   resume(): void {
     this.#chunks.length = 0;
+  }
+
+  takeWhole(): Buffer | undefined {
+    if (!this.#isComplete || this.#error !== undefined) return undefined;
+    return this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {

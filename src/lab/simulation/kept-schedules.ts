@@ -5,6 +5,8 @@ const schedule = (seed: string, actions: Action[]): Schedule => ({
   seed,
   nodes: ['node-1'],
   inSet: [],
+  limits: { maxUnavailable: 1, maxInTrial: 1 },
+  isDrained: false,
   controllers: 1,
   trialMs: 20_000,
   latencyMs: 0,
@@ -41,5 +43,17 @@ export const keptSchedules: Record<string, Schedule> = {
     { atMs: 60_000, kind: 'assign', node, config: 'c2' },
     { atMs: 64_000, kind: 'cut-off', client: node, forMs: 30_000 },
     { atMs: 72_000, kind: 'lose-power', node, offMs: 10_000 },
+  ]),
+  'a reset before the first healthy answer of a restarted kubelet keeps the config before it': schedule('d-13', [
+    { atMs: 20_000, kind: 'create', config: first },
+    { atMs: 20_000, kind: 'assign', node, config: 'c1' },
+    { atMs: 28_938, kind: 'kill-kubelet', node },
+    { atMs: 29_801, kind: 'spoil', node, config: 'local.test' },
+    { atMs: 29_801, kind: 'reset', node },
+  ]),
+  'a status that somebody else has overwritten is put right': schedule('1-117', [
+    { atMs: 20_000, kind: 'create', config: first },
+    { atMs: 20_000, kind: 'assign', node, config: 'c1' },
+    { atMs: 100_000, kind: 'lie', node, config: 'c9' },
   ]),
 };

@@ -12,16 +12,23 @@ import { Reporter } from '../../agent/report/reporter.js';
 import { NodeState } from '../../agent/state/node-state.js';
 import { NodeConfigReference } from '../../agent/sync/node-config-reference.js';
 import { makeDocument } from '../../agent/validate/make-document.js';
+import type { Clock } from '../../clock.js';
 import { nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
 import { rfc3339 } from '../../time.js';
 import { SimulatedDisk } from './disk.js';
 import { Fence, fencedClock, fencedDriver, fencedFiles, fencedLog } from './fence.js';
-import { kubeletFlags, localPath, simulatedValidator, type ValidationMemo } from './host-validator.js';
+import {
+  commandLineOf,
+  localPath,
+  type SimulatedHost,
+  simulatedValidator,
+  usualHost,
+  type ValidationMemo,
+} from './host-validator.js';
 import type { Network } from './network.js';
 import type { SeededRandom } from './seeded-random.js';
 import { type ClientParts, clientAs, nodeUser } from './server.js';
-import type { VirtualClock } from './virtual-clock.js';
 
 export interface NodeListener {
   /** A kubelet starts with this text, as it reads it from the disk. */
@@ -33,8 +40,8 @@ export interface NodeListener {
 
 export interface SimulatedNodeOptions {
   name: string;
-  clock: VirtualClock;
-  network: Network;
+  clock: Clock;
+  network: Pick<Network, 'transport'>;
   random: SeededRandom;
   /** Of the controller manager, which notices Nodes that are silent. */
   admin: ClientParts;
@@ -43,6 +50,7 @@ export interface SimulatedNodeOptions {
   /** Text of its local config. */
   local: string;
   kubeletVersion: string;
+  host?: SimulatedHost;
   /** How its kubelet behaves with a config. */
   behaviour(node: string, text: string): Behaviour;
   /** How long the kubelet takes to be asked about a config. */
@@ -57,6 +65,7 @@ const dir = '/relet';
 /** As a kubelet retries, and as the controller manager waits before it calls a Node unknown. */
 const statusRetryMs = 10_000;
 const nodeMonitorGraceMs = 40_000;
+const withoutItsFile: Behaviour = { healthyAfterMs: Number.POSITIVE_INFINITY, exits: { afterMs: 100, code: 1 } };
 
 export class SimulatedNode {
   readonly name: string;
@@ -72,6 +81,8 @@ export class SimulatedNode {
   #boots = 0;
   #isReady: boolean | undefined;
   #isLosingPower = false;
+  /** Of its wall clock to those of others. */
+  #clockSkewMs = 0;
 
   constructor(options: SimulatedNodeOptions) {
     this.#options = options;
@@ -85,13 +96,13 @@ export class SimulatedNode {
 
   /** Starts the agent, as a new process on this disk. */
   boot(): void {
-    const { name, clock, network, listener, flow, local, memo } = this.#options;
+    const { name, clock, network, listener, flow, local, memo, host = usualHost } = this.#options;
     const fence = new Fence(() => this.#onAgentDown());
     this.agent = fence;
     this.#boots++;
     listener.onAgentStart(name);
     const random = this.#options.random.stream(`agent ${this.#boots}`);
-    const own = fencedClock(clock, fence);
+    const own = { ...fencedClock(clock, fence), now: () => clock.now() + this.#clockSkewMs };
     const log = fencedLog(this.#options.log(name), fence);
     const state = new NodeState(dir, log, fencedFiles(this.disk, fence));
     const client = clientAs(nodeUser(name), { transport: network.transport(name, fence), clock: own, random });
@@ -108,10 +119,11 @@ export class SimulatedNode {
         () => local,
         memo,
         () => own.sleep(this.#options.probeMs(random)),
+        host,
       ),
-      commandLine: { args: (file) => [`--config=${file ?? localPath}`], shown: kubeletFlags },
+      commandLine: { args: (file) => [`--config=${file ?? localPath}`], shown: commandLineOf(host).shown },
       driver: fencedDriver(new FakeDriver({ machine: this.machine }), fence),
-      hostFiles: { contentOf: () => 'there', hasEntries: async () => false },
+      hostFiles: { contentOf: () => 'there', hasEntries: async () => host.hasStaticPods },
       probe: () => fence.guard(this.#probe()),
       reporter: new Reporter({ state, clock: own, log, initConfig: false }),
       counters: newCounters(),
@@ -135,12 +147,13 @@ export class SimulatedNode {
     );
   }
 
-  /** Where another process has the port, it answers, and takes its time. */
+  /** Where another process has a port, an answer takes its time: the kubelet may have exited when it arrives. */
   async #probe(): Promise<boolean> {
-    const { running } = this.machine;
-    if (running?.behaviour.portsTakenBy === undefined) return this.machine.isHealthy && !this.isHanging;
+    const { running, isHealthy } = this.machine;
+    const isAnswered = isHealthy && !this.isHanging;
+    if (running?.behaviour.portsTakenBy === undefined) return isAnswered;
     await this.#options.clock.sleep(20);
-    return true;
+    return isAnswered || running.behaviour.healthyAfterMs === Number.POSITIVE_INFINITY;
   }
 
   #onAgentDown(): void {
@@ -167,22 +180,39 @@ export class SimulatedNode {
     void power.guard(clock.sleep(offMs)).then(() => this.boot());
   }
 
+  /** The wall clock is set. A heartbeat of the kubelet with the new time follows. */
+  jumpClock(byMs: number): void {
+    this.#clockSkewMs += byMs;
+    const start = this.#starts;
+    const heartbeat = () => (this.machine.isHealthy ? this.#postReady(start) : undefined);
+    void this.#power.guard(this.#options.clock.sleep(statusRetryMs)).then(heartbeat);
+  }
+
   #start(config: StartedConfig): Behaviour {
     const { local, behaviour, listener, clock } = this.#options;
-    const text = config.file === undefined ? local : this.disk.read(config.file).toString('utf8');
-    const now = behaviour(this.name, text);
+    const text = config.file === undefined ? local : this.#textOf(config.file);
+    const now = text === undefined ? withoutItsFile : behaviour(this.name, text);
     const start = ++this.#starts;
-    listener.onKubeletStart(this.name, text, config.source);
+    listener.onKubeletStart(this.name, text ?? '', config.source);
     // The machine has the new kubelet when this call returns.
     queueMicrotask(() => {
       const { running } = this.machine;
       if (running === undefined) return;
       void running.exited.then((exit) => this.#exited(start, exit));
       const { healthyAfterMs = 0 } = now;
+      // A heartbeat has whole seconds, and one of the second of the start would not count: without Leases it comes in the next one.
+      const inNextSecondMs = 1000 - ((clock.now() + this.#clockSkewMs) % 1000);
       if (Number.isFinite(healthyAfterMs))
-        void this.#power.guard(clock.sleep(healthyAfterMs)).then(() => this.#postReady(start));
+        void this.#power
+          .guard(clock.sleep(Math.max(healthyAfterMs, inNextSecondMs)))
+          .then(() => this.#postReady(start));
     });
     return now;
+  }
+
+  /** Undefined when it is gone: a kubelet without its file exits. */
+  #textOf(file: string): string | undefined {
+    return this.disk.stat(file) && this.disk.read(file).toString('utf8');
   }
 
   #exited(start: number, exit: Exit): void {
@@ -217,7 +247,7 @@ export class SimulatedNode {
   }
 
   async #writeReady(status: 'True' | 'Unknown', client: ReturnType<typeof clientAs>): Promise<void> {
-    const now = rfc3339(this.#options.clock.now());
+    const now = rfc3339(this.#options.clock.now() + this.#clockSkewMs);
     const condition = { type: 'Ready', status, lastHeartbeatTime: now, lastTransitionTime: now };
     const patch = { status: { conditions: [{ ...condition, reason: 'Kubelet', message: '' }] } };
     await client.patch(nodes, { name: this.name, subresource: 'status' }, patch, { as: 'strategic' });

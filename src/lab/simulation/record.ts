@@ -1,5 +1,6 @@
 /** Writes into a history what the API server stores and answers, and what processes log. */
 import { type NodeConfigSource, refOf } from '../../api/config-ref.js';
+import type { NodeCondition } from '../../api/node-condition.js';
 import { isUnset, type NodeConfig } from '../../api/node-config.js';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
 import type { KubeObject } from '../../api/object.js';
@@ -27,6 +28,14 @@ export function recordObjects(store: Store, history: History): void {
     if (isNew(`${node} spec`, config ?? `${config}`)) history.add({ kind: 'spec', node, config });
     const status = reported(object);
     if (status !== undefined && isNew(`${node} status`, status)) history.add({ kind: 'status', node, status });
+  });
+  follow<{ spec?: { unschedulable?: boolean }; status?: { conditions?: NodeCondition[] } }>('', 'nodes', (object) => {
+    const { metadata, spec, status } = object;
+    const node = metadata.name;
+    const isCordoned = spec?.unschedulable ?? false;
+    if (isNew(`${node} cordon`, isCordoned)) history.add({ kind: 'cordon', node, isCordoned });
+    const isReady = status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+    if (isNew(`${node} ready`, isReady)) history.add({ kind: 'ready', node, isReady });
   });
   follow<{ data?: Record<string, string> }>('', 'configmaps', ({ metadata, data }) => {
     const text = data?.kubelet;

@@ -7,7 +7,7 @@ import { nodeConfigSets } from '../../api/node-config-set.js';
 import type { KubeObject } from '../../api/object.js';
 import { isForbidden } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
-import { configMaps, nodes } from '../../kube/resource-type.js';
+import { configMaps, pods } from '../../kube/resource-type.js';
 import { type SimulatedCluster, startCluster } from './cluster.js';
 import { behaviourOf, classOf, configIn, domainOf, localText, readStarted, textOf } from './configs.js';
 import { History } from './history.js';
@@ -15,7 +15,7 @@ import { recordAnswers, recordingLog, recordObjects } from './record.js';
 import type { Action, Operation, Schedule } from './schedule.js';
 import { clientAs, nodeUser } from './server.js';
 
-/** How long healed clusters may take beside the trials. A retry waits for a minute at most, a lease for 150 s. */
+/** How long healed clusters may take beside the trials. A retry waits for a minute at most. */
 const convergenceMs = 15 * 60_000;
 const checkMs = 15_000;
 
@@ -24,8 +24,6 @@ export interface ScheduleRun {
   history: History;
   /** ConfigMaps that a node could read in the end, although nobody ever assigned them to it. */
   leaks: string[];
-  /** Nodes that are cordoned in the end. */
-  cordoned: string[];
 }
 
 /** Whether everything that the model asks of a healed cluster is so. */
@@ -39,6 +37,8 @@ export async function runSchedule(
   let cluster: SimulatedCluster | undefined;
   const history = new History(() => cluster?.clock.monotonic() ?? 0);
   const spoilt = new Set<string>();
+  /** The domain with which each kubelet was started last. */
+  const running = new Map<string, string>();
   cluster = await startCluster({
     seed: schedule.seed,
     manifests,
@@ -49,6 +49,7 @@ export async function runSchedule(
       kubeletVersion: 'v1.32.1',
     })),
     controllers: schedule.controllers,
+    lease: { durationMs: 45_000, renewMs: 30_000, retryMs: 15_000 },
     flow: {
       trial: { durationMs: schedule.trialMs, healthDeadlineMs: 60_000, failedStarts: 3 },
       onChange: 'restart',
@@ -64,7 +65,11 @@ export async function runSchedule(
     probeMs: (random) => 50 + random.below(2500),
     restartMs: (random) => 200 + random.below(15_000),
     listener: {
-      onKubeletStart: (node, text) => history.add({ kind: 'start', node, ...readStarted(text) }),
+      onKubeletStart(node, text) {
+        const started = readStarted(text);
+        running.set(node, started.domain);
+        history.add({ kind: 'start', node, ...started });
+      },
       onKubeletExit: (node, { requested, code, signal }) =>
         history.add({ kind: 'exit', node, isRequested: requested, how: String(signal ?? code) }),
       onAgentStart: (node) => history.add({ kind: 'agent-up', node }),
@@ -75,13 +80,14 @@ export async function runSchedule(
       log: (name) => recordingLog(history, name),
     },
   });
+  if (schedule.isDrained) for (const node of schedule.inSet) await createPod(cluster.client, node);
   recordObjects(cluster.server.plane.store, history);
   const base = schedule.latencyMs > 0 ? { latencyMs: schedule.latencyMs } : undefined;
   cluster.network.set('*', base);
   for (const action of schedule.actions) {
     await cluster.clock.advance(Math.max(0, action.atMs - cluster.clock.monotonic()));
     history.add({ kind: 'action', action });
-    await act(cluster, action, { history, spoilt, base });
+    await act(cluster, action, { schedule, spoilt, running, base });
   }
   await cluster.clock.advance(Math.max(0, schedule.faultsEndMs - cluster.clock.monotonic()));
   heal(cluster);
@@ -90,20 +96,21 @@ export async function runSchedule(
   do await cluster.clock.advance(checkMs);
   while (cluster.clock.monotonic() < untilMs && !hasConverged(schedule, history));
   const leaks = await findLeaks(cluster, history);
-  const cordoned = await cordonedNodes(cluster.client);
   history.isOver = true;
   await cluster.server.close();
-  return { schedule, history, leaks, cordoned };
+  return { schedule, history, leaks };
 }
 
 interface Surroundings {
-  history: History;
+  schedule: Schedule;
   spoilt: Set<string>;
+  running: ReadonlyMap<string, string>;
   base: { latencyMs: number } | undefined;
 }
 
-async function act(cluster: SimulatedCluster, action: Action, { spoilt, base }: Surroundings): Promise<void> {
+async function act(cluster: SimulatedCluster, action: Action, around: Surroundings): Promise<void> {
   const { client, clock, network } = cluster;
+  const { base } = around;
   const node = 'node' in action ? cluster.nodes.get(action.node) : undefined;
   const later = (ms: number, undo: () => void) => void clock.sleep(ms).then(undo);
   const trouble = (of: string, forMs: number, what: Parameters<typeof network.set>[1]) => {
@@ -138,7 +145,7 @@ async function act(cluster: SimulatedCluster, action: Action, { spoilt, base }: 
         .catch(() => client.create(nodeConfigs, {}, object)));
     }
     case 'roll-out':
-      return applySet(client, action);
+      return applySet(client, action, around.schedule);
     case 'crash-agent':
       return node!.agent.crashIn(action.halfSteps);
     case 'crash-controller':
@@ -154,8 +161,9 @@ async function act(cluster: SimulatedCluster, action: Action, { spoilt, base }: 
       node!.disk.isFull = true;
       return later(action.forMs, () => (node!.disk.isFull = false));
     case 'spoil':
-      spoilt.add(`${action.node} ${action.config}`);
-      return node!.machine.kill('SIGKILL');
+      around.spoilt.add(`${action.node} ${action.config}`);
+      if (configIn(around.running.get(action.node) ?? '') === action.config) node!.machine.kill('SIGKILL');
+      return;
     case 'cut-off':
       return trouble(action.client, action.forMs, { isDown: true });
     case 'lost-answers':
@@ -178,6 +186,8 @@ async function act(cluster: SimulatedCluster, action: Action, { spoilt, base }: 
       await store.compact(store.revision);
       return network.breakWatches('*');
     }
+    case 'jump-clock':
+      return node!.jumpClock(action.byMs);
     case 'lie':
       return lie(cluster, action.node, action.config);
   }
@@ -213,29 +223,36 @@ async function lie({ client, server, clock, random }: SimulatedCluster, node: st
   await hostile.update(nodeConfigs, { name: node, subresource: 'status' }, lied as KubeObject).catch(() => {});
 }
 
-/** The limits of every set of a schedule. */
-export const setLimits = { maxUnavailable: 1, maxInTrial: 2 };
+/** A node of a set that is silent for so long has failed. */
+export const progressDeadlineMs = 4 * 60_000;
 
 async function applySet(
   client: KubeClient,
   { config, onFailure }: Extract<Operation, { kind: 'roll-out' }>,
+  { limits, isDrained }: Schedule,
 ): Promise<void> {
   const overlay = { clusterDomain: domainOf(config), ...(config.class === 'invalid' && { maxPods: -1 }) };
   const strategy = {
     waves: [{ nodes: 1 }, { nodes: '100%' }],
-    ...setLimits,
+    ...limits,
+    ...(isDrained && { drain: { policy: 'Always', timeout: '1m' } }),
     maxFailed: 0,
     onFailure,
-    progressDeadline: '4m',
+    progressDeadline: `${progressDeadlineMs / 60_000}m`,
   };
-  const spec = { selector: { matchLabels: { pool: 'set' } }, config: { overlay }, strategy };
+  const accept = isDrained ? ['Drain'] : [];
+  const spec = { selector: { matchLabels: { pool: 'set' } }, config: { overlay }, accept, strategy };
   const set = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfigSet', metadata: { name: 'pool' }, spec };
   await client.patch(nodeConfigSets, { name: 'pool' }, set, { as: 'apply', fieldManager: 'git', force: true });
 }
 
-async function cordonedNodes(client: KubeClient): Promise<string[]> {
-  const { items } = await client.list<KubeObject & { spec?: { unschedulable?: boolean } }>(nodes, {});
-  return items.filter(({ spec }) => spec?.unschedulable).map(({ metadata }) => metadata.name);
+/** Something to evict; where it goes then is not simulated. */
+async function createPod(client: KubeClient, nodeName: string): Promise<void> {
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'app', uid: 'app', controller: true };
+  const metadata = { name: `app-${nodeName}`, namespace: 'default', ownerReferences: [owner] };
+  const spec = { nodeName, terminationGracePeriodSeconds: 0, containers: [{ name: 'app', image: 'app' }] };
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec, status: { phase: 'Running' } };
+  await client.create(pods, { namespace: 'default' }, pod as KubeObject);
 }
 
 async function findLeaks({ server, clock, random }: SimulatedCluster, { entries }: History): Promise<string[]> {

@@ -1,9 +1,11 @@
-/** Runs schedules by seed, and shortens the one that breaks a promise. `npm run simulate` and the tests start here. */
+/** Runs a schedule and asks the model about it. `npm run simulate` and the tests start here. */
 import type { KubeObject } from '../../api/object.js';
 import { formatEntry } from './history.js';
-import { findViolations, hasConverged, type Violation } from './model.js';
+import { findViolations, hasConverged } from './model/model.js';
+import type { Violation } from './model/violation.js';
+import { withoutStacks, withPlainSignals } from './process-wide.js';
 import { runSchedule, type ScheduleRun } from './run-schedule.js';
-import { makeSchedule, type Schedule } from './schedule.js';
+import type { Schedule } from './schedule.js';
 
 export interface SimulationResult {
   run: ScheduleRun;
@@ -11,40 +13,20 @@ export interface SimulationResult {
 }
 
 export async function simulate(schedule: Schedule, manifests: readonly KubeObject[]): Promise<SimulationResult> {
-  const run = await runSchedule(schedule, manifests, hasConverged);
+  const run = await withoutStacks(() => withPlainSignals(() => runSchedule(schedule, manifests, hasConverged)));
   return { run, violations: findViolations(run) };
 }
 
-/** Leaves out actions for as long as the same promise is still broken. */
-export async function shorten(result: SimulationResult, manifests: readonly KubeObject[]): Promise<SimulationResult> {
-  const { promise } = result.violations[0]!;
-  let shortest = result;
-  for (let at = shortest.run.schedule.actions.length - 1; at >= 0; at--) {
-    const { schedule } = shortest.run;
-    const actions = schedule.actions.filter((_, index) => index !== at);
-    if (!isPossible(actions)) continue;
-    const shorter = await simulate({ ...schedule, actions }, manifests);
-    if (shorter.violations[0]?.promise === promise) shortest = shorter;
-  }
-  return shortest;
-}
+/** Entries that are shown; those before them are rarely of use. */
+const mostEntries = 200;
 
-/** A config is created before it is used. */
-function isPossible(actions: Schedule['actions']): boolean {
-  const created = new Set<string>();
-  return actions.every((action) => {
-    if (action.kind === 'create') created.add(action.config.name);
-    if (action.kind === 'edit') return created.has(action.config.name);
-    return action.kind !== 'assign' || created.has(action.config);
-  });
-}
-
-/** For people: the promises that were broken, and what happened. */
+/** For people: the promises that were broken, and what happened until then. */
 export function describe({ run, violations }: SimulationResult): string {
   const lines = violations.map(
     ({ promise, atMs, what }) => `promise ${promise} at ${(atMs / 1000).toFixed(3)} s: ${what}`,
   );
-  return [...lines, '', ...run.history.entries.map(formatEntry)].join('\n');
+  const before = run.history.entries.filter(({ atMs }) => atMs <= (violations[0]?.atMs ?? 0));
+  const left = before.length - mostEntries;
+  const omitted = left > 0 ? [`… ${left} entries before`] : [];
+  return [...lines, '', ...omitted, ...before.slice(-mostEntries).map(formatEntry)].join('\n');
 }
-
-export { makeSchedule };

@@ -46,16 +46,16 @@ export class RbacAuthorizer implements Authorizer {
 
   authorize(request: Attributes): Decision {
     const missing: string[] = [];
-    let reason: string | undefined;
+    let allowedBy: (() => string) | undefined;
     this.visit(request.user, request.namespace, {
       rule(rule, source) {
         if (!ruleAllows(rule, request)) return false;
-        reason = `RBAC: allowed by ${source()}`;
+        allowedBy = source;
         return true;
       },
       missing: (why) => missing.push(why),
     });
-    if (reason !== undefined) return { allowed: true, reason };
+    if (allowedBy !== undefined) return allowed(allowedBy);
     return missing.length === 0 ? { allowed: false } : { allowed: false, reason: `RBAC: ${aggregate(missing)}` };
   }
 
@@ -154,6 +154,16 @@ function readBinding(object: KubeObject, namespace: string, name: string): Bindi
     namespace,
     roleRef: { kind: roleRef?.kind ?? '', name: roleRef?.name ?? '' },
     subjects: subjects.filter((subject) => typeof subject?.name === 'string' && typeof subject.kind === 'string'),
+  };
+}
+
+/** Only the audit log and reviews read the reason. */
+function allowed(by: () => string): Decision {
+  return {
+    allowed: true,
+    get reason() {
+      return `RBAC: allowed by ${by()}`;
+    },
   };
 }
 

@@ -23,7 +23,21 @@ export interface CompiledPolicy {
   auditAnnotations: (Expression & { key: string })[];
 }
 
+/** By name and spec. A policy is compiled when it is validated and when it is stored; simulations store the same ones again and again. */
+const compiled = new Map<string, CompiledPolicy>();
+const mostCompiled = 100;
+
 export function compilePolicy(policy: KubeObject): CompiledPolicy {
+  const key = JSON.stringify([policy.metadata.name, policy.spec]);
+  const known = compiled.get(key);
+  if (known !== undefined) return known;
+  if (compiled.size >= mostCompiled) compiled.clear();
+  const made = compileNew(policy);
+  compiled.set(key, made);
+  return made;
+}
+
+function compileNew(policy: KubeObject): CompiledPolicy {
   const spec = policySpec(policy);
   const hasParams = spec.paramKind !== undefined;
   const variables = new Variables();

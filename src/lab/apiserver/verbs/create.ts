@@ -68,11 +68,11 @@ function createOnce(
   origin: Origin,
 ) {
   const { info, resource } = request;
-  const { admission, clock, random } = context;
+  const { admission, clock, random, tracksManagers = true } = context;
   fillSystemFields(object, clock.now(), random);
   const { name = '' } = object.metadata;
   resource.strategy.setDefaults(object);
-  if (!origin.isApplied) trackUpdate(request, options, clock.now(), object);
+  if (!origin.isApplied && tracksManagers) trackUpdate(request, options, clock.now(), object);
   const details = { object, dryRun: options.dryRun, options };
   // POST has no name in its path; admission gets that of the object.
   const named = info.name === '' ? { ...request, info: { ...info, name } } : request;

@@ -20,6 +20,8 @@ export interface WriteContext {
   admission: Admission;
   clock: Clock;
   random: Random;
+  /** Whether objects get metadata.managedFields when they are created. Default true. */
+  tracksManagers?: boolean;
 }
 
 /** How errors name the resource: by what the request said, as Kubernetes does. */

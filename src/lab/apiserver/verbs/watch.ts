@@ -55,7 +55,7 @@ export function watch(request: VerbRequest, { store, clock, random, watches }: W
     return;
   }
   const timeoutMs = options.timeoutSeconds === undefined ? 0 : options.timeoutSeconds * 1000;
-  watches.add(watcher, timeoutMs > 0 ? timeoutMs : minTimeoutMs * (1 + random.number()));
+  if (!watcher.isClosed) watches.add(watcher, timeoutMs > 0 ? timeoutMs : minTimeoutMs * (1 + random.number()));
 }
 
 /** Without a revision, or with 0, a watch begins with the current state; sendInitialEvents requests it explicitly. */

@@ -46,6 +46,8 @@ export class Watcher {
   readonly #initial: Stored[];
   #isInitialMarked = false;
   isClosed = false;
+  /** Called once, when it is closed. */
+  onLeave: () => void = () => {};
 
   constructor(options: WatcherOptions) {
     this.#options = options;
@@ -187,7 +189,9 @@ export class Watcher {
   }
 
   #leave(): void {
+    if (this.isClosed) return;
     this.isClosed = true;
     this.#unsubscribe();
+    this.onLeave();
   }
 }

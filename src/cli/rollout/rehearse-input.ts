@@ -1,0 +1,208 @@
+/** What a rehearsal starts from: the set, and a copy of the node list from the cluster, from a file, or by a number. */
+import { parseAllDocuments } from 'yaml';
+import { type ConfigRef, refOf } from '../../api/config-ref.js';
+import { selectsLabels } from '../../api/label-selector.js';
+import { configNamespaces, type NodeConfig, nodeConfigs } from '../../api/node-config.js';
+import type { NodeConfigSet } from '../../api/node-config-set.js';
+import type { KubeObject } from '../../api/object.js';
+import { selectorText } from '../../api/selector-object.js';
+import { CannotRun } from '../../cannot-run.js';
+import { newestMinor } from '../../config/model.js';
+import { payloadOf } from '../../controller/set-revision.js';
+import { nodeLists } from '../../fleet/configured-node.js';
+import { listFieldPolicies } from '../../fleet/field-policies.js';
+import { isObject } from '../../json.js';
+import { isForbidden, isNotFound } from '../../kube/api-error.js';
+import { configMaps, nodes, podDisruptionBudgets, pods } from '../../kube/resource-type.js';
+import { type Fleet, fleetFrom, madeFleet, mayDrain } from '../../lab/rehearsal/fleet.js';
+import { copyOfPod } from '../../lab/rehearsal/pods.js';
+import type { ConnectionOptions, KubeletVersion } from '../command-line.js';
+import { readBytes } from '../config/documents.js';
+import { type Session, withSession } from '../session.js';
+import { terminalFor } from '../terminal/terminal.js';
+import { isFile, parseSet } from './plan.js';
+import { findSet, listSets, readSet, setName } from './read-set.js';
+
+export interface InputOptions extends ConnectionOptions {
+  fromCluster?: boolean;
+  /** A file. */
+  nodes?: string;
+  count?: number;
+  kubeletVersion?: KubeletVersion;
+  /** A file. */
+  local?: string;
+  output?: string;
+}
+
+export interface RehearsalInput {
+  set: NodeConfigSet;
+  fleet: Fleet;
+  /** The config of the set. */
+  payload: string;
+  /** It is a rollout under way, or starts from what nodes have now. */
+  isFromCluster: boolean;
+}
+
+export async function readInput(word: string, options: InputOptions): Promise<RehearsalInput> {
+  const { nodes: file, count, fromCluster } = options;
+  if ([file !== undefined, count !== undefined, fromCluster].filter(Boolean).length > 1)
+    throw new CannotRun('--from-cluster, --nodes and --count do not go together; keep one of them');
+  if (options.kubeletVersion !== undefined && count === undefined)
+    throw new CannotRun('--kubelet-version goes with --count; the Nodes of a cluster have their own');
+  const isOffline = file !== undefined || count !== undefined;
+  if (!isOffline) return fromSession(word, options);
+  if (!isFile(word))
+    throw new CannotRun(`'${word}' is not a file: with --nodes and --count the set is read from a file`);
+  const manifests = objectsIn(word);
+  const set = parseSet(textOf(word), nameOf(word));
+  const known = { set, local: localText(options) };
+  const fleet =
+    file === undefined
+      ? madeFleet({ ...known, count: count!, kubeletVersion: versionOf(options.kubeletVersion) })
+      : fleetFrom([...nodesIn(file), ...manifests.filter(({ kind }) => kind === 'ConfigMap')], known);
+  if (file === undefined) fleet.configMaps.push(...manifests.filter(({ kind }) => kind === 'ConfigMap'));
+  return { set, fleet, payload: payloadIn(set, fleet), isFromCluster: false };
+}
+
+const versionOf = (version: KubeletVersion | undefined): string => `v1.${version?.minor ?? newestMinor}.0`;
+
+const nameOf = (file: string): string => (file === '-' ? 'standard input' : file);
+
+/** Standard input can be read only once. */
+const texts = new Map<string, string>();
+function textOf(file: string): string {
+  const text = texts.get(file) ?? readBytes(file).toString('utf8');
+  texts.set(file, text);
+  return text;
+}
+
+const localText = ({ local }: InputOptions): string | undefined => (local === undefined ? undefined : textOf(local));
+
+/** Everything in a manifest, or in a list as kubectl prints it. */
+function objectsIn(file: string): KubeObject[] {
+  const documents = parseAllDocuments(textOf(file));
+  const [error] = documents.flatMap(({ errors }) => errors);
+  if (error !== undefined) throw new CannotRun(`${nameOf(file)}: ${error.message.split('\n')[0]}`);
+  return documents.flatMap((one) => flat(one.toJS()));
+}
+
+function flat(value: unknown): KubeObject[] {
+  if (!isObject(value)) return [];
+  if (Array.isArray(value.items)) return value.items.flatMap(flat);
+  return typeof value.kind === 'string' && isObject(value.metadata) ? [value as KubeObject] : [];
+}
+
+function nodesIn(file: string): KubeObject[] {
+  const objects = parseJson(file) ?? objectsIn(file);
+  if (objects.some(({ kind }) => kind === 'Node')) return objects;
+  throw new CannotRun(
+    `${nameOf(file)} has no Node in it; 'kubectl get nodes,nodeconfigs -o json' prints what is needed`,
+  );
+}
+
+/** JSON is read a hundred times faster than YAML, and node lists are long. */
+function parseJson(file: string): KubeObject[] | undefined {
+  try {
+    return flat(JSON.parse(textOf(file)));
+  } catch {
+    return undefined;
+  }
+}
+
+function payloadIn({ spec: { config }, metadata }: NodeConfigSet, { configMaps: known }: Fleet): string {
+  const own = payloadOf(config);
+  if (own !== undefined) return own;
+  if (config.configMap === undefined)
+    throw new CannotRun(`the set ${metadata.name} has no config: write overlay, whole or configMap under spec.config`);
+  const { namespace, name, kubeletConfigKey } = config.configMap;
+  const found = known.find((one) => one.metadata.namespace === namespace && one.metadata.name === name);
+  const text = (found?.data as Record<string, string> | undefined)?.[kubeletConfigKey];
+  if (typeof text === 'string') return text;
+  throw new CannotRun(
+    `the set ${metadata.name} has its config in the ConfigMap ${namespace}/${name}, key ${kubeletConfigKey}, which is not known here; put it into the file of the set, or use --from-cluster`,
+  );
+}
+
+function fromSession(word: string, options: InputOptions): Promise<RehearsalInput> {
+  return withSession(
+    options,
+    async (session) => {
+      const set = isFile(word) ? await withStatus(session, word) : await readSet(session, setName(word));
+      const manifests = isFile(word) ? objectsIn(word).filter(({ kind }) => kind === 'ConfigMap') : [];
+      const objects = [...manifests, ...(await readCluster(session, set))];
+      const fleet = fleetFrom(objects, { set, local: localText(options) });
+      return { set, fleet, payload: payloadIn(set, fleet), isFromCluster: true };
+    },
+    terminalFor(options),
+  );
+}
+
+/** What the set has done already is not done again. */
+async function withStatus(session: Session, file: string): Promise<NodeConfigSet> {
+  const set = parseSet(textOf(file), nameOf(file));
+  const { status, metadata } = (await findSet(session, set.metadata.name)) ?? {};
+  const creationTimestamp = metadata?.creationTimestamp;
+  return {
+    ...set,
+    metadata: { ...set.metadata, ...(creationTimestamp && { creationTimestamp }) },
+    ...(status && { status }),
+  };
+}
+
+/** Only reads. */
+async function readCluster(session: Session, set: NodeConfigSet): Promise<KubeObject[]> {
+  const { client, signal } = session;
+  const found: KubeObject[] = [];
+  const labelSelector = selectorText(set.spec.selector);
+  const scope = { ...nodeLists, ...(labelSelector && { labelSelector }), signal };
+  for await (const { items } of client.pages(nodes, scope))
+    found.push(...items.map((item) => ({ ...item, apiVersion: 'v1', kind: 'Node' })));
+  const names = new Set(found.map(({ metadata }) => metadata.name));
+  const refs = new Map<string, ConfigRef>();
+  for await (const { items } of client.pages<NodeConfig>(nodeConfigs, { signal }))
+    for (const item of items.filter(({ metadata }) => names.has(metadata.name))) {
+      found.push({ ...item, apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig' });
+      const ref = refOf(item.spec?.configSource);
+      if (ref !== undefined) refs.set(`${ref.namespace}/${ref.name}`, ref);
+    }
+  const { configMap } = set.spec.config;
+  if (configMap !== undefined) refs.set(`${configMap.namespace}/${configMap.name}`, configMap);
+  for (const ref of refs.values()) found.push(...(await readConfigMap(session, ref)));
+  const others = (await listSets(session)).filter((one) => mayShare(one, found));
+  if (mayDrain(set)) found.push(...(await readPods(session)));
+  const policies = await listFieldPolicies(client, signal);
+  const kinds = (kind: string) => (one: KubeObject) => ({ ...one, apiVersion: 'relet.dev/v1alpha1', kind });
+  return [
+    ...found,
+    ...others.map(kinds('NodeConfigSet')),
+    ...(policies === 'forbidden' ? [] : policies.map(kinds('FieldPolicy'))),
+  ];
+}
+
+/** Of all namespaces and nodes: a budget also counts pods that stay where they are. */
+async function readPods({ client, signal }: Session): Promise<KubeObject[]> {
+  const found: KubeObject[] = [];
+  for await (const { items } of client.pages(pods, { limit: 500, omitLists: ['managedFields'], signal }))
+    found.push(...items.map((item) => copyOfPod({ ...item, apiVersion: 'v1', kind: 'Pod' })));
+  const { items } = await client.list(podDisruptionBudgets, { signal });
+  return [...found, ...items.map((item) => ({ ...item, apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' }))];
+}
+
+/** It selects a node of the copy. */
+const mayShare = ({ spec }: NodeConfigSet, found: readonly KubeObject[]): boolean =>
+  found.some(({ kind, metadata }) => kind === 'Node' && selectsLabels(spec.selector, metadata.labels));
+
+/** None where it is gone, or not readable for this person. */
+async function readConfigMap(
+  { client, signal }: Session,
+  { namespace, name }: Pick<ConfigRef, 'namespace' | 'name'>,
+): Promise<KubeObject[]> {
+  if (!configNamespaces.includes(namespace)) return [];
+  try {
+    const object = await client.get(configMaps, { namespace, name }, { signal });
+    return [{ ...object, apiVersion: 'v1', kind: 'ConfigMap' }];
+  } catch (error) {
+    if (isForbidden(error) || isNotFound(error)) return [];
+    throw error;
+  }
+}

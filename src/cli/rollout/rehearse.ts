@@ -1,0 +1,156 @@
+/**
+ * `relet rollout rehearse FILE|SET`: what a rollout would do, found out by doing it to a copy of the nodes in this process, on virtual
+ * time. The cluster is only read. Exit codes as of `rollout status`: 0 complete, 1 stopped, 3 neither in time.
+ */
+import { setMaxListeners } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { CannotRun } from '../../cannot-run.js';
+import { readManifests } from '../../lab/manifests.js';
+import type { Chosen } from '../../lab/rehearsal/faults.js';
+import { rehearse } from '../../lab/rehearsal/rehearse.js';
+import { findRejections } from '../../lab/rehearsal/rejections.js';
+import { type Rehearsal, reportOf } from '../../lab/rehearsal/report.js';
+import { type RehearsalRow, rowOf, spreadOf } from '../../lab/rehearsal/spread.js';
+import { rfc3339 } from '../../time.js';
+import { reletExecutable } from '../node/kubelet-command.js';
+import { terminalFor } from '../terminal/terminal.js';
+import { rehearsalPage } from './rehearsal-page.js';
+import { openProgress, type RehearsalProgress } from './rehearsal-progress.js';
+import { lasting, rehearsalText, spreadText } from './rehearsal-text.js';
+import { type InputOptions, type RehearsalInput, readInput } from './rehearse-input.js';
+
+export interface RehearseOptions extends InputOptions {
+  seed: string;
+  seeds?: number;
+  fail?: Chosen;
+  slow?: Chosen;
+  notReady?: Chosen;
+  controllerCrashes?: boolean;
+  apiOutages?: boolean;
+  /** Milliseconds. */
+  until: number;
+  trial: number;
+  approveAfter: number;
+  /** Of the wall clock. */
+  start?: number;
+  progress?: 'json' | 'none';
+  output?: 'json';
+  /** A file. */
+  html?: string;
+}
+
+/** Where the time of day makes no difference, it is always the same, and so are all results. */
+const anyDayMs = Date.UTC(2026, 0, 1);
+
+export async function rehearseVerb(word: string, options: RehearseOptions): Promise<void> {
+  if (options.html !== undefined && options.seeds !== undefined)
+    throw new CannotRun('--html shows one rehearsal; leave --seeds out, and name one with --seed');
+  const input = await readInput(word, options);
+  // Errors are thrown and caught by the thousand, and nobody reads where.
+  Error.stackTraceLimit = 0;
+  const hasTimes = (input.set.spec.strategy?.windows ?? []).length > 0 || input.isFromCluster;
+  const startMs = Math.floor((options.start ?? (hasTimes ? Date.now() : anyDayMs)) / 1000) * 1000;
+  const rejections = await findRejections(input.fleet, input.payload);
+  const assumptions = [...assumedOf(input, options), ...(hasTimes ? [`it starts at ${rfc3339(startMs)}`] : [])];
+  const progress = openProgress(options.progress, startMs);
+  const rehearseSeed: RehearseSeed = async (seed, signal, onStatus) => {
+    const { fleet } = input;
+    const run = await rehearse({ ...parametersOf(input, options), seed, startMs, signal, onStatus });
+    return reportOf({ run, fleet, seed, rejections, assumptions });
+  };
+  try {
+    const isOne = options.seeds === undefined;
+    await interruptible((signal) => (isOne ? showOne : showMany)(options, progress, rehearseSeed, signal));
+  } finally {
+    progress.close();
+  }
+}
+
+type RehearseSeed = (seed: string, signal: AbortSignal, onStatus: RehearsalProgress['onStatus']) => Promise<Rehearsal>;
+
+async function showOne(
+  options: RehearseOptions,
+  progress: RehearsalProgress,
+  rehearseSeed: RehearseSeed,
+  signal: AbortSignal,
+): Promise<void> {
+  const rehearsal = await rehearseSeed(options.seed, signal, progress.onStatus);
+  progress.close();
+  const terminal = terminalFor(options);
+  if (options.html !== undefined) writeFileSync(options.html, rehearsalPage(rehearsal));
+  if (options.output === 'json') terminal.printDocument(JSON.stringify(rehearsal, null, 2));
+  else terminal.print(rehearsalText(rehearsal, terminal));
+  process.exitCode = exitCodes[rehearsal.outcome];
+}
+
+/** Seeds are S-1, S-2 and so on. */
+async function showMany(
+  { seed, seeds = 1, output }: RehearseOptions,
+  progress: RehearsalProgress,
+  rehearseSeed: RehearseSeed,
+  signal: AbortSignal,
+): Promise<void> {
+  const rows: RehearsalRow[] = [];
+  let last: Rehearsal | undefined;
+  for (let index = 1; index <= seeds; index++) {
+    last = await rehearseSeed(`${seed}-${index}`, signal, () => {});
+    rows.push(rowOf(last));
+    progress.onRun(rows.at(-1)!, index, seeds);
+  }
+  progress.close();
+  const terminal = terminalFor({ ...(output && { output }) });
+  const spread = spreadOf(rows, last!);
+  if (output === 'json') terminal.printDocument(JSON.stringify(spread, null, 2));
+  else terminal.print(spreadText(spread, terminal));
+  const worst = (['stopped', 'unfinished', 'complete'] as const).find((one) => rows.some((row) => row.outcome === one));
+  process.exitCode = exitCodes[worst!];
+}
+
+const exitCodes: Record<Rehearsal['outcome'], number> = { complete: 0, stopped: 1, unfinished: 3 };
+
+function parametersOf(
+  { set, fleet }: RehearsalInput,
+  { fail, slow, notReady, controllerCrashes, apiOutages, until, trial, approveAfter }: RehearseOptions,
+) {
+  const deploy = join(dirname(reletExecutable()), '..', 'deploy');
+  return {
+    set,
+    fleet,
+    faults: { fail, slow, notReady, controllerCrashes, apiOutages },
+    manifests: ['base', 'guards', 'drain'].flatMap((part) => readManifests(join(deploy, part))),
+    trialMs: trial,
+    approveAfterMs: approveAfter,
+    untilMs: until,
+  };
+}
+
+/** Sentences for people. */
+function assumedOf({ set }: RehearsalInput, { trial, approveAfter }: RehearseOptions): string[] {
+  const { strategy, expiresAfter } = set.spec;
+  const waits = (strategy?.waves ?? []).some(({ approve }) => approve);
+  return [
+    `a trial takes ${lasting(trial / 1000)}`,
+    ...(waits
+      ? [`waves are approved ${approveAfter === 0 ? 'at once' : `after ${lasting(approveAfter / 1000)}`}`]
+      : []),
+    ...(expiresAfter === undefined ? [] : [`it is taken back ${expiresAfter} after its start, which is not rehearsed`]),
+  ];
+}
+
+/** Ctrl-C and SIGTERM end it at once: there is nothing to clean up. */
+async function interruptible(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const interrupt = new AbortController();
+  setMaxListeners(0, interrupt.signal);
+  const onSignal = (name: NodeJS.Signals) => {
+    process.exitCode = name === 'SIGINT' ? 130 : 143;
+    const message = name === 'SIGINT' ? 'interrupted' : 'stopped by SIGTERM';
+    interrupt.abort(Object.assign(new Error(message), { name: 'Interrupted' }));
+  };
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  try {
+    await work(interrupt.signal);
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+  }
+}

@@ -1,0 +1,84 @@
+/** Puts the dashboard together: the page, connections to the cluster, and relet itself for its buttons. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import pkg from '../../package.json' with { type: 'json' };
+import { systemClock } from '../clock.js';
+import { isLoopbackAddress } from '../dashboard/server/request-checks.js';
+import { type DashboardOptions, startDashboard } from '../dashboard/server/server.js';
+import { createClient } from '../kube/client.js';
+import { createIdentity, type IdentitySource } from '../kube/identity.js';
+import { systemFileReader } from '../kube/kubeconfig.js';
+import type { Log } from '../log.js';
+import { systemRandom } from '../random.js';
+import type { ConnectionOptions } from './command-line.js';
+import { reletExecutable } from './node/kubelet-command.js';
+import { runRelet } from './run-relet.js';
+import { identitySource } from './session.js';
+
+type Given = Partial<
+  Pick<DashboardOptions, 'address' | 'basePath' | 'readOnly' | 'allowedHosts' | 'proxyHeader' | 'trustedProxies'>
+>;
+
+export interface ServeOptions extends Given {
+  connection: ConnectionOptions;
+  /** Default 8440, or any where that is taken. */
+  port?: number;
+  tls?: { certFile: string; keyFile: string };
+  log: Log;
+  signal: AbortSignal;
+}
+
+export const defaultPort = 8440;
+const defaultAddress = '127.0.0.1';
+
+/** `link` logs in once, as the person who started it; only on a loopback address. */
+export async function serveDashboard(options: ServeOptions): Promise<{ url: string; link?: string }> {
+  const { connection, log, signal, tls, port, address = defaultAddress, basePath = '/', proxyHeader } = options;
+  // Lists of thousands of objects are garbage once they are reduced to rows; V8 would let the heap grow to four times what is used.
+  for (const flag of ['--heap-growing-percent=20', '--semi-space-growth-factor=1']) setFlagsFromString(flag);
+  const own = identitySource(connection);
+  const isLocal = isLoopbackAddress(address);
+  const start = (port: number) =>
+    startDashboard({
+      address,
+      port,
+      basePath,
+      ...(tls && { tls: { cert: readFileSync(tls.certFile, 'utf8'), key: readFileSync(tls.keyFile, 'utf8') } }),
+      readOnly: options.readOnly ?? false,
+      allowedHosts: options.allowedHosts ?? [],
+      ...(proxyHeader !== undefined && { proxyHeader }),
+      trustedProxies: options.trustedProxies ?? ['127.0.0.1', '::1'],
+      pageDir: join(dirname(reletExecutable()), '..', 'dist', 'dashboard'),
+      connect: (token) =>
+        token !== undefined ? clientOf(() => withToken(own, token)) : isLocal ? clientOf(own) : undefined,
+      run: runRelet,
+      version: pkg.version,
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      signal,
+    });
+  const dashboard = await start(port ?? defaultPort).catch((error: NodeJS.ErrnoException) => {
+    if (port === undefined && error.code === 'EADDRINUSE') return start(0);
+    throw error;
+  });
+  const host = address.includes(':') ? `[${address}]` : address;
+  const url = `${tls ? 'https' : 'http'}://${host}:${dashboard.port}${basePath}`;
+  return { url, ...(isLocal && { link: `${url}#once=${dashboard.newCode()}` }) };
+}
+
+const clientOf = (source: IdentitySource) =>
+  createClient({
+    source,
+    clock: systemClock,
+    random: systemRandom,
+    userAgent: `relet/${pkg.version} (dashboard)`,
+    env: process.env,
+  });
+
+/** The same server; of the user in the kubeconfig nothing is used. */
+function withToken(own: IdentitySource, token: string) {
+  const connection = { ...own().connection, user: { token }, userName: '' };
+  return createIdentity({ connection, env: {}, files: systemFileReader, clock: systemClock });
+}

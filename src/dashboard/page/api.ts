@@ -1,0 +1,74 @@
+/** Requests to the dashboard's server. Every failure becomes an ApiFailure, which names what to do. */
+import { signal } from '@preact/signals';
+
+export class ApiFailure extends Error {
+  override readonly name = 'ApiFailure';
+  constructor(
+    /** Of the answer; 0 where there was none. */
+    readonly status: number,
+    readonly reason: string,
+    message: string,
+    readonly remedy?: string,
+    readonly command?: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The session is over, or there never was one: the page shows the login. */
+export const loggedOut = signal(false);
+
+/** The server wants it in every request that changes something; a page of another origin cannot know it. */
+let csrf = '';
+export const setCsrf = (value: string): void => {
+  csrf = value;
+};
+
+export const apiUrl = (path: string): URL => new URL(`api/${path}`, document.baseURI);
+
+/** `sets/a%2Fb` from ['sets', 'a/b']. */
+export const apiPath = (...segments: string[]): string => segments.map(encodeURIComponent).join('/');
+
+export const get = <T>(path: string, signal?: AbortSignal): Promise<T> => request<T>(path, { signal: signal ?? null });
+
+export const post = <T>(path: string, body: unknown = {}, signal?: AbortSignal): Promise<T> =>
+  postRaw(path, body, signal).then((answer) => answer.json() as Promise<T>);
+
+/** For an answer that is read while it arrives. */
+export const postRaw = (path: string, body: unknown, signal?: AbortSignal): Promise<Response> =>
+  answered(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-relet-csrf': csrf },
+    body: JSON.stringify(body),
+    signal: signal ?? null,
+  });
+
+async function request<T>(path: string, init: RequestInit): Promise<T> {
+  return (await answered(path, init)).json() as Promise<T>;
+}
+
+async function answered(path: string, init: RequestInit): Promise<Response> {
+  let answer: Response;
+  try {
+    answer = await fetch(apiUrl(path), { ...init, credentials: 'same-origin' });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new ApiFailure(
+      0,
+      'Unreachable',
+      'The dashboard’s server does not answer.',
+      'Check that `relet dashboard` still runs and that the network is up; the page tries again automatically.',
+    );
+  }
+  if (answer.ok) return answer;
+  if (answer.status === 401) loggedOut.value = true;
+  throw await failureOf(answer);
+}
+
+async function failureOf(answer: Response): Promise<ApiFailure> {
+  const known = (await answer.json().catch(() => ({}))) as Partial<
+    Record<'reason' | 'message' | 'remedy' | 'command', string>
+  >;
+  const message = known.message ?? `The server answered ${answer.status} ${answer.statusText}.`;
+  return new ApiFailure(answer.status, known.reason ?? 'Unknown', message, known.remedy, known.command);
+}

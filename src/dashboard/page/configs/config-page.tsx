@@ -1,0 +1,67 @@
+/** One config: its text, the nodes and sets that use it, and when nodes changed to it and from it. */
+import type { ConfigDetails } from '../../wire.js';
+import { apiPath } from '../api.js';
+import { ChangeTable } from '../fleet/timeline.js';
+import { Age } from '../parts/age.js';
+import { ButtonLink } from '../parts/button.js';
+import { Facts } from '../parts/facts.js';
+import { Loaded, PageTitle, Section } from '../parts/panels.js';
+import { useResource } from '../resource.js';
+import { link } from '../router.js';
+
+export function ConfigPage({ namespace, name }: { namespace: string; name: string }) {
+  const config = useResource<ConfigDetails>(apiPath('configs', namespace, name));
+  const nodes = <ButtonLink href={link([], { config: name })}>Its nodes in the fleet</ButtonLink>;
+  return (
+    <>
+      <PageTitle actions={nodes}>{name}</PageTitle>
+      <Loaded resource={config}>{(data) => <Config config={data} />}</Loaded>
+    </>
+  );
+}
+
+function Config({ config }: { config: ConfigDetails }) {
+  const { documents, nodeNames, nodes, sets, history } = config;
+  const more = nodes - nodeNames.length;
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Namespace', config.namespace],
+          ['Age', <Age key="age" ms={config.createdAt} />],
+          ['Sets', sets.length > 0 && sets.map((set) => <a key={set} href={link(['sets', set])}>{`${set} `}</a>)],
+          ['Nodes', <Names key="nodes" names={nodeNames} more={more} />],
+          ['Unused', config.unused && 'Nothing refers to it any more; `relet gc` removes it.'],
+        ]}
+      />
+      {Object.entries(documents).map(([key, { text, isOverlay }]) => (
+        <Section key={key} title={`${key}: ${isOverlay ? 'overlay' : 'whole config'}`}>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+          <pre class="log" tabIndex={0}>
+            {text}
+          </pre>
+        </Section>
+      ))}
+      {history.length > 0 && (
+        <Section title="Changes to it and from it">
+          <ChangeTable changes={history} differences={config.namespace} />
+        </Section>
+      )}
+    </>
+  );
+}
+
+function Names({ names, more }: { names: string[]; more: number }) {
+  if (names.length === 0) return <>none</>;
+  return (
+    <>
+      {names.map((name, at) => (
+        <span key={name}>
+          {at > 0 && ', '}
+          <a href={link(['nodes', name])}>{name}</a>
+        </span>
+      ))}
+      {more > 0 && ` and ${more.toLocaleString('en')} more`}
+    </>
+  );
+}

@@ -1,0 +1,163 @@
+/** Which nodes the person sees, in which order and groups, from the query of the address. Pure: cells and table show the same. */
+import type { Row } from '../../wire.js';
+import { type RowState, stateOrder } from '../parts/signs.js';
+
+export const flags = ['not ready', 'held', 'taken from its set'] as const;
+export type Flag = (typeof flags)[number];
+
+const flagTests: Record<Flag, (row: Row) => boolean> = {
+  'not ready': ({ ready }) => !ready,
+  held: ({ held }) => held,
+  'taken from its set': ({ taken }) => taken,
+};
+
+export const flagsOf = (row: Row): Flag[] => flags.filter((flag) => flagTests[flag](row));
+
+/** Every node is in exactly one of them. An error puts it in trouble whatever its state is. */
+export const standings = ['on target', 'in trial', 'waiting', 'in trouble'] as const;
+export type Standing = (typeof standings)[number];
+
+export function standingOf({ state, error }: Row): Standing {
+  if (error !== '' || state === 'rejected' || state === 'rolled back') return 'in trouble';
+  if (state === 'trial') return 'in trial';
+  return state === 'waiting' ? 'waiting' : 'on target';
+}
+
+export const groupings = ['set', 'zone', 'config', 'kubelet', 'none'] as const;
+export type Grouping = (typeof groupings)[number];
+
+export const columns = ['name', 'state', 'assigned', 'active', 'set', 'zone', 'kubelet', 'since', 'error'] as const;
+export type ColumnName = (typeof columns)[number];
+
+/** Filters that name one value of a row. */
+export const choices = ['set', 'zone', 'config', 'kubelet'] as const;
+export type Choice = (typeof choices)[number];
+
+export interface FleetQuery {
+  text: string;
+  states: string[];
+  chosen: Partial<Record<Choice, string>>;
+  group: Grouping;
+  sort: ColumnName;
+  isDescending: boolean;
+}
+
+/** In the address, the value of nodes that have none: an empty one would be no filter. */
+export const none = '-';
+
+export function readQuery(query: URLSearchParams): FleetQuery {
+  const sort = query.get('sort') ?? 'name';
+  const column = sort.replace(/^-/, '') as ColumnName;
+  const group = query.get('group') as Grouping;
+  const chosen: FleetQuery['chosen'] = {};
+  for (const choice of choices) {
+    const value = query.get(choice);
+    if (value) chosen[choice] = value;
+  }
+  return {
+    text: (query.get('q') ?? '').trim().toLowerCase(),
+    states: query.get('state')?.split(',').filter(Boolean) ?? [],
+    chosen,
+    group: groupings.includes(group) ? group : 'set',
+    sort: columns.includes(column) ? column : 'name',
+    isDescending: sort.startsWith('-'),
+  };
+}
+
+/** What a filter or a group asks of a row. */
+export const choiceOf = (row: Row, by: Choice): string => (by === 'config' ? row.assigned : row[by]) || none;
+
+/** Any of the states, standings and flags that were chosen. */
+function hasState(row: Row, states: string[]): boolean {
+  return states.some(
+    (state) => row.state === state || standingOf(row) === state || flagTests[state as Flag]?.(row) === true,
+  );
+}
+
+const hasText = (row: Row, text: string): boolean =>
+  [row.name, row.assigned, row.active, row.set, row.zone, row.kubelet, row.error].some((value) =>
+    value.toLowerCase().includes(text),
+  );
+
+/** `rows` in the order of their names, which decides where two are equal. */
+export function select(rows: readonly Row[], query: FleetQuery): Row[] {
+  const { text, states, chosen, sort, isDescending } = query;
+  const wanted = Object.entries(chosen) as [Choice, string][];
+  const kept = rows.filter(
+    (row) =>
+      (states.length === 0 || hasState(row, states)) &&
+      wanted.every(([by, value]) => choiceOf(row, by) === value) &&
+      (text === '' || hasText(row, text)),
+  );
+  if (sort !== 'name') kept.sort(comparisons[sort]);
+  if (isDescending) kept.reverse();
+  return kept;
+}
+
+const rank = new Map<string, number>(stateOrder.map((state, at) => [state, at]));
+const byText = (column: 'assigned' | 'active' | 'set' | 'zone' | 'kubelet') => (a: Row, b: Row) =>
+  a[column] < b[column] ? -1 : a[column] > b[column] ? 1 : 0;
+
+const comparisons: Record<Exclude<ColumnName, 'name'>, (a: Row, b: Row) => number> = {
+  state: (a, b) => rank.get(a.state)! - rank.get(b.state)!,
+  assigned: byText('assigned'),
+  active: byText('active'),
+  set: byText('set'),
+  zone: byText('zone'),
+  kubelet: byText('kubelet'),
+  // The newest change first; nodes that were never changed last.
+  since: (a, b) => b.since - a.since,
+  error: (a, b) => (a.error === '' ? 1 : 0) - (b.error === '' ? 1 : 0) || (a.error < b.error ? -1 : 1),
+};
+
+export interface Group {
+  title: string;
+  rows: Row[];
+}
+
+const titlesOfNone: Record<Choice, string> = {
+  set: 'in no set',
+  zone: 'no zone',
+  config: 'nothing assigned',
+  kubelet: 'version unknown',
+};
+
+/** In the order of their titles; nodes without a value are last. */
+export function groupRows(rows: Row[], grouping: Grouping): Group[] {
+  if (grouping === 'none') return rows.length === 0 ? [] : [{ title: 'all nodes', rows }];
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const value = choiceOf(row, grouping);
+    const known = groups.get(value);
+    if (known) known.push(row);
+    else groups.set(value, [row]);
+  }
+  const byTitle = new Intl.Collator('en', { numeric: true }).compare;
+  return [...groups.entries()]
+    .sort(([a], [b]) => Number(a === none) - Number(b === none) || byTitle(a, b))
+    .map(([value, rows]) => ({ title: value === none ? titlesOfNone[grouping] : value, rows }));
+}
+
+export interface Counts {
+  total: number;
+  standings: Record<Standing, number>;
+  states: Record<RowState, number>;
+  flags: Record<Flag, number>;
+}
+
+export function countRows(rows: readonly Row[]): Counts {
+  const zeros = <Name extends string>(names: readonly Name[]) =>
+    Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
+  const counts = { total: rows.length, standings: zeros(standings), states: zeros(stateOrder), flags: zeros(flags) };
+  for (const row of rows) {
+    counts.standings[standingOf(row)]++;
+    counts.states[row.state]++;
+    for (const flag of flagsOf(row)) counts.flags[flag]++;
+  }
+  return counts;
+}
+
+/** The values to choose from, in order. */
+export function valuesOf(rows: readonly Row[], by: Choice): string[] {
+  return [...new Set(rows.map((row) => choiceOf(row, by)))].sort();
+}

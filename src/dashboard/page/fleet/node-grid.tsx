@@ -1,0 +1,182 @@
+/**
+ * The fleet as a table: an ARIA grid of which only the visible rows exist. The focus stays on the grid itself and an active cell moves
+ * in it, so that an update never takes the focus away.
+ */
+// biome-ignore-all lint/a11y/useSemanticElements: a table cannot leave out rows that are not visible
+// biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, and names its active cell
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Row } from '../../wire.js';
+import { Age } from '../parts/age.js';
+import { Flag, StateBadge } from '../parts/state-badge.js';
+import { link, navigate } from '../router.js';
+import { type ColumnName, flagsOf } from './fleet-view.js';
+import { type Cell, move } from './grid-keys.js';
+
+const rowHeight = 28;
+/** Rows beyond both edges, so that a fast scroll shows no gap. */
+const beyond = 8;
+
+const columns: { name: ColumnName; title: string; cell(row: Row): preact.ComponentChildren }[] = [
+  {
+    name: 'name',
+    title: 'Node',
+    cell: (row) => (
+      <a href={link(['nodes', row.name])} tabIndex={-1}>
+        {row.name}
+      </a>
+    ),
+  },
+  {
+    name: 'state',
+    title: 'State',
+    cell: (row) => (
+      <>
+        <StateBadge state={row.state} />
+        {flagsOf(row).map((flag) => (
+          <Flag key={flag}>{flag}</Flag>
+        ))}
+      </>
+    ),
+  },
+  { name: 'assigned', title: 'Assigned', cell: (row) => row.assigned },
+  { name: 'active', title: 'Active', cell: (row) => row.active },
+  { name: 'set', title: 'Set', cell: (row) => (row.wave > 0 ? `${row.set}, wave ${row.wave}` : row.set) },
+  { name: 'zone', title: 'Zone', cell: (row) => row.zone },
+  { name: 'kubelet', title: 'Kubelet', cell: (row) => row.kubelet },
+  { name: 'since', title: 'Changed', cell: (row) => (row.since > 0 ? <Age ms={row.since} /> : '') },
+  { name: 'error', title: 'Error', cell: (row) => row.error },
+];
+
+interface Props {
+  rows: Row[];
+  sort: ColumnName;
+  isDescending: boolean;
+  onSort(column: ColumnName): void;
+}
+
+export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  /** Row 0 is the header. */
+  const [active, setActive] = useState<Cell>({ row: 1, column: 0 });
+  const [hasFocus, setFocus] = useState(false);
+
+  useEffect(() => {
+    const watcher = new ResizeObserver(([entry]) =>
+      setView((before) => ({ ...before, height: entry!.contentRect.height })),
+    );
+    watcher.observe(box.current!);
+    return () => watcher.disconnect();
+  }, []);
+
+  const activeRow = Math.min(active.row, rows.length);
+  const first = Math.max(0, Math.floor(view.top / rowHeight) - beyond);
+  const end = Math.min(rows.length, Math.ceil((view.top + view.height) / rowHeight) + beyond);
+  const shown = Array.from({ length: Math.max(0, end - first) }, (_, at) => first + at);
+  // The active row exists wherever the grid is scrolled to: a screen reader must find it.
+  if (activeRow > 0 && !shown.includes(activeRow - 1)) shown.push(activeRow - 1);
+
+  const goTo = (cell: Cell) => {
+    setActive(cell);
+    if (cell.row > 0) scrollTo(box.current!, cell.row - 1);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Enter' || event.key === ' ') {
+      event.preventDefault();
+      const row = rows[activeRow - 1];
+      if (activeRow === 0) onSort(columns[active.column]!.name);
+      else if (row) navigate(link(['nodes', row.name]));
+      return;
+    }
+    const page = Math.max(1, Math.floor(view.height / rowHeight) - 2);
+    const to = move({ row: activeRow, column: active.column }, event, {
+      rows: rows.length,
+      columns: columns.length,
+      page,
+    });
+    if (to === undefined) return;
+    event.preventDefault();
+    goTo(to);
+  };
+  const cellId = (row: number, column: number) => `cell-${row}-${column}`;
+  const isActive = (row: number, column: number) => hasFocus && activeRow === row && active.column === column;
+
+  return (
+    <div
+      class="grid"
+      role="grid"
+      aria-label="Nodes"
+      aria-rowcount={rows.length + 1}
+      aria-colcount={columns.length}
+      aria-activedescendant={cellId(activeRow, active.column)}
+      tabIndex={0}
+      ref={box}
+      onKeyDown={onKeyDown}
+      onFocus={() => setFocus(true)}
+      onBlur={() => setFocus(false)}
+      onScroll={(event) => {
+        const top = event.currentTarget.scrollTop;
+        setView((before) => (before.top === top ? before : { ...before, top }));
+      }}
+    >
+      <div role="rowgroup" class="head">
+        <div role="row" aria-rowindex={1} class="row">
+          {columns.map(({ name, title }, column) => (
+            <div
+              key={name}
+              id={cellId(0, column)}
+              role="columnheader"
+              tabIndex={-1}
+              class={isActive(0, column) ? 'cell is-active' : 'cell'}
+              aria-sort={sort === name ? (isDescending ? 'descending' : 'ascending') : 'none'}
+              onClick={() => {
+                setActive({ row: 0, column });
+                onSort(name);
+              }}
+              onKeyDown={() => {}}
+            >
+              {title}
+              <span aria-hidden="true" class="arrow">
+                {sort === name ? (isDescending ? '↓' : '↑') : ''}
+              </span>
+            </div>
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" class="body" style={{ height: `${rows.length * rowHeight}px` }}>
+        {shown.map((at) => {
+          const row = rows[at]!;
+          return (
+            <div
+              key={row.name}
+              role="row"
+              aria-rowindex={at + 2}
+              class="row"
+              style={{ transform: `translateY(${at * rowHeight}px)` }}
+            >
+              {columns.map(({ name, cell }, column) => (
+                <div
+                  key={name}
+                  id={cellId(at + 1, column)}
+                  role={column === 0 ? 'rowheader' : 'gridcell'}
+                  class={isActive(at + 1, column) ? 'cell is-active' : 'cell'}
+                  tabIndex={-1}
+                >
+                  {cell(row)}
+                </div>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** Moves no more than it must, and keeps the row out from under the header. */
+function scrollTo(box: HTMLElement, at: number): void {
+  const top = at * rowHeight;
+  const visible = box.clientHeight - rowHeight;
+  if (top < box.scrollTop) box.scrollTop = top;
+  else if (top + rowHeight > box.scrollTop + visible) box.scrollTop = top + rowHeight - visible;
+}

@@ -1,0 +1,59 @@
+/** The login: a token of the cluster. The server keeps it for this session only, and acts as its owner. */
+import { useState } from 'preact/hooks';
+import type { ApiFailure } from './api.js';
+import { Button } from './parts/button.js';
+import { CopyCommand } from './parts/copy-command.js';
+import { ErrorPanel } from './parts/panels.js';
+import { asFailure } from './resource.js';
+import { login } from './session.js';
+
+export function LoginPage() {
+  const [token, setToken] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<ApiFailure>();
+
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      await login(token.trim());
+    } catch (error) {
+      setFailure(asFailure(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <main class="login">
+      <h1 tabIndex={-1}>Log in to relet</h1>
+      <p>The dashboard acts as you: it shows what your token may read, and changes what it may change.</p>
+      <form onSubmit={submit}>
+        <label class="field">
+          Bearer token of the cluster
+          <textarea
+            value={token}
+            onInput={(event) => setToken(event.currentTarget.value)}
+            required
+            spellcheck={false}
+            autocomplete="off"
+            autocapitalize="none"
+          />
+        </label>
+        {failure && <ErrorPanel failure={failure} />}
+        <div class="buttons">
+          <Button type="submit" kind="primary" isBusy={isBusy}>
+            Log in
+          </Button>
+        </div>
+      </form>
+      <p class="hint">A token for a service account:</p>
+      <CopyCommand command="kubectl create token NAME --namespace NAMESPACE" />
+      <p class="hint">
+        On this machine, <code>relet up</code> and <code>relet dashboard</code> print a link that logs in once without a
+        token.
+      </p>
+    </main>
+  );
+}

@@ -1,0 +1,39 @@
+/** A command of relet to copy: what a button does, for a terminal. */
+import { useState } from 'preact/hooks';
+import { Button } from './button.js';
+import { announce } from './notices.js';
+
+export function CopyCommand({ command, label = 'Copy command' }: { command: string; label?: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    setCopied(await copyText(command));
+    announce('Copied.');
+    setTimeout(() => setCopied(false), 2000);
+  };
+  return (
+    <div class="command">
+      <code>{command}</code>
+      <Button kind="quiet" onClick={copy} aria-label={`${label}: ${command}`}>
+        {isCopied ? 'Copied' : 'Copy'}
+      </Button>
+    </div>
+  );
+}
+
+/** Without TLS and away from loopback a browser has no clipboard API; selecting a field still works there. */
+export async function copyText(text: string): Promise<boolean> {
+  if (navigator.clipboard !== undefined) {
+    const done = await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
+    if (done) return true;
+  }
+  const field = document.createElement('textarea');
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const isDone = document.execCommand('copy');
+  field.remove();
+  return isDone;
+}

@@ -1,0 +1,154 @@
+/** Step 4: what the set would do, decided by the same code as in the controller: difference, impact, waves. Changes nothing. */
+import { useEffect, useState } from 'preact/hooks';
+import { shortDuration } from '../../../go/short-duration.js';
+import type { PlanAnswer } from '../../wire.js';
+import { type ApiFailure, post } from '../api.js';
+import { ConfigDiffView } from '../parts/config-diff.js';
+import { CopyCommand } from '../parts/copy-command.js';
+import { DataTable } from '../parts/data-table.js';
+import { Facts } from '../parts/facts.js';
+import { ErrorPanel, Section } from '../parts/panels.js';
+import { StateSign } from '../parts/state-badge.js';
+import { asFailure } from '../resource.js';
+import { type ChangeGroup, changeGroups, type PlanWave, podsText, type RolloutPlan } from './plan-view.js';
+import { inWords } from './set-view.js';
+import { NodeLinks } from './waves.js';
+
+export function PreviewStep({ yaml }: { yaml: string }) {
+  const [answer, setAnswer] = useState<PlanAnswer>();
+  const [failure, setFailure] = useState<ApiFailure>();
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => {
+    const stop = new AbortController();
+    setAnswer(undefined);
+    setFailure(undefined);
+    post<PlanAnswer>('sets/plan', { yaml }, stop.signal).then(setAnswer, (error: unknown) => {
+      if (!stop.signal.aborted) setFailure(asFailure(error));
+    });
+    return () => stop.abort();
+  }, [yaml, attempt]);
+  if (failure) return <ErrorPanel failure={failure} retry={() => setAttempt(attempt + 1)} />;
+  if (answer === undefined)
+    return (
+      <p class="loading" role="status">
+        Planning…
+      </p>
+    );
+  return (
+    <>
+      {answer.problem !== undefined && (
+        <div class="panel error" role="alert">
+          <p>
+            <strong>It cannot be planned.</strong>
+          </p>
+          <pre>{answer.problem}</pre>
+        </div>
+      )}
+      {answer.plan !== undefined && <Plan plan={answer.plan as unknown as RolloutPlan} />}
+      <p class="hint">The same in a terminal:</p>
+      <CopyCommand command={answer.command} />
+    </>
+  );
+}
+
+function Plan({ plan }: { plan: RolloutPlan }) {
+  const { stalled, waves, selected, excluded, expectedSeconds } = plan;
+  const toChange = waves.reduce((sum, { nodes }) => sum + nodes.length, 0);
+  const own = waves.filter(({ nodes }) => nodes.length > 0);
+  const approvals = own.some(({ approve }) => approve) ? '; approvals come on top' : '';
+  return (
+    <>
+      <div class="panel standing">
+        <Facts
+          facts={[
+            [
+              'Outcome',
+              <span key="outcome" class="state">
+                <StateSign state={stalled ? 'rejected' : 'active'} />
+                {stalled
+                  ? `would be stalled: ${inWords(stalled.reason)}`
+                  : toChange === 0
+                    ? 'nothing to change'
+                    : 'would be rolled out'}
+              </span>,
+            ],
+            ['Because', stalled?.message],
+            ['Change', <code key="change">{plan.summary}</code>],
+            [
+              'Nodes',
+              `${selected} selected, ${toChange} to change${excluded.length > 0 ? `, ${excluded.length} excluded` : ''}`,
+            ],
+            [
+              'Duration',
+              !stalled &&
+                toChange > 0 &&
+                (expectedSeconds === undefined
+                  ? 'no end: a budget of 0 lets nothing happen'
+                  : `about ${shortDuration(expectedSeconds * 1000)}, with trials of 10m${approvals}`),
+            ],
+          ]}
+        />
+      </div>
+      {own.length > 0 && (
+        <Section title="Waves">
+          <ol class="waves">
+            {own.map((wave) => (
+              <PlannedWave key={wave.wave} wave={wave} />
+            ))}
+          </ol>
+        </Section>
+      )}
+      {changeGroups(plan).map((group) => (
+        <Group key={group.names[0]} group={group} />
+      ))}
+      {excluded.length > 0 && (
+        <Section title={`Not changed for now: ${excluded.length}`}>
+          <DataTable
+            caption="Excluded nodes"
+            rows={excluded.slice(0, 50)}
+            rowKey={({ name }) => name}
+            columns={[
+              { title: 'Node', cell: ({ name }) => name },
+              { title: 'Reason', cell: ({ reason }) => <span class="reason">{reason}</span> },
+              { title: 'Why', cell: ({ message }) => message, isText: true },
+            ]}
+          />
+        </Section>
+      )}
+    </>
+  );
+}
+
+function PlannedWave({ wave: { wave, nodes, soakSeconds, approve } }: { wave: PlanWave }) {
+  const then = [
+    ...(soakSeconds > 0 ? [`soak ${shortDuration(soakSeconds * 1000)}`] : []),
+    ...(approve ? ['approval'] : []),
+  ];
+  return (
+    <li class="wave">
+      <div class="wave-head">
+        <strong>Wave {wave}</strong>
+        <span>
+          {nodes.length} {nodes.length === 1 ? 'node' : 'nodes'}
+        </span>
+        {then.length > 0 && <span class="muted">then {then.join(', then ')}</span>}
+      </div>
+      <NodeLinks names={nodes.slice(0, 20)} total={nodes.length} />
+    </li>
+  );
+}
+
+function Group({ group: { names, changes, needs, pods, notes = [], warnings = [] } }: { group: ChangeGroup }) {
+  const title = `Difference on ${names.length} ${names.length === 1 ? 'node' : 'nodes'}`;
+  return (
+    <Section title={title}>
+      <NodeLinks names={names.slice(0, 10)} total={names.length} />
+      <ConfigDiffView diff={{ from: 'what runs', to: 'this set', changes, needs, pods: podsText(pods) }} />
+      {[...warnings, ...notes].map((text) => (
+        <p key={text} class="hint">
+          {text}
+        </p>
+      ))}
+    </Section>
+  );
+}

@@ -1,0 +1,51 @@
+/** Step 5: the whole manifest; start it here, or copy it for Git. */
+import { useState } from 'preact/hooks';
+import type { ApiFailure } from '../api.js';
+import { Button } from '../parts/button.js';
+import { runAction } from '../parts/confirm.js';
+import { CopyCommand } from '../parts/copy-command.js';
+import { notify } from '../parts/notices.js';
+import { ErrorPanel } from '../parts/panels.js';
+import { asFailure } from '../resource.js';
+import { link, navigate } from '../router.js';
+import { me } from '../session.js';
+import { CopyText } from './copy-text.js';
+import { forget } from './draft-store.js';
+
+export function StartStep({ name, yaml }: { name: string; yaml: string }) {
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<ApiFailure>();
+  const start = async () => {
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      const { output } = await runAction('sets', { yaml });
+      notify('done', output.trim() || `The set ${name} was written; its rollout starts.`);
+      forget();
+      navigate(link(['sets', name]));
+    } catch (error) {
+      setFailure(asFailure(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <p>
+        Starting writes this NodeConfigSet; the controller then rolls it out, also while this page is closed. A set in
+        Git is applied from there: copy it instead.
+      </p>
+      <pre class="document">{yaml}</pre>
+      <p class="hint">The same in a terminal, with the manifest in {name}.yaml:</p>
+      <CopyCommand command={`kubectl apply --server-side -f ${name}.yaml`} />
+      {failure && <ErrorPanel failure={failure} />}
+      <div class="buttons">
+        <CopyText text={yaml} label="Copy YAML for Git" />
+        {me.value!.may.createSets && (
+          <Button kind="primary" isBusy={isBusy} onClick={start}>
+            {isBusy ? 'Working…' : 'Start the rollout'}
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}

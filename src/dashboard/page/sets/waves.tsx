@@ -1,0 +1,99 @@
+/** The waves of a rollout as they happen, and its budgets with the nodes that use them. */
+import type { Budget } from '../../../api/node-config-set.js';
+import { tryParseDuration } from '../../../go/duration.js';
+import type { SetDetails } from '../../wire.js';
+import { Countdown } from '../parts/age.js';
+import { link } from '../router.js';
+import { ProgressBar, ProgressText } from './progress-bar.js';
+import { waveViews } from './set-view.js';
+
+export function Waves({ set }: { set: SetDetails }) {
+  const views = waveViews(set.waves, { stopped: set.assessment === 'stopped' });
+  return (
+    <ol class="waves">
+      {views.map(({ wave, own, parts, state }, at) => (
+        <li
+          key={wave}
+          class={`wave ${state.replace(/\W.*/, '')}`}
+          aria-current={wave === set.status.wave ? 'step' : undefined}
+        >
+          <div class="wave-head">
+            <strong>Wave {wave}</strong>
+            <span>
+              {own} {own === 1 ? 'node' : 'nodes'}
+            </span>
+            <span class="wave-state">{state}</span>
+            <After wave={set.waves[at]!} />
+          </div>
+          <ProgressBar parts={parts} label={`Wave ${wave}`} />
+          <ProgressText parts={parts} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** What comes before the next wave. */
+function After({ wave: { state, soak, approve, endedAt } }: { wave: SetDetails['waves'][number] }) {
+  if (state === 'Soaking' && endedAt !== undefined)
+    return <Countdown endMs={Date.parse(endedAt) + Number((tryParseDuration(soak) ?? 0n) / 1_000_000n)} />;
+  if (state === 'Done' || state === 'AwaitingApproval') return null;
+  const then = [...(soak !== '' && soak !== '0s' ? [`soak ${soak}`] : []), ...(approve ? ['approval'] : [])];
+  return then.length === 0 ? null : <span class="muted">then {then.join(', then ')}</span>;
+}
+
+export function Budgets({ set: { status } }: { set: SetDetails }) {
+  const budgets: [string, string, Budget | undefined][] = [
+    ['Unavailable', 'maxUnavailable', status.unavailable],
+    ['In trial', 'maxInTrial', status.inTrial],
+    ['Failed', 'maxFailed', status.failed],
+  ];
+  return (
+    <dl class="budgets">
+      {budgets.map(
+        ([title, field, budget]) => budget && <BudgetUse key={field} title={title} field={field} budget={budget} />,
+      )}
+    </dl>
+  );
+}
+
+function BudgetUse({
+  title,
+  field,
+  budget: { used, allowed, nodes = [] },
+}: {
+  title: string;
+  field: string;
+  budget: Budget;
+}) {
+  const isSpent = used >= allowed && used > 0;
+  return (
+    <div class={isSpent ? 'budget spent' : 'budget'}>
+      <dt>
+        {title} <code class="muted">{field}</code>
+      </dt>
+      <dd>
+        <span class="budget-count">
+          {used} of {allowed}
+          {isSpent && ', spent'}
+        </span>
+        <meter min={0} max={Math.max(1, allowed)} value={used} aria-label={`${title}: ${used} of ${allowed} used`} />
+        {nodes.length > 0 && <NodeLinks names={nodes} total={used} />}
+      </dd>
+    </div>
+  );
+}
+
+/** The names that the status has, and how many there are beside them. */
+export function NodeLinks({ names, total }: { names: readonly string[]; total: number }) {
+  return (
+    <span class="node-links">
+      {names.map((name) => (
+        <a key={name} href={link(['nodes', name])}>
+          {name}
+        </a>
+      ))}
+      {total > names.length && <span class="muted">and {total - names.length} more</span>}
+    </span>
+  );
+}

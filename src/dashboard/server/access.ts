@@ -1,0 +1,91 @@
+/** Who a person is and what they may do, as the API server answers: SelfSubjectReview and SelfSubjectAccessReview, with their credential. */
+import { configNamespace, nodeConfigs } from '../../api/node-config.js';
+import { nodeConfigSets } from '../../api/node-config-set.js';
+import { ApiError, isUnauthorized } from '../../kube/api-error.js';
+import type { KubeClient } from '../../kube/client.js';
+import { configMaps, nodes, type ResourceType } from '../../kube/resource-type.js';
+import type { May } from '../wire.js';
+
+const selfReviews: ResourceType = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews' };
+const accessReviews: ResourceType = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  resource: 'selfsubjectaccessreviews',
+};
+
+export interface Person {
+  user: string;
+  groups: string[];
+}
+
+/** Throws an ApiError with 401 where the API server does not know the credential. */
+export async function whoIs(client: KubeClient, signal: AbortSignal): Promise<Person> {
+  try {
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+    const { status } = await client.create<{ status?: { userInfo?: { username?: string; groups?: string[] } } }>(
+      selfReviews,
+      {},
+      review,
+      { signal },
+    );
+    return { user: status?.userInfo?.username ?? 'unknown', groups: status?.userInfo?.groups ?? [] };
+  } catch (error) {
+    // Servers before 1.28 have no such review, and it may be forbidden; the reviews of access then find a credential that is unknown.
+    if (!(error instanceof ApiError) || isUnauthorized(error)) throw error;
+    return { user: client.connection.user.as ?? (client.connection.userName || 'unknown'), groups: [] };
+  }
+}
+
+interface Question extends ResourceType {
+  verb: string;
+  subresource?: string;
+  namespace?: string;
+}
+
+/** `readOnly`: nothing that changes something is allowed, whatever RBAC says. */
+export async function readAccess(
+  client: KubeClient,
+  { mode, readOnly, signal }: { mode: 'NodeConfig' | 'Node'; readOnly: boolean; signal: AbortSignal },
+): Promise<May> {
+  const ask = (question: Question) => isAllowed(client, question, signal);
+  const read = async (type: ResourceType) =>
+    (await Promise.all([ask({ ...type, verb: 'list' }), ask({ ...type, verb: 'watch' })])).every(Boolean);
+  const change = (question: Question) => (readOnly ? Promise.resolve(false) : ask(question));
+  const references = mode === 'NodeConfig' ? nodeConfigs : nodes;
+  const [seeNodes, seeReferences, seeSets, allConfigs, ownConfigs] = await Promise.all([
+    read(nodes),
+    read(references),
+    read(nodeConfigSets),
+    ask({ ...configMaps, verb: 'list' }),
+    ask({ ...configMaps, verb: 'list', namespace: configNamespace }),
+  ]);
+  const [steerSets, changeSets, createSets, changeNodes] = await Promise.all([
+    change({ ...nodeConfigSets, verb: 'patch', subresource: 'status' }),
+    change({ ...nodeConfigSets, verb: 'patch' }),
+    change({ ...nodeConfigSets, verb: 'create' }),
+    change({ ...references, verb: 'patch' }),
+  ]);
+  return {
+    seeFleet: seeNodes && seeReferences,
+    seeSets,
+    seeConfigs: allConfigs || ownConfigs,
+    steerSets,
+    changeSets,
+    createSets,
+    changeNodes,
+  };
+}
+
+async function isAllowed(
+  client: KubeClient,
+  { group, version, ...rest }: Question,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const review = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes: { group, version, ...rest } },
+  };
+  const { status } = await client.create<{ status?: { allowed?: boolean } }>(accessReviews, {}, review, { signal });
+  return status?.allowed === true;
+}

@@ -1,0 +1,188 @@
+/**
+ * The commands behind the buttons: relet itself, as a child process with the credential of the session. A button does exactly what the
+ * command that it shows does. Arguments are fixed, names are checked, and no shell reads them.
+ */
+
+import { checkDnsSubdomain } from '../../api/names.js';
+import { impacts } from '../../api/owed.js';
+import type { Connection } from '../../kube/connection.js';
+import type { ActionResult, NodeVerb, SetVerb } from '../wire.js';
+import { nodeVerbs, setVerbs } from '../wire.js';
+import { badRequest, RequestProblem } from './problem.js';
+import type { Session } from './sessions.js';
+
+export interface RunOptions {
+  /** The text of a kubeconfig; the child gets it as a file that only this user can read, and that is removed afterwards. */
+  kubeconfig: string;
+  stdin?: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+  /** Of standard error, as it arrives. */
+  onLine?(line: string): void;
+}
+
+/** Never throws for what the command does. `code` is 2 where it could not be started or was ended. */
+export type RunRelet = (
+  args: string[],
+  options: RunOptions,
+) => Promise<{ code: number; stdout: string; stderr: string }>;
+
+const mostAtOnce = 2;
+
+/** With the credential of the session; at most two at the same time for each. */
+export async function runCommand(
+  run: RunRelet,
+  session: Session,
+  args: string[],
+  options: Omit<RunOptions, 'kubeconfig' | 'signal'> & { signal?: AbortSignal },
+) {
+  if (session.commands >= mostAtOnce)
+    throw new RequestProblem(429, {
+      reason: 'TooManyCommands',
+      message: 'Two commands of this session are running already.',
+      remedy: 'Wait until one of them has ended.',
+    });
+  session.commands++;
+  try {
+    const signal = options.signal ? AbortSignal.any([options.signal, session.over.signal]) : session.over.signal;
+    return await run(args, { ...options, signal, kubeconfig: kubeconfigOf(session.client.connection) });
+  } finally {
+    session.commands--;
+  }
+}
+
+/** JSON, which is YAML. Paths in it are absolute. */
+export function kubeconfigOf({ server, cluster, user, namespace }: Connection): string {
+  const name = 'dashboard';
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: { ...cluster, server } }],
+    users: [{ name, user }],
+    contexts: [{ name, context: { cluster: name, user: name, namespace } }],
+    'current-context': name,
+  });
+}
+
+/** A verb with its arguments as a person types them, and what the child gets beside them. */
+export interface Command {
+  words: string[];
+  /** Nobody answers questions, and the result is for a program. */
+  more: string[];
+}
+
+type Body = Record<string, unknown>;
+
+export function setCommand(verb: string, name: string, body: Body): Command {
+  if (!setVerbs.includes(verb as SetVerb)) throw badRequest(`A set has no verb '${verb}'.`);
+  const words = ['rollout', verb, checkedName(name)];
+  if (verb === 'approve') {
+    if (body.revision !== undefined) words.push('--revision', textOf(body, 'revision', 253));
+    if (body.wave !== undefined) words.push('--wave', String(countOf(body, 'wave')));
+  }
+  const mayHaveWhy = verb === 'abort' || verb === 'retry' || verb === 'undo';
+  if (mayHaveWhy && body.why) words.push('--why', textOf(body, 'why', 200));
+  const asks = verb !== 'pause' && verb !== 'resume';
+  return { words, more: [...(asks ? ['--yes'] : []), '-o', 'json'] };
+}
+
+export function nodeCommand(verb: string, name: string, body: Body): Command {
+  if (!nodeVerbs.includes(verb as NodeVerb)) throw badRequest(`A node has no verb '${verb}'.`);
+  const words = [verb, checkedName(name)];
+  if (verb === 'release') return { words, more: ['-o', 'json'] };
+  if (verb === 'dismiss') return { words, more: [] };
+  if (verb === 'set') words.push(...fieldsOf(body));
+  if (verb === 'undo' && body.to !== undefined) words.push('--to', String(countOf(body, 'to')));
+  if (body.accept !== undefined) words.push(`--accept=${acceptedOf(body).join(',')}`);
+  if (body.takeFromSet === true) words.push('--take-from-set');
+  if (body.why) words.push('--why', textOf(body, 'why', 200));
+  if (body.dryRun === true) words.push('--dry-run=client');
+  return { words, more: ['--yes', '--no-wait', '-o', 'json'] };
+}
+
+function checkedName(name: string): string {
+  if (checkDnsSubdomain(name).length > 0) throw badRequest('This cannot be the name of a node or a set.');
+  return name;
+}
+
+/** A word that begins with a dash would be an option. */
+function textOf(body: Body, field: string, most: number): string {
+  const value = body[field];
+  if (typeof value !== 'string' || value.length > most || value.startsWith('-') || /[\0-\x1f\x7f]/.test(value))
+    throw badRequest(
+      `'${field}' must be a text of one line, of at most ${most} characters, that does not begin with '-'.`,
+    );
+  return value;
+}
+
+function countOf(body: Body, field: string): number {
+  const value = body[field];
+  if (!Number.isSafeInteger(value) || (value as number) < 1)
+    throw badRequest(`'${field}' must be a whole number of at least 1.`);
+  return value as number;
+}
+
+const mostFields = 50;
+const longestField = 10_000;
+
+function fieldsOf({ fields }: Body): string[] {
+  const isField = (one: unknown): one is string =>
+    typeof one === 'string' &&
+    one.length <= longestField &&
+    /^[A-Za-z][\w.[\]"'/-]*(=|-$)/.test(one) &&
+    !one.includes('\0');
+  if (Array.isArray(fields) && fields.length > 0 && fields.length <= mostFields && fields.every(isField)) return fields;
+  throw badRequest(`'fields' must be a list of FIELD=VALUE, or FIELD- to remove one.`);
+}
+
+function acceptedOf({ accept }: Body): string[] {
+  const isKnown = (one: unknown): one is string => (impacts as readonly unknown[]).includes(one);
+  if (Array.isArray(accept) && accept.every(isKnown) && accept.length > 0) return accept;
+  throw badRequest(`'accept' must be a list of ${impacts.join(', ')}.`);
+}
+
+/** As a person types it; a word that a shell would read otherwise is quoted. */
+export const commandText = (words: readonly string[]): string => ['relet', ...words].map(quoted).join(' ');
+
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+
+const longestOutput = 20_000;
+
+export function actionResult(
+  { words }: Command,
+  { code, stdout, stderr }: { code: number; stdout: string; stderr: string },
+): ActionResult {
+  const result = readJsonText(stdout);
+  const output = (result === undefined ? `${stdout}${stderr}` : stderr).trim().slice(0, longestOutput);
+  return { command: commandText(words), code, output, ...(result !== undefined && { result }) };
+}
+
+export function readJsonText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `relet rollout rehearse` with the flags that the page offers. */
+export function rehearseWords({ seed, nodes, flags = {} }: Body): string[] {
+  const given = {
+    ...(flags as Body),
+    ...(seed !== undefined && { seed }),
+    ...(nodes !== undefined && { count: nodes }),
+  };
+  const words = ['rollout', 'rehearse', '-'];
+  for (const [name, value] of Object.entries(given)) {
+    if (rehearseSwitches.has(name) && value === true) words.push(`--${name}`);
+    else if (rehearseNumbers.has(name) && /^\d{1,9}%?$/.test(String(value))) words.push(`--${name}=${String(value)}`);
+    else
+      throw badRequest(
+        `'${name}' is not a flag of a rehearsal that can be used here, or its value is not a number or a percentage.`,
+      );
+  }
+  return words;
+}
+
+const rehearseNumbers = new Set(['seed', 'seeds', 'count', 'fail', 'slow', 'not-ready']);
+const rehearseSwitches = new Set(['controller-crashes', 'api-outages']);

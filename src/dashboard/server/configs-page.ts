@@ -1,0 +1,89 @@
+/** The ConfigMaps with kubelet configs: who uses which, since when, and which nobody uses. */
+import { configNamespaces } from '../../api/node-config.js';
+import type { NodeConfigSet } from '../../api/node-config-set.js';
+import { isOverlay } from '../../config/overlay.js';
+import {
+  addUses,
+  addUsesOfSet,
+  type ConfigMap,
+  keyOf,
+  labelledConfigMaps,
+  type Uses,
+} from '../../fleet/config-maps.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { ApiError, isForbidden } from '../../kube/api-error.js';
+import { configMaps } from '../../kube/resource-type.js';
+import type { ConfigDetails, ConfigSummary } from '../wire.js';
+import { timeOf } from './row.js';
+import type { Session } from './sessions.js';
+import { timelineOf } from './timeline.js';
+
+export async function listConfigs(session: Session, signal: AbortSignal): Promise<ConfigSummary[]> {
+  await session.view.listed(signal);
+  const uses = usesOf(session.view.nodes.values(), session.view.sets.values());
+  const found = await readable(session, signal);
+  return found.map((one) => summaryOf(one, uses)).sort((a, b) => b.createdAt - a.createdAt);
+}
+
+const mostNodes = 100;
+
+export async function configDetails(
+  session: Session,
+  { namespace, name, signal, nowMs }: { namespace: string; name: string; signal: AbortSignal; nowMs: number },
+): Promise<ConfigDetails> {
+  const configMap = await session.client.get<ConfigMap>(configMaps, { namespace, name }, { signal });
+  await session.view.listed(signal);
+  const { nodes, sets } = session.view;
+  const uses = usesOf(nodes.values(), sets.values());
+  const documents = Object.entries(configMap.data ?? {}).map(([key, text]) => [
+    key,
+    { text, isOverlay: isOverlay(text) },
+  ]);
+  const all = timelineOf(nodes.values(), { from: 0, to: nowMs });
+  return {
+    ...summaryOf(configMap, uses),
+    documents: Object.fromEntries(documents),
+    nodeNames: [...(uses.now.get(`${namespace}/${name}`) ?? [])].slice(0, mostNodes),
+    history: all.changes.filter(({ from, to }) => from === name || to === name).slice(0, mostNodes),
+  };
+}
+
+/** In all namespaces; who may not list all sees those where relet keeps configs. */
+async function readable(session: Session, signal: AbortSignal): Promise<ConfigMap[]> {
+  const cluster = { client: session.client, signal };
+  try {
+    return await labelledConfigMaps(cluster, {});
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+  }
+  const lists = configNamespaces.map((namespace) =>
+    labelledConfigMaps(cluster, { namespace }).catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
+      return [];
+    }),
+  );
+  return (await Promise.all(lists)).flat();
+}
+
+function usesOf(nodes: Iterable<ConfiguredNode>, sets: Iterable<NodeConfigSet>): Uses {
+  const uses: Uses = { now: new Map(), history: new Map(), sets: new Map() };
+  for (const node of nodes) addUses(uses, node);
+  for (const set of sets) addUsesOfSet(uses, set);
+  return uses;
+}
+
+function summaryOf(configMap: ConfigMap, uses: Uses): ConfigSummary {
+  const key = keyOf(configMap);
+  const now = uses.now.get(key) ?? new Set();
+  const history = uses.history.get(key) ?? new Set();
+  const sets = [...(uses.sets.get(key) ?? [])];
+  return {
+    namespace: configMap.metadata.namespace ?? '',
+    name: configMap.metadata.name,
+    createdAt: timeOf(configMap.metadata.creationTimestamp),
+    nodes: now.size,
+    inHistory: [...history].filter((name) => !now.has(name)).length,
+    sets,
+    unused: now.size === 0 && history.size === 0 && sets.length === 0,
+  };
+}

@@ -1,0 +1,158 @@
+/** All about one node, read with the credential of the session: what `relet describe`, `view`, `history` and `diff` print. */
+import { formatRef, parseRef, refOf } from '../../api/config-ref.js';
+import { CannotRun } from '../../cannot-run.js';
+import { DecodeError } from '../../config/decode.js';
+import { isWithin } from '../../config/field-path.js';
+import type { KubeletConfig } from '../../config/model.js';
+import { isOverlay } from '../../config/overlay.js';
+import { readHistory, undoTarget } from '../../fleet/config-history.js';
+import { readPayload } from '../../fleet/config-maps.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { membershipOf } from '../../fleet/membership.js';
+import { minorOf, nodeConfigReader } from '../../fleet/node-configs.js';
+import { type DocumentName, documentChanges, documentNames, nodeDocument } from '../../fleet/node-documents.js';
+import { causeOfError, configEvents, readNodeFacts } from '../../fleet/node-facts.js';
+import { documentOf } from '../../fleet/payload.js';
+import { podsText, summarize } from '../../fleet/preview.js';
+import { owedText, stateSentence, troubleOf } from '../../fleet/state-text.js';
+import { ApiError } from '../../kube/api-error.js';
+import { oneLine } from '../../visible-text.js';
+import type { Command, ConfigDiff, ConfigDocument, ConfigName, NodeDetails, NodeVerb } from '../wire.js';
+import { commandText } from './commands.js';
+import { diffOf } from './config-diff.js';
+import { badRequest } from './problem.js';
+import { rowOf } from './row.js';
+import type { Session } from './sessions.js';
+
+export async function nodeDetails(session: Session, name: string, signal: AbortSignal): Promise<NodeDetails> {
+  const cluster = { client: session.client, references: session.references, signal };
+  const node = await session.references.get(name, { signal });
+  const [configs, events, cause] = await Promise.all([
+    readConfigs(cluster, node),
+    configEvents(cluster, name),
+    causeOfError(cluster, node),
+  ]);
+  const { error, reason } = troubleOf(node);
+  const sentence = stateSentence(node);
+  const { unitNotice, upgradeRisk } = node;
+  return {
+    row: rowOf(node),
+    labels: node.labels,
+    agentVersion: node.agentVersion ?? '',
+    driver: node.driver ?? '',
+    sentence,
+    ...(error !== '' && {
+      error: { reason: reason ?? '', message: error, ...(cause !== undefined && { cause }), remedy: sentence },
+    }),
+    ...(node.held && { held: node.held }),
+    ...(node.owed && { owed: { text: owedText(node.owed, node.owed.left), since: node.owed.at } }),
+    notices: [unitNotice, upgradeRisk].filter((one) => one !== undefined),
+    pinnedByFlags: node.pinnedByFlags ?? [],
+    warnings: node.warnings,
+    configs,
+    kubeletLog: (node.kubeletLog ?? []).map(oneLine),
+    history: readHistory(node.history),
+    events,
+    commands: [
+      { verb: 'describe', command: commandText(['describe', name]) },
+      { verb: 'view', command: commandText(['view', name]) },
+      { verb: 'history', command: commandText(['history', name]) },
+      { verb: 'doctor', command: commandText(['doctor', name]) },
+    ],
+    actions: session.may.changeNodes ? nodeActions(node) : [],
+  };
+}
+
+/** Those that would do something. */
+export function nodeActions(node: ConfiguredNode): Command<NodeVerb>[] {
+  const { name } = node;
+  const history = readHistory(node.history);
+  const isTaken = membershipOf(node)?.isTaken === true;
+  const offered: [NodeVerb, string[], boolean][] = [
+    ['set', ['set', name, 'FIELD=VALUE'], true],
+    ['undo', ['undo', name], undoTarget(history, refOf(node.configSource)) !== undefined],
+    ['reset', ['reset', name], node.configSource !== undefined],
+    ['release', ['release', name], isTaken],
+    ['dismiss', ['dismiss', name], node.owed !== undefined],
+  ];
+  return offered.flatMap(([verb, words, isOffered]) => (isOffered ? [{ verb, command: commandText(words) }] : []));
+}
+
+type Reader = Parameters<typeof nodeDocument>[0];
+
+async function readConfigs(cluster: Reader, node: ConfiguredNode): Promise<Record<ConfigName, ConfigDocument>> {
+  const entries = await Promise.all(
+    documentNames.map(async (which): Promise<[ConfigName, ConfigDocument]> => {
+      const source = sourceOf(node, which);
+      try {
+        const { text } = await nodeDocument(cluster, node, which);
+        return [which, { source, text, isOverlay: isOverlay(text) }];
+      } catch (error) {
+        return [which, { source, problem: explained(error) }];
+      }
+    }),
+  );
+  return Object.fromEntries(entries) as Record<ConfigName, ConfigDocument>;
+}
+
+function sourceOf({ status, configSource }: ConfiguredNode, which: DocumentName): string {
+  if (which === 'local') return 'local';
+  const source = which === 'effective' ? status.active : status[which];
+  return formatRef(refOf(source ?? (which === 'assigned' ? configSource : undefined)), 'short');
+}
+
+/** The rest of the node is shown also where a config is not known. Throws other errors. */
+function explained(error: unknown): string {
+  if (error instanceof ApiError || error instanceof CannotRun || error instanceof DecodeError)
+    return oneLine(error.message);
+  throw error;
+}
+
+/** `from` and `to`: one of the configs of the node, or NAMESPACE/NAME/KEY of a ConfigMap, such as one of its history. */
+export async function nodeDiff(
+  session: Session,
+  name: string,
+  { from, to, signal }: { from: string; to: string; signal: AbortSignal },
+): Promise<ConfigDiff> {
+  const cluster = { client: session.client, references: session.references, signal };
+  const node = await session.references.get(name, { signal });
+  const minor = minorOf(node);
+  const [before, after, facts] = await Promise.all([
+    readDocument(cluster, node, from),
+    readDocument(cluster, node, to),
+    readNodeFacts(cluster, name),
+  ]);
+  const changes = documentChanges({ before, after, minor, facts });
+  const pinned = node.pinnedByFlags ?? [];
+  const isPinned = (path: string) => pinned.some((field) => isWithin(path, field));
+  const { needs, pods } = summarize(changes.filter(({ path }) => !isPinned(path)));
+  const all = diffOf({ from, to, changes });
+  const marked = all.changes.map((change) => (isPinned(change.path) ? { ...change, pinnedByFlag: true } : change));
+  return { ...all, changes: marked, needs, pods: podsText(pods) ?? '' };
+}
+
+/** As the kubelet of the node would be started with it; an overlay is merged into its local config. */
+async function readDocument(cluster: Reader, node: ConfiguredNode, word: string): Promise<KubeletConfig> {
+  const isName = (documentNames as readonly string[]).includes(word);
+  const ref = isName ? undefined : parseRef(word);
+  if (!isName && ref === undefined)
+    throw badRequest(
+      `'${oneLine(word)}' is not one of ${documentNames.join(', ')}, nor NAMESPACE/NAME/KEY of a ConfigMap.`,
+    );
+  const text =
+    ref === undefined
+      ? (await nodeDocument(cluster, node, word as DocumentName)).text
+      : (await readPayload(cluster, ref)).text;
+  const minor = minorOf(node);
+  const { local, active } = isOverlay(text) ? await nodeConfigReader(cluster).read(node) : {};
+  try {
+    const document = documentOf(text, local ?? active, minor);
+    if (document !== undefined) return document;
+  } catch (error) {
+    if (error instanceof DecodeError) throw new CannotRun(`${oneLine(word)}: ${oneLine(error.message)}`);
+    throw error;
+  }
+  throw new CannotRun(
+    `${oneLine(word)} is an overlay, and the local config of ${node.name} that it is merged into is not known: its agent does not report it`,
+  );
+}

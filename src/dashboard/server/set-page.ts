@@ -1,0 +1,112 @@
+/** All about one set: its rollout, the verbs that make sense now, its revisions with their configs, and its manifest. */
+import { parseRef } from '../../api/config-ref.js';
+import {
+  type NodeConfigSet,
+  nodeConfigSets,
+  type SetRevision,
+  strategyDefaults,
+  type Wave,
+} from '../../api/node-config-set.js';
+import { CannotRun } from '../../cannot-run.js';
+import { readPayload } from '../../fleet/config-maps.js';
+import { assess } from '../../fleet/rollout-assessment.js';
+import { approvalFor, gitOwner, requestedRevision } from '../../fleet/rollout-requests.js';
+import { nextStep } from '../../fleet/rollout-step.js';
+import { asYaml } from '../../go/yaml/write.js';
+import { ApiError } from '../../kube/api-error.js';
+import type { Command, May, SetDetails, SetVerb } from '../wire.js';
+import { commandText } from './commands.js';
+import { summaryOf } from './row.js';
+import type { Session } from './sessions.js';
+
+export async function setDetails(
+  session: Session,
+  name: string,
+  { nowMs, signal }: { nowMs: number; signal: AbortSignal },
+): Promise<SetDetails> {
+  const { client, may } = session;
+  const set = await client.get<NodeConfigSet>(nodeConfigSets, { name }, { signal });
+  const { status = {}, spec } = set;
+  const wanted: Wave[] = spec.strategy?.waves ?? strategyDefaults.waves;
+  const summary = summaryOf(set, nowMs);
+  const { intent: _, ...shown } = status;
+  return {
+    ...summary,
+    yaml: manifestOf(set),
+    status: shown,
+    waves: (status.waves ?? []).map((wave) => {
+      const { soak = '', approve = false } = wanted[wave.wave - 1] ?? { nodes: 0 };
+      return { ...wave, soak, approve };
+    }),
+    revisions: await Promise.all((status.revisions ?? []).map((one) => withDocument({ client, signal }, one))),
+    nodesPerMinute: paceOf(summary, nowMs),
+    next: nextStep(set, assess(set)) ?? '',
+    fromGit: gitOwner(set) ?? '',
+    actions: setActions(set, may),
+  };
+}
+
+async function withDocument(
+  cluster: { client: Session['client']; signal: AbortSignal },
+  revision: SetRevision,
+): Promise<SetDetails['revisions'][number]> {
+  const ref = parseRef(revision.source);
+  if (ref === undefined) return revision;
+  try {
+    return { ...revision, document: (await readPayload(cluster, ref)).text };
+  } catch (error) {
+    // Pruned since, or not for this person.
+    if (error instanceof ApiError || error instanceof CannotRun) return revision;
+    throw error;
+  }
+}
+
+function paceOf({ nodes, startedAt }: { nodes: { updated: number }; startedAt: number }, nowMs: number): number {
+  const minutes = (nowMs - startedAt) / 60_000;
+  return startedAt === 0 || minutes < 1 ? 0 : Math.round((10 * nodes.updated) / minutes) / 10;
+}
+
+export function manifestOf({ apiVersion, kind, metadata, spec }: NodeConfigSet): string {
+  const { name, labels, annotations = {} } = metadata;
+  const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...kept } = annotations;
+  return asYaml({
+    apiVersion: apiVersion || 'relet.dev/v1alpha1',
+    kind: kind || 'NodeConfigSet',
+    metadata: { name, ...(labels && { labels }), ...(Object.keys(kept).length > 0 && { annotations: kept }) },
+    spec,
+  });
+}
+
+/** Those that would do something now, and that the person may ask for. */
+export function setActions(set: NodeConfigSet, may: Pick<May, 'steerSets' | 'changeSets'>): Command<SetVerb>[] {
+  const { metadata, spec } = set;
+  const { name } = metadata;
+  const words = (verb: SetVerb, more: string[] = []) => ['rollout', verb, name, ...more];
+  const offered: [SetVerb, string[] | undefined][] = [
+    ['approve', may.steerSets ? approveWords(set) : undefined],
+    ['pause', may.changeSets && !spec.paused ? words('pause') : undefined],
+    ['resume', may.changeSets && spec.paused ? words('resume') : undefined],
+    ['abort', may.steerSets ? unlessNothing(() => requestedRevision(set, 'Abort') && words('abort')) : undefined],
+    ['retry', may.steerSets ? unlessNothing(() => requestedRevision(set, 'Retry') && words('retry')) : undefined],
+    ['undo', may.steerSets ? unlessNothing(() => requestedRevision(set, 'Undo') && words('undo')) : undefined],
+  ];
+  return offered.flatMap(([verb, found]) => (found === undefined ? [] : [{ verb, command: commandText(found) }]));
+}
+
+/** Only where a wave waits: to approve beforehand is for the command line. */
+function approveWords(set: NodeConfigSet): string[] | undefined {
+  return unlessNothing(() => {
+    const { revision, wave, isApproved } = approvalFor(set, {});
+    if (isApproved) return undefined;
+    return ['rollout', 'approve', set.metadata.name, '--revision', revision, '--wave', String(wave)];
+  });
+}
+
+function unlessNothing(words: () => string[] | undefined | ''): string[] | undefined {
+  try {
+    return words() || undefined;
+  } catch (error) {
+    if (error instanceof CannotRun) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,178 @@
+/** A node's state as people read it: in a word, and in a full sentence with the next step. Pure. */
+
+import { owedReasons } from '../api/condition-reasons.js';
+import type { ConfigErrorReason } from '../api/config-error.js';
+import { formatRef, refOf, sameConfig } from '../api/config-ref.js';
+import type { HeldState } from '../api/node-config.js';
+import type { Owed, OwedAction } from '../api/owed.js';
+import { shortDuration } from '../go/short-duration.js';
+import { failureOf, goodRevision, readHistory, undoTarget } from './config-history.js';
+import {
+  type ConfiguredNode,
+  configState,
+  errorOutcome,
+  errorReason,
+  errorText,
+  type Hold,
+} from './configured-node.js';
+import { membershipOf } from './membership.js';
+
+/** `trial 4m12s left`, where the node reports when it ends; `held` whatever it runs, since it follows nothing new. */
+export function stateText(node: ConfiguredNode, nowMs: number): string {
+  if (isHeld(node)) return 'held';
+  const state = configState(node);
+  const ends = Date.parse(node.trialEndsAt ?? '');
+  if (state !== 'trial' || Number.isNaN(ends)) return state;
+  return ends > nowMs ? `trial ${shortDuration(ends - nowMs)} left` : 'trial ending';
+}
+
+/** On its host, or through the API. */
+export const isHeld = ({ held, hold }: Pick<ConfiguredNode, 'held' | 'hold'>): boolean =>
+  held !== undefined || hold !== undefined;
+
+/** `held through the API: repairs (ann, 2026-…)`. */
+export const holdText = ({ why }: Hold): string => `held through the API${why === '' ? '' : `: ${why}`}`;
+
+/** `held since … by ann: repairs`, as far as it is known. */
+export function heldText({ since, who, why }: HeldState): string {
+  return `held${since ? ` since ${since}` : ''}${who ? ` by ${who}` : ''}${why ? `: ${why}` : ''}`;
+}
+
+export const releaseHint = "run 'relet node release' on its host to release it";
+
+const actions: Record<OwedAction, string> = {
+  drain: 'drain',
+  'state-file': 'removal of a state file, then a drain',
+  reboot: 'reboot',
+};
+
+/** `left to do on its host: reboot (for cgroupDriver)`. */
+export function owedText({ needs, fields }: Pick<Owed, 'needs' | 'fields'>, left = needs.at(-1)!): string {
+  return `left to do on its host: ${actions[left]}${fields.length > 0 ? ` (for ${fields.join(', ')})` : ''}`;
+}
+
+export function stateSentence(node: ConfiguredNode): string {
+  const { held, hold, name } = node;
+  const onHost = held && `It is ${heldText(held)}. It follows no new assignment until it is released: ${releaseHint}.`;
+  const throughApi = hold && `It is ${holdText(hold)}. No set changes it until 'relet release ${name}'.`;
+  const own = held !== undefined && configState(node) === 'waiting' ? undefined : sentence(node);
+  return [onHost, throughApi, own].filter((text) => text !== undefined).join(' ');
+}
+
+function sentence(node: ConfiguredNode): string {
+  const { name, status } = node;
+  const wanted = formatRef(refOf(node.configSource), 'short');
+  const runs = formatRef(refOf(status.active), 'short');
+  const fallback = runs === 'local' ? 'its local config' : runs;
+  const sync = status.error !== undefined && errorOutcome(status.error, node.condition) === 'not followed';
+  const following = sync
+    ? ` It cannot follow its reference, though (${status.error}); it keeps trying. 'relet doctor ${name}' looks for the reason.`
+    : '';
+  switch (configState(node)) {
+    case 'local':
+      return `It runs its local config. 'relet edit ${name}' or 'relet set ${name} FIELD=VALUE' changes it.${following}`;
+    case 'detached':
+      return `It runs its local config, and relet has removed its files from the host ('relet detach'). A new assignment attaches it again.`;
+    case 'active':
+      return `It runs the config that it is assigned, and its trial is over: it is the last known good. ${nextStep(node)}${following}`;
+    case 'trial':
+      return `It runs the config that it is assigned, on trial. When it has been healthy long enough, the config becomes the last known good; until then a rollback goes to ${formatRef(refOf(status.lastKnownGood), 'short')}. 'relet wait ${name} --for=lastKnownGood' waits for the end of the trial, 'relet undo ${name}' ends it.${following}`;
+    case 'rejected':
+      return `${wanted} was rejected before the kubelet was restarted; the node still runs ${fallback}. ${correction(node)}`;
+    case 'rolled back':
+      return `${wanted} failed its trial${trialFailure(node)}; the node rolled back to ${fallback}. ${correction(node)}`;
+    case 'waiting':
+      return waiting(node, wanted, following);
+  }
+}
+
+/** On a node of a set, `edit` and `undo` of the node alone would take it from its set. */
+function correction(node: ConfiguredNode): string {
+  const membership = membershipOf(node);
+  if (membership === undefined || membership.isTaken)
+    return `Correct it with 'relet edit ${node.name}'; ${undoHint(node, 'returns to the config before it')}.`;
+  const { set } = membership.claim;
+  return `Correct the config of the set ${set}; 'relet rollout undo ${set}' takes it back from all nodes that have it.`;
+}
+
+function nextStep({ owed, upgradeRisk }: ConfiguredNode): string {
+  if (owed !== undefined) return `But there is something ${owedText(owed, owed.left)}.`;
+  if (upgradeRisk !== undefined) return 'But its kubelet was replaced; read about the upgrade before it is restarted.';
+  return 'There is nothing to do.';
+}
+
+/** Where `undo` would assign a config again that failed on this node, the ways past it. */
+export function undoHint(node: ConfiguredNode, does: string): string {
+  const { name } = node;
+  const history = readHistory(node.history);
+  const now = refOf(node.configSource);
+  const target = undoTarget(history, now);
+  const failed = target && failureOf(history, target.to);
+  if (failed === undefined) return `'relet undo ${name}' ${does}`;
+  const revision = goodRevision(history, now);
+  const other = revision === undefined ? '' : `, 'relet undo ${name} --to ${revision}' to revision ${revision}`;
+  return `'relet reset ${name}' returns to its local config${other} ('relet undo ${name}' would assign ${target!.to} again, which was ${failed.split(':', 1)[0]} before)`;
+}
+
+/** `rolled back: …` or `rejected: …`, where the assigned config failed and the status is about it. */
+export function reportedFailure(node: ConfiguredNode): string | undefined {
+  const state = configState(node);
+  return (state === 'rejected' || state === 'rolled back') && !isOld(node) ? failureText(state, node) : undefined;
+}
+
+/** The status is about an assignment before the present one; only a NodeConfig shows that. */
+const isOld = ({ generation, observedGeneration = generation }: ConfiguredNode): boolean =>
+  generation !== undefined && observedGeneration! < generation;
+
+export const aboutBefore = (node: ConfiguredNode): string =>
+  isOld(node) ? ', for the assignment before this one' : '';
+
+const failures: Partial<Record<ConfigErrorReason, string>> = {
+  CrashLoop: ' (the kubelet kept crashing)',
+  NotHealthy: ' (the kubelet was not healthy in time)',
+  APIServerLost: ' (the node lost the API server)',
+};
+
+function trialFailure({ status, condition }: ConfiguredNode): string {
+  const reason = errorReason(status.error ?? '', condition);
+  return (reason && failures[reason]) ?? '';
+}
+
+function waiting(node: ConfiguredNode, wanted: string, following: string): string {
+  if (!node.reports)
+    return `It is assigned ${wanted} and nothing there has ever reported about its config: 'relet kubelet --dynamic-config-dir=…' must run in front of its kubelet. Until then nothing changes on it; 'relet reset ${node.name}' takes the assignment back.`;
+  if (node.restartDelayedUntil !== undefined)
+    return `It is assigned ${wanted} and does not run it yet: its config changed several times in a short time, so the restart of its kubelet is delayed until ${node.restartDelayedUntil}. Then it uses the newest config.`;
+  if (node.status.error !== undefined && errorOutcome(node.status.error, node.condition) === 'crashing')
+    return `Its kubelet crashed and is started again. If it keeps crashing, the node rolls back automatically. The kubelet's own lines in the log on the host show the cause.`;
+  if (following !== '') return `It is assigned ${wanted} and does not run it yet.${following}`;
+  const wait = `Wait for it with 'relet wait ${node.name} --for=active'`;
+  if (sameConfig(refOf(node.configSource), refOf(node.status.assigned), 'name'))
+    return `It has accepted ${wanted} and does not run it yet: its kubelet is restarting. ${wait}.`;
+  return `It is assigned ${wanted} and has not accepted it yet: it may be fetching or validating it, waiting for permission to read the ConfigMap, or cut off from the API. ${wait}; if it takes long, 'relet doctor ${node.name}' looks for the reason.`;
+}
+
+/** `rolled back: the kubelet kept crashing with the assigned config`. */
+export const failureText = (
+  state: string,
+  { status, condition }: Pick<ConfiguredNode, 'status' | 'condition'>,
+): string => `${state}: ${errorText(status.error ?? '', condition)}`;
+
+/** The error in one clause and one word; where there is none, what is left to do on the host, or what the next start of its kubelet risks. */
+export function troubleOf({ status, condition, owed, upgradeRisk }: ConfiguredNode): {
+  error: string;
+  reason: string | undefined;
+} {
+  if (status.error !== undefined)
+    return { error: errorText(status.error, condition), reason: errorReason(status.error, condition) };
+  if (owed !== undefined) return { error: owedText(owed, owed.left), reason: owedReasons[owed.left].reason };
+  return { error: upgradeRisk?.message ?? '', reason: upgradeRisk?.reason };
+}
+
+/** How old the config is: since relet changed the reference, else since the node took it, else as old as a node on its local config. */
+export function configuredAt({ history, configSource, condition, createdAt }: ConfiguredNode): string | undefined {
+  const [newest] = readHistory(history);
+  const now = formatRef(refOf(configSource), 'short');
+  if (newest?.to === now) return newest.at;
+  return now === 'local' && newest === undefined ? createdAt : condition?.since;
+}

@@ -1,0 +1,33 @@
+/** Promises 1 and 3, at every start of a kubelet: a whole, valid config that was assigned, and another one after each stop. */
+import { classOf, configIn } from '../configs.js';
+import type { Entry } from '../history.js';
+import type { NodeFacts } from './node-facts.js';
+import type { Report } from './violation.js';
+
+const bootMs = 12_000;
+
+export function checkStarts(facts: NodeFacts, report: Report): (entry: Entry) => void {
+  /** The kubelet was stopped by the agent that still runs. */
+  let stoppedByAgent = false;
+  let isLateReported = false;
+  return (entry) => {
+    const { atMs } = entry;
+    const isLate = facts.isUp && facts.isBooting && atMs - facts.upSinceMs > bootMs;
+    if (isLate && !isLateReported)
+      report(3, atMs, `no kubelet was started within ${bootMs / 1000} s of the start of the agent`);
+    isLateReported = isLate;
+    if (!('node' in entry) || entry.node !== facts.node) return;
+    if (entry.kind === 'agent-up' || entry.kind === 'agent-down') stoppedByAgent = false;
+    // A new agent stops the kubelet that it finds.
+    if (entry.kind === 'exit') stoppedByAgent = entry.isRequested && facts.isUp && !facts.isBooting;
+    if (entry.kind !== 'start') return;
+    const { domain } = entry;
+    const behaviour = classOf(domain);
+    if (!entry.isWhole || behaviour === undefined)
+      report(3, atMs, `the kubelet was started with half a config (${domain})`);
+    else if (behaviour !== 'local' && !facts.everAssigned.has(configIn(domain)))
+      report(3, atMs, `started ${domain}, which was never assigned`);
+    if (behaviour === 'invalid') report(1, atMs, `the kubelet was started with the invalid config ${domain}`);
+    if (stoppedByAgent && domain === facts.running) report(1, atMs, `restarted without another config (${domain})`);
+  };
+}

@@ -1,0 +1,117 @@
+/**
+ * The dashboard in a real browser: a lab of processes, `relet dashboard` in front of it, and pages of Debian's chromium that record
+ * whatever must never happen in one: an error on the console, a request to anywhere but their own server.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import axe from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Lab, type LabOptions, startLab } from '../src/lab/index.js';
+import { endProcess } from './end-process.js';
+import { eventually } from './eventually.js';
+import { executable } from './run-relet.js';
+
+export interface Dashboard {
+  /** Ends with a slash. */
+  url: string;
+  /** Logs in once. */
+  link: string;
+}
+
+export class DashboardRig {
+  readonly #children: ChildProcess[] = [];
+  /** What must not happen in any page. */
+  readonly problems: string[] = [];
+
+  private constructor(
+    readonly lab: Lab,
+    readonly browser: Browser,
+  ) {}
+
+  static async start(options: LabOptions): Promise<DashboardRig> {
+    const executablePath = execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
+    const [lab, browser] = await Promise.all([
+      startLab({ packageDir: join(import.meta.dirname, '..'), ...options }),
+      // Tests may run as root, where chromium has no sandbox.
+      chromium.launch({ executablePath, args: ['--no-sandbox'] }),
+    ]);
+    return new DashboardRig(lab, browser);
+  }
+
+  async stop(): Promise<void> {
+    await this.browser.close();
+    await Promise.all(this.#children.map(endProcess));
+    await this.lab.stop();
+  }
+
+  async dashboard(...args: string[]): Promise<Dashboard> {
+    const child = spawn(
+      process.execPath,
+      [executable, 'dashboard', `--kubeconfig=${this.lab.kubeconfig}`, '--port=0', ...args],
+      { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH } },
+    );
+    this.#children.push(child);
+    const lines: string[] = [];
+    for (const stream of [child.stdout, child.stderr])
+      createInterface({ input: stream }).on('line', (line) => lines.push(line));
+    const link = await eventually(
+      'the dashboard prints its link',
+      () => /http:\/\/\S+#once=\S+/.exec(lines.join('\n'))?.[0] ?? false,
+      { seen: () => lines, hopeless: () => child.exitCode !== null && `it exited with ${child.exitCode}` },
+    );
+    return { link, url: link.replace(/#.*/, '') };
+  }
+
+  /** A page with cookies of its own. `expected`: console errors that a scenario causes on purpose. */
+  async page(
+    { url }: Dashboard,
+    options: { colorScheme?: 'light' | 'dark'; width?: number; expected?: RegExp } = {},
+  ): Promise<Page> {
+    const { colorScheme = 'light', width = 1280, expected } = options;
+    const context = await this.browser.newContext({ colorScheme, viewport: { width, height: 800 } });
+    const page = await context.newPage();
+    const origin = new URL(url).origin;
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !expected?.test(message.text())) this.problems.push(message.text());
+    });
+    page.on('pageerror', (error) => this.problems.push(`uncaught: ${error.message}`));
+    page.on('dialog', (dialog) => {
+      this.problems.push(`a script opened a dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on('request', (request) => {
+      if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin)
+        this.problems.push(`foreign request: ${request.url()}`);
+    });
+    return page;
+  }
+
+  /** As the administrator; returns what it prints. */
+  kubectl(args: string[], input = ''): string {
+    // HOME: kubectl keeps a cache there.
+    const env = { PATH: process.env.PATH, KUBECONFIG: this.lab.kubeconfig, HOME: this.lab.dataDir };
+    return execFileSync('kubectl', args, { encoding: 'utf8', env, input, stdio: ['pipe', 'pipe', 'pipe'] });
+  }
+
+  apply(object: object): void {
+    this.kubectl(['apply', '-f', '-'], JSON.stringify(object));
+  }
+
+  /** Of a new service account with this ClusterRole. */
+  token(name: string, role: string): string {
+    this.kubectl(['create', 'serviceaccount', name]);
+    this.kubectl(['create', 'clusterrolebinding', name, `--clusterrole=${role}`, `--serviceaccount=default:${name}`]);
+    return this.kubectl(['create', 'token', name]).trim();
+  }
+}
+
+/** What axe finds that keeps people out: serious and critical, one line each; by all rules unless some are named. */
+export async function seriousProblems(page: Page, rules?: string[]): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const options = rules === undefined ? {} : { runOnly: rules };
+  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as axe.AxeResults;
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
+}

@@ -1,0 +1,224 @@
+/** Sets in the dashboard, in a real browser: written, previewed, started and steered, by mouse and by keyboard alone. */
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Dashboard, DashboardRig, seriousProblems } from './dashboard-rig.js';
+import { eventually } from './eventually.js';
+import { needs } from './programs.js';
+
+const { isMissing, note } = needs('chromium', 'kubectl');
+
+describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
+  let rig: DashboardRig;
+  let dashboard: Dashboard;
+  let page: Page;
+
+  beforeAll(async () => {
+    rig = await DashboardRig.start({ nodes: 3, trialDuration: '1s' });
+    rig.kubectl(['label', 'node', '--all', 'pool=web']);
+    dashboard = await rig.dashboard();
+    page = await rig.page(dashboard);
+    // As long as a test may take: a rollout on a busy machine is slow.
+    page.setDefaultTimeout(120_000);
+    await page.goto(dashboard.link);
+    await page.getByRole('grid').waitFor();
+  });
+  afterAll(() => rig?.stop());
+
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true });
+  const button = (name: string | RegExp) => page.getByRole('button', { name });
+  const editor = () => page.locator('.cm-content');
+  const specOf = (name: string) => JSON.parse(rig.kubectl(['get', 'ncs', name, '-o', 'json'])).spec;
+  const reasonOf = (name: string) =>
+    rig.kubectl(['get', 'ncs', name, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].reason}']);
+  const state = (text: string) => page.locator('.standing .set-state').getByText(text, { exact: true });
+
+  test('by mouse: nodes by label, a field completed in the editor, an approval, the preview, the start', async () => {
+    await page.getByRole('link', { name: 'Sets' }).click();
+    await page.getByText('There is no set of nodes yet.').waitFor();
+    await page.getByRole('link', { name: 'New set' }).click();
+    await heading('New set').waitFor();
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('web');
+    await page.getByText('Labels of the nodes').click();
+    await button('Select pool=web, 3 nodes').click();
+    await page.getByText('3 nodes', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'node-2' }).waitFor();
+    await button('Next: Config').click();
+
+    await editor().click();
+    await page.keyboard.type('maxP');
+    await page.getByRole('option', { name: /^maxPods/ }).click();
+    await page.keyboard.type('150\nmaxPod: 1');
+    await page.getByRole('list', { name: 'Findings' }).getByText('did you mean "maxPods"?').waitFor();
+    for (let at = 0; at < '\nmaxPod: 1'.length; at++) await page.keyboard.press('Backspace');
+    await page.getByText('No findings.').waitFor();
+    await button('Next: Strategy').click();
+
+    await page.getByRole('group', { name: 'Wave 1' }).getByLabel('Then wait for approval').check();
+    await button('Remove wave 2').click();
+    await page.getByLabel(/^Unavailable at once/).fill('100%');
+    await page.getByLabel(/^In trial at once/).fill('100%');
+    await button('Next: Preview').click();
+
+    await page.getByText('would be rolled out').waitFor();
+    const row = page.getByRole('row', { name: /^maxPods/ });
+    expect(await row.innerText()).toMatch(/110\s+150\s+kubelet restart/);
+    expect(await page.getByRole('listitem').filter({ hasText: 'Wave 1' }).innerText()).toContain('then approval');
+    await button('Rehearse').click();
+    const rehearsal = page.getByRole('region', { name: 'Rehearsal' });
+    await rehearsal.getByText('3 of 3 nodes updated, 0 failed', { exact: false }).waitFor();
+    await rehearsal.getByText('relet rollout rehearse').waitFor();
+    await page.reload();
+    await page.getByText('would be rolled out').waitFor();
+    await button('Next: Start').click();
+    await button('Start the rollout').click();
+
+    await heading('web').waitFor();
+    expect(specOf('web')).toMatchObject({
+      selector: { matchLabels: { pool: 'web' } },
+      config: { overlay: { maxPods: 150 } },
+      strategy: { waves: [{ nodes: 1, approve: true }, { nodes: '100%' }], maxUnavailable: '100%' },
+    });
+  });
+
+  test('the page follows the rollout: wave 1, the approval that it waits for, the end', async () => {
+    await state('awaiting approval').waitFor();
+    await page.getByRole('img', { name: 'Wave 1: 1 updated' }).waitFor();
+    await button('Approve…').click();
+    const dialog = page.getByRole('dialog', { name: 'Approve wave 1 of web?' });
+    expect(await dialog.innerText()).toMatch(
+      /maxPods.*2 nodes\.\n.*\nrelet rollout approve web --revision \w+ --wave 1/s,
+    );
+    await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
+    await state('rollout complete').waitFor();
+    await page.getByRole('img', { name: 'Wave 2: 2 updated' }).waitFor();
+    expect(reasonOf('web')).toBe('RolloutComplete');
+    expect(await page.getByRole('button', { name: /Approve|Abort/ }).count()).toBe(0);
+  });
+
+  test('by keyboard alone: a set is edited, previewed and started, approved, paused, resumed and undone', async () => {
+    const keys = keyboard(page);
+    await keys.goTo(page.getByRole('link', { name: 'Edit' }));
+    await page.keyboard.press('Enter');
+    await editor().waitFor();
+    await keys.goTo(editor());
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type('evictionMax');
+    await page.getByRole('option', { name: /^evictionMaxPodGracePeriod/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('30\n');
+    await page.getByText('No findings.').waitFor();
+    for (const next of ['Next: Strategy', 'Next: Preview', 'Next: Start', 'Start the rollout']) {
+      await keys.goTo(button(next));
+      await page.keyboard.press('Enter');
+    }
+    await heading('web').waitFor();
+    await state('awaiting approval').waitFor();
+    for (const [verb, after] of [
+      ['Pause', () => state('paused').waitFor()],
+      ['Resume', () => state('awaiting approval').waitFor()],
+      ['Approve', () => state('rollout complete').waitFor()],
+      ['Undo', () => state('undone').waitFor()],
+    ] as const) {
+      await keys.goTo(button(`${verb}…`));
+      await page.keyboard.press('Enter');
+      await keys.goTo(page.getByRole('dialog').getByRole('button', { name: verb, exact: true }));
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await after();
+    }
+    expect(specOf('web').config.overlay).toEqual({ maxPods: 150, evictionMaxPodGracePeriod: 30 });
+    await page.getByRole('cell', { name: 'undone' }).waitFor();
+    // Back to what it had before: the difference of the two revisions is the field that was undone.
+    await page.getByRole('row', { name: /^evictionMaxPodGracePeriod/ }).waitFor();
+  });
+
+  test('a config that crashes the kubelet: from the edit to the node that rolled back, the reason, and the undo', async () => {
+    const hostile = '<img src=x onerror=alert(1)>';
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await editor().click();
+    await page.keyboard.press('Control+A');
+    // The port is taken: no check can know, and the kubelet crashes.
+    await page.keyboard.type(`port: 10269\nclusterDomain: "${hostile}"`);
+    await page.getByRole('link', { name: 'Start' }).click();
+    await button('Start the rollout').click();
+    await heading('web').waitFor();
+    await state('halted').waitFor();
+    const failed = page.getByRole('region', { name: /^Failed nodes: 1/ }).getByRole('row', { name: /^node-\d/ });
+    expect(await failed.innerText()).toMatch(/kept crashing/);
+    await page.getByText(hostile).first().waitFor();
+    expect(await page.locator('img').count()).toBe(0);
+    await button('Undo…').click();
+    await page
+      .getByRole('dialog')
+      .getByLabel(/^Reason/)
+      .fill("it's bad");
+    expect(await page.getByRole('dialog').innerText()).toContain("relet rollout undo web --why 'it'\\''s bad'");
+    await page.getByRole('dialog').getByRole('button', { name: 'Undo', exact: true }).click();
+    await state('undone').waitFor();
+  });
+
+  test('who may only look, and everybody with --read-only, has no buttons', async () => {
+    const other = await rig.page(dashboard, { expected: /401/ });
+    await other.goto(dashboard.url);
+    await other.getByLabel('Bearer token').fill(rig.token('set-looker', 'relet:viewer'));
+    await other.getByRole('button', { name: 'Log in' }).click();
+    await other.getByRole('grid').waitFor();
+    const readOnly = await rig.dashboard('--read-only');
+    const third = await rig.page(readOnly);
+    await third.goto(readOnly.link);
+    await third.getByRole('grid').waitFor();
+    for (const [one, { url }] of [
+      [other, dashboard],
+      [third, readOnly],
+    ] as const) {
+      await one.goto(`${url}sets/web`);
+      await one.getByText('undone', { exact: true }).first().waitFor();
+      expect(await one.getByRole('button', { name: /…$/ }).count()).toBe(0);
+      expect(await one.getByRole('link', { name: 'Edit' }).count()).toBe(0);
+      await one.goto(`${url}sets/new`);
+      await one.getByText('You may not write sets.').waitFor();
+      await one.context().close();
+    }
+  });
+
+  const steps = ['nodes', 'config', 'strategy', 'preview', 'start'].map((step) => `sets/new?step=${step}`);
+
+  test.each([
+    ['light', ['sets', 'sets/web', ...steps]],
+    ['dark', ['sets/web', steps[1]!]],
+  ] as const)('axe finds nothing serious, and nothing is wider than a phone, %s', async (colorScheme, paths) => {
+    await page.emulateMedia({ colorScheme });
+    for (const path of paths) {
+      await page.goto(dashboard.url + path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      if (path.endsWith('config')) await editor().waitFor();
+      expect(await seriousProblems(page), path).toEqual([]);
+      await page.setViewportSize({ width: 360, height: 740 });
+      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(360);
+      await page.setViewportSize({ width: 1280, height: 800 });
+    }
+  });
+
+  test('no page had an error on its console, a dialog of a script, or a request to another server', () => {
+    expect(rig.problems).toEqual([]);
+  });
+});
+
+/** Moves the focus with Tab only, as a person without a mouse does. */
+function keyboard(page: Page) {
+  const isFocused = (target: Locator) =>
+    target.evaluate((node) => {
+      const root = (node as unknown as { getRootNode(): { activeElement: unknown } }).getRootNode();
+      return root.activeElement === node;
+    });
+  return {
+    async goTo(target: Locator): Promise<void> {
+      await target.waitFor();
+      for (let presses = 0; presses < 120; presses++) {
+        if (await isFocused(target)) return;
+        await page.keyboard.press('Tab');
+      }
+      await eventually('Tab reaches the element', () => isFocused(target));
+    },
+  };
+}

@@ -1,0 +1,228 @@
+/** The dashboard in a real browser, against a lab of processes: what a person sees, and what must never happen in a page. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Dashboard, DashboardRig, seriousProblems } from './dashboard-rig.js';
+import { eventually } from './eventually.js';
+import { needs } from './programs.js';
+
+const { isMissing, note } = needs('chromium', 'kubectl');
+
+describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
+  let rig: DashboardRig;
+  let dashboard: Dashboard;
+  /** Logged in as the administrator. */
+  let page: Page;
+
+  beforeAll(async () => {
+    rig = await DashboardRig.start({ nodes: 3, trialDuration: '2s' });
+    dashboard = await rig.dashboard();
+    page = await rig.page(dashboard);
+    await page.goto(dashboard.link);
+    await page.getByRole('grid').waitFor();
+  });
+  afterAll(() => rig?.stop());
+
+  const open = async (path: string) => {
+    await page.goto(dashboard.url + path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.locator('.loading').waitFor({ state: 'detached' });
+  };
+  /** The number on a toggle such as `active 3`. */
+  const count = async (on: Page, state: string) =>
+    Number((await on.getByRole('button', { name: new RegExp(`^${state} [\\d,]+$`) }).innerText()).replace(/\D/g, ''));
+  const nodeConfigs = (): { metadata: { name: string }; status?: { config?: Record<string, unknown> } }[] =>
+    JSON.parse(rig.kubectl(['get', 'nodeconfigs', '-o', 'json'])).items;
+
+  test('the link of the start logs in once; the code leaves the address, and does not work again', async () => {
+    expect(page.url()).toBe(dashboard.url);
+    const other = await rig.page(dashboard, { expected: /40[013]/ });
+    await other.goto(dashboard.link);
+    await other.getByRole('heading', { name: 'Log in to relet' }).waitFor();
+    expect(other.url()).not.toContain('once');
+    await other.context().close();
+  });
+
+  test('a rollout is seen while it happens, and afterwards the counts are those of kubectl', async () => {
+    await open('');
+    await eventually('all nodes are local', async () => (await count(page, 'local')) === 3);
+    rig.kubectl(['label', 'node', '--all', 'pool=web']);
+    rig.apply(set('web', { maxPods: 150 }));
+    await eventually('all nodes are active', async () => (await count(page, 'active')) === 3);
+    const active = nodeConfigs().filter(({ status }) => status?.config?.active !== undefined);
+    expect(active).toHaveLength(3);
+    expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe('4');
+    expect(await page.getByRole('row', { name: /^node-1 active/ }).innerText()).toContain('web');
+  });
+
+  test('every filter is in the address, and a link with it shows the same', async () => {
+    await open('?q=node-2&group=zone');
+    await page.getByRole('heading', { name: '1 of 3 nodes', exact: true }).waitFor();
+    await page.getByRole('button', { name: /^active/ }).click();
+    expect(new URL(page.url()).searchParams.get('state')).toBe('active');
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.getByRole('heading', { name: '3 nodes', exact: true }).waitFor();
+  });
+
+  test('by keyboard alone: from the table to a node, into a dialog and out of it with the focus where it was', async () => {
+    await open('');
+    await page.getByRole('grid').focus();
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowUp']) await page.keyboard.press(key);
+    const active = await page.getByRole('grid').getAttribute('aria-activedescendant');
+    expect(await page.locator(`#${active}`).innerText()).toBe('node-2');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /^node-2/ }).waitFor();
+    await page.getByRole('button', { name: 'Reset to local' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    expect(await page.getByRole('dialog').innerText()).toContain('relet reset node-2');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Reset to local');
+  });
+
+  test('a node shows its configs, and the difference of any two by meaning with its impact', async () => {
+    await open('nodes/node-1?from=local&to=assigned');
+    await page.getByRole('article', { name: 'Assigned' }).getByText('maxPods: 150').waitFor();
+    const row = page.getByRole('row', { name: /^maxPods/ });
+    await row.waitFor();
+    expect(await row.innerText()).toContain('kubelet restart');
+  });
+
+  test('a field is set from the page: previewed, run as the command that is shown, and in the history with its reason', async () => {
+    await open('nodes/node-3');
+    await page.getByRole('button', { name: 'Set fields' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel(/FIELD=VALUE/).fill('maxPods=99');
+    await dialog.getByLabel(/Take it from the set/).check();
+    await dialog.getByLabel(/Reason/).fill("it's a test");
+    expect(await dialog.innerText()).toContain("relet set node-3 maxPods=99 --take-from-set --why 'it'\\''s a test'");
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog
+      .getByText(/maxPods/)
+      .last()
+      .waitFor();
+    await dialog.getByRole('button', { name: 'Set fields' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('cell', { name: "it's a test" }).waitFor();
+    await page.getByText('taken from its set').first().waitFor();
+  });
+
+  test('texts from the cluster are text: markup and control characters do nothing', async () => {
+    const hostile = '<img src=x onerror=alert(1)><script>alert(2)</script>\u202egnp.exe';
+    const history = JSON.stringify([
+      { revision: 1, at: '2026-01-01T00:00:00Z', by: hostile, verb: 'set', why: hostile, from: 'local', to: hostile },
+    ]);
+    rig.kubectl(['annotate', 'nodeconfig', 'node-2', '--overwrite', `relet.dev/history=${history}`]);
+    rig.apply({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'hostile', namespace: 'relet-system', labels: { 'relet.dev/kubelet-config': 'true' } },
+      data: { kubelet: `# </pre><script>alert(3)</script>\n${hostile}` },
+    });
+    for (const path of ['nodes/node-2', 'configs/relet-system/hostile', 'configs', '']) {
+      await open(path);
+      await page
+        .getByText('<script>alert')
+        .first()
+        .or(page.getByRole('heading', { level: 1 }))
+        .first()
+        .waitFor();
+      expect(await page.locator('img, main script').count()).toBe(0);
+    }
+    await open('nodes/node-2');
+    await page
+      .getByRole('cell', { name: /<img src=x onerror/ })
+      .first()
+      .waitFor();
+  });
+
+  test('configs: who uses which, and the upgrade of the fleet', async () => {
+    await open('configs');
+    await page.getByRole('link', { name: /^web-/ }).first().click();
+    await page.getByText('maxPods: 150').waitFor();
+    await open('upgrade?to=1.37');
+    await page.getByText('relet config upgrade-check').first().waitFor();
+  });
+
+  test('a token logs in as its owner; a wrong one is refused with a remedy; a person who may not see nodes reads why', async () => {
+    const other = await rig.page(dashboard, { expected: /40[013]/ });
+    await other.goto(dashboard.url);
+    const login = async (token: string) => {
+      await other.getByLabel('Bearer token').fill(token);
+      await other.getByRole('button', { name: 'Log in' }).click();
+    };
+    await login('wrong');
+    await other.getByRole('alert').waitFor();
+    expect(await other.getByRole('alert').innerText()).toMatch(/token/i);
+    await login(rig.token('looker', 'relet:viewer'));
+    await other.getByRole('grid').waitFor();
+    expect(await other.getByText('system:serviceaccount:default:looker').count()).toBeGreaterThan(0);
+    await other.goto(`${dashboard.url}nodes/node-1`);
+    await other.getByText('relet describe node-1').waitFor();
+    expect(await other.getByRole('button', { name: /Undo|Reset|Set fields/ }).count()).toBe(0);
+    await other.getByRole('button', { name: 'Log out' }).click();
+    await other.goto(dashboard.url);
+    await login(rig.token('nobody', 'system:discovery'));
+    await other.getByText('may not list nodes').waitFor();
+    await other.context().close();
+  });
+
+  test('with --read-only there are no buttons, also for an administrator; below a base path everything works', async () => {
+    const readOnly = await rig.dashboard('--read-only', '--base-path=/ops/relet');
+    const other = await rig.page(readOnly);
+    await other.goto(readOnly.link);
+    await other.getByRole('grid').waitFor();
+    expect(new URL(other.url()).pathname).toBe('/ops/relet/');
+    await other.getByRole('link', { name: 'node-1' }).click();
+    await other.getByText('relet describe node-1').waitFor();
+    expect(new URL(other.url()).pathname).toBe('/ops/relet/nodes/node-1');
+    expect(await other.getByRole('button', { name: /Undo|Reset|Set fields/ }).count()).toBe(0);
+    await other.context().close();
+  });
+
+  test('while the API server is away the data is shown as old, and continues when it is back', async () => {
+    await open('');
+    process.kill(Number(readFileSync(join(rig.lab.dataDir, 'apiserver.pid'), 'utf8').trim().split(/\s/)[0]), 'SIGKILL');
+    await page.getByText(/This data is .* old/).waitFor();
+    await page.getByText('live', { exact: true }).waitFor();
+    rig.kubectl(['label', 'nodeconfig', 'node-1', 'seen=again']);
+    expect(await page.getByText(/This data is .* old/).count()).toBe(0);
+  });
+
+  const pages = ['', 'nodes/node-1', 'sets', 'sets/web', 'sets/new', 'configs', 'upgrade?to=1.37', 'nowhere'];
+
+  test.each(['light', 'dark'] as const)('axe finds nothing serious on any page, %s', async (colorScheme) => {
+    await page.emulateMedia({ colorScheme });
+    for (const path of pages) {
+      await open(path);
+      // Of the dark page only the colours are others.
+      expect(await seriousProblems(page, colorScheme === 'dark' ? ['color-contrast'] : undefined), path).toEqual([]);
+    }
+  });
+
+  test('on a phone nothing is wider than the screen', async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    for (const path of pages) {
+      await open(path);
+      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(360);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  test('no page had an error on its console, a dialog of a script, or a request to another server', () => {
+    expect(rig.problems).toEqual([]);
+  });
+});
+
+const set = (name: string, overlay: object) => ({
+  apiVersion: 'relet.dev/v1alpha1',
+  kind: 'NodeConfigSet',
+  metadata: { name },
+  spec: {
+    selector: { matchLabels: { pool: name } },
+    config: { overlay },
+    strategy: { waves: [{ nodes: '100%' }], maxUnavailable: '100%', maxInTrial: '100%' },
+  },
+});

@@ -1,0 +1,377 @@
+/** `relet rollout rehearse`: what a rollout does is found out on a copy of the nodes, and is the same for the same seed. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { NodeConfigSet, NodeConfigSetSpec } from '../src/api/node-config-set.js';
+import type { KubeObject } from '../src/api/object.js';
+import { rehearsalPage } from '../src/cli/rollout/rehearsal-page.js';
+import { rehearsalText } from '../src/cli/rollout/rehearsal-text.js';
+import { createPaint } from '../src/cli/terminal/terminal.js';
+import { desiredRevision, payloadOf, setConfigMap } from '../src/controller/set-revision.js';
+import { readManifests } from '../src/lab/manifests.js';
+import type { Faults } from '../src/lab/rehearsal/faults.js';
+import { type Fleet, fleetFrom, madeFleet } from '../src/lab/rehearsal/fleet.js';
+import { rehearse } from '../src/lab/rehearsal/rehearse.js';
+import { findRejections } from '../src/lab/rehearsal/rejections.js';
+import { type Rehearsal, reportOf } from '../src/lab/rehearsal/report.js';
+import { rowOf, spreadOf } from '../src/lab/rehearsal/spread.js';
+import { relet } from './run-relet.js';
+import { setTraps } from './traps.js';
+
+const deploy = join(import.meta.dirname, '../deploy');
+const manifests = ['base', 'guards', 'drain'].flatMap((part) => readManifests(join(deploy, part)));
+
+const setWith = (
+  strategy: NodeConfigSetSpec['strategy'] = {},
+  more: Partial<NodeConfigSetSpec> = {},
+): NodeConfigSet => ({
+  apiVersion: 'relet.dev/v1alpha1',
+  kind: 'NodeConfigSet',
+  metadata: { name: 'pool' },
+  spec: { selector: { matchLabels: { pool: 'a' } }, config: { overlay: { maxPods: 200 } }, strategy, ...more },
+});
+
+interface Asked {
+  set?: NodeConfigSet;
+  fleet?: Fleet;
+  faults?: Faults;
+  seed?: string;
+  untilMs?: number;
+  approveAfterMs?: number;
+  startMs?: number;
+}
+
+async function run({ set = setWith(), seed = '1', faults = {}, ...asked }: Asked): Promise<Rehearsal> {
+  const fleet = asked.fleet ?? madeFleet({ set, count: 6, kubeletVersion: 'v1.34.0' });
+  const rejections = await findRejections(fleet, payloadOf(set.spec.config)!);
+  const times = {
+    startMs: asked.startMs ?? Date.UTC(2026, 0, 5),
+    trialMs: 60_000,
+    approveAfterMs: asked.approveAfterMs ?? 0,
+    untilMs: asked.untilMs ?? 3_600_000,
+  };
+  const result = await rehearse({ set, fleet, faults, seed, manifests, ...times });
+  return reportOf({ run: result, fleet, seed, rejections, assumptions: [] });
+}
+
+const node = (name: string, more: { version?: string; ready?: string; memory?: string } = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name, labels: { pool: 'a' } },
+  status: {
+    capacity: { cpu: '4', memory: more.memory ?? '8Gi' },
+    conditions: [{ type: 'Ready', status: more.ready ?? 'True' }],
+    nodeInfo: { kubeletVersion: more.version ?? 'v1.34.0' },
+  },
+});
+
+const waves = [{ nodes: 1 }, { nodes: '50%' }, { nodes: '100%' }];
+
+describe('a rehearsal', () => {
+  test('completes in the waves and within the budgets of the strategy, in the order of the names', async () => {
+    const set = setWith({ waves, maxUnavailable: 2, maxInTrial: 2 });
+    const rehearsal = await run({ set });
+    expect(rehearsal).toMatchObject({ outcome: 'complete', reason: 'RolloutComplete', failed: [] });
+    expect(rehearsal.story.map(({ name, wave }) => `${wave} ${name}`)).toEqual([
+      '1 node-01',
+      '2 node-02',
+      '2 node-03',
+      '3 node-04',
+      '3 node-05',
+      '3 node-06',
+    ]);
+    expect(rehearsal.budgets.inTrial).toEqual({ most: 2, allowed: 2 });
+    expect(rehearsal.budgets.unavailable.most).toBeLessThanOrEqual(2);
+    // One trial, one for two nodes, and two for three nodes of which two may be in trial.
+    expect(rehearsal.durationSeconds).toBeGreaterThan(240);
+    expect(rehearsal.durationSeconds).toBeLessThan(300);
+  });
+
+  test('halts at the wave of a canary that fails, and no further node is changed', async () => {
+    const rehearsal = await run({ set: setWith({ waves }), faults: { fail: ['node-01'] } });
+    expect(rehearsal).toMatchObject({ outcome: 'stopped', reason: 'Halted' });
+    expect(rehearsal.failed.map(({ name, wave }) => ({ name, wave }))).toEqual([{ name: 'node-01', wave: 1 }]);
+    expect(rehearsal.story).toHaveLength(1);
+    expect(rehearsal.nodes).toMatchObject({ selected: 6, updated: 0, failed: 1 });
+  });
+
+  test('shows that nodes go back where the strategy says so', async () => {
+    const set = setWith({ waves, onFailure: 'Rollback' });
+    const rehearsal = await run({ set, faults: { fail: ['node-02'] } });
+    expect(rehearsal).toMatchObject({ outcome: 'stopped', reason: 'RolledBack' });
+    expect(rehearsal.nodes).toMatchObject({ updated: 0, returned: 2 });
+    expect(rehearsal.failed.map(({ name }) => name)).toEqual(['node-02']);
+  });
+
+  test('leaves out nodes that are not Ready; where they use up the budget it does not end', async () => {
+    const faults = { notReady: ['node-03'] };
+    const left = await run({ set: setWith({ maxUnavailable: 2 }), faults });
+    expect(left).toMatchObject({ outcome: 'complete', excluded: [{ name: 'node-03', reason: 'NotReady' }] });
+    const stuck = await run({ set: setWith({ maxUnavailable: 1 }), faults, untilMs: 120_000 });
+    expect(stuck).toMatchObject({ outcome: 'unfinished', reason: 'BudgetSpent', story: [] });
+    expect(stuck.message).toContain('node-03 NotReady');
+  });
+
+  test('approves waves after the time that is assumed, and lets them soak', async () => {
+    const set = setWith({
+      waves: [{ nodes: 1, approve: true, soak: '5m' }, { nodes: '100%' }],
+      maxUnavailable: 5,
+      maxInTrial: 5,
+    });
+    const rehearsal = await run({ set, approveAfterMs: 600_000 });
+    expect(rehearsal.outcome).toBe('complete');
+    const second = rehearsal.waves[1]!.startSeconds! - rehearsal.waves[0]!.endSeconds!;
+    expect(second).toBeGreaterThanOrEqual(900);
+    expect(second).toBeLessThan(910);
+  });
+
+  test('waits for a window', async () => {
+    const set = setWith({ waves, maxInTrial: 6, maxUnavailable: 6, windows: [{ from: '00:20', to: '04:00' }] });
+    const rehearsal = await run({ set });
+    expect(rehearsal.outcome).toBe('complete');
+    expect(rehearsal.waves[0]!.startSeconds).toBeGreaterThanOrEqual(1200);
+  });
+
+  test('completes although the controller crashes and the API server is away', async () => {
+    const set = setWith({ waves: [{ nodes: 1, soak: '25m' }, { nodes: '100%' }] });
+    const faults = { controllerCrashes: true, apiOutages: true, slow: ['node-02'] };
+    const rehearsal = await run({ set, faults, untilMs: 4 * 3_600_000 });
+    expect(rehearsal).toMatchObject({ outcome: 'complete', failed: [] });
+    const texts = rehearsal.events.map(({ text }) => text).join('\n');
+    expect(texts).toContain('controller-1 crashes');
+    expect(texts).toContain('the API server is away');
+    const [slow, other] = ['node-02', 'node-03'].map((name) => rehearsal.story.find((one) => one.name === name)!);
+    expect(slow!.activeSeconds! - slow!.assignedSeconds).toBeGreaterThanOrEqual(30);
+    expect(other!.activeSeconds! - other!.assignedSeconds).toBeLessThan(30);
+  });
+
+  test('gives the same bytes for the same seed, and takes nothing from the system', async () => {
+    const asked: Asked = { set: setWith({ waves }), faults: { fail: '10%', slow: 1 } };
+    const first = await run(asked);
+    const used: string[] = [];
+    const clear = setTraps((name) => used.push(name));
+    onTestFinished(clear);
+    const second = await run(asked);
+    clear();
+    expect(used).toEqual([]);
+    expect(JSON.stringify(second)).toBe(JSON.stringify(first));
+    const other = await run({ ...asked, seed: '2' });
+    expect(JSON.stringify({ ...other, seed: '1' })).not.toBe(JSON.stringify(first));
+  });
+
+  test('names every node that would reject the config, although none is changed', async () => {
+    const set = setWith({}, { config: { overlay: { imageMaximumGCAge: '168h' } } });
+    const nodes = ['a', 'b', 'c'].map((name) => node(name, { version: name === 'a' ? 'v1.34.0' : 'v1.29.1' }));
+    const rehearsal = await run({ set, fleet: fleetFrom(nodes, { set }) });
+    expect(rehearsal).toMatchObject({ outcome: 'stopped', reason: 'InvalidConfig', story: [] });
+    expect(rehearsal.rejections).toEqual([
+      {
+        nodes: ['b', 'c'],
+        kubeletVersion: 'v1.29.1',
+        reason: 'ValidationFailed',
+        message: expect.stringContaining('ImageMaximumGCAge feature gate is required'),
+      },
+    ]);
+  });
+
+  test('a node whose memory is too small for what is reserved rejects it, and the rollout halts there', async () => {
+    const overlay = { kubeReserved: { memory: '6Gi' }, enforceNodeAllocatable: ['pods'] };
+    const set = setWith({ maxUnavailable: 3, maxInTrial: 3 }, { config: { overlay } });
+    const nodes = [node('a', { memory: '64Gi' }), node('b', { memory: '64Gi' }), node('c', { memory: '4Gi' })];
+    const rehearsal = await run({ set, fleet: fleetFrom(nodes, { set }) });
+    expect(rehearsal.rejections.map((one) => one.nodes)).toEqual([['c']]);
+    expect(rehearsal).toMatchObject({ outcome: 'stopped', reason: 'Halted', failed: [{ name: 'c' }] });
+  });
+
+  test('starts from what nodes are assigned: by hand, by this set, held, without an agent', async () => {
+    const set = setWith({ maxUnavailable: 5, maxInTrial: 5 });
+    const source = { configMap: { namespace: 'relet-system', name: 'mine', kubeletConfigKey: 'kubelet' } };
+    const reported = (name: string, more: object = {}, annotations = {}) =>
+      ({
+        apiVersion: 'relet.dev/v1alpha1',
+        kind: 'NodeConfig',
+        metadata: { name, annotations },
+        status: { config: {} },
+        ...more,
+      }) as KubeObject;
+    const objects = [
+      ...['by-hand', 'free', 'held', 'no-agent'].map((name) => node(name)),
+      reported('by-hand', { spec: { configSource: source } }),
+      reported('free'),
+      reported('held', { status: { config: {}, held: { why: 'disk is full' } } }),
+      { ...reported('no-agent'), status: {} },
+    ];
+    const fleet = fleetFrom(objects, { set });
+    expect(fleet.assumptions.join()).toContain('relet-system/mine/kubelet, which nodes have now, is not known');
+    const rehearsal = await run({ set, fleet });
+    expect(rehearsal.story.map(({ name }) => name)).toEqual(['free']);
+    expect(rehearsal.excluded.map(({ name, reason }) => `${name} ${reason}`)).toEqual([
+      'by-hand AssignedByHand',
+      'held Held',
+      'no-agent NoAgent',
+    ]);
+  });
+
+  test('drains nodes: pods end and are created elsewhere, as fast as their budget allows', async () => {
+    const set = setWith({ waves: [{ nodes: '100%' }], maxUnavailable: 2, maxInTrial: 4, drain: { policy: 'Always' } });
+    const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'web-uid', controller: true };
+    const pods = ['a', 'b', 'c', 'd'].map((nodeName) => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: `web-${nodeName}`, namespace: 'shop', labels: { app: 'web' }, ownerReferences: [owner] },
+      spec: { nodeName },
+      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+    }));
+    const budget = {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name: 'web', namespace: 'shop' },
+      spec: { minAvailable: 3, selector: { matchLabels: { app: 'web' } } },
+    };
+    const fleet = fleetFrom([...['a', 'b', 'c', 'd'].map((name) => node(name)), ...pods, budget], { set });
+    const rehearsal = await run({ set, fleet });
+    expect(rehearsal).toMatchObject({ outcome: 'complete', failed: [] });
+    expect(rehearsal.drains).toMatchObject({ started: 4, failed: 0 });
+    expect(rehearsal.drains.podsMoved).toBeGreaterThanOrEqual(4);
+    expect(rehearsal.budgets.unavailable.most).toBe(2);
+    // The budget lets one pod go at a time, until the one before it is Ready elsewhere.
+    const drained = rehearsal.events.filter(({ kind }) => kind === 'drain').map(({ seconds }) => seconds);
+    expect(drained[2]! - drained[0]!).toBeGreaterThanOrEqual(5);
+  });
+
+  test('continues a rollout under way: what nodes have passed before is not done again', async () => {
+    const set = setWith({ waves: [{ nodes: 1 }, { nodes: '100%' }], maxUnavailable: 3, maxInTrial: 3 });
+    const { revision, source } = desiredRevision('pool', payloadOf(set.spec.config)!);
+    const at = '2026-01-04T23:00:00Z';
+    const claim = { set: 'pool', revision, source: source(1), wave: 1, at, previous: 'local' };
+    const [namespace, name] = source(1).split('/') as [string, string];
+    const objects = [
+      ...['a', 'b', 'c'].map((one) => node(one)),
+      ...['a', 'b', 'c'].map((one) => ({
+        apiVersion: 'relet.dev/v1alpha1',
+        kind: 'NodeConfig',
+        metadata: { name: one, ...(one === 'a' && { annotations: { 'relet.dev/claim': JSON.stringify(claim) } }) },
+        ...(one === 'a' && { spec: { configSource: { configMap: { namespace, name, kubeletConfigKey: 'kubelet' } } } }),
+        status: { config: {} },
+      })),
+      setConfigMap('pool', payloadOf(set.spec.config)!, 1),
+    ];
+    const status = { updateRevision: revision, revisions: [{ revision, source: source(1), startedAt: at }] };
+    const rehearsal = await run({ set: { ...set, status }, fleet: fleetFrom(objects, { set }) });
+    expect(rehearsal).toMatchObject({ outcome: 'complete', nodes: { selected: 3, updated: 3 } });
+    expect(rehearsal.story.map((one) => `${one.wave} ${one.name}`)).toEqual(['2 b', '2 c']);
+  });
+
+  test('the spread of many has the best, the median and the worst, and the seed of the worst', async () => {
+    const one = await run({ set: setWith({}), faults: { fail: ['node-01'] } });
+    const rows = [5, 1, 9, 3].map((failedNodes, at) => ({ ...rowOf(one), seed: `s-${at}`, failedNodes }));
+    expect(spreadOf(rows, one)).toMatchObject({
+      seeds: 4,
+      outcomes: { 'stopped (Halted)': 4 },
+      failedNodes: { best: 1, median: 5, worst: 9, worstSeed: 's-2' },
+    });
+    expect(spreadOf(rows, one).durationSeconds).toBeUndefined();
+  });
+
+  test('names and reasons from a file cannot break out of the page or the terminal', async () => {
+    const evil = '\u001b]0;x\u0007<script>alert(1)</script>';
+    const set = setWith({ maxUnavailable: 5 });
+    const held = { ...node('a'), metadata: { ...node('a').metadata, annotations: { 'relet.dev/hold': evil } } };
+    const fleet = fleetFrom([held, node('b', { version: `v1.34.0${evil}` })], { set });
+    const rehearsal = await run({ set, fleet });
+    const page = rehearsalPage(rehearsal);
+    expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+    expect(page).not.toMatch(/<script/);
+    expect(page).not.toContain('\u001b');
+    expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`);
+    expect(page).not.toMatch(/https?:|src=|url\(/);
+    const text = rehearsalText(rehearsal, { columns: 80, width: 80, paint: createPaint(false) });
+    expect(text).not.toContain('\u001b');
+    expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+});
+
+describe('relet rollout rehearse', () => {
+  const manifest = JSON.stringify(setWith({ waves }));
+  const dir = () => {
+    const made = mkdtempSync(join(tmpdir(), 'relet-rehearse-'));
+    onTestFinished(() => rmSync(made, { recursive: true }));
+    return made;
+  };
+
+  test('reads the set from standard input, prints one document, and progress for a program', () => {
+    const file = join(dir(), 'page.html');
+    const words = [
+      '--count',
+      '4',
+      '--fail',
+      'node-02',
+      '--trial',
+      '1m',
+      '-o',
+      'json',
+      '--progress',
+      'json',
+      '--html',
+      file,
+    ];
+    const { status, stdout, stderr } = relet(['rollout', 'rehearse', '-', ...words], { stdin: manifest });
+    const rehearsal: Rehearsal = JSON.parse(stdout);
+    expect(rehearsal).toMatchObject({ kind: 'Rehearsal', outcome: 'stopped', failed: [{ name: 'node-02', wave: 2 }] });
+    expect(status).toBe(1);
+    const lines = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.at(-1)).toMatchObject({ set: 'pool', assessment: 'stopped', reason: 'Halted', failed: 1 });
+    expect(readFileSync(file, 'utf8')).toContain('node-02 failed, ');
+  });
+
+  test('shows the spread of several seeds', () => {
+    const words = ['--count', '3', '--fail', '1', '--seeds', '2', '--trial', '30s'];
+    const { status, stdout, stderr } = relet(['rollout', 'rehearse', '-', ...words], { stdin: manifest });
+    expect(stdout).toMatch(/^Rehearsals: +2 of pool\nResults: +2 stopped \(Halted\)\n/);
+    expect(stdout).toMatch(/failed nodes +1 +1 +1 /);
+    expect(stderr).toMatch(/^1\/2 {2}seed 1-1: stopped \(Halted\) after .*, 1 failed\n2\/2 {2}seed 1-2: /);
+    expect(status).toBe(1);
+  });
+
+  test.each<[string, string[], string, RegExp]>([
+    [
+      'a file without Nodes',
+      ['--nodes', 'FILE'],
+      '{"items": []}',
+      /has no Node in it; 'kubectl get nodes,nodeconfigs -o json'/,
+    ],
+    [
+      'Nodes that the set does not select',
+      ['--nodes', 'FILE'],
+      JSON.stringify({ ...node('a'), metadata: { name: 'a' } }),
+      /selects pool=a, and none of 1 Nodes is selected/,
+    ],
+    [
+      'a name that no Node can have',
+      ['--nodes', 'FILE'],
+      JSON.stringify(node('a\u001b[2J')),
+      /'a\\u001b\[2J' cannot be the name of a Node/,
+    ],
+    ['a file that is neither JSON nor YAML', ['--nodes', 'FILE'], '{a: [', /FILE|nodes.json: /],
+    [
+      'a node to fail that is not there',
+      ['--count', '3', '--fail', 'node-9'],
+      '',
+      /there is no node 'node-9' among the 3/,
+    ],
+    ['two node lists', ['--count', '3', '--nodes', 'FILE'], '{}', /do not go together/],
+    ['a page of many', ['--count', '3', '--seeds', '2', '--html', 'FILE'], '', /--html shows one rehearsal/],
+  ])('cannot run with %s, and says what to do', (_name, words, content, message) => {
+    const file = join(dir(), 'nodes.json');
+    writeFileSync(file, content);
+    const args = words.map((word) => (word === 'FILE' ? file : word));
+    const { status, stdout, stderr } = relet(['rollout', 'rehearse', '-', ...args], { stdin: manifest });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toContain('\u001b');
+  });
+});
