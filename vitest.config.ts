@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Started first, so that the workers end together: a clean clone has no durations of an earlier run to sort by. */
 const slowest = [
   'test/conformance.test.ts',
+  'test/simulation.test.ts',
   'test/docs.test.ts',
   'test/cluster/embedded.test.ts',
   'test/walkthroughs.test.ts',

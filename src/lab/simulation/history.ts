@@ -8,7 +8,8 @@ export type Entry = { atMs: number } & (
   | { kind: 'config'; config: string; resourceVersion: string; domain: string }
   /** What a node is assigned by its NodeConfig; undefined: local, null: nothing has been decided. */
   | { kind: 'spec'; node: string; config: string | null | undefined }
-  | { kind: 'status'; node: string; status: ReportedStatus }
+  /** Current: the node has followed what it is assigned now, or has tried to. */
+  | { kind: 'status'; node: string; status: ReportedStatus; isCurrent: boolean }
   /** The condition Ready of its Node. */
   | { kind: 'ready'; node: string; isReady: boolean }
   | { kind: 'cordon'; node: string; isCordoned: boolean }

@@ -27,7 +27,13 @@ export function recordObjects(store: Store, history: History): void {
     const config = isUnset(object) ? null : object.spec?.configSource?.configMap?.name;
     if (isNew(`${node} spec`, config ?? `${config}`)) history.add({ kind: 'spec', node, config });
     const status = reported(object);
-    if (status !== undefined && isNew(`${node} status`, status)) history.add({ kind: 'status', node, status });
+    if (status === undefined) return;
+    const isCurrent = object.status?.observedGeneration === object.metadata.generation;
+    const [isNewText, isNowCurrent] = [
+      isNew(`${node} status`, status),
+      isNew(`${node} current`, isCurrent) && isCurrent,
+    ];
+    if (isNewText || isNowCurrent) history.add({ kind: 'status', node, status, isCurrent });
   });
   follow<{ spec?: { unschedulable?: boolean }; status?: { conditions?: NodeCondition[] } }>('', 'nodes', (object) => {
     const { metadata, spec, status } = object;

@@ -44,7 +44,8 @@ export function checkRollback(facts: NodeFacts, report: Report): (entry: Entry) 
       const isKnown = facts.acknowledged !== undefined && isSound(facts.acknowledged);
       hasPrevious = entry.config === undefined && isKnown;
     }
-    if (entry.kind === 'status') isReset = facts.assigned === undefined && entry.status.assigned === 'local';
+    if (entry.kind === 'status')
+      isReset = facts.assigned === undefined && entry.isCurrent && entry.status.assigned === 'local';
     if (entry.kind === 'start') onStart(entry.domain, atMs);
   };
 
