@@ -21,7 +21,7 @@ import { type Report, statusConfig } from '../report/report.js';
 import type { Reporter } from '../report/reporter.js';
 import { isReady, type NodeView } from '../trial/health.js';
 import { ConfigMapWatch } from './config-map-watch.js';
-import type { Instruction, Reference } from './reference.js';
+import type { Instruction, Reference, ReferenceListener } from './reference.js';
 import { type ConfigMap, type Resolved, resolve, type Target } from './resolve.js';
 
 /** A connection and whose node it is. */
@@ -62,6 +62,8 @@ export class ApiSide {
   /** Whether this process has sent an event about a rollback. */
   #hasReportedRollback = false;
   #forbiddenSinceMs: number | undefined;
+  /** The last sync could follow the reference. */
+  #isSynced = false;
   /** What was last found urgent to report. */
   #shown: object | undefined;
   /** Of the instruction that the pass under way has read. */
@@ -105,10 +107,15 @@ export class ApiSide {
     this.#reportRejection();
     this.#queue.add('sync');
     this.#queue.add('status');
-    await reference.follow(
-      { onInstruction: () => this.#queue.add('sync'), onStatus: () => this.#queue.add('status') },
-      signal,
-    );
+    const listener: ReferenceListener = {
+      onInstruction: () => this.#queue.add('sync'),
+      // A node that has read its config already need not read it again because it may.
+      onGrant: (isGranted) => {
+        if (!isGranted || !this.#isSynced) this.#queue.add('sync');
+      },
+      onStatus: () => this.#queue.add('status'),
+    };
+    await reference.follow(listener, signal);
     deaf();
     await this.#queue.stopped;
   }
@@ -236,6 +243,7 @@ export class ApiSide {
     const { client, sync, reporter, clock, log } = this.#options;
     try {
       const ending = await sync(this);
+      this.#isSynced = true;
       this.#forbiddenSinceMs = undefined;
       // A change that waits for its time is not followed yet.
       reporter.update({
@@ -245,6 +253,7 @@ export class ApiSide {
       return ending;
     } catch (error) {
       const isDenied = isForbidden((error as Error).cause);
+      this.#isSynced = false;
       if (isDenied && this.#forbiddenSinceMs === undefined) log.info('waiting for permission', { error });
       this.#forbiddenSinceMs = isDenied ? (this.#forbiddenSinceMs ?? clock.monotonic()) : undefined;
       const waitedMs = clock.monotonic() - (this.#forbiddenSinceMs ?? Number.NEGATIVE_INFINITY);

@@ -30,7 +30,7 @@ const type = 'ConfigOK';
 export class NodeConditionWriter {
   readonly #options: NodeConditionOptions;
   /** As it was last written, or found; and on which Node, undefined where it may not be written. */
-  #known: { text: ConditionText; uid: string | undefined } | undefined;
+  #known: { condition: NodeCondition; uid: string | undefined } | undefined;
 
   constructor(options: NodeConditionOptions) {
     this.#options = options;
@@ -48,25 +48,30 @@ export class NodeConditionWriter {
     const { client, name, clock, log } = this.#options;
     const text = configCondition(report);
     const isPending = text.reason === okReasons.pending.reason;
-    if (isSame(this.#known?.text, text) || (isPending && this.#known)) return;
+    if (isSame(this.#known?.condition, text) || (isPending && this.#known)) return;
     try {
-      const node = await client.get<Node>(nodes, { name }, { signal });
-      const present = node.status?.conditions?.find((condition) => condition.type === type);
+      const known = this.#known?.uid === undefined ? await this.#read(signal) : this.#known;
+      const present = known.condition;
       // A change is one write, when it has succeeded or failed.
       if (present !== undefined && isPending) return;
-      const { uid } = node.metadata;
-      if (!isSame(present, text)) {
-        const status = { conditions: [conditionAfter(present, text, rfc3339(clock.now()))] };
+      const condition = isSame(present, text) ? present! : conditionAfter(present, text, rfc3339(clock.now()));
+      const status = { conditions: [condition] };
+      if (condition !== present)
         await client.patch(nodes, { name, subresource: 'status' }, { status }, { as: 'strategic', signal });
-      }
-      this.#known = { text, uid };
+      this.#known = { condition, uid: known.uid };
     } catch (error) {
       // Not registered yet: the next report is written to it.
       if (isNotFound(error)) return;
       if (!isForbidden(error) && !isInvalid(error)) throw error;
       log.warn('condition of the Node cannot be written', { node: name, type, error });
-      this.#known = { text, uid: undefined };
+      this.#known = { condition: { type, ...text }, uid: undefined };
     }
+  }
+
+  async #read(signal: AbortSignal): Promise<{ condition: NodeCondition | undefined; uid: string | undefined }> {
+    const { client, name } = this.#options;
+    const { metadata, status } = await client.get<Node>(nodes, { name }, { signal });
+    return { condition: status?.conditions?.find((condition) => condition.type === type), uid: metadata.uid };
   }
 }
 

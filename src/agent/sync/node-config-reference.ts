@@ -68,6 +68,7 @@ export class NodeConfigReference implements Reference {
       // First: a listener may write at once, on top of this.
       this.#newest = next;
       if (first || !isDeepStrictEqual(said(last), said(next))) listener.onInstruction();
+      else if (!isDeepStrictEqual(grantOf(last), grantOf(next))) listener.onGrant?.(grantOf(next)?.status === 'True');
       if (first || !isDeepStrictEqual(ours(last?.status), ours(next?.status))) listener.onStatus();
       last = next;
     };
@@ -92,21 +93,10 @@ export class NodeConfigReference implements Reference {
   async read(signal: AbortSignal): Promise<Instruction> {
     const { client, name } = this.#options;
     await this.#readNode(signal).catch(() => {});
+    // What the watch has brought last is followed; a newer version comes by itself.
+    if (this.#newest !== undefined) return instructionIn(this.#newest);
     try {
-      const object = await client.get<NodeConfig>(nodeConfigs, { name }, { signal });
-      const generation = object.metadata.generation ?? 1;
-      if (isUnset(object))
-        return {
-          kind: 'none',
-          why: `NodeConfig ${JSON.stringify(name)} is unset: nobody has written its spec yet`,
-          generation,
-        };
-      const configSource = object.spec?.configSource;
-      const owed = readOwed(object.metadata.annotations?.[owedAnnotation]);
-      const about = { generation, ...(owed && { owed }) };
-      if (configSource) return { kind: 'source', target: targetIn(configSource), ...about };
-      const isLeaving = object.metadata.annotations?.[detachAnnotation] !== undefined;
-      return { kind: 'local', ...about, ...(isLeaving && { detach: true }) };
+      return instructionIn(await client.get<NodeConfig>(nodeConfigs, { name }, { signal }));
     } catch (error) {
       if (isNotFound(error)) return { kind: 'none', why: `NodeConfig ${JSON.stringify(name)} does not exist` };
       if (error instanceof ApiError) throw new ConfigError('ReferenceUnreadable', error);
@@ -167,6 +157,20 @@ export class NodeConfigReference implements Reference {
     if (this.#newest === object) this.#newest = written;
     return true;
   }
+}
+
+function instructionIn(object: NodeConfig): Instruction {
+  const { name, generation = 1, annotations } = object.metadata;
+  if (isUnset(object)) {
+    const why = `NodeConfig ${JSON.stringify(name)} is unset: nobody has written its spec yet`;
+    return { kind: 'none', why, generation };
+  }
+  const configSource = object.spec?.configSource;
+  const owed = readOwed(annotations?.[owedAnnotation]);
+  const about = { generation, ...(owed && { owed }) };
+  if (configSource) return { kind: 'source', target: targetIn(configSource), ...about };
+  const isLeaving = annotations?.[detachAnnotation] !== undefined;
+  return { kind: 'local', ...about, ...(isLeaving && { detach: true }) };
 }
 
 /** A kubelet config gives root on the node: the ConfigMap must be labelled as one. */
@@ -287,12 +291,17 @@ function versionOf(source: NodeConfigSource | undefined): string {
   return ref === undefined ? 'local' : `${formatRef(ref, 'short')}@${ref.resourceVersion}`;
 }
 
-/** What an instruction is made of; and whether the controller says that it may be followed now: then there is no need to wait. */
+/** What an instruction is made of. */
 function said(object: NodeConfig | undefined) {
-  const granted = object?.status?.conditions?.find(({ type }) => type === 'Granted');
   const { generation, annotations } = object?.metadata ?? {};
   const asked = [owedAnnotation, detachAnnotation].map((name) => annotations?.[name]);
-  return object && [generation, ...asked, isUnset(object), granted?.status, granted?.reason, granted?.message];
+  return object && [generation, ...asked, isUnset(object)];
+}
+
+/** Whether the controller says that the node may read what it is assigned. */
+function grantOf(object: NodeConfig | undefined) {
+  const granted = object?.status?.conditions?.find(({ type }) => type === 'Granted');
+  return granted && { status: granted.status, reason: granted.reason, message: granted.message };
 }
 
 /** The controller's conditions count too: they come with the permission to write. */

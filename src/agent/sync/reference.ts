@@ -28,6 +28,8 @@ export type Instruction = ({ kind: 'none'; why: string } | { kind: 'local' } | {
 export interface ReferenceListener {
   /** The instruction may have changed, or was seen for the first time. */
   onInstruction(): void;
+  /** Permission to read what the instruction names was granted, or is missing. */
+  onGrant?(isGranted: boolean): void;
   /** The object's status may no longer say what was written. */
   onStatus(): void;
   /** The watch was interrupted, or is open again: which object to follow may be asked again. */
@@ -37,7 +39,7 @@ export interface ReferenceListener {
 export interface Reference {
   /** Follows the object by name until the signal fires. */
   follow(listener: ReferenceListener, signal: AbortSignal): Promise<void>;
-  /** Asks the API now. Throws a ConfigError when it answers and refuses, another error when it does not answer. */
+  /** As the watch has brought it, or as the API has it now. Throws a ConfigError when the API refuses, another error when it does not answer. */
   read(signal: AbortSignal): Promise<Instruction>;
   /** Makes the object's status say this; does nothing when it does already. Throws when the API did not take it, and is false when there is no such object yet. */
   write(report: Report, signal: AbortSignal): Promise<boolean>;
