@@ -139,6 +139,8 @@ export interface FakeDriverOptions {
   stopGraceMs?: number;
   /** As for the process driver. */
   mayStart?(): void;
+  /** As in a unit of its own: a kubelet that runs with the config is adopted. Default: it is stopped before the first start. */
+  adopts?: boolean;
 }
 
 export class FakeDriver implements KubeletDriver {
@@ -146,11 +148,13 @@ export class FakeDriver implements KubeletDriver {
   readonly #machine: FakeMachine;
   readonly #stopGraceMs: number;
   readonly #mayStart: () => void;
+  readonly #adopts: boolean;
 
-  constructor({ machine, stopGraceMs = 30_000, mayStart = () => {} }: FakeDriverOptions) {
+  constructor({ machine, stopGraceMs = 30_000, mayStart = () => {}, adopts = false }: FakeDriverOptions) {
     this.#machine = machine;
     this.#stopGraceMs = stopGraceMs;
     this.#mayStart = mayStart;
+    this.#adopts = adopts;
   }
 
   bootId(): string {
@@ -170,12 +174,14 @@ export class FakeDriver implements KubeletDriver {
     return this.#machine.fingerprint;
   }
 
-  recover(): Promise<void> {
-    return this.stop();
+  async recover(): Promise<void> {
+    if (!this.#adopts) await this.stop();
   }
 
   start(config: StartedConfig): Promise<Exit> {
-    if (this.#machine.running !== undefined) throw new Error('start the kubelet: one is running');
+    const { running } = this.#machine;
+    if (running !== undefined && this.#adopts && running.config.file === config.file) return running.exited;
+    if (running !== undefined) throw new Error('start the kubelet: one is running');
     this.#mayStart();
     return this.#machine.start(config);
   }

@@ -43,6 +43,17 @@ export interface RehearsalEvent {
   text: string;
 }
 
+export interface RehearsalRecordOptions {
+  /** The name of the set. */
+  set: string;
+  now(): number;
+  onSet(set: NodeConfigSet): void;
+  /** The spec of a NodeConfig was written. */
+  onWritten(name: string): void;
+  /** The node has passed the trial. */
+  onUpdated(name: string): void;
+}
+
 type Counted = { isUnavailable: boolean; isInTrial: boolean; outcome: NodeStory['outcome'] | undefined };
 
 export class RehearsalRecord {
@@ -61,16 +72,20 @@ export class RehearsalRecord {
   readonly #name: string;
   readonly #now: () => number;
   readonly #onSet: (set: NodeConfigSet) => void;
+  readonly #onWritten: (name: string) => void;
+  readonly #onUpdated: (name: string) => void;
   readonly #nodes = new Map<string, ClusterNode>();
   readonly #objects = new Map<string, NodeConfig>();
   readonly #counted = new Map<string, Counted>();
   readonly #counts = { updated: 0, inTrial: 0, pending: 0, trial: 0, failed: 0, unavailable: 0 };
   #isStarted = false;
 
-  constructor({ set, now, onSet }: { set: string; now(): number; onSet(set: NodeConfigSet): void }) {
+  constructor({ set, now, onSet, onWritten, onUpdated }: RehearsalRecordOptions) {
     this.#name = set;
     this.#now = now;
     this.#onSet = onSet;
+    this.#onWritten = onWritten;
+    this.#onUpdated = onUpdated;
   }
 
   follow(store: Store): void {
@@ -87,8 +102,11 @@ export class RehearsalRecord {
       this.#look(node.metadata.name);
     });
     on<NodeConfig>('relet.dev', 'nodeconfigs', (object) => {
-      this.#objects.set(object.metadata.name, object);
-      this.#look(object.metadata.name);
+      const { name, generation } = object.metadata;
+      const isWritten = generation !== this.#objects.get(name)?.metadata.generation;
+      this.#objects.set(name, object);
+      this.#look(name);
+      if (isWritten && this.#isStarted) this.#onWritten(name);
     });
     on<NodeConfigSet>('relet.dev', 'nodeconfigsets', (set) => {
       if (set.metadata.name === this.#name) this.#see(set);
@@ -174,6 +192,7 @@ export class RehearsalRecord {
       shown.activeMs ??= atMs;
       shown.endedMs = atMs;
       shown.outcome = 'updated';
+      this.#onUpdated(name);
     }
     return shown;
   }

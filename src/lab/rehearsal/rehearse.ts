@@ -15,6 +15,7 @@ import { silentLog } from '../../log.js';
 import { rfc3339 } from '../../time.js';
 import { type SimulatedCluster, startCluster } from '../simulation/cluster.js';
 import { type SeededRandom, seededRandom } from '../simulation/seeded-random.js';
+import { type Kinds, kindsOf, NodesAtRest } from './at-rest.js';
 import { choose, type Faults, failure, outageMs, pauseMs, slow, usual } from './faults.js';
 import { type Fleet, silentNodeConfig } from './fleet.js';
 import { createPods, PodMover } from './pods.js';
@@ -65,27 +66,38 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
   };
   const warmMs = fleet.nodeConfigs.some(({ spec }) => spec?.configSource) ? warmUpMs.assigned : warmUpMs.atRest;
   const beganMs = options.startMs - warmMs;
-  const nodes = fleet.nodes.map((node) =>
-    chosen.notReady.has(node.name) ? { ...node, isOff: true, object: notReady(node.object, beganMs) } : node,
-  );
+  const isOn = ({ name, isOff }: Fleet['nodes'][number]) => !isOff && !chosen.notReady.has(name);
+  const kinds = kindsOf({ ...fleet, nodes: fleet.nodes.filter(isOn) });
+  const nodes = fleet.nodes.map((node) => {
+    if (chosen.notReady.has(node.name)) return { ...node, isOff: true, object: notReady(node.object, beganMs) };
+    return { ...node, isResting: kinds.get(node.name) !== node.name };
+  });
   let cluster: SimulatedCluster | undefined;
   let appliedMs = Number.POSITIVE_INFINITY;
   const now = () => cluster?.clock.monotonic() ?? 0;
   const isWarm = () => now() >= appliedMs;
-  const kubelets = new Kubelets({ fleet, chosen, random: random.stream('kubelets'), isWarm });
+  const kubelets = new Kubelets({ fleet, kinds, chosen, random: random.stream('kubelets'), isWarm });
   const approved = new Set<string>();
   const onSet = (seen: NodeConfigSet) => {
     if (cluster) approve(cluster, record, { set: seen, approved, afterMs: options.approveAfterMs });
     options.onStatus?.(seen, now() - appliedMs);
   };
-  const record = new RehearsalRecord({ set: set.metadata.name, now: () => now() - appliedMs, onSet });
+  let atRest: NodesAtRest | undefined;
+  const record = new RehearsalRecord({
+    set: set.metadata.name,
+    now: () => now() - appliedMs,
+    onSet,
+    onWritten: (name) => atRest?.wake(name),
+    onUpdated: (name) => atRest?.layDown(name),
+  });
   cluster = await startCluster({
     seed,
     startMs: beganMs,
     manifests: options.manifests,
     nodes,
     controllers: options.faults.controllerCrashes ? 2 : 1,
-    lease: { durationMs: 15_000, renewMs: 10_000, retryMs: 2000 },
+    // A controller that is alone and does not crash keeps its lease, however rarely it renews it.
+    ...(options.faults.controllerCrashes && { lease: { durationMs: 15_000, renewMs: 10_000, retryMs: 2000 } }),
     flow: {
       trial: {
         // What nodes have had for long is not tried for long.
@@ -104,6 +116,7 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
     behaviour: (node, text) => kubelets.start(node, text),
     probeMs: (one) => 100 + one.below(400),
     restartMs: (one) => 1000 + one.below(5000),
+    adopts: true,
     listener: {
       onKubeletStart: () => {},
       onKubeletExit: () => {},
@@ -120,9 +133,11 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
   record.follow(cluster.server.plane.store);
   try {
     const mover = new PodMover(cluster, random.stream('pods'));
-    const running = [...cluster.nodes.keys()];
+    const running = new Set(kinds.values());
     await advance(cluster, warmMs, signal);
     while (!record.isSettled(running) && now() < warmUpMs.most) await advance(cluster, stepMs, signal);
+    atRest = new NodesAtRest(cluster);
+    await atRest.copy(kinds);
     appliedMs = now();
     record.start();
     await apply(cluster.client, set);
@@ -252,6 +267,7 @@ async function apply(client: KubeClient, { status, ...set }: NodeConfigSet): Pro
 
 interface KubeletsOptions {
   fleet: Fleet;
+  kinds: Kinds;
   chosen: { fail: ReadonlySet<string>; slow: ReadonlySet<string> };
   random: SeededRandom;
   isWarm(): boolean;
@@ -269,10 +285,10 @@ class Kubelets {
   }
 
   start(node: string, text: string): Behaviour {
-    const { fleet, chosen, isWarm } = this.#options;
+    const { fleet, kinds, chosen, isWarm } = this.#options;
     const random = this.#options.random.stream(node);
     if (text === this.#locals.get(node)) return isWarm() && chosen.slow.has(node) ? slow(random) : usual(random);
-    const key = `${node} ${sha256(text)}`;
+    const key = `${kinds.get(node)} ${sha256(text)}`;
     if (!isWarm()) {
       if (fleet.failing.has(node)) return failure(random);
       this.#known.add(key);

@@ -24,6 +24,8 @@ export interface NodePlan {
   object?: KubeObject;
   /** The machine is not started: nothing runs there. */
   isOff?: boolean;
+  /** Its agent is not started; `SimulatedNode.boot()` does it. */
+  isResting?: boolean;
 }
 
 export interface ClusterListener extends NodeListener {
@@ -48,6 +50,8 @@ export interface ClusterOptions {
   probeMs(random: SeededRandom): number;
   /** From a crash of an agent or a controller to its next start. */
   restartMs(random: SeededRandom): number;
+  /** Kubelets survive their agents, as in attached mode. */
+  adopts?: boolean;
   listener: ClusterListener;
   /** Creates what is there before any controller or agent starts. */
   prepare?(client: KubeClient): Promise<void>;
@@ -99,6 +103,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimulatedCl
       behaviour,
       probeMs,
       restartMs,
+      ...(options.adopts && { adopts: true }),
     };
     const node = new SimulatedNode({
       ...own,
@@ -124,7 +129,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimulatedCl
   }
   await options.prepare?.(client);
   for (const controller of cluster.controllers.values()) controller.start();
-  for (const node of cluster.nodes.values()) node.boot();
+  for (const { name, isResting } of options.nodes) if (!isResting) cluster.nodes.get(name)?.boot();
   return cluster;
 }
 

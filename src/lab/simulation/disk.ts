@@ -103,6 +103,13 @@ export class SimulatedDisk implements Files {
     dir.pending.push({ unlink: basename(path) });
   }
 
+  /** Another disk with the same files, all of them safe. */
+  copy(random?: SeededRandom): SimulatedDisk {
+    const disk = new SimulatedDisk(random);
+    disk.#root = copyOf(this.#root);
+    return disk;
+  }
+
   /** What was not synced is lost, or not, by chance. */
   losePower(random: SeededRandom): void {
     this.#root = afterPowerLoss(this.#root, random);
@@ -139,6 +146,14 @@ export class SimulatedDisk implements Files {
 function newDir(mode: number): DirInode {
   return { mode, entries: new Map(), safe: new Map(), pending: [] };
 }
+
+/** A file is never written to after it was created: copies can share it. */
+function copyOf({ mode, entries }: DirInode): DirInode {
+  const copies = new Map([...entries].map(([name, inode]) => [name, isDir(inode) ? copyOf(inode) : safe(inode)]));
+  return { mode, entries: copies, safe: new Map(copies), pending: [] };
+}
+
+const safe = (inode: FileInode): FileInode => (inode.isSynced ? inode : { ...inode, isSynced: true });
 
 function afterPowerLoss(dir: DirInode, random: SeededRandom): DirInode {
   const entries = new Map(dir.safe);

@@ -57,6 +57,8 @@ export interface SimulatedNodeOptions {
   probeMs(random: SeededRandom): number;
   /** From a crash of the agent to its next start. */
   restartMs(random: SeededRandom): number;
+  /** Kubelets survive their agents, as in attached mode. */
+  adopts?: boolean;
   log(node: string): Log;
   listener: NodeListener;
 }
@@ -70,7 +72,7 @@ const withoutItsFile: Behaviour = { healthyAfterMs: Number.POSITIVE_INFINITY, ex
 export class SimulatedNode {
   readonly name: string;
   readonly machine: FakeMachine;
-  readonly disk: SimulatedDisk;
+  disk: SimulatedDisk;
   readonly #options: SimulatedNodeOptions;
   /** Of the machine: its kubelet posts nothing once the power is gone. */
   #power = new Fence();
@@ -80,6 +82,10 @@ export class SimulatedNode {
   #starts = 0;
   #boots = 0;
   #isReady: boolean | undefined;
+  /** No agent runs, and none is to be started again. */
+  isResting = true;
+  /** The config of its kubelet is copied, not started. */
+  #isCopying = false;
   #isLosingPower = false;
   /** Of its wall clock to those of others. */
   #clockSkewMs = 0;
@@ -96,9 +102,10 @@ export class SimulatedNode {
 
   /** Starts the agent, as a new process on this disk. */
   boot(): void {
-    const { name, clock, network, listener, flow, local, memo, host = usualHost } = this.#options;
+    const { name, clock, network, listener, flow, local, memo, host = usualHost, adopts = false } = this.#options;
     const fence = new Fence(() => this.#onAgentDown());
     this.agent = fence;
+    this.isResting = false;
     this.#boots++;
     listener.onAgentStart(name);
     const random = this.#options.random.stream(`agent ${this.#boots}`);
@@ -122,7 +129,7 @@ export class SimulatedNode {
         host,
       ),
       commandLine: { args: (file) => [`--config=${file ?? localPath}`], shown: commandLineOf(host).shown },
-      driver: fencedDriver(new FakeDriver({ machine: this.machine }), fence),
+      driver: fencedDriver(new FakeDriver({ machine: this.machine, adopts }), fence),
       hostFiles: { contentOf: () => 'there', hasEntries: async () => host.hasStaticPods },
       probe: () => fence.guard(this.#probe()),
       reporter: new Reporter({ state, clock: own, log, initConfig: false }),
@@ -156,8 +163,25 @@ export class SimulatedNode {
     return isAnswered || running.behaviour.healthyAfterMs === Number.POSITIVE_INFINITY;
   }
 
+  /** The agent ends; the kubelet runs on. */
+  rest(): void {
+    this.isResting = true;
+    this.agent.down();
+  }
+
+  /** Gets the disk and the running kubelet of another node. No agent of its own has run before. */
+  becomeLike({ disk, machine }: SimulatedNode): void {
+    this.disk = disk.copy(this.#options.random.stream('temporary files'));
+    if (machine.running === undefined) return;
+    this.#isCopying = true;
+    void this.machine.start(machine.running.config);
+    this.#isCopying = false;
+    this.#isReady = true;
+  }
+
   #onAgentDown(): void {
     const { name, clock, random, restartMs, listener } = this.#options;
+    if (this.isResting) return;
     listener.onAgentDown(name);
     if (this.#isLosingPower) return;
     const power = this.#power;
@@ -190,6 +214,7 @@ export class SimulatedNode {
 
   #start(config: StartedConfig): Behaviour {
     const { local, behaviour, listener, clock } = this.#options;
+    if (this.#isCopying) return {};
     const text = config.file === undefined ? local : this.#textOf(config.file);
     const now = text === undefined ? withoutItsFile : behaviour(this.name, text);
     const start = ++this.#starts;
