@@ -1,7 +1,5 @@
 /** The server of the dashboard over real HTTP, in front of the lab's API server, with people of different rights. */
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { get as httpGet, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -10,7 +8,6 @@ import { nodeConfigSets } from '../src/api/node-config-set.js';
 import { systemClock } from '../src/clock.js';
 import type { RunRelet } from '../src/dashboard/server/commands.js';
 import { type Dashboard, type DashboardOptions, startDashboard } from '../src/dashboard/server/server.js';
-import { type Me, type Problem, type Row, type StreamEvents, unpackRows } from '../src/dashboard/wire.js';
 import { createClient, type KubeClient } from '../src/kube/client.js';
 import { createIdentity } from '../src/kube/identity.js';
 import { systemFileReader } from '../src/kube/kubeconfig.js';
@@ -20,10 +17,9 @@ import { type ApiServer, startApiServer } from '../src/lab/apiserver/apiserver.j
 import { silentLog } from '../src/log.js';
 import { systemRandom } from '../src/random.js';
 import { clientFor } from './cluster-rig.js';
-import { endProcess } from './end-process.js';
+import { call, logIn, openStream } from './dashboard-client.js';
 import { eventually } from './eventually.js';
 import { applyDeploy } from './node-config-cluster.js';
-import { executable } from './run-relet.js';
 
 const hostile = '</script><img src=x onerror=alert(1)>\u001b[2J';
 const { tokens } = readTokenFile('ann-token,ann,1\nbob-token,bob,2\neve-token,eve,3', 'tokens.csv');
@@ -128,63 +124,6 @@ async function serve(more: Partial<DashboardOptions> = {}): Promise<Dashboard> {
     signal: stop.signal,
     ...more,
   });
-}
-
-interface Call {
-  method?: string;
-  path: string;
-  body?: unknown;
-  headers?: Record<string, string>;
-}
-
-function call({ port }: { port: number }, { method = 'GET', path, body, headers = {} }: Call) {
-  return new Promise<{
-    status: number;
-    headers: IncomingHttpHeaders;
-    text: string;
-    json: Me & Problem & { count: number };
-  }>((resolve, reject) => {
-    const sent = httpRequest(
-      { port, host: '127.0.0.1', method, path, headers: { 'content-type': 'application/json', ...headers } },
-      async (response) => {
-        let text = '';
-        for await (const chunk of response) text += chunk;
-        const json = text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : undefined;
-        resolve({ status: response.statusCode!, headers: response.headers, text, json });
-      },
-    );
-    sent.on('error', reject);
-    sent.end(body === undefined ? undefined : JSON.stringify(body));
-  });
-}
-
-/** What a browser keeps after a login. */
-async function logIn(dashboard: Dashboard, body: object, path = '/api/login') {
-  const { status, headers, json } = await call(dashboard, { method: 'POST', path, body });
-  expect(status).toBe(200);
-  const cookie = headers['set-cookie']![0]!.split(';')[0]!;
-  return { me: json as Me, headers: { cookie, 'x-relet-csrf': (json as Me).csrf } };
-}
-
-/** All that the server sends to a tab, as text and as events. */
-function openStream({ port }: { port: number }, headers: Record<string, string>) {
-  const seen = { text: '', ended: false };
-  const request = httpGet({ port, host: '127.0.0.1', path: '/api/stream', headers }, (response) => {
-    response.setEncoding('utf8').on('data', (text: string) => {
-      seen.text += text;
-    });
-    response.on('close', () => {
-      seen.ended = true;
-    });
-  });
-  request.on('error', () => {});
-  onTestFinished(() => void request.destroy());
-  const events = <Name extends keyof StreamEvents>(name: Name): StreamEvents[Name][] =>
-    [...seen.text.matchAll(/event: (\w+)\ndata: (.*)\n\n/g)].flatMap(([, one, data]) =>
-      one === name ? [JSON.parse(data!)] : [],
-    );
-  const rows = (): Row[] => events('fleet').flatMap((part) => unpackRows(part.rows));
-  return { seen, events, rows };
 }
 
 describe('login', () => {
@@ -428,32 +367,6 @@ test('below a base path everything is below it, cookies too', async () => {
   expect((await call(dashboard, { path: '/ops/relet' })).headers.location).toBe('/ops/relet/');
 });
 
-test('relet dashboard prints a link that logs in once, and its buttons change the cluster', async () => {
-  const child = spawn(
-    process.execPath,
-    [executable, 'dashboard', '--port=0', '--base-path=/x', `--kubeconfig=${api.kubeconfig}`],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
-  );
-  onTestFinished(() => endProcess(child));
-  let [said, logged] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    logged += text;
-  });
-  await eventually('the link', () => expect(said).toMatch(/#once=/));
-  const [, port, once] = /127\.0\.0\.1:(\d+)\/x\/#once=(\S+)/.exec(said)!;
-  const dashboard = { port: Number(port), newCode: () => '' };
-  const { headers } = await logIn(dashboard, { once }, '/x/api/login');
-  const answer = await call(dashboard, { method: 'POST', path: '/x/api/sets/secret-set/pause', body: {}, headers });
-  expect(answer.json).toMatchObject({ command: 'relet rollout pause secret-set', code: 0 });
-  const set = await admin.get<{ spec: { paused: boolean } }>(nodeConfigSets, { name: 'secret-set' });
-  expect(set.spec.paused).toBe(true);
-  expect(logged).toContain('logged in');
-  expect(logged).not.toContain(once);
-});
-
 test('an API server that goes away makes the page stale, and fresh when it is back; a token that it forgot asks for a login', async () => {
   const dataDir = join(dir, 'restarted');
   const first = await startApiServer({ tokens: [tokens], dataDir });
@@ -486,6 +399,12 @@ test('an API server that goes away makes the page stale, and fresh when it is ba
   const again = await startApiServer({ dataDir, port });
   onTestFinished(() => again.close());
   await eventually('fresh', () => expect(sees.events('fresh')).not.toEqual([]));
+  // What ends the session is the stream: nobody has to click for it.
+  await eventually('ann is asked to log in', () =>
+    expect(annSees.events('login')).toMatchObject([{ reason: 'LoginNeeded' }]),
+  );
+  await eventually('her stream ends', () => expect(annSees.seen.ended).toBe(true));
   expect((await call(dashboard, { path: '/api/nodes/none', headers: asAnn.headers })).status).toBe(401);
+  expect(sees.events('login')).toEqual([]);
   own.close();
 });

@@ -77,6 +77,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     server.once('error', reject);
     server.listen({ host: address, port }, resolve);
   });
+  void sessions.watch();
   signal.addEventListener('abort', () => {
     server.close();
     server.closeAllConnections();

@@ -76,7 +76,6 @@ export class Sessions {
     options.signal.addEventListener('abort', () => {
       for (const session of this.#byId.values()) this.end(session);
     });
-    void this.#watchSessions();
   }
 
   /** For a link that logs in once, as the person who started the server. */
@@ -215,7 +214,8 @@ export class Sessions {
     }
   }
 
-  async #watchSessions(): Promise<void> {
+  /** Until the server ends: checks rights, and ends what is idle. */
+  async watch(): Promise<void> {
     const { clock, signal } = this.#options;
     while (!signal.aborted) {
       await clock.sleep(checkMs, signal).catch(() => {});
