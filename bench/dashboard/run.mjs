@@ -57,22 +57,31 @@ async function report(admin, i, isGood) {
   await admin.send('PATCH', `${nodeConfigs}/${nameOf(i)}/status`, { status }, 'application/merge-patch+json');
 }
 
-/** Changes as many as the server takes, at most `perSecond`; `isOver` ends it. */
+/** Each node changes between trial and active whenever its turn comes, at most `perSecond` nodes a second; `isOver` ends it. */
 async function changeNodes(admin, changed, isOver) {
-  const stepMs = 50;
-  for (let round = 0, i = 0; !isOver(); round++) {
-    const started = rig.now();
-    const batch = Math.round((perSecond * stepMs) / 1000);
-    await Promise.all(
-      Array.from({ length: batch }, () => {
-        i = (i + 7919) % count;
-        return report(admin, i, (round & 1) === 0);
-      }),
-    );
-    changed.count += batch;
-    await rig.sleep(Math.max(0, stepMs - (rig.now() - started)));
-  }
+  const isGood = new Array(count).fill(true);
+  const started = rig.now();
+  let sent = 0;
+  const line = async () => {
+    while (!isOver()) {
+      if (sent >= ((rig.now() - started) / 1000) * perSecond) {
+        await rig.sleep(5);
+        continue;
+      }
+      // All nodes in turn, far apart from each other.
+      const i = (sent++ * 7919) % count;
+      isGood[i] = !isGood[i];
+      await report(admin, i, isGood[i]);
+      changed.count++;
+    }
+  };
+  await Promise.all(Array.from({ length: 20 }, line));
+  return isGood.filter(Boolean).length;
 }
+
+/** The number on a toggle such as `active 14,998`. */
+const shown = async (page, state) =>
+  Number((await page.getByRole('button', { name: new RegExp(`^${state} [\\d,]+$`) }).innerText()).replace(/\D/g, ''));
 
 const watchFrames = `
   globalThis.frames_ = { longest: 0, over: 0, count: 0, isPaused: false };
@@ -148,10 +157,16 @@ await rig.bench(async () => {
   const frames = await page.evaluate('frames_');
   const seconds = (rig.now() - from.at) / 1000;
   isOver = true;
-  await changing;
+  const good = await changing;
+  await rig.until('the page shows every change', async () => {
+    const counts = [await shown(page, 'active'), await shown(page, 'trial')];
+    return counts[0] === good && counts[1] === count - good;
+  });
   const late = heaps.filter(({ minute }) => minute > minutes / 2).map(({ mb }) => mb);
   const [low, high] = [Math.min(...late), Math.max(...late)];
-  say(`updates: ${((changed.count - from.changed) / seconds).toFixed(0)} a second`);
+  say(
+    `updates: ${((changed.count - from.changed) / seconds).toFixed(0)} a second; then ${good} active, ${count - good} in trial, in the API and on the page`,
+  );
   say(`frames: ${frames.count}, longest ${frames.longest.toFixed(0)} ms, ${frames.over} over 100 ms`);
   say(
     `page: heap ${low.toFixed(1)} to ${high.toFixed(1)} MB in the second half (${((100 * (high - low)) / low).toFixed(1)} %)`,
