@@ -8,6 +8,7 @@ import { EmptyPanel, Loaded } from '../parts/panels.js';
 import { useResource } from '../resource.js';
 import { place, setQuery } from '../router.js';
 import { inWords, standingText } from './set-view.js';
+import { NodeLinks } from './waves.js';
 
 type Revision = SetDetails['revisions'][number];
 
@@ -44,6 +45,9 @@ export function Revisions({ set }: { set: SetDetails }) {
           { title: 'Started', cell: ({ startedAt }) => <Age ms={Date.parse(startedAt)} /> },
           { title: 'Took', cell: took },
           { title: 'Outcome', cell: (one) => outcome(one, set) },
+          ...(revisions.some(({ failedNodes = [] }) => failedNodes.length > 0)
+            ? [{ title: 'Failed on', cell: failedOn, isText: true }]
+            : []),
         ]}
       />
       {revisions.length > 1 && <RevisionDiff revisions={revisions} from={from} to={to} />}
@@ -53,6 +57,11 @@ export function Revisions({ set }: { set: SetDetails }) {
 
 const took = ({ startedAt, endedAt }: Revision): string =>
   endedAt === undefined ? '' : ageText(Date.parse(startedAt), Date.parse(endedAt));
+
+const failedOn = ({ failedNodes = [] }: Revision) => (
+  <NodeLinks names={failedNodes.slice(0, mostNames)} total={failedNodes.length} />
+);
+const mostNames = 5;
 
 function outcome({ revision, outcome: how }: Revision, set: SetDetails): string {
   if (how !== undefined) return `${inWords(how)}${revision === set.status.currentRevision ? ', current' : ''}`;

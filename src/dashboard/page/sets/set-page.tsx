@@ -17,9 +17,9 @@ import { sets } from '../stream.js';
 import { CopyText } from './copy-text.js';
 import { ExpectedEnd } from './expected-end.js';
 import { Revisions } from './revisions.js';
-import { completion, paceText, verbTexts, waitingWave } from './set-view.js';
+import { completion, failedBeforeRollback, paceText, verbTexts, waitingWave } from './set-view.js';
 import { SetState } from './sets-page.js';
-import { Budgets, Waves } from './waves.js';
+import { Budgets, NodeLinks, Waves } from './waves.js';
 
 export function SetPage({ name }: { name: string }) {
   const summary = sets.value?.find((one) => one.name === name);
@@ -75,6 +75,7 @@ export function SetPage({ name }: { name: string }) {
 
 function Standing({ set }: { set: SetDetails }) {
   const { updated, total, percent } = completion(set);
+  const failedBefore = failedBeforeRollback(set);
   const { inTrial, pending, failed, excluded } = set.nodes;
   const others = [
     [inTrial, 'in trial'],
@@ -100,7 +101,15 @@ function Standing({ set }: { set: SetDetails }) {
             'Expected end',
             set.expectedEndAt > 0 && set.assessment === 'progressing' && <ExpectedEnd key="end" set={set} />,
           ],
-          ['Started', set.startedAt > 0 && <Age key="age" ms={set.startedAt} />],
+          ['Failed on', failedBefore.length > 0 && <NodeLinks names={failedBefore} total={failedBefore.length} />],
+          [
+            'Started',
+            set.startedAt > 0 && (
+              <>
+                <Age ms={set.startedAt} /> ago
+              </>
+            ),
+          ],
           [
             'Revision',
             set.revision && (

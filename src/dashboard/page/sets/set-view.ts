@@ -25,6 +25,12 @@ export function completion({ nodes }: Pick<SetSummary, 'nodes'>): { updated: num
   return { updated, total, percent: total === 0 ? 100 : Math.floor((100 * updated) / total) };
 }
 
+/** After a rollback no node fails any more; the revision still names where it did. */
+export function failedBeforeRollback({ revision, nodes, status }: Pick<SetDetails, 'revision' | 'nodes' | 'status'>) {
+  if (nodes.failed > 0) return [];
+  return status.revisions?.find((one) => one.revision === revision)?.failedNodes ?? [];
+}
+
 export type Part = 'updated' | 'trial' | 'failed' | 'left';
 
 /** The nodes of one wave, by what has become of them; in the order of a bar. */
