@@ -78,6 +78,7 @@ export interface Row {
   zone: string;
   kubelet: string;
   ready: boolean;
+  /** On its host, or through the API. */
   held: boolean;
   /** When the reference was changed last, as far as it is known; 0: not known. */
   since: number;
@@ -199,7 +200,7 @@ export interface SetAction {
   why?: string;
 }
 
-export const nodeVerbs = ['set', 'undo', 'reset', 'release', 'dismiss'] as const;
+export const nodeVerbs = ['set', 'undo', 'reset', 'hold', 'release', 'dismiss'] as const;
 export type NodeVerb = (typeof nodeVerbs)[number];
 export interface NodeAction {
   /** set: FIELD=VALUE, as on the command line. */
@@ -245,7 +246,10 @@ export interface NodeDetails {
   /** The state in sentences, with the next step and its commands. */
   sentence: string;
   error?: { reason: string; message: string; cause?: string; remedy: string };
+  /** On its host: it is released there. */
   held?: { since?: string; who?: string; why?: string };
+  /** Through the API, by `relet hold`; the text has the reason and the person. */
+  hold?: string;
   owed?: { text: string; since: string };
   notices: { reason: string; message: string }[];
   pinnedByFlags: string[];

@@ -31,6 +31,15 @@ describe('commands of a node', () => {
     expect(command.more).toEqual(['--yes', '--no-wait', '-o', 'json']);
   });
 
+  test('a hold has its reason, and a release has none', () => {
+    expect(nodeCommand('hold', 'node-1', { why: 'broken fan' })).toEqual({
+      words: ['hold', 'node-1', '--why', 'broken fan'],
+      more: ['-o', 'json'],
+    });
+    expect(nodeCommand('release', 'node-1', { why: 'x' }).words).toEqual(['release', 'node-1']);
+    expect(() => nodeCommand('hold', 'node-1', { why: '--all' })).toThrow();
+  });
+
   test.each([
     ['an option in place of a field', { fields: ['--all'] }],
     ['another node in place of a field', { fields: ['node-2'] }],
@@ -43,7 +52,8 @@ test('a rehearsal takes numbers and switches, and no file', () => {
   expect(rehearseWords({ nodes: 500, flags: { fail: '2%', 'api-outages': true } })).toEqual([
     ...['rollout', 'rehearse', '-', '--fail=2%', '--api-outages', '--count=500'],
   ]);
-  for (const flags of [{ html: '/tmp/x' }, { nodes: '/etc/passwd' }, { seed: '1 --html=x' }, { kubeconfig: 'x' }])
+  const rejected = [{ html: '/tmp/x' }, { nodes: '/etc/passwd' }, { seed: '1 --html=x' }, { kubeconfig: 'x' }];
+  for (const flags of [...rejected, { count: 20_001 }, { seeds: '101' }])
     expect(() => rehearseWords({ flags })).toThrow();
 });
 

@@ -89,7 +89,8 @@ export function setCommand(verb: string, name: string, body: Body): Command {
 export function nodeCommand(verb: string, name: string, body: Body): Command {
   if (!nodeVerbs.includes(verb as NodeVerb)) throw badRequest(`A node has no verb '${verb}'.`);
   const words = [verb, checkedName(name)];
-  if (verb === 'release') return { words, more: ['-o', 'json'] };
+  if (verb === 'hold' && body.why) words.push('--why', textOf(body, 'why', 200));
+  if (verb === 'hold' || verb === 'release') return { words, more: ['-o', 'json'] };
   if (verb === 'dismiss') return { words, more: [] };
   if (verb === 'set') words.push(...fieldsOf(body));
   if (verb === 'undo' && body.to !== undefined) words.push('--to', String(countOf(body, 'to')));
@@ -175,14 +176,19 @@ export function rehearseWords({ seed, nodes, flags = {} }: Body): string[] {
   const words = ['rollout', 'rehearse', '-'];
   for (const [name, value] of Object.entries(given)) {
     if (rehearseSwitches.has(name) && value === true) words.push(`--${name}`);
-    else if (rehearseNumbers.has(name) && /^\d{1,9}%?$/.test(String(value))) words.push(`--${name}=${String(value)}`);
+    else if (rehearseNumbers.has(name) && /^\d{1,9}%?$/.test(String(value)) && !isTooMuch(name, value))
+      words.push(`--${name}=${String(value)}`);
     else
       throw badRequest(
-        `'${name}' is not a flag of a rehearsal that can be used here, or its value is not a number or a percentage.`,
+        `'${name}' is not a flag of a rehearsal that can be used here, or its value is not a number or a percentage, or too large.`,
       );
   }
   return words;
 }
+
+/** A rehearsal takes time and memory of the server's machine. */
+const most: Record<string, number> = { count: 20_000, seeds: 100 };
+const isTooMuch = (name: string, value: unknown): boolean => name in most && !(Number(value) <= most[name]!);
 
 const rehearseNumbers = new Set(['seed', 'seeds', 'count', 'fail', 'slow', 'not-ready']);
 const rehearseSwitches = new Set(['controller-crashes', 'api-outages']);

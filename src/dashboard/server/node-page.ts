@@ -45,6 +45,7 @@ export async function nodeDetails(session: Session, name: string, signal: AbortS
       error: { reason: reason ?? '', message: error, ...(cause !== undefined && { cause }), remedy: sentence },
     }),
     ...(node.held && { held: node.held }),
+    ...(node.hold && { hold: oneLine(node.hold.why) }),
     ...(node.owed && { owed: { text: owedText(node.owed, node.owed.left), since: node.owed.at } }),
     notices: [unitNotice, upgradeRisk].filter((one) => one !== undefined),
     pinnedByFlags: node.pinnedByFlags ?? [],
@@ -68,11 +69,15 @@ export function nodeActions(node: ConfiguredNode): Command<NodeVerb>[] {
   const { name } = node;
   const history = readHistory(node.history);
   const isTaken = membershipOf(node)?.isTaken === true;
+  // Commands refuse to change a node that somebody holds.
+  const isFree = node.hold === undefined;
   const offered: [NodeVerb, string[], boolean][] = [
-    ['set', ['set', name, 'FIELD=VALUE'], true],
-    ['undo', ['undo', name], undoTarget(history, refOf(node.configSource)) !== undefined],
-    ['reset', ['reset', name], node.configSource !== undefined],
-    ['release', ['release', name], isTaken],
+    ['set', ['set', name, 'FIELD=VALUE'], isFree],
+    ['undo', ['undo', name], isFree && undoTarget(history, refOf(node.configSource)) !== undefined],
+    ['reset', ['reset', name], isFree && node.configSource !== undefined],
+    // Without a NodeConfig there is nothing that could be held.
+    ['hold', ['hold', name], isFree && node.version !== ''],
+    ['release', ['release', name], isTaken || !isFree],
     ['dismiss', ['dismiss', name], node.owed !== undefined],
   ];
   return offered.flatMap(([verb, words, isOffered]) => (isOffered ? [{ verb, command: commandText(words) }] : []));

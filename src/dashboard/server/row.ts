@@ -5,7 +5,7 @@ import { type ConfiguredNode, configState } from '../../fleet/configured-node.js
 import { membershipOf } from '../../fleet/membership.js';
 import { assess } from '../../fleet/rollout-assessment.js';
 import { leftMs } from '../../fleet/rollout-estimate.js';
-import { configuredAt, troubleOf } from '../../fleet/state-text.js';
+import { configuredAt, isHeld, troubleOf } from '../../fleet/state-text.js';
 import { shorten } from '../../shorten.js';
 import { oneLine } from '../../visible-text.js';
 import type { Row, SetSummary } from '../wire.js';
@@ -32,7 +32,7 @@ export function rowOf(node: ConfiguredNode): Row {
     zone: text(zoneLabels.map((label) => node.labels[label]).find((zone) => zone !== undefined)),
     kubelet: text(node.kubeletVersion),
     ready: node.ready === 'True',
-    held: node.held !== undefined,
+    held: isHeld(node),
     since: timeOf(configuredAt(node)),
     trialEndsAt: state === 'trial' ? timeOf(node.trialEndsAt) : 0,
     error: text(troubleOf(node).error),

@@ -101,7 +101,7 @@ function ErrorSection({ node: { error } }: { node: NodeDetails }) {
 }
 
 function NodeFacts({ node }: { node: NodeDetails }) {
-  const { row, held, owed, notices, pinnedByFlags, warnings } = node;
+  const { row, held, hold, owed, notices, pinnedByFlags, warnings } = node;
   const inSet = (
     <>
       <a href={link(['sets', row.set])}>{row.set}</a>
@@ -122,7 +122,8 @@ function NodeFacts({ node }: { node: NodeDetails }) {
         ['Zone', row.zone],
         ['relet', node.agentVersion || 'has never reported about its config'],
         ['Driver', node.driver],
-        ['Held', held && [held.who && `by ${held.who}`, held.since, held.why].filter(Boolean).join(', ')],
+        ['Held on its host', held && [held.who && `by ${held.who}`, held.since, held.why].filter(Boolean).join(', ')],
+        ['Held', hold],
         ['Left to do', owed && `${owed.text}, since ${owed.since}`],
         ['Pinned by flags', pinnedByFlags.join(', ')],
         ...notices.map(({ reason, message }): [string, string] => [reason, message]),
