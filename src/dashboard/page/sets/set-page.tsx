@@ -17,7 +17,7 @@ import { sets } from '../stream.js';
 import { CopyText } from './copy-text.js';
 import { ExpectedEnd } from './expected-end.js';
 import { Revisions } from './revisions.js';
-import { completion, failedBeforeRollback, paceText, verbTexts, waitingWave } from './set-view.js';
+import { completion, failedBefore, paceText, verbTexts, waitingWave } from './set-view.js';
 import { SetState } from './sets-page.js';
 import { Budgets, NodeLinks, Waves } from './waves.js';
 
@@ -75,7 +75,7 @@ export function SetPage({ name }: { name: string }) {
 
 function Standing({ set }: { set: SetDetails }) {
   const { updated, total, percent } = completion(set);
-  const failedBefore = failedBeforeRollback(set);
+  const failedNodes = failedBefore(set);
   const { inTrial, pending, failed, excluded } = set.nodes;
   const others = [
     [inTrial, 'in trial'],
@@ -101,7 +101,7 @@ function Standing({ set }: { set: SetDetails }) {
             'Expected end',
             set.expectedEndAt > 0 && set.assessment === 'progressing' && <ExpectedEnd key="end" set={set} />,
           ],
-          ['Failed on', failedBefore.length > 0 && <NodeLinks names={failedBefore} total={failedBefore.length} />],
+          ['Failed on', failedNodes.length > 0 && <NodeLinks names={failedNodes} total={failedNodes.length} />],
           [
             'Started',
             set.startedAt > 0 && (

@@ -1,7 +1,7 @@
 /** Numbers and texts of the pages about sets. */
 import { expect, test } from 'vitest';
 import type { SetDetails } from '../../wire.js';
-import { completion, failedBeforeRollback, inWords, paceText, signOf, verbTexts, waveViews } from './set-view.js';
+import { completion, failedBefore, inWords, paceText, signOf, verbTexts, waveViews } from './set-view.js';
 
 const nodes = { selected: 40, updated: 12, inTrial: 3, pending: 1, failed: 0, excluded: 2 };
 
@@ -11,11 +11,12 @@ test('completion leaves excluded nodes out, and reaches 100 only at the end', ()
   expect(completion({ nodes: { ...nodes, selected: 2 } })).toEqual({ updated: 0, total: 0, percent: 100 });
 });
 
-test('after a rollback the revision names where it failed; while a node fails, the table of failed nodes does', () => {
-  const status = { revisions: [{ revision: 'r2', source: '', startedAt: '', failedNodes: ['node-3'] }] };
-  expect(failedBeforeRollback({ revision: 'r2', nodes, status })).toEqual(['node-3']);
-  expect(failedBeforeRollback({ revision: 'r1', nodes, status })).toEqual([]);
-  expect(failedBeforeRollback({ revision: 'r2', nodes: { ...nodes, failed: 1 }, status })).toEqual([]);
+test('after a rollback the revision names where it failed; a node that fails now is in the table of those', () => {
+  const status = { revisions: [{ revision: 'r2', source: '', startedAt: '', failedNodes: ['node-3', 'node-4'] }] };
+  const failedSamples = [{ name: 'node-4', reason: 'CrashLoop', message: '' }];
+  expect(failedBefore({ revision: 'r2', status })).toEqual(['node-3', 'node-4']);
+  expect(failedBefore({ revision: 'r2', status: { ...status, failedSamples } })).toEqual(['node-3']);
+  expect(failedBefore({ revision: 'r1', status })).toEqual([]);
 });
 
 test('a wave has only its own nodes, by what has become of them', () => {

@@ -25,10 +25,11 @@ export function completion({ nodes }: Pick<SetSummary, 'nodes'>): { updated: num
   return { updated, total, percent: total === 0 ? 100 : Math.floor((100 * updated) / total) };
 }
 
-/** After a rollback no node fails any more; the revision still names where it did. */
-export function failedBeforeRollback({ revision, nodes, status }: Pick<SetDetails, 'revision' | 'nodes' | 'status'>) {
-  if (nodes.failed > 0) return [];
-  return status.revisions?.find((one) => one.revision === revision)?.failedNodes ?? [];
+/** Where the revision failed and nobody can look any more: after a rollback a node is well, and only the revision names it. */
+export function failedBefore({ revision, status }: Pick<SetDetails, 'revision' | 'status'>): string[] {
+  const failing = new Set(status.failedSamples?.map(({ name }) => name));
+  const { failedNodes = [] } = status.revisions?.find((one) => one.revision === revision) ?? {};
+  return failedNodes.filter((name) => !failing.has(name));
 }
 
 export type Part = 'updated' | 'trial' | 'failed' | 'left';
