@@ -63,8 +63,14 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
     const row = page.getByRole('row', { name: /^maxPods/ });
     expect(await row.innerText()).toMatch(/110\s+150\s+kubelet restart/);
     expect(await page.getByRole('listitem').filter({ hasText: 'Wave 1' }).innerText()).toContain('then approval');
-    await button('Rehearse').click();
     const rehearsal = page.getByRole('region', { name: 'Rehearsal' });
+    // One that gets no answer.
+    await page.route('**/api/sets/rehearse', () => {});
+    await button('Rehearse').click();
+    await rehearsal.getByRole('button', { name: 'Cancel' }).click();
+    await rehearsal.getByText('Cancelled.').waitFor();
+    await page.unroute('**/api/sets/rehearse');
+    await button('Rehearse').click();
     await rehearsal.getByText('3 of 3 nodes updated, 0 failed', { exact: false }).waitFor();
     await rehearsal.getByText('relet rollout rehearse').waitFor();
     await page.reload();
@@ -83,6 +89,14 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
   test('the page follows the rollout: wave 1, the approval that it waits for, the end', async () => {
     await state('awaiting approval').waitFor();
     await page.getByRole('img', { name: 'Wave 1: 1 updated' }).waitFor();
+    for (const [verb, after] of [
+      ['Pause', 'paused'],
+      ['Resume', 'awaiting approval'],
+    ] as const) {
+      await button(`${verb}…`).click();
+      await page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click();
+      await state(after).waitFor();
+    }
     await button('Approve…').click();
     const dialog = page.getByRole('dialog', { name: 'Approve wave 1 of web?' });
     expect(await dialog.innerText()).toMatch(
@@ -145,6 +159,7 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
     await state('halted').waitFor();
     const failed = page.getByRole('region', { name: /^Failed nodes: 1/ }).getByRole('row', { name: /^node-\d/ });
     expect(await failed.innerText()).toMatch(/kept crashing/);
+    const name = await failed.getByRole('link').innerText();
     await page.getByText(hostile).first().waitFor();
     expect(await page.locator('img').count()).toBe(0);
     await button('Undo…').click();
@@ -155,6 +170,11 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
     expect(await page.getByRole('dialog').innerText()).toContain("relet rollout undo web --why 'it'\\''s bad'");
     await page.getByRole('dialog').getByRole('button', { name: 'Undo', exact: true }).click();
     await state('undone').waitFor();
+    // The node is well again, and the page still names it.
+    await page.getByRole('region', { name: /^Failed nodes/ }).waitFor({ state: 'detached' });
+    await page.locator('.standing').getByRole('link', { name, exact: true }).waitFor();
+    const revision = page.getByRole('row', { name: /port: 10269/ });
+    await revision.getByRole('link', { name, exact: true }).waitFor();
   });
 
   test('who may only look, and everybody with --read-only, has no buttons', async () => {

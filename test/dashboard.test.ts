@@ -3,6 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { nodeConfigs } from '../src/api/node-config.js';
+import type { KubeClient } from '../src/kube/client.js';
+import { nodes } from '../src/kube/resource-type.js';
+import { clientFor } from './cluster-rig.js';
 import { type Dashboard, DashboardRig, seriousProblems } from './dashboard-rig.js';
 import { eventually } from './eventually.js';
 import { needs } from './programs.js';
@@ -32,7 +36,7 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
   /** The number on a toggle such as `active 3`. */
   const count = async (on: Page, state: string) =>
     Number((await on.getByRole('button', { name: new RegExp(`^${state} [\\d,]+$`) }).innerText()).replace(/\D/g, ''));
-  const nodeConfigs = (): { metadata: { name: string }; status?: { config?: Record<string, unknown> } }[] =>
+  const listed = (): { metadata: { name: string }; status?: { config?: Record<string, unknown> } }[] =>
     JSON.parse(rig.kubectl(['get', 'nodeconfigs', '-o', 'json'])).items;
 
   test('the link of the start logs in once; the code leaves the address, and does not work again', async () => {
@@ -50,7 +54,7 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     rig.kubectl(['label', 'node', '--all', 'pool=web']);
     rig.apply(set('web', { maxPods: 150 }));
     await eventually('all nodes are active', async () => (await count(page, 'active')) === 3);
-    const active = nodeConfigs().filter(({ status }) => status?.config?.active !== undefined);
+    const active = listed().filter(({ status }) => status?.config?.active !== undefined);
     expect(active).toHaveLength(3);
     expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe('4');
     expect(await page.getByRole('row', { name: /^node-1 active/ }).innerText()).toContain('web');
@@ -107,6 +111,34 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('cell', { name: "it's a test" }).waitFor();
     await page.getByText('taken from its set').first().waitFor();
+  });
+
+  test('a node is held by mouse and released by keyboard; meanwhile nothing else can be done with it', async () => {
+    await open('nodes/node-2');
+    await page.getByRole('button', { name: 'Hold', exact: true }).click();
+    await page
+      .getByRole('dialog')
+      .getByLabel(/Reason/)
+      .fill('broken fan');
+    await page.getByRole('dialog').getByRole('button', { name: 'Hold', exact: true }).click();
+    await page.getByText('held through the API: broken fan').waitFor();
+    expect(rig.kubectl(['get', 'nodeconfig', 'node-2', '-o', 'jsonpath={.metadata.annotations}'])).toContain(
+      'broken fan',
+    );
+    expect(await page.getByRole('button', { name: /Undo|Reset|Set fields/ }).count()).toBe(0);
+    await open('');
+    expect(await count(page, 'held')).toBe(1);
+    await open('nodes/node-2');
+    await page.getByRole('button', { name: 'Release', exact: true }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    for (let presses = 0; presses < 10; presses++) {
+      if ((await page.evaluate('document.activeElement.textContent')) === 'Release') break;
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Hold', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Set fields' }).waitFor();
   });
 
   test('texts from the cluster are text: markup and control characters do nothing', async () => {
@@ -169,6 +201,43 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await other.context().close();
   });
 
+  test('of what a person may not read, nothing is in the traffic of their browser', async () => {
+    rig.kubectl(['annotate', 'ncs', 'web', 'team=only-in-the-set']);
+    rig.kubectl([
+      'create',
+      'clusterrole',
+      'nodes-only',
+      '--verb=get,list,watch',
+      '--resource=nodes,nodeconfigs.relet.dev',
+    ]);
+    const token = rig.token('nodes-only', 'nodes-only');
+    const paths = ['', 'sets/web', 'configs', 'configs/relet-system/hostile', 'nodes/node-2', 'upgrade?to=1.37'];
+    const trafficOf = async (one: Page) => {
+      const seen = await recordTraffic(one);
+      for (const path of paths) {
+        await one.goto(dashboard.url + path);
+        await one.locator('main').waitFor();
+        await one.locator('.loading').waitFor({ state: 'detached' });
+      }
+      await one.waitForLoadState();
+      return seen;
+    };
+    const other = await rig.page(dashboard, { expected: /40[0134]/ });
+    await other.goto(dashboard.url);
+    await other.getByLabel('Bearer token').fill(token);
+    await other.getByRole('button', { name: 'Log in' }).click();
+    await other.getByRole('grid').waitFor();
+    const [own, others] = [await trafficOf(page), await trafficOf(other)];
+    // In the manifest of the set, in the ConfigMap, and in the stream.
+    for (const text of ['only-in-the-set', 'alert(3)', '"inTrial"']) {
+      await eventually(`the administrator gets ${text}`, () => own.text.includes(text));
+      expect(others.text.includes(text), text).toBe(false);
+    }
+    await eventually('the other person gets the nodes', () => others.text.includes('node-1'));
+    expect(await other.getByRole('link', { name: /^(Sets|Configs)$/ }).count()).toBe(0);
+    await other.context().close();
+  });
+
   test('with --read-only there are no buttons, also for an administrator; below a base path everything works', async () => {
     const readOnly = await rig.dashboard('--read-only', '--base-path=/ops/relet');
     const other = await rig.page(readOnly);
@@ -182,13 +251,22 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await other.context().close();
   });
 
-  test('while the API server is away the data is shown as old, and continues when it is back', async () => {
+  test('while the API server is away the data is shown as old, and continues when it is back; who is gone has to log in', async () => {
+    const other = await rig.page(dashboard, { expected: /401/ });
+    await other.goto(dashboard.url);
+    await other.getByLabel('Bearer token').fill(rig.token('leaver', 'relet:viewer'));
+    await other.getByRole('button', { name: 'Log in' }).click();
+    await other.getByRole('grid').waitFor();
+    rig.kubectl(['delete', 'serviceaccount', 'leaver']);
     await open('');
     process.kill(Number(readFileSync(join(rig.lab.dataDir, 'apiserver.pid'), 'utf8').trim().split(/\s/)[0]), 'SIGKILL');
     await page.getByText(/This data is .* old/).waitFor();
     await page.getByText('live', { exact: true }).waitFor();
     rig.kubectl(['label', 'nodeconfig', 'node-1', 'seen=again']);
     expect(await page.getByText(/This data is .* old/).count()).toBe(0);
+    await other.getByRole('heading', { name: 'Log in to relet' }).waitFor();
+    expect(await other.getByText('node-1').count()).toBe(0);
+    await other.context().close();
   });
 
   const pages = ['', 'nodes/node-1', 'sets', 'sets/web', 'sets/new', 'configs', 'upgrade?to=1.37', 'nowhere'];
@@ -211,10 +289,67 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
+  test('after hundreds of nodes changed at once, the counts are those of kubectl', async () => {
+    await open('');
+    const names = Array.from({ length: 200 }, (_, at) => `many-${at}`);
+    const admin = clientFor(rig.lab.kubeconfig);
+    await Promise.all(names.map((name) => addNode(admin, name)));
+    for (let round = 1; round <= 3; round++)
+      await Promise.all(names.map((name, at) => report(admin, name, (at + round) % 3 > 0)));
+    admin.close();
+    const isActive = ({ status }: ReturnType<typeof listed>[number]) =>
+      status?.config?.active !== undefined && status.config.lastKnownGood !== undefined;
+    await eventually('the page shows what kubectl shows', async () => {
+      const [all, active] = [listed(), listed().filter(isActive)];
+      expect(all).toHaveLength(203);
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('203 nodes');
+      expect(await count(page, 'active')).toBe(active.length);
+      expect(await count(page, 'trial')).toBe(all.length - active.length);
+    });
+  });
+
   test('no page had an error on its console, a dialog of a script, or a request to another server', () => {
     expect(rig.problems).toEqual([]);
   });
 });
+
+async function addNode(admin: KubeClient, name: string): Promise<void> {
+  await admin.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name } });
+  const object = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name } };
+  // The controller may have made it already.
+  const options = { as: 'apply', fieldManager: 'test', force: true } as const;
+  await admin.patch(nodeConfigs, { name }, { ...object, spec: { configSource: { configMap } } }, options);
+}
+
+const configMap = { namespace: 'relet-system', name: 'many', kubeletConfigKey: 'kubelet' };
+
+/** As its agent would: with its trial over, or in trial. */
+async function report(admin: KubeClient, name: string, isGood: boolean): Promise<void> {
+  const ref = { configMap: { ...configMap, uid: 'u', resourceVersion: '1' } };
+  const status = { observedGeneration: 1, config: { assigned: ref, active: ref, lastKnownGood: isGood ? ref : null } };
+  await admin.patch(nodeConfigs, { name, subresource: 'status' }, { status }, { as: 'merge' });
+}
+
+/** All bodies and events that this page gets from now on. */
+async function recordTraffic(page: Page): Promise<{ text: string }> {
+  const seen = { text: '' };
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Network.enable');
+  cdp.on('Network.eventSourceMessageReceived', ({ data }) => {
+    seen.text += data;
+  });
+  // The stream has no end, and so no body.
+  page.on('response', (response) => {
+    if (!/\/api\/(?!stream)/.test(response.url())) return;
+    response.text().then(
+      (text) => {
+        seen.text += text;
+      },
+      () => {},
+    );
+  });
+  return seen;
+}
 
 const set = (name: string, overlay: object) => ({
   apiVersion: 'relet.dev/v1alpha1',
