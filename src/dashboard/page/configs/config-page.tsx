@@ -35,7 +35,7 @@ function Config({ config }: { config: ConfigDetails }) {
         ]}
       />
       {Object.entries(documents).map(([key, { text, isOverlay }]) => (
-        <Section key={key} title={`${key}: ${isOverlay ? 'overlay' : 'whole config'}`}>
+        <Section key={key} title={`${isOverlay ? 'Overlay' : 'Whole config'}, key ${key}`}>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
           <pre class="log" tabIndex={0}>
             {text}

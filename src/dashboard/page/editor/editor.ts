@@ -65,7 +65,13 @@ export function openEditor({ parent, text, onChange, onFindings, ...first }: Edi
         syntaxHighlighting(colours),
         autocompletion({ override: [(context) => suggest(context, minors)], icons: false, interactionDelay: 0 }),
         lint.of(linting()),
-        keymap.of([...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
+        keymap.of([
+          ...completionKeymap,
+          { key: 'Enter', run: openBlock },
+          ...lintKeymap,
+          ...historyKeymap,
+          ...defaultKeymap,
+        ]),
         replaceByEditor,
         EditorView.contentAttributes.of({ 'aria-label': 'Fields of the KubeletConfiguration' }),
         EditorView.updateListener.of((update) => {
@@ -95,6 +101,17 @@ const replaceByEditor = EditorView.domEventHandlers({
     return true;
   },
 });
+
+/** After `evictionHard:` the next line is inside of it. Any other Enter is CodeMirror's. */
+function openBlock(view: EditorView): boolean {
+  const { state } = view;
+  const { main } = state.selection;
+  const line = state.doc.lineAt(main.head);
+  if (!main.empty || main.head !== line.to || !/:\s*$/.test(line.text)) return false;
+  const indent = /^[\s-]*/.exec(line.text)![0].length + 2;
+  view.dispatch(state.replaceSelection(`\n${' '.repeat(indent)}`), { userEvent: 'input', scrollIntoView: true });
+  return true;
+}
 
 function suggest(context: CompletionContext, minors: readonly Minor[]): CompletionResult | null {
   const found = completeField(context.state.doc.toString(), context.pos, minors);

@@ -12,7 +12,7 @@ import { Cells } from './cells.js';
 import { Filters, Standings } from './filters.js';
 import { isLoaded, rowsByName, rowsVersion } from './fleet-store.js';
 import { type ColumnName, countRows, flagsOf, groupRows, readQuery, select } from './fleet-view.js';
-import { NodeGrid } from './node-grid.js';
+import { NodeGrid, rowHeight } from './node-grid.js';
 import { TimelineSection } from './timeline.js';
 
 export function FleetPage() {
@@ -67,7 +67,7 @@ function Fleet() {
           <p>Clear a filter to see more nodes.</p>
         </EmptyPanel>
       ) : (
-        <div class="fleet">
+        <div class="fleet" style={{ '--rows-height': `${heightFor(shown.value.length)}px` }}>
           <CellsWithDetail groups={groups.value} label={label} />
           <NodeGrid
             rows={shown.value}
@@ -81,6 +81,9 @@ function Fleet() {
     </>
   );
 }
+
+/** Of a table that has no more rows than this; a few nodes need no screen full of nothing. */
+const heightFor = (nodes: number): number => Math.max(200, (nodes + 1) * rowHeight + 24);
 
 function CellsWithDetail({ groups, label }: { groups: ReturnType<typeof groupRows>; label: string }) {
   const [pointed, setPointed] = useState<Row>();

@@ -4,7 +4,7 @@
  */
 // biome-ignore-all lint/a11y/useSemanticElements: a table cannot leave out rows that are not visible
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, and names its active cell
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Row } from '../../wire.js';
 import { Age } from '../parts/age.js';
 import { Flag, StateBadge } from '../parts/state-badge.js';
@@ -12,7 +12,7 @@ import { link, navigate } from '../router.js';
 import { type ColumnName, flagsOf } from './fleet-view.js';
 import { type Cell, move } from './grid-keys.js';
 
-const rowHeight = 28;
+export const rowHeight = 28;
 /** Rows beyond both edges, so that a fast scroll shows no gap. */
 const beyond = 8;
 
@@ -38,13 +38,13 @@ const columns: { name: ColumnName; title: string; cell(row: Row): preact.Compone
       </>
     ),
   },
-  { name: 'assigned', title: 'Assigned', cell: (row) => row.assigned },
-  { name: 'active', title: 'Active', cell: (row) => row.active },
+  { name: 'assigned', title: 'Assigned', cell: (row) => <span title={row.assigned}>{row.assigned}</span> },
+  { name: 'active', title: 'Active', cell: (row) => <span title={row.active}>{row.active}</span> },
   { name: 'set', title: 'Set', cell: (row) => (row.wave > 0 ? `${row.set}, wave ${row.wave}` : row.set) },
   { name: 'zone', title: 'Zone', cell: (row) => row.zone },
   { name: 'kubelet', title: 'Kubelet', cell: (row) => row.kubelet },
   { name: 'since', title: 'Changed', cell: (row) => (row.since > 0 ? <Age ms={row.since} /> : '') },
-  { name: 'error', title: 'Error', cell: (row) => row.error },
+  { name: 'error', title: 'Error', cell: (row) => <span title={row.error}>{row.error}</span> },
 ];
 
 interface Props {
@@ -69,6 +69,8 @@ export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
     return () => watcher.disconnect();
   }, []);
 
+  // Nodes that come later seldom have longer names; the columns must not move while one reads.
+  const nameWidth = useMemo(() => nameWidthOf(rows), [rows.length]);
   const activeRow = Math.min(active.row, rows.length);
   const first = Math.max(0, Math.floor(view.top / rowHeight) - beyond);
   const end = Math.min(rows.length, Math.ceil((view.top + view.height) / rowHeight) + beyond);
@@ -110,6 +112,7 @@ export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
       aria-colcount={columns.length}
       aria-activedescendant={cellId(activeRow, active.column)}
       tabIndex={0}
+      style={{ '--name-width': nameWidth }}
       ref={box}
       onKeyDown={onKeyDown}
       onFocus={() => setFocus(true)}
@@ -172,6 +175,13 @@ export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
     </div>
   );
 }
+
+/** As wide as the longest name, within bounds. */
+const nameWidthOf = (rows: Row[]): string =>
+  `calc(${Math.min(
+    40,
+    rows.reduce((most, { name }) => Math.max(most, name.length), 8),
+  )}ch + 24px)`;
 
 /** Moves no more than it must, and keeps the row out from under the header. */
 function scrollTo(box: HTMLElement, at: number): void {

@@ -22,8 +22,9 @@ export function NodePage({ name }: { name: string }) {
   const details = useResource<NodeDetails>(apiPath('nodes', name), rowOf(name));
   return (
     <>
-      <Loaded resource={details}>{(node) => <Node node={node} reload={details.reload} />}</Loaded>
       {details.data === undefined && <PageTitle>{name}</PageTitle>}
+      <Loaded resource={details}>{(node) => <Node node={node} reload={details.reload} />}</Loaded>
+      {details.data === undefined && <a href={link([])}>All nodes</a>}
     </>
   );
 }
@@ -120,7 +121,7 @@ function NodeFacts({ node }: { node: NodeDetails }) {
         ['Kubelet', row.kubelet],
         ['Ready', row.ready ? 'yes' : 'no'],
         ['Zone', row.zone],
-        ['relet', node.agentVersion || 'has never reported about its config'],
+        ['Agent', node.agentVersion ? `relet ${node.agentVersion}` : 'has never reported about its config'],
         ['Driver', node.driver],
         ['Held on its host', held && [held.who && `by ${held.who}`, held.since, held.why].filter(Boolean).join(', ')],
         ['Held', hold],

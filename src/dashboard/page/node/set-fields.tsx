@@ -4,7 +4,7 @@ import { impacts } from '../../../api/owed.js';
 import type { NodeDetails } from '../../wire.js';
 import { type ApiFailure, apiPath } from '../api.js';
 import { Button } from '../parts/button.js';
-import { runAction, withWhy } from '../parts/confirm.js';
+import { lastLine, runAction, withWhy } from '../parts/confirm.js';
 import { CopyCommand } from '../parts/copy-command.js';
 import { Dialog } from '../parts/dialog.js';
 import { notify } from '../parts/notices.js';
@@ -31,7 +31,7 @@ export function SetFields({ node, onClose, onDone }: { node: NodeDetails; onClos
       const body = { fields, ...(accept.length > 0 && { accept }), takeFromSet, ...(why && { why }), dryRun };
       const { output } = await runAction(apiPath('nodes', name, 'set'), body);
       if (dryRun) return setPreview(output);
-      notify('done', output.trim() || `${name} is assigned the new config.`);
+      notify('done', lastLine(output) || `${name} is assigned the new config.`);
       onDone();
       onClose();
     } catch (error) {

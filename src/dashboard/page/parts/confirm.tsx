@@ -33,6 +33,9 @@ export async function runAction(path: string, body: object): Promise<ActionResul
   return result;
 }
 
+/** Commands print a preview first; what they have done is at the end. */
+export const lastLine = (output: string): string => output.trim().split('\n').at(-1)!;
+
 /** `relet undo gpu-1 --why 'more pods'`, as a shell reads it. */
 export const withWhy = (command: string, why: string): string =>
   why === '' ? command : `${command} --why '${why.replaceAll("'", "'\\''")}'`;
@@ -48,7 +51,7 @@ export function ConfirmChange({ change, onClose, onDone }: { change: Change; onC
     setFailure(undefined);
     try {
       const { output } = await runAction(change.path, { ...change.body, ...(why && { why }) });
-      notify('done', output.trim() || `${change.title}: done.`);
+      notify('done', lastLine(output) || `${change.title}: done.`);
       onDone?.();
       onClose();
     } catch (error) {

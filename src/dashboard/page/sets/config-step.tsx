@@ -4,7 +4,7 @@ import type { SetImpact } from '../../../api/node-config-set.js';
 import type { TextFinding } from '../editor/check-text.js';
 import type { Editor } from '../editor/editor.js';
 import { unsetPaths } from './draft.js';
-import { change, draft } from './draft-store.js';
+import { change, draft, overlayErrors } from './draft-store.js';
 import { Check, TextField } from './field.js';
 import { useSelection } from './nodes-step.js';
 
@@ -18,6 +18,10 @@ const impacts: [SetImpact, string][] = [
 export function ConfigStep({ problem }: { problem: string | undefined }) {
   const { data: selection } = useSelection(false);
   const [findings, setFindings] = useState<TextFinding[]>([]);
+  const keep = (found: TextFinding[]) => {
+    setFindings(found);
+    overlayErrors.value = found.filter(({ severity }) => severity === 'error').length;
+  };
   const versions = Object.keys(selection?.kubelets ?? {}).join(' ');
   const { unset, accept } = draft.value;
   return (
@@ -26,7 +30,7 @@ export function ConfigStep({ problem }: { problem: string | undefined }) {
         Fields of a KubeletConfiguration; each node keeps its local config for all others. Ctrl-Space completes, Tab
         leaves the editor. {versions && `Checked for kubelet ${versions.replaceAll(' ', ', ')}.`}
       </p>
-      <EditorFrame versions={versions} onFindings={setFindings} />
+      <EditorFrame versions={versions} onFindings={keep} />
       <Findings findings={findings} problem={problem} />
       <TextField
         label="Back to the kubelet's default"

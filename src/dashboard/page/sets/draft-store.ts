@@ -14,6 +14,9 @@ function stored(): Draft {
 
 export const draft = signal<Draft>(stored());
 
+/** Errors that the editor has found in the overlay; nothing is known before it was open. */
+export const overlayErrors = signal(0);
+
 export function change(changes: Partial<Draft>): void {
   draft.value = { ...draft.value, ...changes };
   try {
@@ -25,5 +28,6 @@ export function change(changes: Partial<Draft>): void {
 
 export function forget(): void {
   draft.value = emptyDraft;
+  overlayErrors.value = 0;
   sessionStorage.removeItem(key);
 }

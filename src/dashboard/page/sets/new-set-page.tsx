@@ -11,7 +11,7 @@ import { me } from '../session.js';
 import { ConfigStep } from './config-step.js';
 import { CopyText } from './copy-text.js';
 import { draftYaml, firstBadStep, problemsIn, type Step, steps } from './draft.js';
-import { change, draft, forget } from './draft-store.js';
+import { change, draft, forget, overlayErrors } from './draft-store.js';
 import { NodesStep } from './nodes-step.js';
 import { PreviewStep } from './preview-step.js';
 import { Rehearsal } from './rehearsal.js';
@@ -148,7 +148,9 @@ function Steps({ step }: { step: Step }) {
     <nav aria-label="Steps">
       <ol class="steps">
         {steps.map((one, at) => {
-          const isComplete = steps.indexOf(step) > at && Object.keys(problemsIn(draft.value, one)).length === 0;
+          const hasProblem =
+            Object.keys(problemsIn(draft.value, one)).length > 0 || (one === 'config' && overlayErrors.value > 0);
+          const isComplete = steps.indexOf(step) > at && !hasProblem;
           return (
             <li key={one}>
               <a href={stepLink(one)} aria-current={one === step ? 'step' : undefined}>

@@ -131,19 +131,21 @@ function Timeline({ result }: { result: RehearsalResult }) {
           ['At most at once', most.join(', ')],
         ]}
       />
-      <figure class="timeline">
-        <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={summary}>
-          {layers.map((layer) => (
-            <path key={layer} class={layer} d={paths[layer]} />
-          ))}
-        </svg>
-        <figcaption class="legend">
-          <span class="key updated">updated</span>
-          <span class="key trial">in trial</span>
-          <span class="key failed">failed</span>
-          <span>0s to {shortDuration((timeline.at(-1)?.seconds ?? 0) * 1000)}</span>
-        </figcaption>
-      </figure>
+      {durationSeconds > 0 && (
+        <figure class="timeline">
+          <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={summary}>
+            {layers.map((layer) => (
+              <path key={layer} class={layer} d={paths[layer]} />
+            ))}
+          </svg>
+          <figcaption class="legend">
+            <span class="key updated">updated</span>
+            <span class="key trial">in trial</span>
+            <span class="key failed">failed</span>
+            <span>0s to {shortDuration((timeline.at(-1)?.seconds ?? 0) * 1000)}</span>
+          </figcaption>
+        </figure>
+      )}
       {result.rejections.map(({ nodes: names, kubeletVersion, message: why }) => (
         <p key={`${kubeletVersion} ${why}`} class="problem">
           Rejected by {names.length} {names.length === 1 ? 'node' : 'nodes'} with kubelet {kubeletVersion}: {why}

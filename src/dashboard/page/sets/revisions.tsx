@@ -42,7 +42,14 @@ export function Revisions({ set }: { set: SetDetails }) {
             : []),
           { title: 'Revision', cell: ({ revision }) => <code>{revision}</code> },
           { title: 'Change', cell: ({ summary }) => <code>{summary}</code>, isText: true },
-          { title: 'Started', cell: ({ startedAt }) => <Age ms={Date.parse(startedAt)} /> },
+          {
+            title: 'Started',
+            cell: ({ startedAt }) => (
+              <>
+                <Age ms={Date.parse(startedAt)} /> ago
+              </>
+            ),
+          },
           { title: 'Took', cell: took },
           { title: 'Outcome', cell: (one) => outcome(one, set) },
           ...(revisions.some(({ failedNodes = [] }) => failedNodes.length > 0)

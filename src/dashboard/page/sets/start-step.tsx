@@ -10,7 +10,7 @@ import { asFailure } from '../resource.js';
 import { link, navigate } from '../router.js';
 import { me } from '../session.js';
 import { CopyText } from './copy-text.js';
-import { forget } from './draft-store.js';
+import { forget, overlayErrors } from './draft-store.js';
 
 export function StartStep({ name, yaml }: { name: string; yaml: string }) {
   const [isBusy, setBusy] = useState(false);
@@ -34,6 +34,17 @@ export function StartStep({ name, yaml }: { name: string; yaml: string }) {
         Starting writes this NodeConfigSet; the controller then rolls it out, also while this page is closed. A set in
         Git is applied from there: copy it instead.
       </p>
+      {overlayErrors.value > 0 && (
+        <div class="panel error" role="alert">
+          <p>
+            <strong>
+              The config has {overlayErrors.value === 1 ? 'an error' : `${overlayErrors.value} errors`}; no node would
+              be changed.
+            </strong>{' '}
+            <a href={link(['sets', 'new'], { step: 'config' })}>Correct it</a>
+          </p>
+        </div>
+      )}
       <pre class="document">{yaml}</pre>
       <p class="hint">The same in a terminal, with the manifest in {name}.yaml:</p>
       <CopyCommand command={`kubectl apply --server-side -f ${name}.yaml`} />

@@ -98,6 +98,9 @@ export function StrategyStep({ problems }: { problems: Problems }) {
           ]}
           onChange={(unmanagedPods) => change({ drain: { ...drain, unmanagedPods } })}
         />
+      </fieldset>
+      <fieldset>
+        <legend>Nodes</legend>
         <Choice
           label="Which of the selected nodes"
           field="updateNodes"
