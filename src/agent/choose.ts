@@ -178,12 +178,17 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   }
 }
 
-/** A record that names what an earlier one named adds nothing, unless it is local, where the list ends. */
+/**
+ * A record that names what an earlier one named adds nothing. After a reset, the config before it is trusted more than the last known
+ * good; once another config is assigned, less: the reset was wanted, and local gets its chance first.
+ */
 function candidates({ assigned, previous, lastKnownGood }: Records): Ranked[] {
+  const isReset = 'source' in assigned && assigned.source === undefined;
+  const good: Ranked = { rank: 'last-known-good', recorded: lastKnownGood };
+  const before: Ranked[] = previous ? [{ rank: 'previous-config', recorded: { source: previous } }] : [];
   const ranked: Ranked[] = [
     { rank: 'assigned', recorded: assigned },
-    ...(previous ? [{ rank: 'previous-config' as const, recorded: { source: previous } }] : []),
-    { rank: 'last-known-good', recorded: lastKnownGood },
+    ...(isReset ? [...before, good] : [good, ...before]),
   ];
   const unique: Ranked[] = [];
   for (const next of ranked)
@@ -302,7 +307,7 @@ function nameOf(recorded: Recorded): string {
 export function needsTrial(choice: Choice, state: NodeState): boolean {
   if (choice.source === undefined)
     return (
-      choice.rank === 'assigned' && (goodOf(state) !== undefined || state.read(previousConfigRecord) !== undefined)
+      state.read(previousConfigRecord) !== undefined || (choice.rank === 'assigned' && goodOf(state) !== undefined)
     );
   const hasPassed = resultOf(state, choice.key)?.kind === 'passed';
   return !(hasPassed && isLastKnownGood(state, choice));

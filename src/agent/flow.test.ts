@@ -459,6 +459,20 @@ describe('overlays', () => {
     await rig.until('local', () => rig.starts.at(-1) === 'local');
   });
 
+  test('a reset to a local config that crashes returns to the config before it, although another was assigned and rejected', async () => {
+    const rig = await createFlowRig();
+    rig.boot();
+    await rig.assign('good');
+    await rig.untilStatus({ active: 'good', lastKnownGood: undefined as never });
+    const crashes = { ...behaviours['# crashes'], healthyAfterMs: Number.POSITIVE_INFINITY };
+    rig.machine.behaviour = ({ file }) => (file ? {} : crashes);
+    await rig.point(null);
+    await rig.until('local was started', () => rig.starts.at(-1) === 'local');
+    await rig.assign('bad', 'kubeAPIQPS: -1');
+    await rig.untilStatus({ assigned: 'bad', active: 'good', error: invalid });
+    expect(rig.starts.slice(-4)).toEqual(['local', 'local', 'local', 'good']);
+  });
+
   test('a reset keeps the merged document as the previous config until local is healthy', async () => {
     const rig = await overlaid();
     rig.machine.behaviour = () => behaviours['# never healthy'];

@@ -35,12 +35,14 @@ export function checkpoint(state: NodeState, { source, payload }: Resolved): boo
   }
 }
 
-/** From now on this is assigned. `replaces` is the config that was healthy so far: after a reset it is the fallback. */
+/**
+ * From now on this is assigned. `replaces` is the config that was healthy so far: after a reset it is the fallback, until local was
+ * healthy once or another config has passed its trial.
+ */
 export function assign(state: NodeState, source: ExactRef | undefined, replaces: ExactRef | undefined): void {
   try {
     if (source === undefined && replaces !== undefined) state.write(previousConfigRecord, replaces);
     state.assign(source);
-    if (source !== undefined) state.remove(previousConfigRecord);
   } catch (cause) {
     if (source !== undefined) throw new ConfigError('AssignmentNotSaved', cause, { uid: source.uid });
     // Where local runs already, only the record had to change.
@@ -55,7 +57,7 @@ export function recordsAfterAssign(
   replaces: ExactRef | undefined,
 ): Records {
   const { previous, lastKnownGood } = recordsOf(state);
-  return { assigned: { source }, previous: source === undefined ? (replaces ?? previous) : undefined, lastKnownGood };
+  return { assigned: { source }, previous: source === undefined ? (replaces ?? previous) : previous, lastKnownGood };
 }
 
 /** An edit in place, or the same again, is not a new assignment. */
@@ -67,6 +69,7 @@ export function isAnotherAssignment(state: NodeState, source: ExactRef | undefin
 /** The trial is over and the kubelet was healthy. A config that is assigned becomes last known good. */
 export function passTrial(state: NodeState, choice: Choice): void {
   if (choice.rank === 'assigned') setLastKnownGood(state, choice.source);
+  if (choice.source === undefined) state.remove(previousConfigRecord);
   if (choice.source !== undefined) setResult(state, choice.key, { kind: 'passed' });
   state.remove(trialRecord);
 }

@@ -48,9 +48,11 @@ export function followSet(schedule: Schedule, entries: readonly Entry[]): Violat
   const given = new Map<string, Set<string>>();
 
   let isHalted = false;
+  let isRollingBack = false;
   for (const entry of entries) {
     const { atMs } = entry;
     if (entry.kind === 'set') isHalted = entry.state === 'Stalled Halted';
+    if (entry.kind === 'set') isRollingBack = entry.state === 'Reconciling RollingBack';
     if (entry.kind === 'config') domains.set(entry.config, entry.domain);
     if (entry.kind === 'action' && entry.action.kind === 'assign') {
       const node = nodes.get(entry.action.node);
@@ -88,7 +90,8 @@ export function followSet(schedule: Schedule, entries: readonly Entry[]): Violat
     Object.assign(node, change);
     const unavailable = count((one) => one.isPending && !one.isExempt);
     const inTrial = count((one) => one.isOnTrial && !one.isExempt);
-    if (unavailable > maxUnavailable || inTrial > maxInTrial)
+    // Nodes go back as fast as maxUnavailable allows: what they go back to has been tried.
+    if (unavailable > maxUnavailable || (inTrial > maxInTrial && !isRollingBack))
       report(atMs, `${name}: ${unavailable} nodes of the set are changed at a time, and ${inTrial} on trial`);
     if (schedule.isDrained && !node.isCordoned) report(atMs, `${name}: was changed without a drain`);
     if (isExempt) return;
