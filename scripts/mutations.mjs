@@ -44,7 +44,7 @@ export const mutations = [
     edits: [
       edit(
         'src/agent/transitions.ts',
-        'if (source === undefined && replaces !== undefined) state.write(previousConfigRecord, replaces);',
+        'if (previous !== undefined && previous === replaces) state.write(previousConfigRecord, previous);',
         '',
       ),
     ],

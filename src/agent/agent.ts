@@ -348,6 +348,8 @@ export class Agent {
     const { driver, log } = this.#options;
     const [isStopping, baseline] = await Promise.all([driver.isHostStopping(), taken]);
     if (isStopping) return log.info('the machine is going down, the kubelet is not restarted');
+    // It exited meanwhile, and the next one was chosen after the change.
+    if (run !== this.#run) return;
     run.next = next;
     this.#updateReport(run);
     if (baseline) this.#baseline = baseline;

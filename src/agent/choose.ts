@@ -19,7 +19,7 @@ import type { Accepted, ValidateOptions, ValidationResult, Validator } from './v
 
 export type Rank = 'assigned' | 'previous-config' | 'last-known-good' | 'local';
 
-/** The config that a reset to local replaced, kept until local has been healthy once. */
+/** A config that was healthy and was replaced, by a reset or on trial, kept until local was healthy once or another passed its trial. */
 export const previousConfigRecord = defineRecord('previous-config', isExactRef, { formerly: { name: 'way-back' } });
 
 /** A config that may run, and what to know while it does. */

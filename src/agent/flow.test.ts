@@ -473,6 +473,21 @@ describe('overlays', () => {
     expect(rig.starts.slice(-4)).toEqual(['local', 'local', 'local', 'good']);
   });
 
+  test('a reset to a local config that crashes returns to the config that was healthy last, also if that was not the one it replaced', async () => {
+    const rig = await createFlowRig();
+    rig.boot();
+    await rig.assign('good');
+    await rig.untilStatus({ active: 'good', lastKnownGood: undefined as never });
+    const crashes = { ...behaviours['# crashes'], healthyAfterMs: Number.POSITIVE_INFINITY };
+    rig.machine.behaviour = ({ source }) =>
+      source === undefined ? crashes : source.name === 'good' ? {} : behaviours['# never healthy'];
+    await rig.assign('never', '# never healthy');
+    await rig.until('started', () => rig.starts.at(-1) === 'never');
+    await rig.point(null);
+    await rig.untilStatus({ active: 'good', error: crashLoop });
+    expect(rig.starts.slice(-5)).toEqual(['never', 'local', 'local', 'local', 'good']);
+  });
+
   test('a reset keeps the merged document as the previous config until local is healthy', async () => {
     const rig = await overlaid();
     rig.machine.behaviour = () => behaviours['# never healthy'];

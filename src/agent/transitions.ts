@@ -3,7 +3,7 @@
  * leaves a state that boots: a record names only complete checkpoints, and a fallback is recorded before it is needed.
  */
 import { ConfigError } from '../api/config-error.js';
-import type { ExactRef } from '../api/config-ref.js';
+import { type ExactRef, sameConfig } from '../api/config-ref.js';
 import type { Log } from '../log.js';
 import {
   type Choice,
@@ -36,12 +36,13 @@ export function checkpoint(state: NodeState, { source, payload }: Resolved): boo
 }
 
 /**
- * From now on this is assigned. `replaces` is the config that was healthy so far: after a reset it is the fallback, until local was
- * healthy once or another config has passed its trial.
+ * From now on this is assigned. `replaces` is the config that was healthy so far. It is kept as a fallback until local was healthy once
+ * or another config has passed its trial: after a reset, and where it is not last known good itself, since a reset may follow.
  */
 export function assign(state: NodeState, source: ExactRef | undefined, replaces: ExactRef | undefined): void {
   try {
-    if (source === undefined && replaces !== undefined) state.write(previousConfigRecord, replaces);
+    const { previous } = recordsAfterAssign(state, source, replaces);
+    if (previous !== undefined && previous === replaces) state.write(previousConfigRecord, previous);
     state.assign(source);
   } catch (cause) {
     if (source !== undefined) throw new ConfigError('AssignmentNotSaved', cause, { uid: source.uid });
@@ -57,7 +58,9 @@ export function recordsAfterAssign(
   replaces: ExactRef | undefined,
 ): Records {
   const { previous, lastKnownGood } = recordsOf(state);
-  return { assigned: { source }, previous: source === undefined ? (replaces ?? previous) : previous, lastKnownGood };
+  const isGood = replaces !== undefined && sameConfig(sourceOf(lastKnownGood), replaces, 'document');
+  const isKept = source === undefined || !isGood;
+  return { assigned: { source }, previous: (isKept ? replaces : undefined) ?? previous, lastKnownGood };
 }
 
 /** An edit in place, or the same again, is not a new assignment. */

@@ -51,6 +51,15 @@ export const keptSchedules: Record<string, Schedule> = {
     { atMs: 29_801, kind: 'spoil', node, config: 'local.test' },
     { atMs: 29_801, kind: 'reset', node },
   ]),
+  'a reset while the API server is slow does not restart the kubelet that a rollback has started meanwhile': schedule(
+    'b-323',
+    [
+      { atMs: 60_000, kind: 'create', config: second },
+      { atMs: 60_000, kind: 'assign', node, config: 'c2' },
+      { atMs: 63_000, kind: 'unanswered', client: '*', share: 0.5, forMs: 20_000 },
+      { atMs: 63_491, kind: 'reset', node },
+    ],
+  ),
   'a status that somebody else has overwritten is put right': schedule('1-117', [
     { atMs: 20_000, kind: 'create', config: first },
     { atMs: 20_000, kind: 'assign', node, config: 'c1' },
