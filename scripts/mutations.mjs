@@ -60,6 +60,10 @@ export const mutations = [
     ],
   },
   {
+    name: 'restart-of-the-next-kubelet',
+    edits: [edit('src/agent/agent.ts', 'if (run !== this.#run) return;', '')],
+  },
+  {
     name: 'prune-what-arrives',
     edits: [
       edit(
@@ -111,13 +115,7 @@ export const mutations = [
   },
   {
     name: 'status-grants',
-    edits: [
-      edit(
-        'src/controller/grant-plan.ts',
-        '(isGranted && referencedConfigMaps(object).has(key))',
-        'referencedConfigMaps(object).has(key)',
-      ),
-    ],
+    edits: [edit('src/controller/grant-plan.ts', '(mayKeep && facts.isGranted(key, name))', 'mayKeep')],
   },
   {
     name: 'rejection-without-event',

@@ -257,11 +257,21 @@ export interface Claim {
   released?: true;
 }
 
-/** Undefined for an annotation that is not there, or is not a claim. */
-export function readClaim(text: string | undefined): Claim | undefined {
+/** Undefined for an annotation that is not there, or is not a claim. Nodes of a batch have the same: it is read once. */
+export function readClaim(text: string | undefined): Readonly<Claim> | undefined {
+  if (text === undefined) return undefined;
+  if (claims.has(text)) return claims.get(text);
+  if (claims.size > 10_000) claims.clear();
+  const claim = parseClaim(text);
+  claims.set(text, claim);
+  return claim;
+}
+const claims = new Map<string, Claim | undefined>();
+
+function parseClaim(text: string): Claim | undefined {
   let value: Partial<Record<keyof Claim, unknown>>;
   try {
-    value = Object(JSON.parse(text ?? 'null'));
+    value = Object(JSON.parse(text));
   } catch {
     return undefined;
   }

@@ -29,9 +29,10 @@ export interface Owed {
 
 /** Undefined for an annotation that is not there, or has nothing in it that is understood. */
 export function readOwed(text: string | undefined): Owed | undefined {
+  if (text === undefined) return undefined;
   let value: unknown;
   try {
-    value = JSON.parse(text ?? '');
+    value = JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -54,8 +54,10 @@ export interface ClusterViewOptions {
   onNodeConfig(name: string): void;
   onSet(name: string): void;
   onFieldPolicy(): void;
-  /** `namespace/name` of a ConfigMap that changed, or whose grant did. */
+  /** `namespace/name` of a ConfigMap that changed. */
   onConfigMap(key: string): void;
+  /** The grant of a ConfigMap changed; with the `namespace/name` of the RoleBinding, where it is one. */
+  onGrant(configMap: string, binding?: string): void;
   onGuard(): void;
   /** Another system took a node, or gave it back. */
   onClaim(): void;
@@ -84,10 +86,10 @@ export function watchCluster(options: ClusterViewOptions): ClusterView {
         informer<T>(type, onKey, { namespace, labelSelector, ...(keep && { keep }) }),
       ]),
     );
-  const onGrant = (key: string) => {
+  const onGrant = (key: string, binding?: string) => {
     const { namespace, name } = parseKey(key);
     const configMap = grantedConfigMap(name);
-    if (configMap !== undefined) options.onConfigMap(`${namespace}/${configMap}`);
+    if (configMap !== undefined) options.onGrant(`${namespace}/${configMap}`, binding);
   };
   const view = {
     nodes: informer<ClusterNode>(nodes, options.onNode, { keep: keptNode }),
@@ -95,8 +97,8 @@ export function watchCluster(options: ClusterViewOptions): ClusterView {
     sets: optionalInformer<NodeConfigSet>(options, nodeConfigSets, options.onSet),
     fieldPolicies: optionalInformer(options, fieldPolicies, options.onFieldPolicy),
     configMaps: inNamespaces(configMaps, configLabel, options.onConfigMap, withoutContent),
-    roles: inNamespaces<Role>(roles, grantLabel, onGrant),
-    bindings: inNamespaces<RoleBinding>(roleBindings, grantLabel, onGrant),
+    roles: inNamespaces<Role>(roles, grantLabel, (key) => onGrant(key)),
+    bindings: inNamespaces<RoleBinding>(roleBindings, grantLabel, (key) => onGrant(key, key)),
     nodeRoles: informer(clusterRoles, ignore, { labelSelector: nodeRoleLabel, keep: onlyMetadata }),
     nodeRoleBindings: informer(clusterRoleBindings, ignore, { labelSelector: nodeRoleLabel, keep: onlyMetadata }),
     policies: optionalInformer(options, admissionPolicies, options.onGuard, ofRelet),

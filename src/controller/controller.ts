@@ -20,7 +20,7 @@ import { parseKey } from '../kube/informer.js';
 import { type ReconcileResult, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import { type ClusterView, watchCluster } from './cluster-view.js';
-import { grantedConfigMap } from './grant-objects.js';
+import { boundNodes, grantedConfigMap } from './grant-objects.js';
 import { configMapOf, type GrantFacts, referencedConfigMaps } from './grant-plan.js';
 import { GrantReconciler, grantFacts } from './grants.js';
 import type { GuardChoice } from './guard-plan.js';
@@ -93,6 +93,8 @@ class Controller {
   readonly #now: () => number;
   /** ConfigMaps that each NodeConfig referred to when it was last seen: one that it no longer refers to may lose its grant. */
   readonly #referenced = new Map<string, Set<string>>();
+  /** The nodes of each RoleBinding when it was last seen. */
+  readonly #bound = new Map<string, ReadonlySet<string>>();
   /** When a NodeConfig was first seen without its Node. */
   readonly #absentSinceMs = new Map<string, number>();
   #isSynced = false;
@@ -128,6 +130,7 @@ class Controller {
       onSet: (name) => this.#addSet(name),
       onFieldPolicy: () => this.#gatherForSets(),
       onConfigMap: (key) => this.#configMapChanged(key),
+      onGrant: (configMap, binding) => this.#grantChanged(configMap, binding),
       onGuard: () => this.#add({ kind: 'guards' }),
       onClaim: () => this.#gatherForSets(),
     });
@@ -263,6 +266,18 @@ class Controller {
     }
     for (const { metadata, spec } of this.#view.nodeConfigs.values())
       if (configMapOf(spec?.configSource) === key) this.#add({ kind: 'node', name: metadata.name });
+  }
+
+  /** A RoleBinding has hundreds of nodes, and each batch of a rollout adds some: only those are looked at again. */
+  #grantChanged(configMap: string, binding: string | undefined): void {
+    if (!this.#isSynced) return;
+    this.#addGrant(configMap);
+    if (binding === undefined) return;
+    const before = this.#bound.get(binding) ?? new Set();
+    const now = boundNodes(this.#view.bindings.get(parseKey(binding).namespace)?.get(binding));
+    this.#bound.set(binding, now);
+    for (const name of now) if (!before.has(name)) this.#add({ kind: 'node', name });
+    for (const name of before) if (!now.has(name)) this.#add({ kind: 'node', name });
   }
 
   #absentMs(name: string): number | undefined {

@@ -64,11 +64,12 @@ function nodesToGrant(
   const nodes: string[] = [];
   for (const object of nodeConfigs) {
     const { name } = object.metadata;
-    const isGranted = facts.isGranted(key, name);
-    const absentMs = facts.nodeAbsentMs(name);
-    if (absentMs !== undefined && !(isGranted && absentMs < nodeGraceMs)) continue;
     const assigned = configMapOf(object.spec?.configSource) === key;
-    if (assigned || (isGranted && referencedConfigMaps(object).has(key))) nodes.push(name);
+    const absentMs = facts.nodeAbsentMs(name);
+    // A grant is kept for what the status names, and for a Node that is away; there is a new one only for what is assigned.
+    const isNew = assigned && absentMs === undefined;
+    const mayKeep = (absentMs ?? 0) < nodeGraceMs && (assigned || referencedConfigMaps(object).has(key));
+    if (isNew || (mayKeep && facts.isGranted(key, name))) nodes.push(name);
   }
   return nodes.sort();
 }

@@ -38,6 +38,8 @@ interface Answer {
   owed: Map<string, { present: Owed | undefined; added: Omit<Owed, 'at'> | undefined }>;
 }
 
+const withBigInts = (_key: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+
 export class SetCases {
   readonly #options: SetCasesOptions;
   readonly #answers = new Map<string, Answer>();
@@ -47,6 +49,8 @@ export class SetCases {
   readonly #needs = new Map<string, DrainNeed>();
   readonly #locals = new WeakMap<LocalConfig, number>();
   #nextLocal = 1;
+  /** By Node, as it was with this NodeConfig. */
+  readonly #groups = new WeakMap<SetMember['cluster'], { object: SetMember['object']; group: string }>();
 
   constructor(options: SetCasesOptions) {
     this.#options = options;
@@ -109,25 +113,29 @@ export class SetCases {
     facts?: NodeFacts,
   ) {
     const id = 'text' in target ? (target.revision ?? target.text) : target.source;
-    const key = JSON.stringify([this.#groupOf(member), runningSource(member.object), id]);
-    const known = facts === undefined ? this.#needs.get(key) : undefined;
+    // A node without pods is like any other without.
+    const isCommon = facts === undefined || facts.pods?.length === 0;
+    const key = JSON.stringify([this.#groupOf(member), runningSource(member.object), id, facts ?? null], withBigInts);
+    const known = isCommon ? this.#needs.get(key) : undefined;
     if (known !== undefined) return known;
     const text = 'text' in target ? target.text : await this.#payload(target.source);
     const one = { ...(await this.#case([member])), before: await this.#payload(runningSource(member.object)) };
     const need = drainNeed(text, one, facts);
     if (this.#needs.size > 1000) this.#needs.clear();
-    if (facts === undefined) this.#needs.set(key, need);
+    if (isCommon) this.#needs.set(key, need);
     return need;
   }
 
-  #groupOf({ cluster, object }: SetMember): string {
+  /** Nodes of a group are alike. */
+  #groupOf(member: SetMember): string {
+    const { cluster, object } = member;
+    const known = this.#groups.get(cluster);
+    if (known !== undefined && known.object === object) return known.group;
     const { kubeletVersion = '' } = cluster.status?.nodeInfo ?? {};
-    return JSON.stringify([
-      kubeletVersion,
-      this.#localId(object?.status?.localConfig),
-      sourceText(object),
-      losesGpus({ cluster, object }),
-    ]);
+    const local = this.#localId(object?.status?.localConfig);
+    const group = JSON.stringify([kubeletVersion, local, sourceText(object), losesGpus(member)]);
+    this.#groups.set(cluster, { object, group });
+    return group;
   }
 
   /** Equal local configs are one object in the cache. */

@@ -40,12 +40,12 @@ const resetting = 'reset';
 export async function leaving(options: LeavingOptions): Promise<number> {
   const { set, rules, isDeleted, client } = options;
   const { onLeave = specDefaults.onLeave, onDelete = specDefaults.onDelete } = set.spec;
-  const leavers = claimed(options).filter(({ name }) => isDeleted || !isSelected(options, name));
+  const all = claimed(options);
+  const leavers = all.filter(({ name }) => isDeleted || !isSelected(options, name));
   const isReset = (isDeleted ? onDelete : onLeave) === 'Reset';
   const seen = leavers.map((leaver) => ({ ...leaver, step: stepOf(leaver, isReset, options) }));
   const waiting = seen.filter(({ step }) => step === 'wait').length;
-  const total = claimed(options).length;
-  let mayReset = Math.max(0, (rules ? shareOf(rules.maxUnavailable, total, 'budget') : 1) - waiting);
+  let mayReset = Math.max(0, (rules ? shareOf(rules.maxUnavailable, all.length, 'budget') : 1) - waiting);
   let writes = 0;
   for (const { object, claim, step } of seen) {
     if (writes === mostInBatch) break;

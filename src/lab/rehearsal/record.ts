@@ -48,8 +48,8 @@ export interface RehearsalRecordOptions {
   set: string;
   now(): number;
   onSet(set: NodeConfigSet): void;
-  /** The spec of a NodeConfig was written. */
-  onWritten(name: string): void;
+  /** A NodeConfig was written: its spec, or its status. */
+  onNodeConfig(object: NodeConfig, isWritten: boolean): void;
   /** The node has passed the trial. */
   onUpdated(name: string): void;
 }
@@ -72,7 +72,7 @@ export class RehearsalRecord {
   readonly #name: string;
   readonly #now: () => number;
   readonly #onSet: (set: NodeConfigSet) => void;
-  readonly #onWritten: (name: string) => void;
+  readonly #onNodeConfig: (object: NodeConfig, isWritten: boolean) => void;
   readonly #onUpdated: (name: string) => void;
   readonly #nodes = new Map<string, ClusterNode>();
   readonly #objects = new Map<string, NodeConfig>();
@@ -80,11 +80,11 @@ export class RehearsalRecord {
   readonly #counts = { updated: 0, inTrial: 0, pending: 0, trial: 0, failed: 0, unavailable: 0 };
   #isStarted = false;
 
-  constructor({ set, now, onSet, onWritten, onUpdated }: RehearsalRecordOptions) {
+  constructor({ set, now, onSet, onNodeConfig, onUpdated }: RehearsalRecordOptions) {
     this.#name = set;
     this.#now = now;
     this.#onSet = onSet;
-    this.#onWritten = onWritten;
+    this.#onNodeConfig = onNodeConfig;
     this.#onUpdated = onUpdated;
   }
 
@@ -106,11 +106,15 @@ export class RehearsalRecord {
       const isWritten = generation !== this.#objects.get(name)?.metadata.generation;
       this.#objects.set(name, object);
       this.#look(name);
-      if (isWritten && this.#isStarted) this.#onWritten(name);
+      if (this.#isStarted) this.#onNodeConfig(object, isWritten);
     });
     on<NodeConfigSet>('relet.dev', 'nodeconfigsets', (set) => {
       if (set.metadata.name === this.#name) this.#see(set);
     });
+  }
+
+  nodeConfig(name: string): NodeConfig | undefined {
+    return this.#objects.get(name);
   }
 
   /** From now on it counts. */

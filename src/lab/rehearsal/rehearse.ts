@@ -15,7 +15,7 @@ import { silentLog } from '../../log.js';
 import { rfc3339 } from '../../time.js';
 import { type SimulatedCluster, startCluster } from '../simulation/cluster.js';
 import { type SeededRandom, seededRandom } from '../simulation/seeded-random.js';
-import { type Kinds, kindsOf, NodesAtRest } from './at-rest.js';
+import { Agents, type Kinds, kindsOf, leaderHealthyMs } from './agents.js';
 import { choose, type Faults, failure, outageMs, pauseMs, slow, usual } from './faults.js';
 import { type Fleet, silentNodeConfig } from './fleet.js';
 import { createPods, PodMover } from './pods.js';
@@ -76,19 +76,22 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
   let appliedMs = Number.POSITIVE_INFINITY;
   const now = () => cluster?.clock.monotonic() ?? 0;
   const isWarm = () => now() >= appliedMs;
-  const kubelets = new Kubelets({ fleet, kinds, chosen, random: random.stream('kubelets'), isWarm });
+  // Where the API is disturbed, each node has to cope with that itself.
+  const isDisturbed = options.faults.controllerCrashes || options.faults.apiOutages;
+  const isAlone = (name: string) => isDisturbed || chosen.fail.has(name) || chosen.slow.has(name);
+  const kubelets = new Kubelets({ fleet, kinds, chosen, random: random.stream('kubelets'), isWarm, isAlone });
   const approved = new Set<string>();
   const onSet = (seen: NodeConfigSet) => {
     if (cluster) approve(cluster, record, { set: seen, approved, afterMs: options.approveAfterMs });
     options.onStatus?.(seen, now() - appliedMs);
   };
-  let atRest: NodesAtRest | undefined;
+  let agents: Agents | undefined;
   const record = new RehearsalRecord({
     set: set.metadata.name,
     now: () => now() - appliedMs,
     onSet,
-    onWritten: (name) => atRest?.wake(name),
-    onUpdated: (name) => atRest?.layDown(name),
+    onNodeConfig: (object, isWritten) => (isWritten ? agents?.written(object) : agents?.reported(object)),
+    onUpdated: (name) => agents?.updated(name),
   });
   cluster = await startCluster({
     seed,
@@ -136,8 +139,9 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
     const running = new Set(kinds.values());
     await advance(cluster, warmMs, signal);
     while (!record.isSettled(running) && now() < warmUpMs.most) await advance(cluster, stepMs, signal);
-    atRest = new NodesAtRest(cluster);
-    await atRest.copy(kinds);
+    const nodeConfig = (name: string) => record.nodeConfig(name);
+    agents = new Agents({ cluster, kinds, random: random.stream('agents'), isAlone, nodeConfig });
+    await agents.copyKinds();
     appliedMs = now();
     record.start();
     await apply(cluster.client, set);
@@ -271,6 +275,7 @@ interface KubeletsOptions {
   chosen: { fail: ReadonlySet<string>; slow: ReadonlySet<string> };
   random: SeededRandom;
   isWarm(): boolean;
+  isAlone(name: string): boolean;
 }
 
 /** How kubelets behave. A config is new to a node that has not run it before the rollout. */
@@ -285,7 +290,7 @@ class Kubelets {
   }
 
   start(node: string, text: string): Behaviour {
-    const { fleet, kinds, chosen, isWarm } = this.#options;
+    const { fleet, kinds, chosen, isWarm, isAlone } = this.#options;
     const random = this.#options.random.stream(node);
     if (text === this.#locals.get(node)) return isWarm() && chosen.slow.has(node) ? slow(random) : usual(random);
     const key = `${kinds.get(node)} ${sha256(text)}`;
@@ -295,6 +300,7 @@ class Kubelets {
       return usual(random);
     }
     if (chosen.fail.has(node) && !this.#known.has(key)) return failure(random);
+    if (!isAlone(node)) return { healthyAfterMs: leaderHealthyMs };
     return chosen.slow.has(node) ? slow(random) : usual(random);
   }
 }

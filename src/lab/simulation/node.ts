@@ -63,6 +63,12 @@ export interface SimulatedNodeOptions {
   listener: NodeListener;
 }
 
+/** A node as it is while no agent runs on it. */
+export interface NodeImage {
+  disk: SimulatedDisk;
+  running: StartedConfig | undefined;
+}
+
 const dir = '/relet';
 /** As a kubelet retries, and as the controller manager waits before it calls a Node unknown. */
 const statusRetryMs = 10_000;
@@ -169,12 +175,16 @@ export class SimulatedNode {
     this.agent.down();
   }
 
-  /** Gets the disk and the running kubelet of another node. No agent of its own has run before. */
-  becomeLike({ disk, machine }: SimulatedNode): void {
+  image(): NodeImage {
+    return { disk: this.disk.copy(), running: this.machine.running?.config };
+  }
+
+  /** Gets the disk and the running kubelet of another node, or of itself earlier. No agent runs here. */
+  become({ disk, running }: NodeImage): void {
     this.disk = disk.copy(this.#options.random.stream('temporary files'));
-    if (machine.running === undefined) return;
     this.#isCopying = true;
-    void this.machine.start(machine.running.config);
+    this.machine.kill('SIGKILL');
+    if (running !== undefined) void this.machine.start(running);
     this.#isCopying = false;
     this.#isReady = true;
   }
