@@ -48,7 +48,7 @@ const steps = (path: string): string[] =>
 function hasField(schema: Schema, path: string): boolean {
   const [first] = steps(path);
   // The API server adds these to every object; the schema has only their type.
-  if (first === 'metadata') return /^\.metadata\.labels\./.test(path);
+  if (first === 'metadata') return /^\.metadata\.(labels|annotations)\./.test(path);
   let at: Schema | undefined = schema;
   for (const step of steps(path)) at = step === '[]' ? at?.items : at?.properties?.[step];
   return at !== undefined;
