@@ -2,7 +2,7 @@
  * Takes the pictures of the dashboard for README and docs, light and dark: a fleet of modelled nodes with the real API server and
  * controller, in the middle of two rollouts. Run `npm run build` first, then
  *
- *   node scripts/screenshots.mjs [DIRECTORY]          docs/images unless named
+ *   node scripts/screenshots.mjs [DIRECTORY]          docs/images unless named; with a name, also at the width of a phone
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -108,7 +108,11 @@ async function prepare() {
   writeFileSync(shown, JSON.stringify(kubeconfigOfAnn(url, caFile)));
   rig.start(process.execPath, [rig.relet, 'controller', `--kubeconfig=${kubeconfig}`, '--guards=policy']);
   const trial = { ms: 500 };
-  const options = { url, ca: readFileSync(caFile), token: 'bench-token', send: admin.send, crash, more };
+  const identify = async ({ namespace, name }) => {
+    const { metadata } = await admin.send('GET', `/api/v1/namespaces/${namespace}/configmaps/${name}`);
+    return { uid: metadata.uid, resourceVersion: metadata.resourceVersion };
+  };
+  const options = { url, ca: readFileSync(caFile), token: 'bench-token', send: admin.send, crash, more, identify };
   startAgents({ ...options, trialMs: () => trial.ms }).watch(0);
   const atOnce = { waves: [{ nodes: '100%' }], maxUnavailable: '100%', maxInTrial: '100%' };
   await apply(admin, set('web', { maxPods: 150 }, atOnce));
@@ -175,6 +179,6 @@ await rig.bench(async () => {
   };
   for (const scheme of ['light', 'dark'])
     for (const [name, path] of pages) await shoot(`${name}-${scheme}`, path, { scheme, width: 1120 });
-  if (process.env.PHONE)
+  if (process.argv[2] !== undefined)
     for (const [name, path] of pages) await shoot(`${name}-phone`, path, { scheme: 'light', width: 360 });
 });

@@ -1,4 +1,7 @@
-/** A table of some dozens of rows, with a caption for screen readers; scrolls sideways on a narrow screen. The fleet has its own. */
+/**
+ * A table of some dozens of rows, with a caption for screen readers; scrolls sideways where it is too wide; on a phone each row
+ * is a list of its cells. The fleet has its own.
+ */
 import type { ComponentChildren } from 'preact';
 
 export interface Column<T> {
@@ -35,7 +38,7 @@ export function DataTable<T>({ caption, columns, rows, rowKey }: Props<T>) {
           {rows.map((row) => (
             <tr key={rowKey(row)}>
               {columns.map(({ title, cell, isNumber, isText }) => (
-                <td key={title} class={isNumber ? 'number' : isText ? 'text' : ''}>
+                <td key={title} class={isNumber ? 'number' : isText ? 'text' : ''} data-title={title}>
                   {cell(row)}
                 </td>
               ))}
