@@ -75,12 +75,17 @@ async function addNode(name: string): Promise<void> {
 
 async function grant(role: string, user: string, resources: string[], verbs: string[]): Promise<void> {
   const rules = [{ apiGroups: ['', 'relet.dev'], resources, verbs }];
-  const metadata = { name: role };
   const apiVersion = 'rbac.authorization.k8s.io/v1';
-  await admin.create(clusterRoles, {}, { apiVersion, kind: 'ClusterRole', metadata, rules });
+  await admin.create(clusterRoles, {}, { apiVersion, kind: 'ClusterRole', metadata: { name: role }, rules });
+  await bind(admin, role, user);
+}
+
+async function bind(client: KubeClient, role: string, user: string): Promise<void> {
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  const metadata = { name: role };
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role };
   const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }];
-  await admin.create(clusterRoleBindings, {}, { apiVersion, kind: 'ClusterRoleBinding', metadata, roleRef, subjects });
+  await client.create(clusterRoleBindings, {}, { apiVersion, kind: 'ClusterRoleBinding', metadata, roleRef, subjects });
 }
 
 const ran: { args: string[]; kubeconfig: string }[] = [];
@@ -372,6 +377,8 @@ test('an API server that goes away makes the page stale, and fresh when it is ba
   const first = await startApiServer({ tokens: [tokens], dataDir });
   const own = clientFor(first.kubeconfig);
   await applyDeploy(own);
+  // With rights, so that her watches meet the server that does not know her.
+  await bind(own, 'relet:viewer', 'ann');
   const { connection } = own;
   const port = Number(new URL(first.url).port);
   const dashboard = await serve({
