@@ -5,6 +5,7 @@
  *   login (token, one-time code, or a proxy's header) ──► session ── idle, logout, or 401 of the API server ──► ended
  */
 import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { CannotRun } from '../../cannot-run.js';
 import type { Clock } from '../../clock.js';
 import { configReferences } from '../../fleet/config-references.js';
@@ -143,6 +144,8 @@ export class Sessions {
     if (client === undefined) throw new CannotRun('this server takes bearer tokens only');
     const over = new AbortController();
     const { signal } = over;
+    // A login asks a dozen questions at once, and all end with the session.
+    setMaxListeners(0, signal);
     this.#logins++;
     try {
       const person = await whoIs(client, signal);
