@@ -38,6 +38,8 @@ export interface ControllerOptions {
   guards: GuardChoice;
   /** How long an API server may take to enforce new policies; they are not relied on before. Default 5 s. */
   settleMs?: number;
+  /** Changes of nodes are gathered for so long before their sets are reconciled: one pass reads all nodes of a set. Default 1 s. */
+  gatherMs?: number;
   log: Log;
   counters: ControllerCounters;
 }
@@ -52,8 +54,7 @@ type Key =
 
 const pollMs = 10_000;
 const retryMs = 1000;
-/** Changes of nodes are gathered for so long before their sets are reconciled: one pass reads all nodes of a set. */
-const gatherMs = 1000;
+const defaultGatherMs = 1000;
 /** The same for the grant of a ConfigMap that a set made: a batch is written within this time, and its grants once for each shard. */
 const gatherGrantsMs = 200;
 
@@ -91,6 +92,7 @@ class Controller {
   /** What sets read of each Node when it was last seen: most changes of a Node are heartbeats. */
   readonly #seenBySets = new Map<string, string>();
   readonly #now: () => number;
+  readonly #gatherMs: number;
   /** ConfigMaps that each NodeConfig referred to when it was last seen: one that it no longer refers to may lose its grant. */
   readonly #referenced = new Map<string, Set<string>>();
   /** The nodes of each RoleBinding when it was last seen. */
@@ -100,8 +102,9 @@ class Controller {
   #isSynced = false;
 
   constructor(options: ControllerOptions, signal: AbortSignal) {
-    const { client, namespaces, counters, log } = options;
+    const { client, namespaces, counters, log, gatherMs = defaultGatherMs } = options;
     this.#signal = signal;
+    this.#gatherMs = gatherMs;
     this.#counters = counters;
     this.#now = () => client.clock.monotonic();
     // A dozen watches end with this signal; Node would suspect a leak.
@@ -199,7 +202,7 @@ class Controller {
   #gatherForSets(): void {
     if (!this.#isSynced) return;
     for (const { metadata } of this.#view.sets.values())
-      this.#queue.addAfter({ kind: 'set', name: metadata.name }, gatherMs);
+      this.#queue.addAfter({ kind: 'set', name: metadata.name }, this.#gatherMs);
   }
 
   #addNodes(): void {

@@ -31,10 +31,14 @@ export function configMapOf(source: NodeConfigSource | undefined): string | unde
 
 /** All ConfigMaps that a NodeConfig refers to, in spec or status. */
 export function referencedConfigMaps({ spec, status }: Pick<NodeConfig, 'spec' | 'status'>): Set<string> {
-  const { assigned, active, lastKnownGood } = status?.config ?? {};
-  const keys = [spec?.configSource, assigned, active, lastKnownGood].map(configMapOf);
+  const keys = [spec?.configSource, ...sourcesIn(status)].map(configMapOf);
   return new Set(keys.filter((key) => key !== undefined));
 }
+
+const sourcesIn = (status: NodeConfig['status']) => {
+  const { assigned, active, lastKnownGood } = status?.config ?? {};
+  return [assigned, active, lastKnownGood];
+};
 
 export type GrantPlan =
   /** Not in a namespace that this controller grants from. */
@@ -61,14 +65,19 @@ function nodesToGrant(
   facts: GrantFacts,
 ): string[] {
   if (whyNotGranted(key, facts) !== undefined) return [];
+  const { namespace, name: configMap } = parseKey(key);
+  const isIt = (source: NodeConfigSource | undefined) => {
+    const ref = source?.configMap ?? source?.configMapRef;
+    return ref?.name === configMap && ref.namespace === namespace;
+  };
   const nodes: string[] = [];
   for (const object of nodeConfigs) {
     const { name } = object.metadata;
-    const assigned = configMapOf(object.spec?.configSource) === key;
+    const assigned = isIt(object.spec?.configSource);
     const absentMs = facts.nodeAbsentMs(name);
     // A grant is kept for what the status names, and for a Node that is away; there is a new one only for what is assigned.
     const isNew = assigned && absentMs === undefined;
-    const mayKeep = (absentMs ?? 0) < nodeGraceMs && (assigned || referencedConfigMaps(object).has(key));
+    const mayKeep = (absentMs ?? 0) < nodeGraceMs && (assigned || sourcesIn(object.status).some(isIt));
     if (isNew || (mayKeep && facts.isGranted(key, name))) nodes.push(name);
   }
   return nodes.sort();

@@ -99,6 +99,8 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
     manifests: options.manifests,
     nodes,
     controllers: options.faults.controllerCrashes ? 2 : 1,
+    // A pass reads all nodes of the set: with many of them there are fewer passes.
+    gatherMs: Math.max(1000, Math.ceil(nodes.length / 2.5)),
     // A controller that is alone and does not crash keeps its lease, however rarely it renews it.
     ...(options.faults.controllerCrashes && { lease: { durationMs: 15_000, renewMs: 10_000, retryMs: 2000 } }),
     flow: {

@@ -44,6 +44,8 @@ export interface ClusterOptions {
   nodes: readonly NodePlan[];
   controllers: number;
   lease?: LeaseTimes;
+  /** As for the controller. */
+  gatherMs?: number;
   flow: FlowOptions;
   behaviour(node: string, text: string): Behaviour;
   /** How long a kubelet takes to be asked about a config. */
@@ -121,6 +123,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimulatedCl
     const controller = new SimulatedController({
       ...own,
       ...(options.lease && { lease: options.lease }),
+      ...(options.gatherMs && { gatherMs: options.gatherMs }),
       log: (of) => listener.log(of),
       onLead: (of) => listener.onLead(of),
       onDown: (of) => listener.onControllerDown(of),

@@ -27,6 +27,8 @@ export interface SimulatedControllerOptions {
   restartMs(random: SeededRandom): number;
   /** Default: ten times slower than that of a real controller, since most requests of a simulation would be renewals. */
   lease?: LeaseTimes;
+  /** As for the controller. */
+  gatherMs?: number;
   log(name: string): Log;
   onLead(name: string): void;
   onDown(name: string): void;
@@ -60,10 +62,9 @@ export class SimulatedController {
       lead: async (signal) => {
         this.#options.onLead(name);
         const counters = newControllerCounters();
-        await runController(
-          { client, namespaces: configNamespaces, guards: 'auto', settleMs: 0, log, counters },
-          signal,
-        );
+        const { gatherMs } = this.#options;
+        const own = { settleMs: 0, ...(gatherMs && { gatherMs }) };
+        await runController({ client, namespaces: configNamespaces, guards: 'auto', ...own, log, counters }, signal);
       },
     });
     running.catch((error: unknown) => {
