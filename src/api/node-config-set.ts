@@ -257,18 +257,20 @@ export interface Claim {
   released?: true;
 }
 
-/** Undefined for an annotation that is not there, or is not a claim. Nodes of a batch have the same: it is read once. */
-export function readClaim(text: string | undefined): Readonly<Claim> | undefined {
-  if (text === undefined) return undefined;
-  if (claims.has(text)) return claims.get(text);
-  if (claims.size > 10_000) claims.clear();
-  const claim = parseClaim(text);
-  claims.set(text, claim);
+/** Undefined where there is none. A pass of the controller asks for those of all nodes: each object is read once. */
+export function claimOf(object: Pick<KubeObject, 'metadata'> | undefined): Readonly<Claim> | undefined {
+  const text = object?.metadata.annotations?.[claimAnnotation];
+  if (object === undefined || text === undefined) return undefined;
+  const known = claims.get(object);
+  if (known !== undefined && known.text === text) return known.claim;
+  const claim = readClaim(text);
+  claims.set(object, { text, claim });
   return claim;
 }
-const claims = new Map<string, Claim | undefined>();
+const claims = new WeakMap<object, { text: string; claim: Claim | undefined }>();
 
-function parseClaim(text: string): Claim | undefined {
+/** Undefined for an annotation that is not there, or is not a claim. */
+export function readClaim(text = 'null'): Claim | undefined {
   let value: Partial<Record<keyof Claim, unknown>>;
   try {
     value = Object(JSON.parse(text));

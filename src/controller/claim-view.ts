@@ -55,8 +55,9 @@ export function watchClaims(options: ClaimViewOptions): ClaimView {
   return {
     of(node) {
       claimants ??= readMaintenances();
-      const lease = nodeLeases.get(`${medik8sNamespace}/${medik8sLease(node)}`);
-      return claimants.get(node) ?? leaseClaim(lease, client.clock.now());
+      const claimant = claimants.get(node);
+      if (claimant !== undefined || nodeLeases.size === 0) return claimant;
+      return leaseClaim(nodeLeases.get(`${medik8sNamespace}/${medik8sLease(node)}`), client.clock.now());
     },
     synced: Promise.all([...maintenances.map(({ view }) => view.synced), nodeLeases.synced]),
   };
@@ -65,6 +66,7 @@ export function watchClaims(options: ClaimViewOptions): ClaimView {
 interface Others<T> {
   get(key: string): T | undefined;
   values(): Iterable<T>;
+  readonly size: number;
   synced: Promise<unknown>;
 }
 
@@ -115,6 +117,9 @@ function watchOthers<T extends KubeObject>(
   return {
     get: (key) => (isServed ? informer.get(key) : undefined),
     values: () => (isServed ? informer.values() : []),
+    get size() {
+      return isServed ? informer.size : 0;
+    },
     synced: Promise.race([informer.synced, known]),
   };
 }

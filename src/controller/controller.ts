@@ -11,6 +11,7 @@
  * that sets made.
  */
 import { setMaxListeners } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
 import { aborted } from '../aborted.js';
 import { drainMarkOf, isCordoned } from '../api/drain.js';
 import { nodeConfigs } from '../api/node-config.js';
@@ -94,7 +95,7 @@ class Controller {
   readonly #now: () => number;
   readonly #gatherMs: number;
   /** ConfigMaps that each NodeConfig referred to when it was last seen: one that it no longer refers to may lose its grant. */
-  readonly #referenced = new Map<string, Set<string>>();
+  readonly #referenced = new Map<string, { assigned: string | undefined; all: Set<string> }>();
   /** The nodes of each RoleBinding when it was last seen. */
   readonly #bound = new Map<string, ReadonlySet<string>>();
   /** When a NodeConfig was first seen without its Node. */
@@ -244,14 +245,17 @@ class Controller {
     if (!this.#isSynced) return;
     this.#gatherForSets();
     this.#nodeChanged(name);
-    const before = this.#referenced.get(name) ?? new Set();
+    const before = this.#referenced.get(name) ?? { assigned: undefined, all: new Set() };
     const object = this.#view.nodeConfigs.get(name);
-    const now = object === undefined ? new Set<string>() : referencedConfigMaps(object);
-    if (now.size > 0) this.#referenced.set(name, now);
+    const all = object === undefined ? new Set<string>() : referencedConfigMaps(object);
+    const now = { assigned: configMapOf(object?.spec?.configSource), all };
+    // Most changes are of the status, and name the same: the grants of all nodes are not planned again for each of them.
+    if (isDeepStrictEqual(before, now)) return;
+    if (all.size > 0) this.#referenced.set(name, now);
     else this.#referenced.delete(name);
-    for (const key of new Set([...before, ...now])) this.#addGrant(key);
+    for (const key of new Set([...before.all, ...all])) this.#addGrant(key);
     // A ConfigMap of a set that is gone may be garbage-collected now.
-    for (const key of before) if (!now.has(key)) this.#addSet(this.#madeBySet(key));
+    for (const key of before.all) if (!all.has(key)) this.#addSet(this.#madeBySet(key));
   }
 
   #madeBySet(key: string): string {

@@ -2,14 +2,7 @@
 import { selectsLabels } from '../api/label-selector.js';
 import type { NodeConfig } from '../api/node-config.js';
 import { nodeConfigs } from '../api/node-config.js';
-import {
-  type Claim,
-  claimAnnotation,
-  mostInBatch,
-  type NodeConfigSet,
-  readClaim,
-  specDefaults,
-} from '../api/node-config-set.js';
+import { type Claim, claimOf, mostInBatch, type NodeConfigSet, specDefaults } from '../api/node-config-set.js';
 import { isConflict, isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import type { Log } from '../log.js';
@@ -82,7 +75,7 @@ interface Claimed {
 
 function claimed({ view, set }: LeavingOptions): Claimed[] {
   return [...view.nodeConfigs.values()].flatMap((object) => {
-    const claim = readClaim(object.metadata.annotations?.[claimAnnotation]);
+    const claim = claimOf(object);
     const isOurs = claim !== undefined && claim.set === set.metadata.name && !claim.released;
     return isOurs ? [{ name: object.metadata.name, object, claim }] : [];
   });

@@ -6,14 +6,7 @@ import { type DrainMark, drainMarkOf } from '../api/drain.js';
 import type { NodeCondition } from '../api/node-condition.js';
 import type { NodeConfig } from '../api/node-config.js';
 import { isUnset } from '../api/node-config.js';
-import {
-  adoptAnnotation,
-  type Claim,
-  claimAnnotation,
-  holdAnnotation,
-  readClaim,
-  updateLabel,
-} from '../api/node-config-set.js';
+import { adoptAnnotation, type Claim, claimOf, holdAnnotation, updateLabel } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { type ConfigState, configState, errorReason } from '../fleet/configured-node.js';
 import { shorten } from '../shorten.js';
@@ -70,7 +63,7 @@ export function setNode({ set, node, object, olderSets, claimant }: NodeFacts): 
   const { metadata, spec = {}, status = {} } = node;
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
   const isReady = ready?.status === 'True';
-  const claim = readClaim(object?.metadata.annotations?.[claimAnnotation]);
+  const claim = claimOf(object);
   const assigned = sourceText(object);
   const own = claim !== undefined && claim.set === set && !claim.released && claim.source === assigned;
   const blocked = exclusion({ set, node, object, olderSets, claimant }, { claim, assigned, own });

@@ -86,9 +86,12 @@ export interface Plan {
 export function plan(input: PlanInput): Plan {
   const { rules, nodes, nowMs } = input;
   const asked = withRequest(withDesired(input.state, input.desired, nowMs), input.desired, nowMs);
-  const state = withRollbackEnd(withExpiry(withFailures(asked, input), rules, nowMs), input);
+  const first = surveyOf(asked, input);
+  const state = withRollbackEnd(withExpiry(withFailures(asked, first, input), rules, nowMs), input);
   const intent = openIntent(state, input);
-  const seen = surveyOf({ ...state, ...(intent && { intent }) }, input);
+  // The same, unless the state has become another one.
+  const seen =
+    state === asked && intent === asked.intent ? first : surveyOf({ ...state, ...(intent && { intent }) }, input);
   const waves = wavesOf({ rules, state, survey: seen, nowMs });
   const isDone =
     waves.isDone && !isRejected(state) && input.problem === undefined && state.updateRevision !== undefined;
@@ -161,15 +164,14 @@ export const isWritten = ({ claim }: SetNode, { revision, at }: Intent): boolean
  * repaired by hand or removed. Once there are more of them than may fail, and the strategy says so, all go back. Not after the rollout: a
  * node may fail for years.
  */
-function withFailures(state: SetState, input: PlanInput): SetState {
+function withFailures(state: SetState, seen: Survey, { rules, nowMs }: PlanInput): SetState {
   if (isRejected(state) || isComplete(state) || updateOf(state) === undefined) return state;
-  const seen = surveyOf(state, input);
   const recorded = withFailed(state, {
     failed: seen.failed.map(({ node }) => node.name),
     failedBefore: seen.failedBefore,
   });
-  const isRejectedNow = input.rules.onFailure === 'Rollback' && isHalted(seen);
-  return isRejectedNow ? reject(recorded, 'RolledBack', input.nowMs) : recorded;
+  const isRejectedNow = rules.onFailure === 'Rollback' && isHalted(seen);
+  return isRejectedNow ? reject(recorded, 'RolledBack', nowMs) : recorded;
 }
 
 function withExpiry(state: SetState, { expiresAfterMs }: SetRules, nowMs: number): SetState {

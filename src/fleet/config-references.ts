@@ -5,7 +5,7 @@
 import { owedReasons } from '../api/condition-reasons.js';
 import { type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
 import { detachAnnotation, isUnset, type NodeConfig, nodeConfigs, unsetAnnotations } from '../api/node-config.js';
-import { adoptAnnotation, claimAnnotation, holdAnnotation, readClaim } from '../api/node-config-set.js';
+import { adoptAnnotation, claimOf, holdAnnotation } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { type Owed, owedActions, owedAnnotation, readOwed } from '../api/owed.js';
 import { isNotFound } from '../kube/api-error.js';
@@ -222,7 +222,7 @@ function fromNodeConfig(object: NodeConfig | undefined): Partial<ConfiguredNode>
     hold: holdOf('NodeConfig', object),
     owed: object && owedOf(object),
     upgradeRisk: risk && { reason: risk.reason, message: risk.message },
-    claim: readClaim(object?.metadata.annotations?.[claimAnnotation]),
+    claim: claimOf(object),
     pinnedByFlags: status?.pinnedByFlags,
     warnings: status?.warnings ?? [],
     agentVersion: status?.agentVersion,

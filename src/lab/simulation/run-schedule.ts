@@ -17,6 +17,8 @@ import { clientAs, nodeUser } from './server.js';
 
 /** How long healed clusters may take beside the trials. A retry waits for a minute at most. */
 const convergenceMs = 15 * 60_000;
+/** A drain that failed, as while the controller was cut off, is tried again after half an hour. */
+const drainAgainMs = 35 * 60_000;
 const checkMs = 15_000;
 
 export interface ScheduleRun {
@@ -92,7 +94,8 @@ export async function runSchedule(
   await cluster.clock.advance(Math.max(0, schedule.faultsEndMs - cluster.clock.monotonic()));
   heal(cluster);
   history.add({ kind: 'heal' });
-  const untilMs = cluster.clock.monotonic() + convergenceMs + 2 * schedule.trialMs;
+  const drainMs = schedule.isDrained ? drainAgainMs : 0;
+  const untilMs = cluster.clock.monotonic() + convergenceMs + drainMs + 2 * schedule.trialMs;
   do await cluster.clock.advance(checkMs);
   while (cluster.clock.monotonic() < untilMs && !hasConverged(schedule, history));
   const leaks = await findLeaks(cluster, history);
