@@ -54,8 +54,8 @@ export const mutations = [
     edits: [
       edit(
         'src/agent/agent.ts',
-        'const replaces = run?.wasHealthy ? run.choice.source : undefined;',
-        'const replaces = run?.choice.source;',
+        'const replaces = () => (run?.wasHealthy ? run.choice.source : undefined);',
+        'const replaces = () => run?.choice.source;',
       ),
     ],
   },

@@ -302,10 +302,11 @@ export class Agent {
       await this.#unit.forgetRemoval();
     }
     const run = this.#run ?? this.#exited;
-    const replaces = run?.wasHealthy ? run.choice.source : undefined;
-    const next = await choose(this.#options, signal, recordsAfterAssign(state, source, replaces));
+    // Asked again once the config is validated: the kubelet may have become healthy meanwhile.
+    const replaces = () => (run?.wasHealthy ? run.choice.source : undefined);
+    const next = await choose(this.#options, signal, recordsAfterAssign(state, source, replaces()));
     if (next.error !== undefined) counters.rejections++;
-    assign(state, source, replaces);
+    assign(state, source, replaces());
     log.info('config assigned', { config: formatRef(source, 'log'), key: source?.kubeletConfigKey });
     return next;
   }

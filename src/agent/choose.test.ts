@@ -190,5 +190,12 @@ describe('a trial', () => {
     const state = newMemory();
     state.write(previousConfigRecord, a);
     expect(needsTrial(choiceOf(state, undefined, 'assigned'), state)).toBe(true);
+    expect(needsTrial(choiceOf(state, undefined, 'last-known-good'), state)).toBe(true);
+  });
+
+  test('is not for local where nothing else can run: it would fail again and again, with an event each time', () => {
+    const state = newMemory();
+    state.write(previousConfigRecord, a);
+    expect(needsTrial({ ...choiceOf(state, undefined, 'assigned'), isLastResort: true }, state)).toBe(false);
   });
 });

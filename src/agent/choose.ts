@@ -35,6 +35,8 @@ export interface Choice {
   key: string;
   /** Why a candidate before it could not run; the first one. */
   error?: ConfigError;
+  /** Nothing else can run. */
+  isLastResort?: true;
   /** The candidates that cannot run, and a last known good that could not. */
   passedOver?: PassedOver[];
 }
@@ -124,7 +126,7 @@ export async function choose(
       passedOver.push({ source, error });
     }
   }
-  return instead(await lastResort(parts, signal, records), passedOver);
+  return instead({ ...(await lastResort(parts, signal, records)), isLastResort: true }, passedOver);
 }
 
 /** Less trusted candidates are not validated; known failures are reported. */
@@ -305,6 +307,7 @@ function nameOf(recorded: Recorded): string {
 
 /** Not a config that has passed its trial, and not where no better config could run instead. */
 export function needsTrial(choice: Choice, state: NodeState): boolean {
+  if (choice.isLastResort) return false;
   if (choice.source === undefined)
     return (
       state.read(previousConfigRecord) !== undefined || (choice.rank === 'assigned' && goodOf(state) !== undefined)
