@@ -60,10 +60,6 @@ export const mutations = [
     ],
   },
   {
-    name: 'restart-of-the-next-kubelet',
-    edits: [edit('src/agent/agent.ts', 'if (run !== this.#run) return;', '')],
-  },
-  {
     name: 'prune-what-arrives',
     edits: [
       edit(

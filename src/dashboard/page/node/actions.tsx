@@ -17,13 +17,12 @@ const verbs: Record<NodeVerb, VerbText> = {
   set: { button: 'Set fields', text: () => '' },
   undo: {
     button: 'Undo',
-    text: ({ row }) =>
-      `${row.name} is assigned the config before the present one again. Its kubelet restarts; running pods stay.`,
+    text: ({ row }) => `${row.name} is assigned the config before the present one again. Its kubelet restarts.`,
     asksWhy: true,
   },
   reset: {
     button: 'Reset to local',
-    text: ({ row }) => `${row.name} returns to the local config of its host. Its kubelet restarts; running pods stay.`,
+    text: ({ row }) => `${row.name} returns to the local config of its host. Its kubelet restarts.`,
     isDangerous: true,
     asksWhy: true,
   },
