@@ -104,6 +104,16 @@ describe('a rehearsal', () => {
     expect(rehearsal.failed.map(({ name }) => name)).toEqual(['node-02']);
   });
 
+  test('takes nodes that are alike back one after the other, within the budget, whichever of them goes first', async () => {
+    const strategy = { waves: [{ nodes: '100%' }], maxUnavailable: 1, maxInTrial: 6 };
+    const set = setWith({ ...strategy, onFailure: 'Rollback' });
+    const rehearsal = await run({ set, faults: { fail: ['node-06'] } });
+    expect(rehearsal).toMatchObject({ outcome: 'stopped', reason: 'RolledBack' });
+    expect(rehearsal.nodes).toMatchObject({ updated: 0, returned: 6 });
+    expect(rehearsal.failed.map(({ name }) => name)).toEqual(['node-06']);
+    expect(rehearsal.budgets.unavailable).toEqual({ most: 1, allowed: 1 });
+  });
+
   test('leaves out nodes that are not Ready; where they use up the budget it does not end', async () => {
     const faults = { notReady: ['node-03'] };
     const left = await run({ set: setWith({ maxUnavailable: 2 }), faults });

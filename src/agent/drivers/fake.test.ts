@@ -37,6 +37,24 @@ async function createRig(): Promise<DriverRig> {
 
 testDriver('fake', createRig);
 
+describe('a kubelet that an earlier agent left running, as in a unit of its own', () => {
+  const config = (file: string) => ({ source: undefined, file });
+
+  test.each([
+    ['is adopted if it has the config', 'one', ['one']],
+    ['is restarted if it has another', 'two', ['one', 'two']],
+  ])('%s', async (_name, next, starts) => {
+    const machine = new FakeMachine({ clock: new ManualClock() });
+    void new FakeDriver({ machine, adopts: true }).start(config('one'));
+    const driver = new FakeDriver({ machine, adopts: true });
+    await driver.recover();
+    void driver.start(config(next));
+    expect(machine.started.map(({ file }) => file)).toEqual(starts);
+    expect(machine.running?.config.file).toBe(next);
+    expect(() => driver.start(config('three'))).toThrow('one is running');
+  });
+});
+
 describe('a scripted kubelet', () => {
   const setUp = (behaviour: Behaviour) => {
     const clock = new ManualClock();

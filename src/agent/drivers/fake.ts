@@ -139,7 +139,7 @@ export interface FakeDriverOptions {
   stopGraceMs?: number;
   /** As for the process driver. */
   mayStart?(): void;
-  /** As in a unit of its own: a kubelet that runs with the config is adopted. Default: it is stopped before the first start. */
+  /** As in a unit of its own: what an earlier agent left running is adopted, or restarted if its config is another. Default: it is stopped. */
   adopts?: boolean;
 }
 
@@ -149,6 +149,8 @@ export class FakeDriver implements KubeletDriver {
   readonly #stopGraceMs: number;
   readonly #mayStart: () => void;
   readonly #adopts: boolean;
+  /** By an earlier agent, until the first start. */
+  #left: RunningKubelet | undefined;
 
   constructor({ machine, stopGraceMs = 30_000, mayStart = () => {}, adopts = false }: FakeDriverOptions) {
     this.#machine = machine;
@@ -175,13 +177,16 @@ export class FakeDriver implements KubeletDriver {
   }
 
   async recover(): Promise<void> {
-    if (!this.#adopts) await this.stop();
+    if (this.#adopts) this.#left = this.#machine.running;
+    else await this.stop();
   }
 
   start(config: StartedConfig): Promise<Exit> {
-    const { running } = this.#machine;
-    if (running !== undefined && this.#adopts && running.config.file === config.file) return running.exited;
-    if (running !== undefined) throw new Error('start the kubelet: one is running');
+    const [{ running }, left] = [this.#machine, this.#left];
+    this.#left = undefined;
+    if (running !== undefined && running !== left) throw new Error('start the kubelet: one is running');
+    if (running !== undefined && running.config.file === config.file) return running.exited;
+    running?.exit({ code: 0, signal: null });
     this.#mayStart();
     return this.#machine.start(config);
   }

@@ -3,11 +3,12 @@
  * a few seconds, one agent runs for all of them: what it reports is written to the others too, each in its own time.
  *
  *   at rest ── its NodeConfig is written ──► runs ── trial over, 30 s ──► at rest
- *      │                                       │ what it reports
- *      └── others alike run with it ──► follows its leader ── written again ──► runs
+ *      │                                      ▲
+ *      └── one that is alike runs ──► follows its leader ── it is written again, or the leader is: then the next one leads
  */
 import { refOf, sameConfig } from '../../api/config-ref.js';
-import { type NodeConfig, type NodeConfigObjectStatus, nodeConfigs } from '../../api/node-config.js';
+import { type NodeConfig, type NodeConfigObjectStatus, nodeConditions, nodeConfigs } from '../../api/node-config.js';
+import { owedAnnotation } from '../../api/owed.js';
 import type { SimulatedCluster } from '../simulation/cluster.js';
 import type { NodeImage } from '../simulation/node.js';
 import type { SeededRandom } from '../simulation/seeded-random.js';
@@ -30,7 +31,11 @@ export function kindsOf({ nodes, nodeConfigs: present, failing }: Fleet): Kinds 
 }
 
 /** A node at rest. Those with the same one are alike. */
-type Rest = { image: NodeImage };
+interface Rest {
+  image: NodeImage;
+  /** That began from it, by what they are assigned: nodes may join for a while. */
+  groups: Map<string, Group>;
+}
 
 /** Nodes that were alike and got the same config. The agent of the leader runs. */
 interface Group {
@@ -64,10 +69,10 @@ const slowerByMs = 4000;
 
 export class Agents {
   readonly #options: AgentsOptions;
+  /** Of nodes that are in no group. */
   readonly #rests = new Map<string, Rest>();
+  /** Of leaders and followers. */
   readonly #groups = new Map<string, Group>();
-  /** The groups that nodes may still join, by how they are at rest and what they are assigned. */
-  readonly #open = new Map<Rest, Map<string, Group>>();
 
   constructor(options: AgentsOptions) {
     this.#options = options;
@@ -79,7 +84,7 @@ export class Agents {
     const rests = new Map<string, Rest>();
     for (const like of new Set(kinds.values())) {
       const node = cluster.nodes.get(like)!;
-      rests.set(like, { image: node.image() });
+      rests.set(like, restOf(node.image()));
       node.rest();
     }
     for (const [name, like] of kinds) {
@@ -93,11 +98,15 @@ export class Agents {
     const { cluster, isAlone } = this.#options;
     const { name } = object.metadata;
     const node = cluster.nodes.get(name);
-    // An agent that runs follows it by itself.
-    if (node === undefined || !node.isResting) return;
-    const rest = this.#restOf(name);
-    const key = JSON.stringify(object.spec ?? null);
-    const group = this.#open.get(rest)?.get(key);
+    if (node === undefined) return;
+    // A running agent sees it in its watch. Those that follow it were not written.
+    if (!node.isResting) {
+      this.#handOver(name);
+      return;
+    }
+    const rest = this.#leave(name);
+    const key = JSON.stringify([object.spec, object.metadata.annotations?.[owedAnnotation]]);
+    const group = rest.groups.get(key);
     const isOpen = group !== undefined && cluster.clock.monotonic() - group.sinceMs < joinMs;
     if (isOpen && !isAlone(name)) {
       this.#join(name, group);
@@ -105,7 +114,10 @@ export class Agents {
     }
     node.become(rest.image);
     node.boot();
-    if (!isAlone(name)) this.#lead(name, rest, key);
+    if (isAlone(name)) return;
+    const begun: Group = { leader: name, sinceMs: cluster.clock.monotonic(), reports: [], delaysMs: new Map() };
+    this.#groups.set(name, begun);
+    rest.groups.set(key, begun);
   }
 
   /** The status of a NodeConfig was written. */
@@ -129,19 +141,11 @@ export class Agents {
     void clock.sleep(restAfterMs).then(() => {
       if (node.agent !== agent || node.isResting) return;
       node.rest();
-      const rest = { image: node.image() };
+      const rest = restOf(node.image());
       const group = this.#groups.get(name);
       if (group?.leader === name) group.rest = rest;
       else this.#rests.set(name, rest);
     });
-  }
-
-  #lead(name: string, rest: Rest, key: string): void {
-    const sinceMs = this.#options.cluster.clock.monotonic();
-    const group: Group = { leader: name, sinceMs, reports: [], delaysMs: new Map() };
-    this.#groups.set(name, group);
-    const open = this.#open.get(rest) ?? new Map<string, Group>();
-    this.#open.set(rest, open.set(key, group));
   }
 
   #join(name: string, group: Group): void {
@@ -152,21 +156,36 @@ export class Agents {
     for (const at of group.reports.keys()) this.#follow(name, group, at);
   }
 
-  /** Reports what the leader has reported, unless it was assigned another config by then. */
+  /** The leader gets another config: the agent of the next one runs from here on, as the leader is now. */
+  #handOver(leader: string): void {
+    const { nodes } = this.#options.cluster;
+    const group = this.#groups.get(leader);
+    if (group?.leader !== leader) return;
+    this.#groups.delete(leader);
+    const [next] = group.delaysMs.keys();
+    if (next === undefined) return;
+    group.leader = next;
+    group.delaysMs.delete(next);
+    nodes.get(next)!.become(nodes.get(leader)!.image());
+    nodes.get(next)!.boot();
+  }
+
+  /** Reports what the leader has reported, unless it leads, or was assigned another config, by then. */
   #follow(name: string, group: Group, at: number): void {
     const { clock } = this.#options.cluster;
     const { atMs, status } = group.reports[at]!;
     const dueMs = atMs + group.delaysMs.get(name)! - clock.monotonic();
-    void clock.sleep(dueMs).then(() => (this.#groups.get(name) === group ? this.#report(name, status) : undefined));
+    const isFollower = () => this.#groups.get(name) === group && group.leader !== name;
+    void clock.sleep(dueMs).then(() => (isFollower() ? this.#report(name, status) : undefined));
   }
 
   /** How the node is now, or its leader. It is on its own from here on. */
-  #restOf(name: string): Rest {
+  #leave(name: string): Rest {
     const group = this.#groups.get(name);
     if (group === undefined) return this.#rests.get(name)!;
     this.#groups.delete(name);
     group.delaysMs.delete(name);
-    return group.rest ?? { image: this.#options.cluster.nodes.get(group.leader)!.image() };
+    return group.rest ?? restOf(this.#options.cluster.nodes.get(group.leader)!.image());
   }
 
   /**
@@ -180,7 +199,7 @@ export class Agents {
     if (stored === undefined) return;
     const object: NodeConfig = JSON.parse(stored.bytes.toString('utf8'));
     const { generation = 1 } = object.metadata;
-    const controllers = object.status?.conditions?.filter(isControllers) ?? [];
+    const controllers = object.status?.conditions?.filter((one) => !isAgents(one)) ?? [];
     const conditions = [...(status.conditions ?? []), ...controllers];
     const next = { ...status, conditions, ...(status.observedGeneration && { observedGeneration: generation }) };
     const encode = (revision: number) => {
@@ -198,10 +217,12 @@ function isResult({ metadata, status }: NodeConfig): boolean {
   return status?.observedGeneration === metadata.generation && (isActive || error !== undefined);
 }
 
-const isControllers = ({ type }: { type: string }): boolean => type === 'Granted';
+const restOf = (image: NodeImage): Rest => ({ image, groups: new Map() });
+
+const isAgents = ({ type }: { type: string }): boolean => nodeConditions.some((one) => one === type);
 
 /** What its agent has written. */
 function ownStatus(object: NodeConfig | undefined): NodeConfigObjectStatus {
   const { conditions = [], ...status } = object?.status ?? {};
-  return { ...status, conditions: conditions.filter((one) => !isControllers(one)) };
+  return { ...status, conditions: conditions.filter(isAgents) };
 }
