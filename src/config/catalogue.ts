@@ -91,6 +91,7 @@ export function impactOf(change: Change, { before, after, minor, facts = {} }: I
   const risk = one.risk ?? general.risk;
   return {
     needs,
+    ...(one.mayNeed && { mayNeed: one.mayNeed }),
     why: one.why ?? general.why,
     ...(risk !== '' && { risk }),
     pods: effectOf(one.pods ?? entry.pods ?? usualEffect(needs), change, situation),

@@ -40,7 +40,9 @@ test('whether a node is drained depends on the direction of the change and on wh
   expect(drainNeed(lowered, node)).toBe('maybe');
   expect(drainNeed(lowered, node, running(2))).toBe('no');
   expect(drainNeed(lowered, node, running(3))).toBe('yes');
+  expect(drainNeed(raised, node)).toBe('no');
   expect(drainNeed(raised, node, running(3))).toBe('no');
+  expect(drainNeed(raised, { ...node, local: undefined })).toBe('maybe');
   expect(drainNeed(undefined, { ...node, before: policy })).toBe('yes');
 });
 

@@ -6,7 +6,6 @@ import type { LocalConfig } from '../api/node-config.js';
 import type { SetImpact } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { type Owed, owedActions } from '../api/owed.js';
-import { classesOf } from '../config/catalogue.js';
 import { check } from '../config/check.js';
 import { checkOverlay } from '../config/check-overlay.js';
 import { DecodeError } from '../config/decode.js';
@@ -115,8 +114,7 @@ export type DrainNeed = 'no' | 'maybe' | 'yes';
 export function drainNeed(text: string | undefined, one: NodeCase, facts?: NodeFacts): DrainNeed {
   const changes = previewOf(text, one, facts)?.changes ?? [];
   if (changes.some((change) => isOpen(change, []))) return 'yes';
-  const mayNeed = ({ path }: { path: string }) => classesOf(path, minorOf(one)).some((needs) => owed.has(needs));
-  return facts === undefined && changes.some(mayNeed) ? 'maybe' : 'no';
+  return changes.some(({ mayNeed = '' }) => owed.has(mayNeed)) ? 'maybe' : 'no';
 }
 
 const owed: ReadonlySet<string> = new Set(owedActions);

@@ -12,6 +12,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Owed, type OwedAction, owedActions } from '../api/owed.js';
 import { admissionFailures, type PodFailure } from '../config/admission.js';
 import {
+  classesOf,
   fieldImpact,
   type Impact,
   type ImpactContext,
@@ -74,7 +75,9 @@ export function previewOverlays(
       const unknown = was === undefined ? 'before' : will === undefined ? 'after' : undefined;
       const { needs, why, risk } = fieldImpact(path, minor)!;
       const values = { before: was?.value, after: will?.value };
-      return { path, ...values, needs, why, risk, pods: { kind: 'unknown' }, ...(unknown && { unknown }) };
+      // By which direction, and by what runs, is not known.
+      const mayNeed = mostDemanding(classesOf(path, minor));
+      return { path, ...values, needs, mayNeed, why, risk, pods: { kind: 'unknown' }, ...(unknown && { unknown }) };
     });
   return summarize(changes.filter((one) => one.unknown !== undefined || !sameValue(one.before, one.after, one.path)));
 }

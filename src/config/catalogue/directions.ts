@@ -87,6 +87,12 @@ export function rejecting({ when, applies, reasons, why, risk, otherwise }: Reje
       risk: otherwise?.risk ?? '',
       pods: otherwise?.pods ?? 'unaffected',
     },
-    { when: `${when}, while the pods are not known`, applies, risk, pods: otherwise?.pods ?? 'unknown' },
+    {
+      when: `${when}, while the pods are not known`,
+      applies,
+      mayNeed: 'drain',
+      risk,
+      pods: otherwise?.pods ?? 'unknown',
+    },
   ];
 }

@@ -37,6 +37,8 @@ export interface Situation extends ImpactContext {
 
 export interface Impact {
   needs: Needs;
+  /** What it can need by what runs there, where that is not known. */
+  mayNeed?: Needs;
   /** Why that much and not less. */
   why: string;
   /** What can go wrong. Absent where a change in this direction has no risk of its own. */
@@ -51,6 +53,8 @@ export interface Case {
   applies(change: Change, situation: Situation): boolean;
   /** That of the entry unless given. */
   needs?: Needs;
+  /** As of an Impact. */
+  mayNeed?: Needs;
   why?: string;
   /** '': none in this direction. */
   risk?: string;
