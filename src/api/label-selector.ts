@@ -35,7 +35,7 @@ export function selectsLabels(selector: LabelSelectorObject, labels: Record<stri
   const { matchLabels = {}, matchExpressions = [] } = selector;
   const labelOf = (key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);
   return (
-    Object.entries(matchLabels).every(([key, value]) => labelOf(key) === value) &&
+    Object.keys(matchLabels).every((key) => labelOf(key) === matchLabels[key]) &&
     matchExpressions.every(({ key, operator, values = [] }) => {
       const value = labelOf(key);
       if (operator === 'In') return value !== undefined && values.includes(value);

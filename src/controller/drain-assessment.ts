@@ -101,6 +101,11 @@ export class DrainAssessment {
     return found.some(({ message }) => message !== undefined) ? 'undrainable' : undefined;
   }
 
+  /** Of any node of any set. */
+  get knowsUndrainable(): boolean {
+    return this.#undrainable.size > 0;
+  }
+
   undrainable(set: NodeConfigSet, node: string, { nowMs }: DrainContext): Exclusion | undefined {
     const known = this.#undrainable.get(keyOf(set, node));
     return known !== undefined && nowMs < known.untilMs ? undrainableBecause(known.message) : undefined;
@@ -120,6 +125,7 @@ export class DrainAssessment {
   /** When to look again at a node that could not be drained, or at whether the controller may by now. */
   nextAtMs({ standing }: Plan, members: readonly SetMember[], { set, context }: DrainPass): number {
     if (standing.kind === 'mayNotDrain') return context.nowMs + recheckMs;
+    if (!this.knowsUndrainable) return Infinity;
     const times = members.map(({ node }) => this.#undrainable.get(keyOf(set, node.name))?.untilMs ?? 0);
     return times.reduce((soonest, atMs) => (atMs > context.nowMs ? Math.min(soonest, atMs) : soonest), Infinity);
   }

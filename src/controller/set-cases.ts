@@ -68,7 +68,7 @@ export class SetCases {
     const groups = new Map<string, SetMember[]>();
     for (const member of open) {
       const policed = selectors.filter(({ selector }) => selectsLabels(selector, member.node.labels));
-      const key = JSON.stringify([this.#groupOf(member), policed.map(({ id }) => id)]);
+      const key = [this.#groupOf(member), ...policed.map(({ id }) => id)].join('\n');
       const group = groups.get(key);
       if (group === undefined) groups.set(key, [member]);
       else group.push(member);

@@ -55,7 +55,9 @@ export class SetDrains {
   }
 
   /** The members, of which those that cannot be drained are left out, and those that are drained show what they wait for. */
-  withExclusions(members: readonly SetMember[], { set, context }: DrainPass): SetMember[] {
+  withExclusions(members: readonly SetMember[], { set, context }: DrainPass): readonly SetMember[] {
+    const isConcerned = this.#assessment.knowsUndrainable || members.some(({ node }) => node.drain !== undefined);
+    if (!isConcerned) return members;
     return members.map((member) => {
       const { node } = member;
       const key = keyOf(set, node.name);
@@ -99,16 +101,17 @@ export class SetDrains {
     context: DrainContext,
   ): Promise<number> {
     const { view, log } = this.#options;
-    const byName = new Map(members.map(({ node }) => [node.name, node]));
     const waiting = batch.waiting ?? new Set<string>();
-    const left = [...view.nodes.values()].flatMap((cluster) => {
+    const marked: { name: string; mark: DrainMark }[] = [];
+    for (const cluster of view.nodes.values()) {
       const mark = drainMarkOf(cluster);
-      if (mark?.set !== set.metadata.name) return [];
-      const node = byName.get(cluster.metadata.name);
-      return isMarkWanted(mark, node, { intent: batch.intent, waiting }, context)
-        ? []
-        : [{ name: cluster.metadata.name, mark }];
-    });
+      if (mark?.set === set.metadata.name) marked.push({ name: cluster.metadata.name, mark });
+    }
+    if (marked.length === 0) return 0;
+    const byName = new Map(members.map(({ node }) => [node.name, node]));
+    const isWanted = ({ name, mark }: (typeof marked)[number]) =>
+      isMarkWanted(mark, byName.get(name), { intent: batch.intent, waiting }, context);
+    const left = marked.filter((one) => !isWanted(one));
     await inTurn(left, async ({ name, mark }) => {
       await this.#marks(set).lift(name, mark);
       this.#forget(set, name);

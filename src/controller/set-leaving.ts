@@ -33,12 +33,11 @@ const resetting = 'reset';
 export async function leaving(options: LeavingOptions): Promise<number> {
   const { set, rules, isDeleted, client } = options;
   const { onLeave = specDefaults.onLeave, onDelete = specDefaults.onDelete } = set.spec;
-  const all = claimed(options);
-  const leavers = all.filter(({ name }) => isDeleted || !isSelected(options, name));
+  const { leavers, total } = claimed(options);
   const isReset = (isDeleted ? onDelete : onLeave) === 'Reset';
   const seen = leavers.map((leaver) => ({ ...leaver, step: stepOf(leaver, isReset, options) }));
   const waiting = seen.filter(({ step }) => step === 'wait').length;
-  let mayReset = Math.max(0, (rules ? shareOf(rules.maxUnavailable, all.length, 'budget') : 1) - waiting);
+  let mayReset = Math.max(0, (rules ? shareOf(rules.maxUnavailable, total, 'budget') : 1) - waiting);
   let writes = 0;
   for (const { object, claim, step } of seen) {
     if (writes === mostInBatch) break;
@@ -68,17 +67,22 @@ function stepOf({ object, claim }: Claimed, isReset: boolean, { rules, client }:
 }
 
 interface Claimed {
-  name: string;
   object: NodeConfig;
   claim: Claim;
 }
 
-function claimed({ view, set }: LeavingOptions): Claimed[] {
-  return [...view.nodeConfigs.values()].flatMap((object) => {
+/** Those that leave, and how many the set has claimed in all. */
+function claimed(options: LeavingOptions): { leavers: Claimed[]; total: number } {
+  const { view, set, isDeleted } = options;
+  const leavers: Claimed[] = [];
+  let total = 0;
+  for (const object of view.nodeConfigs.values()) {
     const claim = claimOf(object);
-    const isOurs = claim !== undefined && claim.set === set.metadata.name && !claim.released;
-    return isOurs ? [{ name: object.metadata.name, object, claim }] : [];
-  });
+    if (claim === undefined || claim.set !== set.metadata.name || claim.released) continue;
+    total++;
+    if (isDeleted || !isSelected(options, object.metadata.name)) leavers.push({ object, claim });
+  }
+  return { leavers, total };
 }
 
 /** A node that is away for a while keeps its claim with its NodeConfig. */

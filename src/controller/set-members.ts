@@ -55,7 +55,7 @@ export function nodeReader(): (facts: NodeFacts) => SetNode {
   return (facts) => {
     const { node, object, olderSets, claimant = '' } = facts;
     const before = known.get(node);
-    const others = [...olderSets, claimant].join('/');
+    const others = olderSets.length === 0 ? claimant : `${olderSets.join('/')}/${claimant}`;
     if (before !== undefined && before.object === object && before.others === others) return before.read;
     const read = setNode(facts);
     known.set(node, { object, others, read });

@@ -330,9 +330,9 @@ function inOrder(todo: readonly Todo[], { order }: SetRules): Todo[] {
 }
 
 function compareKeys(a: readonly (string | number)[], b: readonly (string | number)[]): number {
-  for (const [index, value] of a.entries()) {
-    if (value < b[index]!) return -1;
-    if (value > b[index]!) return 1;
+  for (let index = 0; index < a.length; index++) {
+    if (a[index]! < b[index]!) return -1;
+    if (a[index]! > b[index]!) return 1;
   }
   return 0;
 }

@@ -40,35 +40,48 @@ export interface SurveyInput {
 
 export function survey(input: SurveyInput): Survey {
   const { rules, nodes, revision, startedAtMs, failedNodes = [], isRejected, intent, nowMs } = input;
-  const phases = new Map(nodes.map((node) => [node, phaseOf(node, { rules, revision, startedAtMs, nowMs })]));
-  const claimed = new Set(nodes.flatMap(({ name, claim }) => (claim?.revision === revision ? [name] : [])));
-  const isTodo = (node: SetNode) => phases.get(node) === 'todo';
-  const wanted = nodes.filter((node) => !isTodo(node) || isWanted(node, rules, startedAtMs));
-  const excluded = wanted.flatMap((node) => {
-    const exclusion = isTodo(node) ? exclusionOf(node) : isRejected ? node.blocked : undefined;
-    return exclusion === undefined ? [] : [{ node, exclusion }];
-  });
-  const left = new Set(excluded.map(({ node }) => node));
-  const eligible = wanted.filter((node) => !left.has(node));
   const announced = new Set(intent?.names.filter((name) => !intent.exempt?.includes(name)));
   const isAnnounced = (node: SetNode) => announced.has(node.name) && node.claim?.revision !== intent?.revision;
+  const phases: Survey['phases'] = new Map();
+  const eligible: Survey['eligible'] = [];
+  const excluded: Survey['excluded'] = [];
+  const unavailable: Survey['unavailable'] = [];
+  const inTrial: Survey['inTrial'] = [];
+  const failed: Survey['failed'] = [];
+  for (const node of nodes) {
+    const phase = phaseOf(node, { rules, revision, startedAtMs, nowMs });
+    phases.set(node, phase);
+    if (phase !== 'todo' || isWanted(node, rules, startedAtMs)) {
+      const exclusion = phase === 'todo' ? exclusionOf(node) : isRejected ? node.blocked : undefined;
+      if (exclusion === undefined) eligible.push(node);
+      else excluded.push({ node, exclusion });
+    }
+    const why = unavailability(node, nowMs) ?? (isAnnounced(node) ? 'about to be changed' : undefined);
+    if (why !== undefined) unavailable.push({ node, why });
+    if (isOnTrial(node, rules, nowMs) || isAnnounced(node)) inTrial.push(node);
+    if (phase === 'failed') failed.push({ node, failure: failureOf(node) });
+  }
   return {
     phases,
     eligible,
     excluded,
-    unavailable: nodes.flatMap((node) => {
-      const why = unavailability(node, nowMs) ?? (isAnnounced(node) ? 'about to be changed' : undefined);
-      return why === undefined ? [] : [{ node, why }];
-    }),
-    inTrial: nodes.filter((node) => isOnTrial(node, rules, nowMs) || isAnnounced(node)),
-    failed: nodes.flatMap((node) => (phases.get(node) === 'failed' ? [{ node, failure: failureOf(node) }] : [])),
-    failedBefore: failedNodes.filter((name) => !claimed.has(name)),
+    unavailable,
+    inTrial,
+    failed,
+    failedBefore: without(failedNodes, nodes, revision),
     allowed: {
       unavailable: shareOf(rules.maxUnavailable, eligible.length, 'budget'),
       inTrial: shareOf(rules.maxInTrial, eligible.length, 'budget'),
       failed: shareOf(rules.maxFailed, eligible.length, 'down'),
     },
   };
+}
+
+/** The names of which no node has the revision. */
+function without(names: readonly string[], nodes: readonly SetNode[], revision: string | undefined): string[] {
+  if (names.length === 0) return [];
+  const claimed = new Set(nodes.filter(({ claim }) => claim?.revision === revision).map(({ name }) => name));
+  return names.filter((name) => !claimed.has(name));
 }
 
 /** More have failed than may. */

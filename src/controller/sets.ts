@@ -166,7 +166,7 @@ export class SetReconciler {
     wanted: Wanted,
     configProblem: Stalled | undefined,
     selected: readonly SetMember[],
-  ): Promise<{ planned: Plan; members: SetMember[] }> {
+  ): Promise<{ planned: Plan; members: readonly SetMember[] }> {
     const state = stateIn(pass.set.status);
     const desired = 'desired' in wanted ? wanted.desired : undefined;
     const { rules, context } = pass;
