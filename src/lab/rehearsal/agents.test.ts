@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { ManualClock } from '../../../test/manual-clock.js';
 import type { NodeConfig } from '../../api/node-config.js';
+import type { KubeObject } from '../../api/object.js';
 import { seededRandom } from '../simulation/seeded-random.js';
 import { Agents } from './agents.js';
 
@@ -76,6 +77,33 @@ async function nodesAlike({ isAlone = () => false }: { isAlone?(name: string): b
       objects.get(name)!.status?.observedGeneration === objects.get(name)!.metadata.generation,
   };
 }
+
+test('a node that is not there yet is added with a NodeConfig like the one of its kind, which its Node owns', async () => {
+  const owner = { apiVersion: 'v1', kind: 'Node', name: 'a', uid: 'of a' };
+  const metadata = { name: 'a', uid: 'config of a', generation: 1, ownerReferences: [owner] };
+  const status = { config: {}, conditions: [{ type: 'Granted' }] };
+  const like = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata, status } as never as NodeConfig;
+  const written = new Map<string, KubeObject>();
+  const write = async ({ key, encode }: { key: { resource: string }; encode(revision: number): Buffer }) =>
+    written.set(key.resource, JSON.parse(encode(7).toString('utf8')));
+  const node = { image: () => ({}), rest: () => {} };
+  const agents = new Agents({
+    cluster: { nodes: new Map([['a', node]]), server: { plane: { store: { write } } } } as never,
+    kinds: new Map(['a', 'b'].map((name) => [name, 'a'])),
+    random: seededRandom('test'),
+    isAlone: () => false,
+    nodeConfig: () => like,
+  });
+  const labels = { zone: '2' };
+  await agents.copyKinds(new Map([['b', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'b', labels } }]]));
+  const [added, config] = [written.get('nodes')!, written.get('nodeconfigs')!];
+  expect(added.metadata).toMatchObject({ name: 'b', labels, resourceVersion: '7' });
+  expect(config).toMatchObject({
+    metadata: { name: 'b', ownerReferences: [{ name: 'b', uid: added.metadata.uid }] },
+    status,
+  });
+  expect(new Set(['config of a', added.metadata.uid, config.metadata.uid]).size).toBe(3);
+});
 
 test('the first that is written runs, and what it reports is written for the others, later', async () => {
   const { clock, booted, write, report, activeOf, isCurrent } = await nodesAlike();

@@ -8,7 +8,9 @@
  */
 import { refOf, sameConfig } from '../../api/config-ref.js';
 import { type NodeConfig, type NodeConfigObjectStatus, nodeConditions, nodeConfigs } from '../../api/node-config.js';
+import type { KubeObject } from '../../api/object.js';
 import { owedAnnotation } from '../../api/owed.js';
+import { nodes, type ResourceType } from '../../kube/resource-type.js';
 import type { SimulatedCluster } from '../simulation/cluster.js';
 import type { NodeImage } from '../simulation/node.js';
 import type { SeededRandom } from '../simulation/seeded-random.js';
@@ -78,8 +80,8 @@ export class Agents {
     this.#options = options;
   }
 
-  /** The nodes that run have settled: the others of their kinds are made like them. */
-  async copyKinds(): Promise<void> {
+  /** The nodes that run have settled: the others of their kinds are made like them. `absent`: Nodes that are not there yet, by name. */
+  async copyKinds(absent: ReadonlyMap<string, KubeObject> = new Map()): Promise<void> {
     const { cluster, kinds, nodeConfig } = this.#options;
     const rests = new Map<string, Rest>();
     for (const like of new Set(kinds.values())) {
@@ -89,7 +91,9 @@ export class Agents {
     }
     for (const [name, like] of kinds) {
       this.#rests.set(name, rests.get(like)!);
-      if (name !== like) await this.#report(name, ownStatus(nodeConfig(like)));
+      const node = absent.get(name);
+      if (node !== undefined) await this.#add(node, nodeConfig(like));
+      else if (name !== like) await this.#report(name, ownStatus(nodeConfig(like)));
     }
   }
 
@@ -188,13 +192,36 @@ export class Agents {
     return group.rest ?? restOf(this.#options.cluster.nodes.get(group.leader)!.image());
   }
 
+  /** A Node, and a NodeConfig like the one of its kind. Straight to the store: the server has accepted the same of the other. */
+  async #add(node: KubeObject, like: NodeConfig | undefined): Promise<void> {
+    const { cluster, random } = this.#options;
+    if (like === undefined) return;
+    const { name } = node.metadata;
+    const ids = random.stream(`${name} ids`);
+    const [uid, ownUid] = [ids.uuid(), ids.uuid()];
+    const { creationTimestamp } = like.metadata;
+    const ownerReferences = like.metadata.ownerReferences?.map((owner) => ({ ...owner, name, uid }));
+    const metadata = { ...like.metadata, name, uid: ownUid, ...(ownerReferences && { ownerReferences }) };
+    const objects: [ResourceType, KubeObject][] = [
+      [nodeConfigs, { ...like, metadata }],
+      [nodes, { ...node, metadata: { ...node.metadata, uid, ...(creationTimestamp && { creationTimestamp }) } }],
+    ];
+    // Both at once: without the other, a NodeConfig is garbage, and a Node is given one.
+    await Promise.all(
+      objects.map(([type, object]) => {
+        const encode = (revision: number) => encodeAt(revision, object);
+        return cluster.server.plane.store.write({ key: keyOf(type, name), expected: 0, delete: false, encode });
+      }),
+    );
+  }
+
   /**
    * With what the controller has written there, and about the present spec. Straight to the store: the server has accepted the same of
    * the leader.
    */
   async #report(name: string, status: NodeConfigObjectStatus): Promise<void> {
     const { store } = this.#options.cluster.server.plane;
-    const key = { group: nodeConfigs.group, resource: nodeConfigs.resource, namespace: '', name };
+    const key = keyOf(nodeConfigs, name);
     const stored = store.latest(key);
     if (stored === undefined) return;
     const object: NodeConfig = JSON.parse(stored.bytes.toString('utf8'));
@@ -202,12 +229,16 @@ export class Agents {
     const controllers = object.status?.conditions?.filter((one) => !isAgents(one)) ?? [];
     const conditions = [...(status.conditions ?? []), ...controllers];
     const next = { ...status, conditions, ...(status.observedGeneration && { observedGeneration: generation }) };
-    const encode = (revision: number) => {
-      const metadata = { ...object.metadata, resourceVersion: String(revision) };
-      return Buffer.from(JSON.stringify({ ...object, metadata, status: next }));
-    };
+    const encode = (revision: number) => encodeAt(revision, { ...object, status: next });
     await store.write({ key, expected: stored.revision, delete: false, encode });
   }
+}
+
+const keyOf = ({ group, resource }: ResourceType, name: string) => ({ group, resource, namespace: '', name });
+
+function encodeAt(revision: number, object: KubeObject): Buffer {
+  const metadata = { ...object.metadata, resourceVersion: String(revision) };
+  return Buffer.from(JSON.stringify({ ...object, metadata }));
 }
 
 /** About the present spec, and not that it is being followed: the config is active, or has failed. */

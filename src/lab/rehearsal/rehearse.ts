@@ -68,9 +68,12 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
   const beganMs = options.startMs - warmMs;
   const isOn = ({ name, isOff }: Fleet['nodes'][number]) => !isOff && !chosen.notReady.has(name);
   const kinds = kindsOf({ ...fleet, nodes: fleet.nodes.filter(isOn) });
+  const known = new Set(fleet.nodeConfigs.map(({ metadata }) => metadata.name));
   const nodes = fleet.nodes.map((node) => {
     if (chosen.notReady.has(node.name)) return { ...node, isOff: true, object: notReady(node.object, beganMs) };
-    return { ...node, isResting: kinds.get(node.name) !== node.name };
+    const isResting = !node.isOff && kinds.get(node.name) !== node.name;
+    // One that relet does not know yet is added together with what relet writes for it, unless it has pods before that.
+    return { ...node, isResting, isAbsent: isResting && !known.has(node.name) && fleet.pods.length === 0 };
   });
   let cluster: SimulatedCluster | undefined;
   let appliedMs = Number.POSITIVE_INFINITY;
@@ -139,11 +142,13 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
   try {
     const mover = new PodMover(cluster, random.stream('pods'));
     const running = new Set(kinds.values());
-    await advance(cluster, warmMs, signal);
+    await advance(cluster, warmMs - stepMs, signal);
     while (!record.isSettled(running) && now() < warmUpMs.most) await advance(cluster, stepMs, signal);
     const nodeConfig = (name: string) => record.nodeConfig(name);
+    const absent = new Map(nodes.flatMap(({ name, isAbsent, object }) => (isAbsent ? [[name, object]] : [])));
     agents = new Agents({ cluster, kinds, random: random.stream('agents'), isAlone, nodeConfig });
-    await agents.copyKinds();
+    await agents.copyKinds(absent);
+    await advance(cluster, stepMs, signal);
     appliedMs = now();
     record.start();
     await apply(cluster.client, set);

@@ -26,6 +26,8 @@ export interface NodePlan {
   isOff?: boolean;
   /** Its agent is not started; `SimulatedNode.boot()` does it. */
   isResting?: boolean;
+  /** Its Node is not created. */
+  isAbsent?: boolean;
 }
 
 export interface ClusterListener extends NodeListener {
@@ -91,8 +93,8 @@ export async function startCluster(options: ClusterOptions): Promise<SimulatedCl
     nodes: new Map(),
     controllers: new Map(),
   };
-  for (const { name, labels = {}, local, kubeletVersion, host, object, isOff } of options.nodes) {
-    await client.create(nodes, {}, object ?? nodeObject(name, labels, kubeletVersion));
+  for (const { name, labels = {}, local, kubeletVersion, host, object, isOff, isAbsent } of options.nodes) {
+    if (!isAbsent) await client.create(nodes, {}, object ?? nodeObject(name, labels, kubeletVersion));
     if (isOff) continue;
     const own = {
       name,
