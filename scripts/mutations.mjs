@@ -146,15 +146,15 @@ export const mutations = [
     edits: [
       edit(
         'src/controller/set-plan.ts',
-        "function rollOut({ set, state, rules, nowMs }: PlanInput, seen: Survey, waves: WavePlan): Step {\n  if (seen.failed.length > seen.allowed.failed) return stalled('halted', sentences.halted(set, seen));",
+        "function rollOut({ set, state, rules, nowMs }: PlanInput, seen: Survey, waves: WavePlan): Step {\n  if (isHalted(seen)) return stalled('halted', sentences.halted(set, seen));",
         'function rollOut({ set, state, rules, nowMs }: PlanInput, seen: Survey, waves: WavePlan): Step {',
       ),
-      edit('src/controller/set-waves.ts', 'room > 0 || isRunning || isHalted;', 'room > 0 || isRunning;'),
+      edit('src/controller/set-waves.ts', 'room > 0 || isRunning || isStopped;', 'room > 0 || isRunning;'),
     ],
   },
   {
     name: 'wave-ends-before-its-trials',
-    edits: [edit('src/controller/set-waves.ts', 'room > 0 || isRunning || isHalted;', 'room > 0 || isHalted;')],
+    edits: [edit('src/controller/set-waves.ts', 'room > 0 || isRunning || isStopped;', 'room > 0 || isStopped;')],
   },
   {
     name: 'taken-node-is-changed',

@@ -3,9 +3,12 @@
  * agents on virtual time; a failure prints its seed.
  */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
+// @ts-expect-error a script without types
+import * as script from '../scripts/mutations.mjs';
 import { readManifests } from '../src/lab/manifests.js';
 import type { Entry } from '../src/lab/simulation/history.js';
 import { keptSchedules } from '../src/lab/simulation/kept-schedules.js';
@@ -37,6 +40,14 @@ describe('schedules of faults', () => {
   test.each(Object.entries(keptSchedules))('found once: %s', async (_name, schedule) => {
     const result = await simulate(schedule, manifests);
     expect(result.violations.length > 0 ? describeRun(result) : '').toBe('');
+  });
+
+  const mutations: { name: string; edits: { file: string; search: string }[] }[] = script.mutations;
+  test.each(mutations)('the safety line that $name takes out is there', ({ edits }) => {
+    for (const { file, search } of edits) {
+      const source = readFileSync(join(import.meta.dirname, '..', file), 'utf8');
+      expect(source.split(search).length - 1, `${file}: ${search}`).toBe(1);
+    }
   });
 
   test('a schedule has at least three nodes, a rollout and three faults', () => {
