@@ -40,13 +40,14 @@ function setUp(server: string, pass: (client: KubeClient) => Promise<ReconcileRe
   } as unknown as Reporter;
   const log = createLog({ format: 'text', write: (line) => void lines.push(line) });
   const pieces = { client, nodeName: 'n', reference, reporter, clock, log, signal: stop.signal };
-  const running = new ApiSide({ ...pieces, sync: () => pass(client) }).run();
+  const side = new ApiSide({ ...pieces, sync: () => pass(client) });
+  const running = side.run();
   onTestFinished(async () => {
     stop.abort();
     await running;
     client.close();
   });
-  return { clock, lines, reported };
+  return { side, clock, lines, reported };
 }
 
 test('a pass that failed during an outage runs again as soon as the API server answers', async () => {
@@ -72,6 +73,15 @@ test('a pass that failed during an outage runs again as soon as the API server a
   onTestFinished(() => back.close());
   await clock.advance(5000);
   await done;
+});
+
+test('pods are listed by node, from the cache of the API server', async () => {
+  const server = await startScriptedServer((_asked, response) => answerJson(response, { items: [] }));
+  onTestFinished(() => server.close());
+  const { side } = setUp(server.url, async () => ({ kind: 'done' }));
+  expect(await side.view.pods(new AbortController().signal)).toEqual([]);
+  const { query } = server.asked.find(({ path }) => path === '/api/v1/pods')!;
+  expect([query.get('fieldSelector'), query.get('resourceVersion')]).toEqual(['spec.nodeName=n', '0']);
 });
 
 describe('an assignment that is not granted yet', () => {

@@ -202,7 +202,8 @@ export class ApiSide {
     },
     pods: async (signal) => {
       const fieldSelector = `spec.nodeName=${this.#options.nodeName}`;
-      return (await this.#options.client.list(pods, { fieldSelector, signal })).items;
+      // From the cache of the API server, as kubelets list their pods: without it, servers before 1.31 read all pods from etcd.
+      return (await this.#options.client.list(pods, { fieldSelector, resourceVersion: '0', signal })).items;
     },
   };
 
