@@ -291,7 +291,6 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
 
   test('after hundreds of nodes changed at once, the counts are those of kubectl', async () => {
     await open('');
-    const names = Array.from({ length: 200 }, (_, at) => `many-${at}`);
     const admin = clientFor(rig.lab.kubeconfig);
     await Promise.all(names.map((name) => addNode(admin, name)));
     for (let round = 1; round <= 3; round++)
@@ -308,10 +307,22 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     });
   });
 
+  test('rows that newer ones have replaced do not stay in the memory of the page', async () => {
+    await open('');
+    expect(await rowsInMemory(page)).toBe(203);
+    const admin = clientFor(rig.lab.kubeconfig);
+    await Promise.all(names.map((name) => report(admin, name, false)));
+    admin.close();
+    await eventually('the page shows all of them in trial', async () => (await count(page, 'trial')) === names.length);
+    await eventually('one row for each node', async () => expect(await rowsInMemory(page)).toBe(203));
+  });
+
   test('no page had an error on its console, a dialog of a script, or a request to another server', () => {
     expect(rig.problems).toEqual([]);
   });
 });
+
+const names = Array.from({ length: 200 }, (_, at) => `many-${at}`);
 
 async function addNode(admin: KubeClient, name: string): Promise<void> {
   await admin.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name } });
@@ -328,6 +339,20 @@ async function report(admin: KubeClient, name: string, isGood: boolean): Promise
   const ref = { configMap: { ...configMap, uid: 'u', resourceVersion: '1' } };
   const status = { observedGeneration: 1, config: { assigned: ref, active: ref, lastKnownGood: isGood ? ref : null } };
   await admin.patch(nodeConfigs, { name, subresource: 'status' }, { status }, { as: 'merge' });
+}
+
+/** Objects of the page that are rows of nodes, after a collection of garbage. */
+async function rowsInMemory(page: Page): Promise<number> {
+  const cdp = await page.context().newCDPSession(page);
+  const { result } = await cdp.send('Runtime.evaluate', { expression: 'Object.prototype' });
+  const { objects } = await cdp.send('Runtime.queryObjects', { prototypeObjectId: result.objectId! });
+  const counted = await cdp.send('Runtime.callFunctionOn', {
+    objectId: objects.objectId!,
+    functionDeclaration: `function () { return this.filter((one) => 'name' in one && 'lastKnownGood' in one).length; }`,
+    returnByValue: true,
+  });
+  await cdp.detach();
+  return counted.result.value;
 }
 
 /** All bodies and events that this page gets from now on. */

@@ -30,13 +30,17 @@ export function openStream(): void {
   source?.close();
   clearTimeout(timer);
   source = new EventSource(apiUrl('stream'));
-  let part: ReturnType<typeof takeSnapshot> = () => {};
+  const none: ReturnType<typeof takeSnapshot> = () => {};
+  let part = none;
   listen(source, {
     fleet: ({ part: number, parts, rows }) => {
       if (number === 0) part = takeSnapshot();
       const isLast = number + 1 >= parts;
       part(unpackRows(rows), isLast);
-      if (isLast) live();
+      if (!isLast) return;
+      // It knows the name of every node.
+      part = none;
+      live();
     },
     rows: ({ upsert, remove }) => applyRows(upsert, remove),
     sets: (message) => {

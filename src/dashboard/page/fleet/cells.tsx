@@ -1,5 +1,6 @@
 /** Every node as a cell. Only what is visible is drawn, at most once a frame; the table beside it says the same in words. */
 import { useSignalEffect } from '@preact/signals';
+import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Row } from '../../wire.js';
 import { signs, stateOrder, stateToken } from '../parts/signs.js';
@@ -17,30 +18,8 @@ interface Props {
 export function Cells({ groups, label, onPoint }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const painter = useRef<Painter | undefined>(undefined);
-  const [size, setSize] = useState({ width: 0, height: 0 });
+  const { painter, size } = usePainter(box, canvas);
   const layout = layOut(groups, size.width);
-
-  useEffect(() => {
-    const watcher = new ResizeObserver(([entry]) => {
-      const { width, height } = entry!.contentRect;
-      setSize({ width: Math.floor(width), height: Math.floor(height) });
-    });
-    watcher.observe(box.current!);
-    painter.current = new Painter(canvas.current!, box.current!);
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    const repaint = () => painter.current!.changeColours();
-    dark.addEventListener('change', repaint);
-    return () => {
-      watcher.disconnect();
-      dark.removeEventListener('change', repaint);
-      painter.current?.stop();
-    };
-  }, []);
-  useSignalEffect(() => {
-    theme.value;
-    painter.current?.changeColours();
-  });
   useEffect(() => painter.current?.show(layout, size));
 
   const rowAt = (event: MouseEvent): Row | undefined => {
@@ -64,6 +43,33 @@ export function Cells({ groups, label, onPoint }: Props) {
       <div class="spacer" style={{ height: `${Math.max(0, layout.height - size.height)}px` }} />
     </div>
   );
+}
+
+/** Outside of the component: an effect that runs once would keep the rows of the first rendering there. */
+function usePainter(box: RefObject<HTMLDivElement | null>, canvas: RefObject<HTMLCanvasElement | null>) {
+  const painter = useRef<Painter | undefined>(undefined);
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  useEffect(() => {
+    const watcher = new ResizeObserver(([entry]) => {
+      const { width, height } = entry!.contentRect;
+      setSize({ width: Math.floor(width), height: Math.floor(height) });
+    });
+    watcher.observe(box.current!);
+    painter.current = new Painter(canvas.current!, box.current!);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    const repaint = () => painter.current!.changeColours();
+    dark.addEventListener('change', repaint);
+    return () => {
+      watcher.disconnect();
+      dark.removeEventListener('change', repaint);
+      painter.current?.stop();
+    };
+  }, []);
+  useSignalEffect(() => {
+    theme.value;
+    painter.current?.changeColours();
+  });
+  return { painter, size };
 }
 
 /** Draws the part of the layout that its box is scrolled to. */

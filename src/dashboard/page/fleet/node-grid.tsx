@@ -4,7 +4,8 @@
  */
 // biome-ignore-all lint/a11y/useSemanticElements: a table cannot leave out rows that are not visible
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, and names its active cell
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Row } from '../../wire.js';
 import { Age } from '../parts/age.js';
 import { Flag, StateBadge } from '../parts/state-badge.js';
@@ -56,21 +57,12 @@ interface Props {
 
 export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600 });
+  const [view, setView] = useView(box);
   /** Row 0 is the header. */
   const [active, setActive] = useState<Cell>({ row: 1, column: 0 });
   const [hasFocus, setFocus] = useState(false);
 
-  useEffect(() => {
-    const watcher = new ResizeObserver(([entry]) =>
-      setView((before) => ({ ...before, height: entry!.contentRect.height })),
-    );
-    watcher.observe(box.current!);
-    return () => watcher.disconnect();
-  }, []);
-
-  // Nodes that come later seldom have longer names; the columns must not move while one reads.
-  const nameWidth = useMemo(() => nameWidthOf(rows), [rows.length]);
+  const nameWidth = useNameWidth(rows);
   const activeRow = Math.min(active.row, rows.length);
   const first = Math.max(0, Math.floor(view.top / rowHeight) - beyond);
   const end = Math.min(rows.length, Math.ceil((view.top + view.height) / rowHeight) + beyond);
@@ -174,6 +166,29 @@ export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
       </div>
     </div>
   );
+}
+
+/**
+ * The part of the grid that is visible. Outside of the component, as is the next: a function that lives as long as the component, such
+ * as one of an effect that runs once, keeps all that the functions of its first rendering use, and there that is every row of then.
+ */
+function useView(box: RefObject<HTMLDivElement | null>) {
+  const [view, setView] = useState({ top: 0, height: 600 });
+  useEffect(() => {
+    const watcher = new ResizeObserver(([entry]) =>
+      setView((before) => ({ ...before, height: entry!.contentRect.height })),
+    );
+    watcher.observe(box.current!);
+    return () => watcher.disconnect();
+  }, []);
+  return [view, setView] as const;
+}
+
+/** Measured again when nodes come or go: the columns must not move while one reads. useMemo would keep the rows that it measured. */
+function useNameWidth(rows: Row[]): string {
+  const measured = useRef({ nodes: -1, width: '' });
+  if (measured.current.nodes !== rows.length) measured.current = { nodes: rows.length, width: nameWidthOf(rows) };
+  return measured.current.width;
 }
 
 /** As wide as the longest name, within bounds. */
