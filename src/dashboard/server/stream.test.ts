@@ -47,7 +47,16 @@ function openTab(names: string[]) {
     [...tab.text.matchAll(/event: (\w+)\ndata: (.*)\n\n/g)].flatMap(([, one, data]) =>
       one === name ? [JSON.parse(data!)] : [],
     );
-  return { clock, rows, view, tab, events, change: (name: string) => listener?.onRow(name), listener: () => listener };
+  return {
+    clock,
+    rows,
+    view,
+    tab,
+    events,
+    stream,
+    change: (name: string) => listener?.onRow(name),
+    listener: () => listener,
+  };
 }
 
 test('rows survive the way over the wire', () => {
@@ -97,6 +106,16 @@ test('a slow reader is sent nothing until it has read, then the newest; after a 
   await clock.advance(200);
   await clock.advance(80_000);
   expect([tab.destroyed, listener()]).toEqual([true, undefined]);
+});
+
+test('after the end nothing is written, also when a change was due', async () => {
+  const { clock, change, tab, stream } = openTab(['a']);
+  await clock.advance(1);
+  change('a');
+  stream.login({ reason: 'LoginNeeded', message: 'expired' });
+  const sent = tab.text.length;
+  await clock.advance(80_000);
+  expect(tab.text.length).toBe(sent);
 });
 
 test('stale is sent with its time and reason, and fresh once it is over', async () => {

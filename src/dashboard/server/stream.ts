@@ -45,6 +45,7 @@ export class FleetStream implements FleetListener {
   #isFull = false;
   #isScheduled = false;
   #blockedSinceMs = 0;
+  #isEnded = false;
   #detach: () => void = () => {};
 
   constructor(options: StreamOptions) {
@@ -99,6 +100,7 @@ export class FleetStream implements FleetListener {
   }
 
   end(): void {
+    this.#isEnded = true;
     this.#detach();
     this.#options.out.end();
   }
@@ -153,6 +155,8 @@ export class FleetStream implements FleetListener {
   }
 
   #send<Name extends keyof StreamEvents>(name: Name, data: StreamEvents[Name]): void {
+    // What is due when it ends: a write after the end is an error that nobody handles.
+    if (this.#isEnded) return;
     const { out, clock } = this.#options;
     // JSON has no line breaks, which would end an event.
     const isFull = !out.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
