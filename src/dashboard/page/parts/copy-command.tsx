@@ -4,12 +4,7 @@ import { Button } from './button.js';
 import { announce } from './notices.js';
 
 export function CopyCommand({ command, label = 'Copy command' }: { command: string; label?: string }) {
-  const [isCopied, setCopied] = useState(false);
-  const copy = async () => {
-    setCopied(await copyText(command));
-    announce('Copied.');
-    setTimeout(() => setCopied(false), 2000);
-  };
+  const { isCopied, copy } = useCopy(command);
   return (
     <div class="command">
       <code>{command}</code>
@@ -20,8 +15,20 @@ export function CopyCommand({ command, label = 'Copy command' }: { command: stri
   );
 }
 
+/** `isCopied` for two seconds after `copy` has succeeded. */
+export function useCopy(text: string) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    const isDone = await copyText(text);
+    setCopied(isDone);
+    announce(isDone ? 'Copied.' : 'It could not be copied.');
+    setTimeout(() => setCopied(false), 2000);
+  };
+  return { isCopied, copy };
+}
+
 /** Without TLS and away from loopback a browser has no clipboard API; selecting a field still works there. */
-export async function copyText(text: string): Promise<boolean> {
+async function copyText(text: string): Promise<boolean> {
   if (navigator.clipboard !== undefined) {
     const done = await navigator.clipboard.writeText(text).then(
       () => true,
