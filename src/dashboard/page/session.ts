@@ -28,6 +28,8 @@ async function readMe(): Promise<void> {
   try {
     const answer = await get<Me>('me');
     const isNew = me.value === undefined || loggedOut.value;
+    // Another person may have been logged in: what they have read is not shown.
+    if (isNew) closeStream();
     setCsrf(answer.csrf);
     sessionFailure.value = undefined;
     loggedOut.value = false;
