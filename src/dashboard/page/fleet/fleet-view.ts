@@ -95,7 +95,7 @@ export function select(rows: readonly Row[], query: FleetQuery): Row[] {
 }
 
 const rank = new Map<string, number>(stateOrder.map((state, at) => [state, at]));
-const byText = (column: 'assigned' | 'active' | 'set' | 'zone' | 'kubelet') => (a: Row, b: Row) =>
+const byText = (column: 'assigned' | 'active' | 'set' | 'zone' | 'kubelet' | 'error') => (a: Row, b: Row) =>
   a[column] < b[column] ? -1 : a[column] > b[column] ? 1 : 0;
 
 const comparisons: Record<Exclude<ColumnName, 'name'>, (a: Row, b: Row) => number> = {
@@ -107,7 +107,7 @@ const comparisons: Record<Exclude<ColumnName, 'name'>, (a: Row, b: Row) => numbe
   kubelet: byText('kubelet'),
   // The newest change first; nodes that were never changed last.
   since: (a, b) => b.since - a.since,
-  error: (a, b) => (a.error === '' ? 1 : 0) - (b.error === '' ? 1 : 0) || (a.error < b.error ? -1 : 1),
+  error: (a, b) => (a.error === '' ? 1 : 0) - (b.error === '' ? 1 : 0) || byText('error')(a, b),
 };
 
 export interface Group {
