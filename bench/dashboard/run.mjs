@@ -4,14 +4,15 @@
  * status changes. Run `npm run build` first, then
  *
  *   node bench/dashboard/run.mjs [--nodes=15000] [--updates=500] [--minutes=10]
+ *
+ * It fails where the memory of the page or the browser varies by more than 5 % in the second half. What it is, see measureMemory.
  */
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { chromium } from 'playwright-core';
 import * as rig from '../agent/rig.mjs';
 import { startRelet } from '../apiserver/servers.mjs';
+import { openPage } from './chromium.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -19,6 +20,8 @@ const { values } = parseArgs({
     /** Changes of a node's status a second. */
     updates: { type: 'string', default: '500' },
     minutes: { type: 'string', default: '10' },
+    /** Prints memory every 30 s. */
+    verbose: { type: 'boolean', default: false },
   },
 });
 const [count, perSecond, minutes] = [values.nodes, values.updates, values.minutes].map(Number);
@@ -80,8 +83,29 @@ async function changeNodes(admin, changed, isOver) {
 }
 
 /** The number on a toggle such as `active 14,998`. */
-const shown = async (page, state) =>
-  Number((await page.getByRole('button', { name: new RegExp(`^${state} [\\d,]+$`) }).innerText()).replace(/\D/g, ''));
+const shown = async (page, state) => {
+  const texts = await page.evaluate("[...document.querySelectorAll('button')].map(({ innerText }) => innerText)");
+  return Number(texts.find((text) => new RegExp(`^${state}\\s[\\d,]+$`).test(text)).replace(/\D/g, ''));
+};
+
+/** In every document: when its first row was there, in ms after it was loaded. */
+const watchFirstRow = `
+  requestAnimationFrame(function look() {
+    const loaded = performance.getEntriesByType('navigation')[0]?.loadEventEnd;
+    if (loaded > 0 && document.querySelector('[role=rowheader]')) globalThis.firstRowMs_ = performance.now() - loaded;
+    else requestAnimationFrame(look);
+  });`;
+
+async function firstView(page, url) {
+  await page.goTo('about:blank');
+  await page.goTo(url);
+  let ms;
+  await rig.until('the first row', async () => {
+    ms = await page.evaluate('globalThis.firstRowMs_');
+    return ms !== undefined;
+  });
+  return ms;
+}
 
 const watchFrames = `
   globalThis.frames_ = { longest: 0, over: 0, count: 0, isPaused: false };
@@ -97,13 +121,45 @@ const watchFrames = `
     requestAnimationFrame(frame);
   });`;
 
-/** Without garbage. Collecting all of it stops the page, so frames are not counted meanwhile. */
-async function heapMB(page, cdp) {
+const windowMs = 30_000;
+const mostPercent = 5;
+
+/**
+ * Memory in MB, over the next 30 s.
+ *   alive: objects of the page that are in use, of scripts and of the DOM. A reading has the garbage since the collection before it
+ *     too, because the page does not stop; the lowest, which three of them agree on, has the least. A leak is in all of them.
+ *   renderer, browser: medians of what the page's process and all processes of the browser occupy, garbage included; files, which
+ *     other programs may share, are not.
+ */
+async function measureMemory(page) {
+  const [renderer, browser] = [[], []];
+  const until = rig.now() + windowMs;
+  while (rig.now() < until) {
+    await rig.sleep(1000);
+    const processes = await page.processes();
+    renderer.push(processes.renderer);
+    browser.push(processes.all);
+  }
+  // A collection of all garbage stops the page, so frames are not counted meanwhile.
   await page.evaluate('frames_.isPaused = true');
-  await cdp.send('HeapProfiler.collectGarbage');
+  const alive = [];
+  const lowest = () => alive.filter((mb) => mb <= 1.01 * Math.min(...alive));
+  while (lowest().length < 3 && alive.length < 40) alive.push(await page.aliveMB());
   await page.evaluate('new Promise(requestAnimationFrame).then(() => { frames_.isPaused = false; })');
-  const { metrics } = await cdp.send('Performance.getMetrics');
-  return metrics.find(({ name }) => name === 'JSHeapUsedSize').value / 2 ** 20;
+  return { alive: Math.min(...alive), renderer: rig.median(renderer), browser: rig.median(browser) };
+}
+
+const figures = { alive: 'page, objects in use', renderer: 'page, its process', browser: 'browser, all processes' };
+
+/** Prints the range of one figure; false: it varies too much. */
+function sayRange(title, list) {
+  const [low, high] = [Math.min(...list), Math.max(...list)];
+  const percent = (100 * (high - low)) / low;
+  const isSteady = percent <= mostPercent;
+  say(
+    `${title}: ${low.toFixed(2)} to ${high.toFixed(2)} MB in the second half, ${percent.toFixed(1)} %${isSteady ? '' : `: more than ${mostPercent} %`}; first ${list[0].toFixed(2)}, last ${list.at(-1).toFixed(2)}`,
+  );
+  return isSteady;
 }
 
 await rig.bench(async () => {
@@ -122,37 +178,28 @@ await rig.bench(async () => {
   const dashboard = rig.start(process.execPath, [rig.relet, 'dashboard', `--kubeconfig=${kubeconfig}`, '--port=0']);
   const link = /http:\S+#once=\S+/.exec((await dashboard.line(/#once=/)).text)[0];
 
-  const executablePath = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
-  rig.atEnd(() => browser.close());
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-  await page.goto(link);
-  await page.getByRole('rowheader').first().waitFor();
-
-  // The first page also waits for the server's first list of all nodes; a second one does not.
+  const page = await openPage({ width: 1280, height: 800, atStart: watchFirstRow });
+  // The first page also waits for the server's first list of all nodes, and logs in; the others do not.
+  await firstView(page, link);
+  const address = await page.evaluate('location.href');
   const firstViews = [];
-  for (let round = 0; round < 5; round++) {
-    await page.reload({ waitUntil: 'load' });
-    const loaded = await page.evaluate('performance.now()');
-    await page.getByRole('rowheader').first().waitFor();
-    firstViews.push((await page.evaluate('performance.now()')) - loaded);
-  }
+  for (let round = 0; round < 5; round++) firstViews.push(await firstView(page, address));
   say(
     `first view after load: median ${rig.median(firstViews).toFixed(0)} ms, longest ${Math.max(...firstViews).toFixed(0)} ms`,
   );
 
-  const cdp = await page.context().newCDPSession(page);
-  await cdp.send('Performance.enable');
   const changed = { count: 0 };
   let isOver = false;
   const changing = changeNodes(admin, changed, () => isOver);
   await rig.sleep(2000);
   await page.evaluate(watchFrames);
   const from = { at: rig.now(), changed: changed.count };
-  const heaps = [];
+  const windows = [];
   while (rig.now() - from.at < minutes * 60_000) {
-    await rig.sleep(30_000);
-    heaps.push({ minute: (rig.now() - from.at) / 60_000, mb: await heapMB(page, cdp) });
+    const memory = await measureMemory(page);
+    const server = rig.memory(dashboard.pid).resident;
+    windows.push({ ...memory, server, minute: (rig.now() - from.at) / 60_000 });
+    if (values.verbose) say(JSON.stringify(windows.at(-1)));
   }
   const frames = await page.evaluate('frames_');
   const seconds = (rig.now() - from.at) / 1000;
@@ -162,16 +209,19 @@ await rig.bench(async () => {
     const counts = [await shown(page, 'active'), await shown(page, 'trial')];
     return counts[0] === good && counts[1] === count - good;
   });
-  const late = heaps.filter(({ minute }) => minute > minutes / 2).map(({ mb }) => mb);
-  const [low, high] = [Math.min(...late), Math.max(...late)];
+  const late = windows.filter(({ minute }) => minute > minutes / 2);
   say(
     `updates: ${((changed.count - from.changed) / seconds).toFixed(0)} a second; then ${good} active, ${count - good} in trial, in the API and on the page`,
   );
   say(`frames: ${frames.count}, longest ${frames.longest.toFixed(0)} ms, ${frames.over} over 100 ms`);
-  say(
-    `page: heap ${low.toFixed(1)} to ${high.toFixed(1)} MB in the second half (${((100 * (high - low)) / low).toFixed(1)} %)`,
+  const areSteady = Object.entries(figures).map(([figure, title]) =>
+    sayRange(
+      title,
+      late.map((one) => one[figure]),
+    ),
   );
+  if (!areSteady.every(Boolean)) process.exitCode = 1;
   say(
-    `dashboard: ${rig.memory(dashboard.pid).resident.toFixed(0)} MB; load ${readFileSync('/proc/loadavg', 'utf8').split(' ')[0]}`,
+    `dashboard: at most ${Math.max(...windows.map(({ server }) => server)).toFixed(0)} MB; load ${readFileSync('/proc/loadavg', 'utf8').split(' ')[0]}`,
   );
 });
