@@ -89,7 +89,7 @@ export const routes: readonly Route[] = [
   }),
   route('GET', 'timeline', async ({ session, query, signal, clock }) => {
     const hours = Number(query.get('hours') ?? 24);
-    if (!(hours > 0 && hours <= 24 * 366)) throw badRequest("'hours' must be a number from 1 to 8784.");
+    if (!(hours >= 1 && hours <= 24 * 366)) throw badRequest("'hours' must be a number from 1 to 8784.");
     await session.view.listed(signal);
     const to = clock.now();
     return timelineOf(session.view.nodes.values(), { from: to - hours * 3_600_000, to });
@@ -222,7 +222,9 @@ async function rehearseSet(context: RouteContext): Promise<undefined> {
   const stdin = yamlOf(body);
   const words = rehearseWords(body);
   const send = (line: RehearsalLine) => {
-    if (!response.destroyed && response.writableLength < 1024 * 1024) response.write(`${asJson(line)}\n`);
+    // A slow reader goes without progress, never without the result.
+    const isTooLate = line.kind === 'progress' && response.writableLength > 1024 * 1024;
+    if (!response.destroyed && !isTooLate) response.write(`${asJson(line)}\n`);
   };
   response.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8', 'x-accel-buffering': 'no' });
   send({ kind: 'started', command: commandText(words.map((word) => (word === '-' ? 'set.yaml' : word))) });

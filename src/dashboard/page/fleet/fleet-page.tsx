@@ -111,13 +111,20 @@ function sortBy(column: ColumnName, { sort, isDescending }: { sort: ColumnName; 
 
 /** Read aloud only when the number changed, and not more often than a person can listen. */
 function useTroubleAnnounced(count: () => number): void {
-  const before = useRef<{ count: number; atMs: number } | undefined>(undefined);
+  const announced = useRef<{ count: number; atMs: number } | undefined>(undefined);
   useSignalEffect(() => {
-    const [now, nowMs] = [count(), Date.now()];
-    const last = before.current;
-    if (last !== undefined && (last.count === now || nowMs - last.atMs < 10_000)) return;
-    before.current = { count: now, atMs: nowMs };
-    if (last !== undefined) announce(`${now} ${now === 1 ? 'node is' : 'nodes are'} in trouble.`);
+    const now = count();
+    announced.current ??= { count: now, atMs: Date.now() };
+    const { count: before, atMs } = announced.current;
+    if (now === before) return undefined;
+    const timer = setTimeout(
+      () => {
+        announced.current = { count: now, atMs: Date.now() };
+        announce(`${now} ${now === 1 ? 'node is' : 'nodes are'} in trouble.`);
+      },
+      Math.max(0, atMs + 10_000 - Date.now()),
+    );
+    return () => clearTimeout(timer);
   });
 }
 

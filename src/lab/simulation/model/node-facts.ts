@@ -89,7 +89,8 @@ export class NodeFacts {
       case 'status':
         if (isLie(entry.status)) break;
         this.acknowledged = entry.status;
-        this.sinceAcknowledged = new Set([this.assigned ?? 'local']);
+        // Where it is about an earlier spec, later ones may be followed next, also those that are replaced by now: watches may be late.
+        if (entry.isCurrent) this.sinceAcknowledged = new Set([this.assigned ?? 'local']);
         break;
       default:
     }
