@@ -1,5 +1,5 @@
 /**
- * One run of a verb against a cluster: the connection, the nodes that are meant, the terminal, and Ctrl-C. A verb that is interrupted finishes the
+ * One run of a verb against a cluster: the connection, the nodes that are meant, who acts, the terminal, and Ctrl-C. A verb that is interrupted finishes the
  * request under way, says how far it came and ends with 130; a second Ctrl-C ends it on the spot.
  */
 
@@ -8,11 +8,13 @@ import pkg from '../../package.json' with { type: 'json' };
 import { parseLabelSelector, SelectorError } from '../api/label-selector.js';
 import { checkDnsSubdomain } from '../api/names.js';
 import { configNamespace } from '../api/node-config.js';
+import type { KubeObject } from '../api/object.js';
 import { CannotRun } from '../cannot-run.js';
 import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
 import { configReferences } from '../fleet/config-references.js';
 import type { ConfigReferences, ConfiguredNode } from '../fleet/configured-node.js';
+import { ApiError } from '../kube/api-error.js';
 import { createClient, type KubeClient } from '../kube/client.js';
 import type { ConnectionFlags } from '../kube/connection.js';
 import { type IdentitySource, kubeconfigSource } from '../kube/identity.js';
@@ -236,4 +238,21 @@ async function byName({ references, signal }: Session, names: string[]): Promise
   const nodes: ConfiguredNode[] = [];
   for (const name of wanted) nodes.push(await references.get(name, { signal }));
   return nodes;
+}
+
+const selfReviews = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews' };
+
+/** Who acts, for histories and requests: the user as the server knows it, else as the kubeconfig names it. */
+export async function whoAmI({ client, signal }: Session): Promise<string> {
+  const { user, userName } = client.connection;
+  try {
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+    const answer = await client.create<KubeObject>(selfReviews, {}, review, { signal });
+    const name = (answer.status as { userInfo?: { username?: string } } | undefined)?.userInfo?.username;
+    if (name) return name;
+  } catch (error) {
+    // Servers before 1.28 have no such review, and it may be forbidden.
+    if (!(error instanceof ApiError)) throw error;
+  }
+  return user.as ?? (userName || 'unknown');
 }

@@ -3,18 +3,21 @@
  * runs (nodes with the same difference once), accepted, confirmed, and made.
  */
 import { createInterface, type Interface } from 'node:readline/promises';
+import { formatRef, refOf } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
-import { configState } from '../../fleet/configured-node.js';
+import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
 import { listFieldPolicies, type PolicedNode, policyRejections, rejectionText } from '../../fleet/field-policies.js';
-import { acceptError, acceptNeeded, type FieldChange, isOpen } from '../../fleet/preview.js';
+import { membershipOf } from '../../fleet/membership.js';
+import { acceptError, acceptNeeded, type FieldChange, isOpen, type Preview, summarize } from '../../fleet/preview.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import type { Session } from '../session.js';
-import { hanging, isTerminal } from '../terminal/terminal.js';
+import { previewText } from '../terminal/change-text.js';
+import type { TextRoom } from '../terminal/facts.js';
+import { hanging, isTerminal, wrap } from '../terminal/terminal.js';
 import { type ChangeOptions, isDryRun, makeChanges, reportNotChanged } from './change.js';
-import { refuseMembers } from './members.js';
+import { namesOf } from './outcome.js';
 import { isUnchanged, type Plan, type PlanOptions, planChange, type Wish } from './plan.js';
-import { note, planTexts } from './plan-text.js';
 
 export interface ChangeVerbOptions extends ConnectionOptions, ChangeOptions, PlanOptions {
   yes?: boolean;
@@ -83,6 +86,24 @@ function withDrain(plan: Plan, policy: ChangeVerbOptions['drain'] = 'Never'): Pl
   return { ...plan, isDrained: true, owed, notes: [...plan.notes, 'it is drained before the change.'] };
 }
 
+/** A set keeps its nodes on one config, so that a change of one of them alone has to be meant. One that was taken is nobody's. */
+function refuseMembers(nodes: readonly ConfiguredNode[]): void {
+  const bySet = new Map<string, string[]>();
+  for (const node of nodes) {
+    const membership = membershipOf(node);
+    if (membership === undefined || membership.isTaken) continue;
+    const { set } = membership.claim;
+    bySet.set(set, [...(bySet.get(set) ?? []), node.name]);
+  }
+  const [first] = bySet;
+  if (first === undefined) return;
+  const who = [...bySet].map(([set, names]) => `${namesOf(names)} (set ${set})`).join('; ');
+  const [set, names] = first;
+  throw new CannotRun(
+    `nothing was changed: a set keeps its nodes on one config, and has these: ${who}. Change the set instead ('relet set --as-set ${set} …', or in Git), or change the nodes alone with --take-from-set; 'relet release ${names[0]}' gives a node back to its set`,
+  );
+}
+
 /** Throws where a field policy of the cluster does not allow a config. Returns a note where they cannot be listed. */
 async function rejectByPolicy({ client, references, signal }: Session, wishes: Wish[]): Promise<string[]> {
   if (references.kind !== 'NodeConfig') return [];
@@ -106,6 +127,60 @@ function byText(wishes: Wish[]): Map<string, PolicedNode[]> {
   }
   return nodes;
 }
+
+/** One text for each difference. */
+export const planTexts = (plans: Plan[], room: TextRoom): string[] =>
+  groupsOf(plans).map((group) => groupText(group, room));
+
+/** Plans with the same difference. Which pods fail, and the names of the ConfigMaps, may differ from node to node. */
+function groupsOf(plans: Plan[]): Plan[][] {
+  const groups = new Map<string, Plan[]>();
+  for (const plan of plans) {
+    const lines = plan.preview && previewText({ ...plan.preview, pods: { kind: 'unknown' } }, 80);
+    const key = JSON.stringify(lines ?? places(plan));
+    groups.set(key, [...(groups.get(key) ?? []), plan]);
+  }
+  return [...groups.values()];
+}
+
+const places = ({ node, to }: Plan): string =>
+  `${formatRef(refOf(node.configSource), 'short')} -> ${formatRef(refOf(to), 'short')}`;
+
+function headingOf(group: Plan[]): string {
+  const names = namesOf(group.map(({ node }) => node.name));
+  const all = new Set(group.map(places));
+  return all.size === 1 ? `${names}: ${[...all][0]}` : `${names}:`;
+}
+
+function groupText(group: Plan[], terminal: TextRoom): string {
+  const lines = [terminal.paint.bold(hanging(headingOf(group), terminal))];
+  for (const words of new Set(group.flatMap(({ warnings }) => warnings)))
+    lines.push(terminal.paint.red(wrap(`Warning: ${words}`, terminal.columns)));
+  const preview = together(group);
+  if (preview !== undefined) lines.push(...previewText(preview, terminal.columns, terminal.paint));
+  if (preview?.changes.length === 0)
+    lines.push(wrap('Impact: kubelet restart, unless its config stays the same byte for byte.', terminal.columns));
+  const notes = new Map<string, string[]>();
+  for (const plan of group)
+    for (const words of plan.notes) notes.set(words, [...(notes.get(words) ?? []), plan.node.name]);
+  for (const [words, about] of notes) lines.push(note(terminal, `${namesOf(about)}: ${words}`));
+  return `${lines.join('\n')}\n`;
+}
+
+/** The same changes on each node; the pods of all of them. */
+function together(group: Plan[]): Preview | undefined {
+  const previews = group.flatMap(({ preview }) => preview ?? []);
+  if (previews.length === 0) return undefined;
+  const effects = previews.map(({ pods }) => pods);
+  const failures = effects.flatMap((effect) => (effect.kind === 'fail admission' ? effect.pods : []));
+  const { pods } = summarize(
+    previews.flatMap(({ changes }) => changes),
+    failures,
+  );
+  return { ...previews[0]!, pods };
+}
+
+const note = ({ paint, columns }: TextRoom, text: string): string => paint.yellow(wrap(`Note: ${text}`, columns));
 
 /** A person who changes many nodes should know that there is a way that does not end with the terminal. */
 function suggestSet({ terminal, references }: Session): void {

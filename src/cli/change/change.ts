@@ -20,10 +20,9 @@ import { heldText, holdText, owedText, releaseHint, reportedFailure, undoHint } 
 import { shortDuration } from '../../go/short-duration.js';
 import { isConflict } from '../../kube/api-error.js';
 import { rfc3339 } from '../../time.js';
-import type { Session } from '../session.js';
+import { type Session, whoAmI } from '../session.js';
 import { type Progress, showProgress } from '../terminal/progress.js';
 import { hanging, printError } from '../terminal/terminal.js';
-import { whoAmI } from '../who-am-i.js';
 import { type DrainPolicy, drainNode, refuseDrains } from './drain-node.js';
 import {
   changeResult,

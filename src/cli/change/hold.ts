@@ -4,9 +4,8 @@ import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { rfc3339 } from '../../time.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
-import { nodeName, type Session, withSession } from '../session.js';
+import { nodeName, type Session, whoAmI, withSession } from '../session.js';
 import { hanging, terminalFor } from '../terminal/terminal.js';
-import { whoAmI } from '../who-am-i.js';
 
 export interface HoldOptions extends ConnectionOptions {
   why?: string;

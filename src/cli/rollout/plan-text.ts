@@ -3,7 +3,7 @@ import { setStalledReasons } from '../../api/condition-reasons.js';
 import { selectorText } from '../../api/selector-object.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { oneLine } from '../../visible-text.js';
-import { planTexts } from '../change/plan-text.js';
+import { planTexts } from '../change/change-to.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
 import { wrapWords } from '../terminal/terminal.js';
 import type { PlannedDrain, PlannedDrains } from './plan-drains.js';

@@ -7,9 +7,8 @@ import { type ApprovalAsked, approvalFor, requestedRevision } from '../../fleet/
 import { rfc3339 } from '../../time.js';
 import { confirm } from '../change/change-to.js';
 import type { ConnectionOptions } from '../command-line.js';
-import { type Session, withSession } from '../session.js';
+import { type Session, whoAmI, withSession } from '../session.js';
 import { hanging, terminalFor } from '../terminal/terminal.js';
-import { whoAmI } from '../who-am-i.js';
 import { readSet, setName } from './read-set.js';
 import { printResult, type RolloutResult } from './result.js';
 
