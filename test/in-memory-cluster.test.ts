@@ -1,10 +1,10 @@
 /** An informer and the controller against the API server in memory: no socket, seeded randomness, time moved by hand. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configLabel, configNamespace, type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
+import { isNotFound } from '../src/api/status.js';
 import { runController } from '../src/controller/controller.js';
 import { boundNodes, grantName, type RoleBinding } from '../src/controller/grant-objects.js';
 import { newControllerCounters } from '../src/controller/metrics.js';
-import { isNotFound } from '../src/kube/api-error.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { createInformer } from '../src/kube/informer.js';
 import { runWhileLeader } from '../src/kube/leader.js';

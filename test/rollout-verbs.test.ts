@@ -1,10 +1,9 @@
 /** `relet rollout` and `relet release`, in a pipe, against the API server as a process. The test plays the controller: it writes the status. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Claim, claimAnnotation } from '../src/api/node-annotations.js';
 import { type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
 import {
   adoptAnnotation,
-  type Claim,
-  claimAnnotation,
   holdAnnotation,
   type NodeConfigSet,
   type NodeConfigSetStatus,

@@ -6,14 +6,9 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { claimAnnotation, readClaim } from '../src/api/node-annotations.js';
 import { type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
-import {
-  claimAnnotation,
-  type NodeConfigSet,
-  type NodeConfigSetSpec,
-  nodeConfigSets,
-  readClaim,
-} from '../src/api/node-config-set.js';
+import { type NodeConfigSet, type NodeConfigSetSpec, nodeConfigSets } from '../src/api/node-config-set.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { type Lab, startLab } from '../src/lab/index.js';
 import { clientFor } from './cluster-rig.js';

@@ -5,15 +5,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { drainMarkOf, drainTaint } from '../src/api/drain.js';
 import { applyMergePatch } from '../src/api/merge-patch.js';
+import { claimAnnotation, readClaim } from '../src/api/node-annotations.js';
 import type { NodeConfig } from '../src/api/node-config.js';
-import { claimAnnotation, type NodeConfigSet, readClaim } from '../src/api/node-config-set.js';
+import type { NodeConfigSet } from '../src/api/node-config-set.js';
 import type { KubeObject } from '../src/api/object.js';
+import { ApiError } from '../src/api/status.js';
 import type { ClusterView } from '../src/controller/cluster-view.js';
 import { newControllerCounters } from '../src/controller/metrics.js';
 import { type ClusterNode, type SetNode, setNode, sourceText } from '../src/controller/set-nodes.js';
 import { isWritten } from '../src/controller/set-plan.js';
 import { SetReconciler } from '../src/controller/sets.js';
-import { ApiError } from '../src/kube/api-error.js';
 import type { KubeClient } from '../src/kube/client.js';
 import type { ReconcileResult } from '../src/kube/work-queue.js';
 import { seededRandom } from '../src/lab/simulation/seeded-random.js';

@@ -4,12 +4,13 @@
  */
 import { onTestFinished } from 'vitest';
 import { refOf } from '../src/api/config-ref.js';
+import { readClaim } from '../src/api/node-annotations.js';
 import { isUnset, type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
-import { type NodeConfigSet, type NodeConfigSetSpec, nodeConfigSets, readClaim } from '../src/api/node-config-set.js';
+import { type NodeConfigSet, type NodeConfigSetSpec, nodeConfigSets } from '../src/api/node-config-set.js';
 import type { KubeObject } from '../src/api/object.js';
+import { isNotFound } from '../src/api/status.js';
 import { runController } from '../src/controller/controller.js';
 import { newControllerCounters } from '../src/controller/metrics.js';
-import { isNotFound } from '../src/kube/api-error.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { configMaps, nodes } from '../src/kube/resource-type.js';
 import { silentLog } from '../src/log.js';

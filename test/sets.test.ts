@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { nodeConfigs } from '../src/api/node-config.js';
 import { adoptAnnotation, type NodeConfigSetSpec, nodeConfigSets, pendingTaint } from '../src/api/node-config-set.js';
-import { isNotFound } from '../src/kube/api-error.js';
+import { isNotFound } from '../src/api/status.js';
 import { configMaps, nodes } from '../src/kube/resource-type.js';
 import { createSetRig, type SetRig } from './set-rig.js';
 

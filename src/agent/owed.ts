@@ -11,8 +11,8 @@
  * removed (`relet dismiss`), the record goes too.
  */
 import { type ExactRef, sameConfig } from '../api/config-ref.js';
+import { type Owed, type OwedAction, owedActions } from '../api/node-annotations.js';
 import type { KubeObject } from '../api/object.js';
-import { type Owed, type OwedAction, owedActions } from '../api/owed.js';
 import type { Clock } from '../clock.js';
 import { isObject } from '../json.js';
 import type { Log } from '../log.js';

@@ -1,6 +1,6 @@
-/** A cause in an annotation is shown only beside the error and the config that it is about. */
+/** Annotations of Nodes and NodeConfigs: the cause of an error, what is left to do, and the claim of a set. */
 import { describe, expect, test } from 'vitest';
-import { causeText, readCause, readHeld } from './node-annotations.js';
+import { addOwed, causeText, readCause, readClaim, readHeld, readOwed } from './node-annotations.js';
 
 const configMap = {
   namespace: 'relet-system',
@@ -34,4 +34,45 @@ test('a node with an unreadable annotation is held all the same', () => {
     who: 'ann',
   });
   expect(readHeld(undefined)).toBeUndefined();
+});
+
+const reboot = { needs: ['reboot' as const], fields: ['cgroupDriver'], at: '2026-01-01T00:00:00Z' };
+const drain = { needs: ['drain' as const], fields: ['featureGates[X]'], at: '2026-01-02T00:00:00Z' };
+
+test('it is read as it was written', () => {
+  expect(readOwed(JSON.stringify(reboot))).toEqual(reboot);
+});
+
+test.each([
+  undefined,
+  '',
+  'reboot',
+  '[]',
+  '{"needs":["reboot"]}',
+  '{"needs":["party"],"at":"x"}',
+  '{"needs":1,"at":"x"}',
+])('%j owes nothing', (text) => {
+  expect(readOwed(text)).toBeUndefined();
+});
+
+test('an action of a newer relet is left out', () => {
+  expect(readOwed('{"needs":["party","drain"],"at":"x"}')).toEqual({ needs: ['drain'], fields: [], at: 'x' });
+});
+
+test('another change keeps what is still owed', () => {
+  expect(addOwed(reboot, drain)).toEqual({
+    needs: ['drain', 'reboot'],
+    fields: ['cgroupDriver', 'featureGates[X]'],
+    at: drain.at,
+  });
+  expect(addOwed(reboot, undefined)).toEqual(reboot);
+  expect(addOwed(undefined, drain)).toEqual(drain);
+});
+
+test('a claim is read as it was written, and anything else is none', () => {
+  const claim = { set: 'gpu', revision: 'a', source: 'n/c/k', wave: 1, at: '2026-01-01T00:00:00Z', previous: 'local' };
+  expect(readClaim(JSON.stringify(claim))).toEqual(claim);
+  expect(readClaim(JSON.stringify({ ...claim, released: true, more: 1 }))).toEqual({ ...claim, released: true });
+  for (const text of [undefined, '', 'null', '[]', '{', JSON.stringify({ ...claim, wave: '1' })])
+    expect(readClaim(text), text).toBeUndefined();
 });

@@ -1,6 +1,12 @@
-/** What a node reports in annotations of its Node, since Node.status has no field for it. A NodeConfig has it in its status. */
+/**
+ * What relet keeps in annotations of Nodes and NodeConfigs: what a node reports about itself, where Node.status has no field for it (a
+ * NodeConfig has it in its status); what is left to do on a node after a change; and which set has claimed it.
+ */
+
+import { isObject } from '../json.js';
 import type { NodeConfigStatus } from './config-ref.js';
 import type { HeldState } from './node-config.js';
+import type { KubeObject } from './object.js';
 
 /** When the trial under way will be over if all stays well; absent when there is none. */
 export const trialEndsAnnotation = 'relet.dev/trial-ends';
@@ -46,4 +52,110 @@ function parse(text: string | undefined): Record<string, unknown> {
   } catch {
     return {};
   }
+}
+
+/**
+ * What is left to do on a node after a change that was accepted with `--accept`: a drain, the removal of a state file, a reboot. The
+ * command line writes it as an annotation of the NodeConfig (of the Node, where that has the reference) together with the reference;
+ * the node reports it in the condition ActionOwed until it is done; `relet dismiss` removes it.
+ *
+ *   relet.dev/owed: '{"needs":["reboot"],"fields":["cgroupDriver"],"at":"2026-03-01T10:00:00Z"}'
+ */
+export const owedAnnotation = 'relet.dev/owed';
+
+/** Mildest first. */
+export const owedActions = ['drain', 'state-file', 'reboot'] as const;
+export type OwedAction = (typeof owedActions)[number];
+
+/** What `--accept` may name. Nothing is left to do after a daemon-reload: it is a part of the change itself. */
+export const impacts = [...owedActions, 'daemon-reload'] as const;
+export type AcceptedImpact = (typeof impacts)[number];
+
+export interface Owed {
+  needs: OwedAction[];
+  /** The fields whose change needs it. */
+  fields: string[];
+  /** When the change was accepted. */
+  at: string;
+  /** The node was drained for it: the agent removes state files by itself. */
+  drained?: true;
+}
+
+/** Undefined for an annotation that is not there, or has nothing in it that is understood. */
+export function readOwed(text: string | undefined): Owed | undefined {
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value) || !Array.isArray(value.needs) || typeof value.at !== 'string') return undefined;
+  const { needs, fields, at, drained } = value;
+  const known = owedActions.filter((one) => needs.includes(one));
+  if (known.length === 0) return undefined;
+  return {
+    needs: known,
+    fields: Array.isArray(fields) ? fields.map(String) : [],
+    at,
+    ...(drained === true && { drained }),
+  };
+}
+
+/** After another change: what was left to do stays so. */
+export function addOwed(present: Owed | undefined, next: Owed | undefined): Owed | undefined {
+  if (present === undefined || next === undefined) return next ?? present;
+  return {
+    needs: owedActions.filter((one) => present.needs.includes(one) || next.needs.includes(one)),
+    fields: [...new Set([...present.fields, ...next.fields])],
+    at: next.at,
+    ...(next.drained && { drained: true }),
+  };
+}
+
+/** On a NodeConfig: a Claim as JSON. Written in the same request as the reference. */
+export const claimAnnotation = 'relet.dev/claim';
+
+/** Which set has a node, since when, with which config. `source`, and `previous`: NAMESPACE/NAME/KEY, or `local`. */
+export interface Claim {
+  set: string;
+  revision: string;
+  source: string;
+  /** The first is 1; 0 for a node that joined, or was caught up with, outside of a rollout. */
+  wave: number;
+  at: string;
+  /** What the node had before the first claim; a rollback without a current revision goes back to it. */
+  previous: string;
+  /** It had failed before: a correction costs no budget. */
+  exempt?: true;
+  /** The set has let the node go (`onLeave: Keep`): any set may claim it. */
+  released?: true;
+}
+
+/** Undefined where there is none. A pass of the controller asks for those of all nodes: each object is read once. */
+export function claimOf(object: Pick<KubeObject, 'metadata'> | undefined): Readonly<Claim> | undefined {
+  const text = object?.metadata.annotations?.[claimAnnotation];
+  if (object === undefined || text === undefined) return undefined;
+  const known = claims.get(object);
+  if (known !== undefined && known.text === text) return known.claim;
+  const claim = readClaim(text);
+  claims.set(object, { text, claim });
+  return claim;
+}
+
+const claims = new WeakMap<object, { text: string; claim: Claim | undefined }>();
+
+/** Undefined for an annotation that is not there, or is not a claim. */
+export function readClaim(text = 'null'): Claim | undefined {
+  let value: Partial<Record<keyof Claim, unknown>>;
+  try {
+    value = Object(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+  const { set, revision, source, wave, at, previous, exempt, released } = value;
+  const texts = [set, revision, source, at, previous];
+  if (!texts.every((one) => typeof one === 'string') || typeof wave !== 'number') return undefined;
+  const marks = { ...(exempt === true && { exempt }), ...(released === true && { released }) };
+  return { set, revision, source, wave, at, previous, ...marks } as Claim;
 }

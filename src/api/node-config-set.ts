@@ -15,8 +15,6 @@ export const setFinalizer = 'relet.dev/nodeconfigset';
 
 /** On a NodeConfig: the set that has claimed the node. For selectors and columns; `claimAnnotation` has the rest. */
 export const setLabel = 'relet.dev/set';
-/** On a NodeConfig: a Claim as JSON. Written in the same request as the reference. */
-export const claimAnnotation = 'relet.dev/claim';
 /** On a NodeConfig: the set of this name may take the node over, although its reference was written by hand or by another set. */
 export const adoptAnnotation = 'relet.dev/adopt';
 /** On a Node or a NodeConfig: no set changes the node while it is there. Its value is the reason, for people. */
@@ -239,49 +237,6 @@ export interface NodeConfigSetStatus {
   intent?: Intent;
   rollout?: RolloutBlock;
   conditions?: NodeConfigCondition[];
-}
-
-/** Which set has a node, since when, with which config. `source`, and `previous`: NAMESPACE/NAME/KEY, or `local`. */
-export interface Claim {
-  set: string;
-  revision: string;
-  source: string;
-  /** The first is 1; 0 for a node that joined, or was caught up with, outside of a rollout. */
-  wave: number;
-  at: string;
-  /** What the node had before the first claim; a rollback without a current revision goes back to it. */
-  previous: string;
-  /** It had failed before: a correction costs no budget. */
-  exempt?: true;
-  /** The set has let the node go (`onLeave: Keep`): any set may claim it. */
-  released?: true;
-}
-
-/** Undefined where there is none. A pass of the controller asks for those of all nodes: each object is read once. */
-export function claimOf(object: Pick<KubeObject, 'metadata'> | undefined): Readonly<Claim> | undefined {
-  const text = object?.metadata.annotations?.[claimAnnotation];
-  if (object === undefined || text === undefined) return undefined;
-  const known = claims.get(object);
-  if (known !== undefined && known.text === text) return known.claim;
-  const claim = readClaim(text);
-  claims.set(object, { text, claim });
-  return claim;
-}
-const claims = new WeakMap<object, { text: string; claim: Claim | undefined }>();
-
-/** Undefined for an annotation that is not there, or is not a claim. */
-export function readClaim(text = 'null'): Claim | undefined {
-  let value: Partial<Record<keyof Claim, unknown>>;
-  try {
-    value = Object(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-  const { set, revision, source, wave, at, previous, exempt, released } = value;
-  const texts = [set, revision, source, at, previous];
-  if (!texts.every((one) => typeof one === 'string') || typeof wave !== 'number') return undefined;
-  const marks = { ...(exempt === true && { exempt }), ...(released === true && { released }) };
-  return { set, revision, source, wave, at, previous, ...marks } as Claim;
 }
 
 /** Also in the schema; here for files that no API server has seen. */

@@ -3,7 +3,7 @@
  * declarations; the work of a verb is imported when it runs, so that help is quick.
  */
 import { type Command, Option } from 'commander';
-import { impacts } from '../api/owed.js';
+import { impacts } from '../api/node-annotations.js';
 import { CannotRun } from '../cannot-run.js';
 import {
   addConnectionFlags,

@@ -3,8 +3,8 @@
  * "no" (findings, a difference), 2 is "could not run": wrong usage, a file that cannot be read.
  */
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { impacts } from '../api/node-annotations.js';
 import { configNamespace } from '../api/node-config.js';
-import { impacts } from '../api/owed.js';
 import { knownMinor, type Minor, newestMinor, oldestMinor, parseMinor } from '../config/model.js';
 import { nearest } from '../config/suggest.js';
 import { tryParseDuration } from '../go/duration.js';

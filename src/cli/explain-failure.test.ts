@@ -1,6 +1,6 @@
 /** What people read when the API refuses. */
 import { expect, test } from 'vitest';
-import { ApiError } from '../kube/api-error.js';
+import { ApiError } from '../api/status.js';
 import { explained } from './explain-failure.js';
 
 test('a missing default namespace is explained with the commands that create it', () => {

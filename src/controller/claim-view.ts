@@ -3,6 +3,7 @@
  * not served costs a request a minute, and is watched as soon as somebody installs it.
  */
 import type { KubeObject } from '../api/object.js';
+import { isForbidden, isNotFound } from '../api/status.js';
 import {
   leaseClaim,
   maintenanceClaim,
@@ -13,7 +14,6 @@ import {
   nodeMaintenances,
   type OtherClaims,
 } from '../fleet/node-claims.js';
-import { isForbidden, isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { createInformer } from '../kube/informer.js';
 import { leases, type ResourceType } from '../kube/resource-type.js';

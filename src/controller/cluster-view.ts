@@ -1,12 +1,11 @@
 /** The controller's informers: caches of the resources that it reconciles, with a callback for each kind of change. */
 import { drainAnnotation } from '../api/drain.js';
 import { fieldPolicies } from '../api/field-policy.js';
-import type { LocalConfig, NodeConfig } from '../api/node-config.js';
-import { configLabel, nodeConfigs } from '../api/node-config.js';
+import { configLabel, type LocalConfig, type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import { holdAnnotation, madeBySetLabel, type NodeConfigSet, nodeConfigSets } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
+import { isNotFound } from '../api/status.js';
 import { maintenanceConditions } from '../fleet/node-claims.js';
-import { isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { createInformer, type Informer, parseKey } from '../kube/informer.js';
 import {

@@ -4,10 +4,10 @@
  */
 import type { Intent, NodeConfigSet } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
+import { isNotFound } from '../api/status.js';
 import type { NodeFacts } from '../config/node-facts.js';
 import { type DisruptionBudget, type DrainPod, podActions, undrainable } from '../fleet/drain.js';
 import { nodeFacts } from '../fleet/node-facts.js';
-import { isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { nodes, podDisruptionBudgets, pods } from '../kube/resource-type.js';
 import { type DrainContext, isDrainedFor, undrainableBecause } from './drain-plan.js';

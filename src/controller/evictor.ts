@@ -2,8 +2,9 @@
  * Asks for a pod to leave its node. The one seam of draining: today by the eviction of the pod, which respects PodDisruptionBudgets;
  * where an API server has EvictionRequests, another implementation can use these.
  */
+
+import { ApiError, isConflict, isForbidden, isNotFound } from '../api/status.js';
 import type { DrainPod } from '../fleet/drain.js';
-import { ApiError, isConflict, isForbidden, isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { TimeoutError } from '../kube/requester.js';
 import { pods } from '../kube/resource-type.js';

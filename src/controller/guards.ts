@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { configNamespace, guardsLease } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
-import { isAlreadyExists, isNotFound } from '../kube/api-error.js';
+import { isAlreadyExists, isNotFound } from '../api/status.js';
 import type { KubeClient } from '../kube/client.js';
 import { clusterRoleBindings, leases } from '../kube/resource-type.js';
 import type { ReconcileResult } from '../kube/work-queue.js';

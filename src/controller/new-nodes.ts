@@ -6,7 +6,7 @@ import { okReasons } from '../api/condition-reasons.js';
 import { isUnset, type NodeConfig } from '../api/node-config.js';
 import { pendingTaint } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
-import { isForbidden, isNotFound } from '../kube/api-error.js';
+import { isForbidden, isNotFound } from '../api/status.js';
 import type { KubeClient } from '../kube/client.js';
 import { nodes } from '../kube/resource-type.js';
 import type { ReconcileResult } from '../kube/work-queue.js';

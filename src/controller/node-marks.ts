@@ -5,8 +5,8 @@
 import { type DrainMark, drainFieldManager, drainMarkOf, isCordoned, maintenanceCondition } from '../api/drain.js';
 import type { Intent } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
+import { isConflict, isNotFound } from '../api/status.js';
 import { ownMaintenanceReason } from '../fleet/node-claims.js';
-import { isConflict, isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { nodes } from '../kube/resource-type.js';
 import { rfc3339 } from '../time.js';

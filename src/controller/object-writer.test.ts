@@ -1,6 +1,6 @@
 /** Objects that exist are not created twice. */
 import { expect, test } from 'vitest';
-import { ApiError } from '../kube/api-error.js';
+import { ApiError } from '../api/status.js';
 import type { KubeClient } from '../kube/client.js';
 import { roles } from '../kube/resource-type.js';
 import { ObjectWriter } from './object-writer.js';

@@ -1,6 +1,6 @@
 /** Writes objects that the controller owns: creates missing ones, updates those that differ. */
 import { isDeepStrictEqual } from 'node:util';
-import { isAlreadyExists } from '../kube/api-error.js';
+import { isAlreadyExists } from '../api/status.js';
 import type { KubeClient } from '../kube/client.js';
 import type { ResourceType } from '../kube/resource-type.js';
 

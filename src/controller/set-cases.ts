@@ -4,15 +4,15 @@
  */
 import { formatRef, parseRef, refOf } from '../api/config-ref.js';
 import { selectsLabels } from '../api/label-selector.js';
+import { addOwed, type Owed, owedAnnotation, readOwed } from '../api/node-annotations.js';
 import type { LocalConfig, NodeConfig } from '../api/node-config.js';
 import type { NodeConfigSet } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
-import { addOwed, type Owed, owedAnnotation, readOwed } from '../api/owed.js';
+import { ApiError } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';
 import type { NodeFacts } from '../config/node-facts.js';
 import { readPayload } from '../fleet/config-maps.js';
 import { selectorOf } from '../fleet/field-policies.js';
-import { ApiError } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { configProblem, type DrainNeed, drainNeed, type NodeCase, owedOf, policyProblem } from './set-impact.js';
 import type { SetMember } from './set-members.js';

@@ -2,10 +2,11 @@
  * Whether the config of a set may be rolled out: the field policies of the cluster allow it, the kubelets of its nodes accept it, and it
  * needs no more than the spec accepts. Nodes with the same kubelet minor, local config, present config and policies are one case. Pure.
  */
+
+import { type Owed, owedActions } from '../api/node-annotations.js';
 import type { LocalConfig } from '../api/node-config.js';
 import type { SetImpact } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
-import { type Owed, owedActions } from '../api/owed.js';
 import { check } from '../config/check.js';
 import { checkOverlay } from '../config/check-overlay.js';
 import { DecodeError } from '../config/decode.js';

@@ -1,9 +1,9 @@
 /** Nodes that a set has claimed and no longer selects, or all of them when it is deleted: they are let go. */
 import { selectsLabels } from '../api/label-selector.js';
-import type { NodeConfig } from '../api/node-config.js';
-import { nodeConfigs } from '../api/node-config.js';
-import { type Claim, claimOf, mostInBatch, type NodeConfigSet, specDefaults } from '../api/node-config-set.js';
-import { isConflict, isNotFound } from '../kube/api-error.js';
+import { type Claim, claimOf } from '../api/node-annotations.js';
+import { type NodeConfig, nodeConfigs } from '../api/node-config.js';
+import { mostInBatch, type NodeConfigSet, specDefaults } from '../api/node-config-set.js';
+import { isConflict, isNotFound } from '../api/status.js';
 import type { KubeClient } from '../kube/client.js';
 import type { Log } from '../log.js';
 import { rfc3339 } from '../time.js';

@@ -1,7 +1,8 @@
 /** plan(): which nodes come next, and the sentence that says why no other does. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Claim, mostInBatch, type SetStrategy } from '../api/node-config-set.js';
+import type { Claim } from '../api/node-annotations.js';
+import { mostInBatch, type SetStrategy } from '../api/node-config-set.js';
 import { rfc3339 } from '../time.js';
 import type { SetNode } from './set-nodes.js';
 import { type Plan, type PlanInput, plan } from './set-plan.js';

@@ -1,8 +1,8 @@
 /** What the controller writes to NodeConfigs for a set: the reference together with the claim. Pure. */
 import { parseRef } from '../api/config-ref.js';
+import { type Claim, claimAnnotation, type Owed, owedAnnotation } from '../api/node-annotations.js';
 import { detachAnnotation, type NodeConfig, unsetAnnotations } from '../api/node-config.js';
-import { adoptAnnotation, type Claim, claimAnnotation, setLabel } from '../api/node-config-set.js';
-import { type Owed, owedAnnotation } from '../api/owed.js';
+import { adoptAnnotation, setLabel } from '../api/node-config-set.js';
 import { historyAnnotation, withEntry } from '../fleet/config-history.js';
 import { sourceText } from './set-nodes.js';
 

@@ -6,22 +6,21 @@
  * The intent is written under the resourceVersion that was read, so of two controllers one has a conflict. All state is in the API:
  * after a crash anywhere, the next pass of any replica continues with the same nodes.
  */
-
 import { isDeepStrictEqual } from 'node:util';
 import type { DrainMark } from '../api/drain.js';
+import type { Claim } from '../api/node-annotations.js';
 import { configNamespace, type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import {
-  type Claim,
   type Intent,
   type NodeConfigSet,
   type NodeConfigSetStatus,
   nodeConfigSets,
   setFinalizer,
 } from '../api/node-config-set.js';
+import { isConflict, isNotFound } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';
 import { ensureConfigMap, readPayload } from '../fleet/config-maps.js';
 import type { OtherClaims } from '../fleet/node-claims.js';
-import { isConflict, isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import type { Log } from '../log.js';

@@ -4,11 +4,11 @@
  */
 import { owedReasons } from '../api/condition-reasons.js';
 import { type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
+import { claimOf, type Owed, owedActions, owedAnnotation, readOwed } from '../api/node-annotations.js';
 import { detachAnnotation, isUnset, type NodeConfig, nodeConfigs, unsetAnnotations } from '../api/node-config.js';
-import { adoptAnnotation, claimOf, holdAnnotation } from '../api/node-config-set.js';
+import { adoptAnnotation, holdAnnotation } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
-import { type Owed, owedActions, owedAnnotation, readOwed } from '../api/owed.js';
-import { isNotFound } from '../kube/api-error.js';
+import { isNotFound } from '../api/status.js';
 import { type CallOptions, type KubeClient, serves } from '../kube/client.js';
 import { nodes } from '../kube/resource-type.js';
 import { watchLoop } from '../kube/watch.js';

@@ -10,22 +10,26 @@ import {
   configErrors,
   isConfigErrorReason,
 } from '../api/config-error.js';
-import { type NodeConfigSource, type NodeConfigStatus, refOf, sameConfig } from '../api/config-ref.js';
+import { formatRef, type NodeConfigSource, type NodeConfigStatus, refOf, sameConfig } from '../api/config-ref.js';
 import {
   agentVersionAnnotation,
+  type Claim,
   causeAnnotation,
   heldAnnotation,
+  type Owed,
+  type OwedAction,
+  owedAnnotation,
   pinnedByFlagsAnnotation,
   readCause,
   readHeld,
+  readOwed,
   restartDelayedAnnotation,
   trialEndsAnnotation,
 } from '../api/node-annotations.js';
 import type { NodeCondition } from '../api/node-condition.js';
 import type { HeldState } from '../api/node-config.js';
-import { type Claim, holdAnnotation } from '../api/node-config-set.js';
+import { holdAnnotation } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
-import { type Owed, type OwedAction, owedAnnotation, readOwed } from '../api/owed.js';
 import { outcomeOfBeta, reasonOfBeta } from '../api/upstream-words.js';
 import type { CallOptions, ListOptions } from '../kube/client.js';
 import { oneLine } from '../visible-text.js';
@@ -67,7 +71,7 @@ export interface ConfiguredNode {
   upgradeRisk?: { reason: string; message: string } | undefined;
   /** Configs changed in quick succession, so it restarts its kubelet with the newest only at this time. */
   restartDelayedUntil?: string | undefined;
-  /** The set that has claimed it, and with which config; membership.ts reads it. A Node has none. */
+  /** The set that has claimed it, and with which config; membershipOf reads it. A Node has none. */
   claim?: Claim | undefined;
   /** Fields that flags of its kubelet set, if the node reports it. */
   pinnedByFlags: string[] | undefined;
@@ -265,4 +269,16 @@ export function configState({ configSource, status = {}, unset = false, conditio
   if (outcome === 'crashing' || !sameConfig(assigned, active, 'version')) return 'waiting';
   if (active === undefined) return condition?.reason === okReasons.detached.reason ? 'detached' : 'local';
   return sameConfig(active, good, 'document') ? 'active' : 'trial';
+}
+
+interface Membership {
+  claim: Claim;
+  /** Somebody assigned another config since: the set leaves the node alone until it is released. */
+  isTaken: boolean;
+}
+
+/** Undefined for a node without a set, and for one that its set has let go. */
+export function membershipOf({ claim, configSource }: Pick<ConfiguredNode, 'claim' | 'configSource'>) {
+  if (claim === undefined || claim.released) return undefined;
+  return { claim, isTaken: formatRef(refOf(configSource), 'short') !== claim.source } satisfies Membership;
 }

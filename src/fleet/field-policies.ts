@@ -2,11 +2,11 @@
 import { type FieldPolicy, fieldPolicies } from '../api/field-policy.js';
 import { type LabelSelectorObject, selectsLabels } from '../api/label-selector.js';
 import type { KubeObject } from '../api/object.js';
+import { isForbidden, isNotFound } from '../api/status.js';
 import { checkPolicy } from '../config/check-policy.js';
 import type { LocalFile } from '../config/merge.js';
 import type { Minor } from '../config/model.js';
 import { fieldPolicyFrom } from '../config/read-field-policy.js';
-import { isForbidden, isNotFound } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { oneLine } from '../visible-text.js';
 

@@ -3,7 +3,7 @@
  * other operators. docs/drain.md has the table with the sources. Pure, but for `readClaims`.
  */
 import type { KubeObject } from '../api/object.js';
-import { isForbidden, isNotFound } from '../kube/api-error.js';
+import { isForbidden, isNotFound } from '../api/status.js';
 import type { CallOptions, KubeClient } from '../kube/client.js';
 import { leases, type ResourceType } from '../kube/resource-type.js';
 

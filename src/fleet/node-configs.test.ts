@@ -1,10 +1,10 @@
 /** What the API shows of a node's configs, to somebody who may ask kubelets and to somebody who may not. */
 import { describe, expect, test } from 'vitest';
 import type { LocalConfig } from '../api/node-config.js';
+import { ApiError } from '../api/status.js';
 import { readCommandLine } from '../config/flags.js';
 import type { KubeletConfig } from '../config/model.js';
 import { encodeOverlay } from '../config/overlay.js';
-import { ApiError } from '../kube/api-error.js';
 import type { KubeClient } from '../kube/client.js';
 import { asConfigText } from './config-text.js';
 import type { ConfigReferences, ConfiguredNode } from './configured-node.js';

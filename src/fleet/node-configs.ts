@@ -2,28 +2,35 @@
  * The configs of a node, as far as the API shows them: what it is assigned, what its kubelet was started with, and its local config.
  * The agent reports the local config in the NodeConfig, and ConfigMaps hold the rest. Only where that is not enough, on a Node
  * without a NodeConfig or with an earlier agent, the kubelet is asked (`/configz`, which needs `get` on nodes/proxy); who may not do
- * that sees less, and can change the node all the same.
+ * that sees less, and can change the node all the same. And the errors that the node's kubelet would have with another text.
  */
 import { type ConfigRef, refOf, sameConfig } from '../api/config-ref.js';
 import type { KubeletFlag, LocalConfig } from '../api/node-config.js';
+import { ApiError, isForbidden } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';
+import { check } from '../config/check.js';
+import { checkOverlay } from '../config/check-overlay.js';
 import { DecodeError } from '../config/decode.js';
 import { encode } from '../config/encode.js';
 import { anyValueOf } from '../config/flags.js';
 import { type LocalFile, mergeLocal } from '../config/merge.js';
-import { type KubeletConfig, type Minor, newestMinor, parseMinor } from '../config/model.js';
+import { type Finding, type KubeletConfig, type Minor, newestMinor, parseMinor } from '../config/model.js';
+import { decodeOverlay, isOverlay } from '../config/overlay.js';
+import { withSetting } from '../config/set-field.js';
 import { isObject } from '../json.js';
-import { ApiError, isForbidden } from '../kube/api-error.js';
 import { nodes, resourcePath } from '../kube/resource-type.js';
 import { type Cluster, type Payload, readPayload } from './config-maps.js';
-import { readConfigz, readWritten } from './config-text.js';
+import { asConfigText, readConfigz, readWritten } from './config-text.js';
 import type { ConfigReferences, ConfiguredNode } from './configured-node.js';
-import { documentOf, writtenLocally } from './payload.js';
+import { documentOf, localFile, writtenLocally } from './payload.js';
 
 /** The newest known where the node does not say. */
 export function minorOf({ kubeletVersion }: Pick<ConfiguredNode, 'kubeletVersion'>): Minor {
   return parseMinor(kubeletVersion) ?? newestMinor;
 }
+
+/** The kubelet sets these when it starts, where its config does not. */
+export const filledIn: ReadonlySet<string> = new Set(['tlsCertFile', 'tlsPrivateKeyFile', 'providerID']);
 
 export interface NodeConfigs {
   node: ConfiguredNode;
@@ -202,5 +209,54 @@ async function askConfigz({ client, signal }: Cluster, node: ConfiguredNode): Pr
   }
 }
 
-/** The kubelet sets these when it starts, where its config does not. */
-export const filledIn: ReadonlySet<string> = new Set(['tlsCertFile', 'tlsPrivateKeyFile', 'providerID']);
+/**
+ * The errors of a text for this node's kubelet, with their lines. Not those that its local config has alone, since the kubelet runs
+ * with that; nor those about fields that a flag sets, since the flag wins.
+ */
+export function errorsIn({ node, local: known, active, minor }: NodeConfigs, text: string): Finding[] {
+  // Where the local config is not known, what runs is nearest to it.
+  const local = known ?? active;
+  const errors = errorsOf(text, local, minor);
+  if (errors.length === 0) return errors;
+  const isIn = (others: Finding[]) => (error: Finding) =>
+    others.some(({ path, message }) => error.path === path && error.message === message);
+  const ofLocal = isOverlay(text) && local ? errorsOf(asConfigText(local, minor), undefined, minor) : [];
+  const found = errors.filter((error) => !isIn(ofLocal)(error));
+  const pinned = node.pinnedByFlags ?? [];
+  if (found.length === 0 || pinned.length === 0) return found;
+  try {
+    const document = documentOf(text, local, minor);
+    if (document === undefined) return found;
+    const rest = pinned.reduce((one, path) => withSetting(one, { path: path.split('.'), value: undefined }), document);
+    return found.filter(isIn(errorsOf(asConfigText(rest, minor), local, minor)));
+  } catch (error) {
+    if (error instanceof DecodeError) return found;
+    throw error;
+  }
+}
+
+/** Without the local config of a node only an overlay itself can be checked. */
+function errorsOf(text: string, local: KubeletConfig | undefined, minor: number): Finding[] {
+  const found = !isOverlay(text)
+    ? check(text, { minor }).findings
+    : local === undefined
+      ? decodeErrors(text, minor)
+      : checkOverlay(text, { minor, local: [localFile(local)] }).findings;
+  return found.filter(({ severity }) => severity === 'error');
+}
+
+function decodeErrors(text: string, minor: number): Finding[] {
+  try {
+    return decodeOverlay(text, { minor, strictKeys: true }).findings;
+  } catch (error) {
+    if (error instanceof DecodeError) return error.findings;
+    throw error;
+  }
+}
+
+export const errorLines = (errors: readonly Finding[]): string =>
+  errors
+    .map(
+      ({ path, message, remedy }) => `  ${path === '' ? '' : `${path}: `}${message}${remedy ? `\n    ${remedy}` : ''}`,
+    )
+    .join('\n');

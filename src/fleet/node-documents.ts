@@ -1,12 +1,12 @@
 /** The configs of a node as texts; where the API does not have one, the error says where to find it. And what differs between two. */
 import { formatRef, refOf, sameConfig } from '../api/config-ref.js';
+import { isNotFound } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';
 import type { ImpactContext } from '../config/catalogue.js';
 import { decode } from '../config/decode.js';
 import { header } from '../config/header.js';
 import type { KubeletConfig } from '../config/model.js';
 import { asYaml } from '../go/yaml/write.js';
-import { isNotFound } from '../kube/api-error.js';
 import { type Cluster, readPayload } from './config-maps.js';
 import { asConfigText } from './config-text.js';
 import type { ConfigReferences, ConfiguredNode } from './configured-node.js';

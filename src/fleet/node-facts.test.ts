@@ -1,6 +1,6 @@
 /** What the API shows of a node and its pods. */
 import { describe, expect, test } from 'vitest';
-import { ApiError } from '../kube/api-error.js';
+import { ApiError } from '../api/status.js';
 import type { KubeClient } from '../kube/client.js';
 import { podFacts, readNodeFacts } from './node-facts.js';
 

@@ -2,11 +2,10 @@
  * What the API shows of a node beside its config: its pods and capacity for a preview, and its Events. What may not be read is left
  * out, and settles nothing: a preview is shown also to somebody who may not list pods.
  */
-
 import type { KubeObject } from '../api/object.js';
+import { ApiError } from '../api/status.js';
 import type { Amounts, NodeFacts, PodFacts } from '../config/node-facts.js';
 import { parseQuantity } from '../go/quantity.js';
-import { ApiError } from '../kube/api-error.js';
 import { events, nodes, pods } from '../kube/resource-type.js';
 import { oneLine } from '../visible-text.js';
 import type { Cluster } from './config-maps.js';

@@ -9,7 +9,7 @@
  *   owedBy(preview)                                            what is left to do afterwards
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type Owed, type OwedAction, owedActions } from '../api/owed.js';
+import { type Owed, type OwedAction, owedActions } from '../api/node-annotations.js';
 import { admissionFailures, type PodFailure } from '../config/admission.js';
 import {
   classesOf,

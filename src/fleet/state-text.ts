@@ -1,10 +1,9 @@
 /** A node's state as people read it: in a word, and in a full sentence with the next step. Pure. */
-
 import { owedReasons } from '../api/condition-reasons.js';
 import type { ConfigErrorReason } from '../api/config-error.js';
 import { formatRef, refOf, sameConfig } from '../api/config-ref.js';
+import type { Owed, OwedAction } from '../api/node-annotations.js';
 import type { HeldState } from '../api/node-config.js';
-import type { Owed, OwedAction } from '../api/owed.js';
 import { shortDuration } from '../go/short-duration.js';
 import { failureOf, goodRevision, readHistory, undoTarget } from './config-history.js';
 import {
@@ -14,8 +13,8 @@ import {
   errorReason,
   errorText,
   type Hold,
+  membershipOf,
 } from './configured-node.js';
-import { membershipOf } from './membership.js';
 
 /** `trial 4m12s left`, where the node reports when it ends; `held` whatever it runs, since it follows nothing new. */
 export function stateText(node: ConfiguredNode, nowMs: number): string {

@@ -9,9 +9,9 @@ import {
   type ScriptedServer,
   startScriptedServer,
 } from '../../test/scripted-server.js';
+import { ApiError, isAlreadyExists, isConflict, isForbidden, isNotFound } from '../api/status.js';
 import { type Clock, systemClock } from '../clock.js';
 import { systemRandom } from '../random.js';
-import { ApiError, isAlreadyExists, isConflict, isForbidden, isNotFound } from './api-error.js';
 import { createClient, serverVersion, serves } from './client.js';
 import type { RequesterOptions } from './requester.js';
 import { configMaps, leases, nodes, resourcePath } from './resource-type.js';

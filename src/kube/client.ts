@@ -3,9 +3,9 @@
  * watch.ts and informer.ts follow changes.
  */
 import type { KubeObject } from '../api/object.js';
+import { InvalidResponseError, isNotFound } from '../api/status.js';
 import type { Clock } from '../clock.js';
 import type { Random } from '../random.js';
-import { InvalidResponseError, isNotFound } from './api-error.js';
 import type { Connection } from './connection.js';
 import {
   createRequester,

@@ -8,11 +8,10 @@
  * The time since the last renewal is measured with our own clock from the moment we observed it: clocks need not agree. A
  * leader stops its work before another one can begin: `renewMs` is well below `durationMs`.
  */
-
 import type { KubeObject } from '../api/object.js';
+import { isAlreadyExists, isConflict, isNotFound } from '../api/status.js';
 import type { Log } from '../log.js';
 import { rfc3339Micro } from '../time.js';
-import { isAlreadyExists, isConflict, isNotFound } from './api-error.js';
 import type { KubeClient } from './client.js';
 import { leases } from './resource-type.js';
 

@@ -3,9 +3,9 @@
  * be reached, as all requests of one client see it.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { apiError, InvalidResponseError } from '../api/status.js';
 import type { Clock } from '../clock.js';
 import type { Random } from '../random.js';
-import { apiError, InvalidResponseError } from './api-error.js';
 import { type Backoff, backoffMs } from './backoff.js';
 import type { IdentitySource } from './identity.js';
 import { ConnectionError, createTransport, type HttpResponse, type Transport } from './transport.js';

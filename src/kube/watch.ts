@@ -8,8 +8,8 @@
  * A watch resumes at the last resourceVersion, so an idle object costs one request every few minutes.
  */
 import type { KubeObject } from '../api/object.js';
+import { isExpired, isForbidden, isNotFound, isStatus, statusError } from '../api/status.js';
 import { isObject } from '../json.js';
-import { isExpired, isForbidden, isNotFound, isStatus, statusError } from './api-error.js';
 import { type Backoff, backoffMs } from './backoff.js';
 import type { KubeClient } from './client.js';
 import { type ResourceType, resourcePath } from './resource-type.js';

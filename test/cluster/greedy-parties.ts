@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { nodeConfigs } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
-import { isForbidden } from '../../src/kube/api-error.js';
+import { isForbidden } from '../../src/api/status.js';
 import {
   clusterRoleBindings,
   clusterRoles,

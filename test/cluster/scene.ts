@@ -1,8 +1,8 @@
 /** What the parts of the cluster suite share: who is there, how a node begins, and how things are looked at. */
 import { nodeConfigs, unsetAnnotations } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
+import { isNotFound } from '../../src/api/status.js';
 import { boundNodes, grantName, type RoleBinding } from '../../src/controller/grant-objects.js';
-import { isNotFound } from '../../src/kube/api-error.js';
 import type { KubeClient } from '../../src/kube/client.js';
 import { configMaps, roleBindings } from '../../src/kube/resource-type.js';
 import { eventually } from '../eventually.js';

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { configLabel, configNamespace, guardsLease, nodeConfigs, unsetAnnotations } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
+import { isForbidden } from '../../src/api/status.js';
 import type { GuardChoice } from '../../src/controller/guard-plan.js';
-import { isForbidden } from '../../src/kube/api-error.js';
 import type { KubeClient } from '../../src/kube/client.js';
 import {
   admissionPolicies,

@@ -1,10 +1,9 @@
 /** What a node says about its config, in every dialect: status.config (beta) and the condition ConfigOK (alpha). Pure. */
-
 import { okReasons } from '../../api/condition-reasons.js';
 import type { ConfigError } from '../../api/config-error.js';
 import { type ExactRef, type NodeConfigStatus, nodeConfigSource, sameConfig } from '../../api/config-ref.js';
+import type { OwedAction } from '../../api/node-annotations.js';
 import type { HeldState, KubeletFlag, LocalConfig, TrialState } from '../../api/node-config.js';
-import type { OwedAction } from '../../api/owed.js';
 import { alphaReason, betaError } from '../../api/upstream-words.js';
 import { causesOf } from '../../error-causes.js';
 import { shorten } from '../../shorten.js';

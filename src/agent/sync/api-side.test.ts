@@ -5,7 +5,7 @@ import { connectionSource } from '../../../test/connection-source.js';
 import { ManualClock } from '../../../test/manual-clock.js';
 import { answerJson, startScriptedServer } from '../../../test/scripted-server.js';
 import { ConfigError } from '../../api/config-error.js';
-import { ApiError } from '../../kube/api-error.js';
+import { ApiError } from '../../api/status.js';
 import { createClient, type KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
 import type { ReconcileResult } from '../../kube/work-queue.js';

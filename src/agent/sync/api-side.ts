@@ -2,13 +2,12 @@
  * The half of the agent that needs the API: what it follows, what it asks, what it writes. Nothing here decides; it calls
  * `sync` when something may have changed, and keeps writing status and events until the API has them.
  */
-
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError } from '../../api/config-error.js';
+import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../../api/status.js';
 import { betaError } from '../../api/upstream-words.js';
 import type { Clock } from '../../clock.js';
 import { causesOf } from '../../error-causes.js';
-import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../../kube/api-error.js';
 import { backoffMs } from '../../kube/backoff.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps, events, leases, nodes, pods } from '../../kube/resource-type.js';

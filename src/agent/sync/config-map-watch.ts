@@ -2,8 +2,9 @@
  * Follows the one ConfigMap that is referred to, by name. Where the role grants only `get`, as the pages of DKC alpha do, a
  * watch is forbidden: then it asks to have it read from time to time instead.
  */
+
+import { isForbidden } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
-import { isForbidden } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch.js';

@@ -4,7 +4,7 @@ import { sourceOf } from '../../../test/agent-rig.js';
 import { ManualClock } from '../../../test/manual-clock.js';
 import { ConfigError } from '../../api/config-error.js';
 import type { NodeCondition } from '../../api/node-condition.js';
-import { ApiError } from '../../kube/api-error.js';
+import { ApiError } from '../../api/status.js';
 import { createLog } from '../../log.js';
 import type { Report } from '../report/report.js';
 import { NodeConditionWriter } from './node-condition.js';

@@ -6,8 +6,8 @@
 import { okReasons } from '../../api/condition-reasons.js';
 import type { NodeCondition } from '../../api/node-condition.js';
 import type { KubeObject } from '../../api/object.js';
+import { isForbidden, isInvalid, isNotFound } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
-import { isForbidden, isInvalid, isNotFound } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';

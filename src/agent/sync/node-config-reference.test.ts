@@ -4,7 +4,7 @@ import { eventually } from '../../../test/eventually.js';
 import { ManualClock } from '../../../test/manual-clock.js';
 import { ConfigError, type ConfigErrorReason } from '../../api/config-error.js';
 import type { NodeConfig } from '../../api/node-config.js';
-import { ApiError } from '../../kube/api-error.js';
+import { ApiError } from '../../api/status.js';
 import { silentLog } from '../../log.js';
 import type { Report } from '../report/report.js';
 import { NodeConfigReference, nextStatus } from './node-config-reference.js';

@@ -1,9 +1,9 @@
 /** The reference where API servers keep none in Nodes: NodeConfig.spec.configSource. Reported in its status, and in a condition of the Node. */
-
 import { isDeepStrictEqual } from 'node:util';
 import { owedReasons, trialReasons, unitReasons, upgradeReasons } from '../../api/condition-reasons.js';
 import { ConfigError } from '../../api/config-error.js';
 import { formatRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
+import { owedAnnotation, readOwed } from '../../api/node-annotations.js';
 import {
   type ConfigChange,
   detachAnnotation,
@@ -16,9 +16,8 @@ import {
   withConditions,
 } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
-import { owedAnnotation, readOwed } from '../../api/owed.js';
+import { ApiError, isConflict, isNotFound } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
-import { ApiError, isConflict, isNotFound } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch.js';

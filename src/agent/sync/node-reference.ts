@@ -1,5 +1,4 @@
 /** The reference as Kubernetes had it: Node.spec.configSource, reported in Node.status. */
-
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError } from '../../api/config-error.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../../api/config-ref.js';
@@ -8,15 +7,16 @@ import {
   causeAnnotation,
   causeText,
   heldAnnotation,
+  owedAnnotation,
   pinnedByFlagsAnnotation,
+  readOwed,
   restartDelayedAnnotation,
   trialEndsAnnotation,
 } from '../../api/node-annotations.js';
 import type { NodeCondition } from '../../api/node-condition.js';
 import type { KubeObject } from '../../api/object.js';
-import { owedAnnotation, readOwed } from '../../api/owed.js';
+import { ApiError, isNotFound } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
-import { ApiError, isNotFound } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch.js';

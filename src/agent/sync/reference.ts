@@ -2,12 +2,11 @@
  * Where a node's config is referred to and reported: one interface, so that the flow does not know which object it is.
  * node-reference.ts is the Node itself, node-config-reference.ts a NodeConfig; ChosenReference picks.
  */
-
 import { ConfigError } from '../../api/config-error.js';
-import type { Owed } from '../../api/owed.js';
+import type { Owed } from '../../api/node-annotations.js';
+import { ApiError } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
 import { isObject } from '../../json.js';
-import { ApiError } from '../../kube/api-error.js';
 import { backoffMs } from '../../kube/backoff.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';

@@ -1,12 +1,11 @@
 /** `relet assign`, `reset`, `detach` and `undo`: point nodes at a config that is there already: in a ConfigMap, or on the host. */
-
 import { formatRef, nodeConfigSource, parseRef, refOf } from '../../api/config-ref.js';
 import { configLabel } from '../../api/node-config.js';
+import { isNotFound } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { readHistory, undoTarget } from '../../fleet/config-history.js';
 import { findConfigMap, readPayload, sourceOf } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
-import { isNotFound } from '../../kube/api-error.js';
 import { nodeName, type Session, selectNodes, withSession } from '../session.js';
 import { terminalFor } from '../terminal/terminal.js';
 import { type ChangeVerbOptions, changeTo } from './change-to.js';

@@ -5,9 +5,8 @@
 import { createInterface, type Interface } from 'node:readline/promises';
 import { formatRef, refOf } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
-import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
+import { type ConfiguredNode, configState, membershipOf } from '../../fleet/configured-node.js';
 import { listFieldPolicies, type PolicedNode, policyRejections, rejectionText } from '../../fleet/field-policies.js';
-import { membershipOf } from '../../fleet/membership.js';
 import { acceptError, acceptNeeded, type FieldChange, isOpen, type Preview, summarize } from '../../fleet/preview.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';

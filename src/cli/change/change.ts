@@ -8,7 +8,8 @@
  * were made and no node uses are deleted again.
  */
 import { formatRef, refOf, sameConfig } from '../../api/config-ref.js';
-import { addOwed, type Owed } from '../../api/owed.js';
+import { addOwed, type Owed } from '../../api/node-annotations.js';
+import { isConflict } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
 import { watchChange } from '../../fleet/change-progress.js';
@@ -18,7 +19,6 @@ import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { causeOfError } from '../../fleet/node-facts.js';
 import { heldText, holdText, owedText, releaseHint, reportedFailure, undoHint } from '../../fleet/state-text.js';
 import { shortDuration } from '../../go/short-duration.js';
-import { isConflict } from '../../kube/api-error.js';
 import { rfc3339 } from '../../time.js';
 import { type Session, whoAmI } from '../session.js';
 import { type Progress, showProgress } from '../terminal/progress.js';

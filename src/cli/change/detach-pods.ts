@@ -5,10 +5,10 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { KubeObject } from '../../api/object.js';
+import { isNotFound } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
-import { isNotFound } from '../../kube/api-error.js';
 import { pods } from '../../kube/resource-type.js';
 import { oneLine } from '../../visible-text.js';
 import { reletExecutable } from '../node/kubelet-command.js';

@@ -14,6 +14,7 @@ import type { Finding } from '../../config/model.js';
 import { encodeOverlay, isOverlay } from '../../config/overlay.js';
 import { asConfigText } from '../../fleet/config-text.js';
 import { configState, errorText } from '../../fleet/configured-node.js';
+import { errorLines, errorsIn } from '../../fleet/node-configs.js';
 import { causeOfError } from '../../fleet/node-facts.js';
 import { saysNothing } from '../../fleet/payload.js';
 import { oneLine } from '../../visible-text.js';
@@ -22,7 +23,6 @@ import { printError, terminalFor, wrap } from '../terminal/terminal.js';
 import { makeChanges } from './change.js';
 import { type ChangeVerbOptions, changeTo } from './change-to.js';
 import { assignedText, type NodeNow, newTarget, notesOnStart, overlayFor, readNow, warningsOnFailed } from './plan.js';
-import { errorLines, errorsIn } from './text-errors.js';
 
 export interface EditOptions extends ChangeVerbOptions {
   /** Open a whole config as an overlay. */

@@ -1,12 +1,12 @@
 /** `relet gc`: deletes ConfigMaps of relet that no node uses, falls back to, or could return to. Asks first. */
 
+import { isConflict, isNotFound } from '../../api/status.js';
 import { type ConfigMap, findUses, keyOf, labelledConfigMaps, type Uses } from '../../fleet/config-maps.js';
 import { shortDuration } from '../../go/short-duration.js';
-import { isConflict, isNotFound } from '../../kube/api-error.js';
 import { configMaps } from '../../kube/resource-type.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { type Session, withSession } from '../session.js';
-import { ageOf } from '../terminal/table.js';
+import { ageOf } from '../terminal/output.js';
 import { terminalFor } from '../terminal/terminal.js';
 import { confirm } from './change-to.js';
 

@@ -3,7 +3,7 @@
  * for the printing.
  */
 import { formatRef, type NodeConfigSource, refOf, sameConfig } from '../../api/config-ref.js';
-import type { AcceptedImpact, Owed } from '../../api/owed.js';
+import type { AcceptedImpact, Owed } from '../../api/node-annotations.js';
 import type { ChangeEnd } from '../../fleet/change-progress.js';
 import type { ConfigMap } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';

@@ -15,7 +15,7 @@ import { shapeOf } from '../../config/shape.js';
 import { failureOf, readHistory } from '../../fleet/config-history.js';
 import { type ConfigMap, defaultKey, defaultName, newConfigMap, sourceOf } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, configState, errorText } from '../../fleet/configured-node.js';
-import { type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
+import { errorLines, errorsIn, type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
 import { readNodeFacts } from '../../fleet/node-facts.js';
 import { convertToOverlay, documentOf, readOverlay, sameMeaning } from '../../fleet/payload.js';
 import {
@@ -30,7 +30,6 @@ import {
 import { readEach, type Session } from '../session.js';
 import { shown } from '../terminal/change-text.js';
 import type { NodeChange } from './outcome.js';
-import { errorLines, errorsIn } from './text-errors.js';
 
 export interface NodeNow extends NodeConfigs {
   facts: NodeFacts;

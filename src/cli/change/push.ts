@@ -1,5 +1,6 @@
 /** `relet push FILE`: a config as an immutable ConfigMap, named by its content as kubectl would name it. */
 import { isUtf8 } from 'node:buffer';
+import { isForbidden } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { check } from '../../config/check.js';
 import { checkOverlay } from '../../config/check-overlay.js';
@@ -15,13 +16,12 @@ import {
   newConfigMap,
 } from '../../fleet/config-maps.js';
 import { type Node, nodeLists } from '../../fleet/configured-node.js';
-import { isForbidden } from '../../kube/api-error.js';
+import { errorLines } from '../../fleet/node-configs.js';
 import { nodes } from '../../kube/resource-type.js';
 import type { ConnectionOptions, KubeletVersion } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
 import { type Session, withSession } from '../session.js';
 import { printError } from '../terminal/terminal.js';
-import { errorLines } from './text-errors.js';
 
 export interface PushOptions extends ConnectionOptions {
   name?: string;

@@ -2,11 +2,11 @@
  * `relet release NODE...`: sets may have these nodes again. It ends a hold of `relet hold`, and a node that somebody changed with
  * --take-from-set goes back to its set, which assigns its config again.
  */
+
+import { isForbidden } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { membershipOf } from '../../fleet/membership.js';
+import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { holdText, releaseHint } from '../../fleet/state-text.js';
-import { isForbidden } from '../../kube/api-error.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, type Session, withSession } from '../session.js';
 import { hanging, terminalFor } from '../terminal/terminal.js';

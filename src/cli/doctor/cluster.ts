@@ -7,12 +7,12 @@ import {
   nodeConfigs,
 } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
+import { ApiError, isNotFound } from '../../api/status.js';
 import { parseMinor } from '../../config/model.js';
-import { ApiError, isNotFound } from '../../kube/api-error.js';
 import { serverVersion } from '../../kube/client.js';
 import { leases, nodes, resourcePath, selfSubjectAccessReviews } from '../../kube/resource-type.js';
 import type { Session } from '../session.js';
-import { ageOf } from '../terminal/table.js';
+import { ageOf } from '../terminal/output.js';
 import type { Diagnosis } from './diagnosis.js';
 
 export async function checkServer(session: Session): Promise<Diagnosis[]> {

@@ -1,9 +1,8 @@
 /** What `relet doctor` looks at on ConfigMaps: assigned and missing, shared and editable, unused. */
-
 import { refOf } from '../../api/config-ref.js';
+import { isForbidden, isNotFound } from '../../api/status.js';
 import { type ConfigMap, findUses, labelledConfigMaps } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { isForbidden, isNotFound } from '../../kube/api-error.js';
 import { configMaps } from '../../kube/resource-type.js';
 import { unusedOf } from '../change/gc.js';
 import type { Session } from '../session.js';

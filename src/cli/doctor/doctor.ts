@@ -1,7 +1,7 @@
 /** `relet doctor [NODE]`: what operators trip over, and the remedy for each. Changes nothing. */
 
+import { isForbidden } from '../../api/status.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { isForbidden } from '../../kube/api-error.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { type Session, selectNodes, withSession } from '../session.js';

@@ -1,8 +1,9 @@
 /** What `relet doctor` looks at on nodes: who reports, in which state, what they may read, pinned fields, clocks. */
 import { upgradeReasons } from '../../api/condition-reasons.js';
 import { refOf } from '../../api/config-ref.js';
+import { type OwedAction, owedActions } from '../../api/node-annotations.js';
 import type { KubeObject } from '../../api/object.js';
-import { type OwedAction, owedActions } from '../../api/owed.js';
+import { isForbidden } from '../../api/status.js';
 import { DecodeError, decode } from '../../config/decode.js';
 import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
 import { isOverlay } from '../../config/overlay.js';
@@ -11,7 +12,6 @@ import { type ConfigState, type ConfiguredNode, configState, errorOutcome } from
 import { nodeConfigReader } from '../../fleet/node-configs.js';
 import { readOverlay } from '../../fleet/payload.js';
 import { releaseHint } from '../../fleet/state-text.js';
-import { isForbidden } from '../../kube/api-error.js';
 import { leases } from '../../kube/resource-type.js';
 import type { Session } from '../session.js';
 import { type Diagnosis, someOf } from './diagnosis.js';

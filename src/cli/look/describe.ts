@@ -1,12 +1,10 @@
 /** `relet describe NODE`: everything about one node's config, in sentences, with the next step to take. */
-
 import { formatRef, refOf } from '../../api/config-ref.js';
 import { DecodeError } from '../../config/decode.js';
 import type { Minor } from '../../config/model.js';
 import { isOverlay } from '../../config/overlay.js';
 import { readHistory } from '../../fleet/config-history.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { membershipOf } from '../../fleet/membership.js';
+import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { nodeConfigReader } from '../../fleet/node-configs.js';
 import { type ConfigEvent, causeOfError, configEvents } from '../../fleet/node-facts.js';
 import { overlaySentence, readOverlay } from '../../fleet/payload.js';
@@ -14,7 +12,7 @@ import { aboutBefore, heldText, holdText, owedText, stateSentence, stateText } f
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, type Session, withSession } from '../session.js';
-import { ageOf } from '../terminal/table.js';
+import { ageOf } from '../terminal/output.js';
 import { type Terminal, wrapWords } from '../terminal/terminal.js';
 import { paintState } from './node-row.js';
 

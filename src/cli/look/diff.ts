@@ -1,6 +1,6 @@
 /** `relet diff NODE [FILE|CONFIGMAP|OTHER-NODE]`: what differs by meaning, and what that change would need on the node. */
-
 import { existsSync } from 'node:fs';
+import { isNotFound } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError } from '../../config/decode.js';
 import { isWithin } from '../../config/field-path.js';
@@ -11,7 +11,6 @@ import { minorOf, type NodeConfigReader, nodeConfigReader } from '../../fleet/no
 import { documentChanges, nodeDocument } from '../../fleet/node-documents.js';
 import { readNodeFacts } from '../../fleet/node-facts.js';
 import { documentOf } from '../../fleet/payload.js';
-import { isNotFound } from '../../kube/api-error.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { readConfigDocument } from '../config/documents.js';

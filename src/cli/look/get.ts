@@ -1,11 +1,11 @@
 /** `relet get`: the fleet at a glance. Listed page by page, and of each node only what is shown is kept. */
+
+import { isNotFound } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { isNotFound } from '../../kube/api-error.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { checkSelector, nodeName, type Session, withSession } from '../session.js';
-import { type ObjectFormat, parseFormat, sortByPath, writeObjects } from '../terminal/object-output.js';
-import { tableLines } from '../terminal/table.js';
+import { type ObjectFormat, parseFormat, sortByPath, tableLines, writeObjects } from '../terminal/output.js';
 import { printError, type Terminal, writeOut } from '../terminal/terminal.js';
 import { type NodeObject, type NodeRow, nodeObject, nodeRow, rowColumns } from './node-row.js';
 

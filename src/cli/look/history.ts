@@ -4,7 +4,7 @@ import { formatRef, parseRef, refOf } from '../../api/config-ref.js';
 import { type HistoryEntry, readHistory } from '../../fleet/config-history.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, withSession } from '../session.js';
-import { ageOf, type Column, tableLines } from '../terminal/table.js';
+import { ageOf, type Column, tableLines } from '../terminal/output.js';
 
 export interface HistoryOptions extends ConnectionOptions {
   output: 'text' | 'json';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
 import type { NodeConfigSource } from '../../api/config-ref.js';
 import { stateText } from '../../fleet/state-text.js';
-import { tableLines } from '../terminal/table.js';
+import { tableLines } from '../terminal/output.js';
 import { nodeObject, nodeRow, rowColumns } from './node-row.js';
 
 const now = Date.parse('2026-03-01T12:00:00Z');

@@ -1,10 +1,8 @@
 /** One node in the fleet as `relet get` shows it: as a row, and as an object for `-o json` and its kin. Pure. */
-
 import { type ConfigRef, formatRef, refOf } from '../../api/config-ref.js';
-import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
-import { membershipOf } from '../../fleet/membership.js';
+import { type ConfiguredNode, configState, membershipOf } from '../../fleet/configured-node.js';
 import { configuredAt, isHeld, stateText, troubleOf } from '../../fleet/state-text.js';
-import { ageOf, type Column } from '../terminal/table.js';
+import { ageOf, type Column } from '../terminal/output.js';
 import { createPaint, type Paint } from '../terminal/terminal.js';
 
 /** The object that templates and sorting see. docs/cli.md describes it. */

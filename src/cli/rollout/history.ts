@@ -4,7 +4,7 @@ import { assess } from '../../fleet/rollout-assessment.js';
 import { shortDuration } from '../../go/short-duration.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { withSession } from '../session.js';
-import { ageOf, type Column, tableLines } from '../terminal/table.js';
+import { ageOf, type Column, tableLines } from '../terminal/output.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { readSet, setName } from './read-set.js';
 

@@ -3,12 +3,12 @@
  * functions that the controller drains with.
  */
 import type { KubeObject } from '../../api/object.js';
+import { ApiError } from '../../api/status.js';
 import type { SetCases } from '../../controller/set-cases.js';
 import type { SetMember } from '../../controller/set-members.js';
 import type { SetRules } from '../../controller/set-spec.js';
 import { type DisruptionBudget, type DrainPod, podActions, podName, undrainable } from '../../fleet/drain.js';
 import { nodeFacts } from '../../fleet/node-facts.js';
-import { ApiError } from '../../kube/api-error.js';
 import { nodes, podDisruptionBudgets, pods } from '../../kube/resource-type.js';
 import { readEach, type Session } from '../session.js';
 

@@ -1,8 +1,8 @@
 /** The sets that a verb is about, and the errors of a cluster that has none. */
 import { checkDnsSubdomain } from '../../api/names.js';
 import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
+import { isNotFound } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
-import { isNotFound } from '../../kube/api-error.js';
 import { serves } from '../../kube/client.js';
 import type { Session } from '../session.js';
 

@@ -6,7 +6,7 @@ import type { Rehearsal, RehearsedWave } from '../../lab/rehearsal/report.js';
 import type { RehearsalSpread, Spread } from '../../lab/rehearsal/spread.js';
 import { oneLine } from '../../visible-text.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
-import { type Column, tableLines } from '../terminal/table.js';
+import { type Column, tableLines } from '../terminal/output.js';
 
 /** `01:10:05` after the set was applied. */
 export function stamp(seconds: number): string {

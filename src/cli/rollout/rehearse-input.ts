@@ -6,13 +6,13 @@ import { configNamespaces, type NodeConfig, nodeConfigs } from '../../api/node-c
 import type { NodeConfigSet } from '../../api/node-config-set.js';
 import type { KubeObject } from '../../api/object.js';
 import { selectorText } from '../../api/selector-object.js';
+import { isForbidden, isNotFound } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { newestMinor } from '../../config/model.js';
 import { payloadOf } from '../../controller/set-revision.js';
 import { nodeLists } from '../../fleet/configured-node.js';
 import { listFieldPolicies } from '../../fleet/field-policies.js';
 import { isObject } from '../../json.js';
-import { isForbidden, isNotFound } from '../../kube/api-error.js';
 import { configMaps, nodes, podDisruptionBudgets, pods } from '../../kube/resource-type.js';
 import { type Fleet, fleetFrom, madeFleet, mayDrain } from '../../lab/rehearsal/fleet.js';
 import { copyOfPod } from '../../lab/rehearsal/pods.js';

@@ -8,7 +8,7 @@ import { nextStep } from '../../fleet/rollout-step.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { oneLine } from '../../visible-text.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
-import { type Column, tableLines } from '../terminal/table.js';
+import { type Column, tableLines } from '../terminal/output.js';
 import type { Paint } from '../terminal/terminal.js';
 
 export interface StatusTextOptions {

@@ -2,17 +2,16 @@
  * `relet rollout status [SET]`: where a rollout is; with -w until its end. It ends only when the controller has seen the newest spec and
  * the rollout is complete or has stopped. Exit code 0: complete; 1: stopped; 3: neither yet, or not in time.
  */
-
 import { type NodeConfig, nodeConfigs } from '../../api/node-config.js';
 import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
+import { ApiError } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { assess } from '../../fleet/rollout-assessment.js';
 import { leftMs } from '../../fleet/rollout-estimate.js';
-import { ApiError } from '../../kube/api-error.js';
 import { watchLoop } from '../../kube/watch.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { type Session, withSession } from '../session.js';
-import { type Column, tableLines } from '../terminal/table.js';
+import { type Column, tableLines } from '../terminal/output.js';
 import { clearUp, isTerminal, printError, terminalFor, writeOut } from '../terminal/terminal.js';
 import { listSets, readSet, setName } from './read-set.js';
 import { statusLine, statusText } from './status-text.js';

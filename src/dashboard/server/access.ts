@@ -1,7 +1,7 @@
 /** Who a person is and what they may do, as the API server answers: SelfSubjectReview and SelfSubjectAccessReview, with their credential. */
 import { configNamespace, nodeConfigs } from '../../api/node-config.js';
 import { nodeConfigSets } from '../../api/node-config-set.js';
-import { ApiError, isUnauthorized } from '../../kube/api-error.js';
+import { ApiError, isUnauthorized } from '../../api/status.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps, nodes, type ResourceType } from '../../kube/resource-type.js';
 import type { May } from '../wire.js';

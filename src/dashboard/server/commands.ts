@@ -2,12 +2,10 @@
  * The commands behind the buttons: relet itself, as a child process with the credential of the session. A button does exactly what the
  * command that it shows does. Arguments are fixed, names are checked, and no shell reads them.
  */
-
 import { checkDnsSubdomain } from '../../api/names.js';
-import { impacts } from '../../api/owed.js';
+import { impacts } from '../../api/node-annotations.js';
 import type { Connection } from '../../kube/connection.js';
-import type { ActionResult, NodeVerb, SetVerb } from '../wire.js';
-import { nodeVerbs, setVerbs } from '../wire.js';
+import { type ActionResult, type NodeVerb, nodeVerbs, type SetVerb, setVerbs } from '../wire.js';
 import { badRequest, RequestProblem } from './problem.js';
 import type { Session } from './sessions.js';
 

@@ -1,6 +1,7 @@
 /** The ConfigMaps with kubelet configs: who uses which, since when, and which nobody uses. */
 import { configNamespaces } from '../../api/node-config.js';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
+import { ApiError, isForbidden } from '../../api/status.js';
 import { isOverlay } from '../../config/overlay.js';
 import {
   addUses,
@@ -11,7 +12,6 @@ import {
   type Uses,
 } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { ApiError, isForbidden } from '../../kube/api-error.js';
 import { configMaps } from '../../kube/resource-type.js';
 import type { ConfigDetails, ConfigSummary } from '../wire.js';
 import { timeOf } from './row.js';

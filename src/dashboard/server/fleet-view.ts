@@ -5,11 +5,10 @@
  *      ▲                                                                │
  *      └── 30 s after the last stream closed, or access changed ────────┘
  */
-import type { NodeConfigSet } from '../../api/node-config-set.js';
-import { nodeConfigSets } from '../../api/node-config-set.js';
+import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
+import { isForbidden, isNotFound, isUnauthorized } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
 import type { ConfigReferences, ConfiguredNode } from '../../fleet/configured-node.js';
-import { isForbidden, isNotFound, isUnauthorized } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
 import { watchLoop } from '../../kube/watch.js';
 import { shorten } from '../../shorten.js';

@@ -1,5 +1,6 @@
 /** All about one node, read with the credential of the session: what `relet describe`, `view`, `history` and `diff` print. */
 import { formatRef, parseRef, refOf } from '../../api/config-ref.js';
+import { ApiError } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError } from '../../config/decode.js';
 import { isWithin } from '../../config/field-path.js';
@@ -7,15 +8,13 @@ import type { KubeletConfig } from '../../config/model.js';
 import { isOverlay } from '../../config/overlay.js';
 import { readHistory, undoTarget } from '../../fleet/config-history.js';
 import { readPayload } from '../../fleet/config-maps.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { membershipOf } from '../../fleet/membership.js';
+import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { minorOf, nodeConfigReader } from '../../fleet/node-configs.js';
 import { type DocumentName, documentChanges, documentNames, nodeDocument } from '../../fleet/node-documents.js';
 import { causeOfError, configEvents, readNodeFacts } from '../../fleet/node-facts.js';
 import { documentOf } from '../../fleet/payload.js';
 import { podsText, summarize } from '../../fleet/preview.js';
 import { owedText, stateSentence, troubleOf } from '../../fleet/state-text.js';
-import { ApiError } from '../../kube/api-error.js';
 import { oneLine } from '../../visible-text.js';
 import type { Command, ConfigDiff, ConfigDocument, ConfigName, NodeDetails, NodeVerb } from '../wire.js';
 import { commandText } from './commands.js';

@@ -1,6 +1,7 @@
 /** Why a request is not answered, as the page gets it: a status code, a reason, and what to do. Pure. */
+
+import { ApiError, InvalidResponseError } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
-import { ApiError, InvalidResponseError } from '../../kube/api-error.js';
 import { KubeconfigError } from '../../kube/kubeconfig.js';
 import { TimeoutError } from '../../kube/requester.js';
 import { ConnectionError } from '../../kube/transport.js';

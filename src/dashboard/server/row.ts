@@ -1,8 +1,7 @@
 /** One node of the fleet as a row, and one set as a summary. Short: there may be 15,000 of them. Pure. */
 import { refOf } from '../../api/config-ref.js';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
-import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
-import { membershipOf } from '../../fleet/membership.js';
+import { type ConfiguredNode, configState, membershipOf } from '../../fleet/configured-node.js';
 import { assess } from '../../fleet/rollout-assessment.js';
 import { leftMs } from '../../fleet/rollout-estimate.js';
 import { configuredAt, isHeld, troubleOf } from '../../fleet/state-text.js';

@@ -1,7 +1,6 @@
 /** Which nodes a selector means, and which labels there are, for a person who writes a set. Pure. */
 import { matchesLabels, parseLabelSelector, SelectorError } from '../../api/label-selector.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { membershipOf } from '../../fleet/membership.js';
+import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import type { LabelKey, Selection } from '../wire.js';
 import { badRequest } from './problem.js';
 

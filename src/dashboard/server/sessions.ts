@@ -6,11 +6,11 @@
  */
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { isUnauthorized } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import type { Clock } from '../../clock.js';
 import { configReferences } from '../../fleet/config-references.js';
 import type { ConfigReferences } from '../../fleet/configured-node.js';
-import { isUnauthorized } from '../../kube/api-error.js';
 import { type KubeClient, serverVersion } from '../../kube/client.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';

@@ -7,13 +7,13 @@ import {
   strategyDefaults,
   type Wave,
 } from '../../api/node-config-set.js';
+import { ApiError } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { readPayload } from '../../fleet/config-maps.js';
 import { assess } from '../../fleet/rollout-assessment.js';
 import { approvalFor, gitOwner, requestedRevision } from '../../fleet/rollout-requests.js';
 import { nextStep } from '../../fleet/rollout-step.js';
 import { asYaml } from '../../go/yaml/write.js';
-import { ApiError } from '../../kube/api-error.js';
 import type { Command, May, SetDetails, SetVerb } from '../wire.js';
 import { commandText } from './commands.js';
 import { summaryOf } from './row.js';

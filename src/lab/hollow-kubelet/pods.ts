@@ -3,7 +3,7 @@
  * removed, as a kubelet does once the last container ended; without that a drain would never finish.
  */
 import type { KubeObject } from '../../api/object.js';
-import { isConflict, isNotFound } from '../../kube/api-error.js';
+import { isConflict, isNotFound } from '../../api/status.js';
 import { backoffMs } from '../../kube/backoff.js';
 import type { KubeClient } from '../../kube/client.js';
 import { pods } from '../../kube/resource-type.js';

@@ -1,9 +1,8 @@
 /** The hollow kubelet as an API client: registers its Node, updates its status, renews its Lease and deletes pods. */
-
 import type { KubeObject } from '../../api/object.js';
+import { isAlreadyExists, isConflict, isNotFound } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
 import { parseDuration } from '../../go/duration.js';
-import { isAlreadyExists, isConflict, isNotFound } from '../../kube/api-error.js';
 import { backoffMs } from '../../kube/backoff.js';
 import { type KubeClient, serverVersion } from '../../kube/client.js';
 import { leases, nodes } from '../../kube/resource-type.js';

@@ -7,9 +7,9 @@
  *      └── one that is alike runs ──► follows its leader ── it is written again, or the leader is: then the next one leads
  */
 import { refOf, sameConfig } from '../../api/config-ref.js';
+import { owedAnnotation } from '../../api/node-annotations.js';
 import { type NodeConfig, type NodeConfigObjectStatus, nodeConditions, nodeConfigs } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
-import { owedAnnotation } from '../../api/owed.js';
 import { nodes, type ResourceType } from '../../kube/resource-type.js';
 import type { SimulatedCluster } from '../simulation/cluster.js';
 import type { NodeImage } from '../simulation/node.js';

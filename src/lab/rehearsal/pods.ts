@@ -3,9 +3,9 @@
  * they are Ready some seconds later. Nobody schedules as a real scheduler does; drains only need somewhere for pods to go.
  */
 import type { KubeObject } from '../../api/object.js';
+import { ApiError } from '../../api/status.js';
 import type { ClusterNode } from '../../controller/set-nodes.js';
 import type { DrainPod } from '../../fleet/drain.js';
-import { ApiError } from '../../kube/api-error.js';
 import type { KubeClient } from '../../kube/client.js';
 import { namespaces, nodes, podDisruptionBudgets, pods } from '../../kube/resource-type.js';
 import type { SimulatedCluster } from '../simulation/cluster.js';

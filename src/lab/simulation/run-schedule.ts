@@ -5,7 +5,7 @@
 import { configLabel, configNamespace, nodeConfigs } from '../../api/node-config.js';
 import { nodeConfigSets } from '../../api/node-config-set.js';
 import type { KubeObject } from '../../api/object.js';
-import { isForbidden } from '../../kube/api-error.js';
+import { isForbidden } from '../../api/status.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps, pods } from '../../kube/resource-type.js';
 import { type SimulatedCluster, startCluster } from './cluster.js';

@@ -8,10 +8,10 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { aborted } from '../../aborted.js';
+import { isNotFound } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { type Clock, systemClock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
-import { isNotFound } from '../../kube/api-error.js';
 import { createClient, type KubeClient } from '../../kube/client.js';
 import { kubeconfigSource } from '../../kube/identity.js';
 import { systemFileReader } from '../../kube/kubeconfig.js';

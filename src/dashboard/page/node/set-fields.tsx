@@ -1,6 +1,6 @@
 /** Sets fields of one node: written as on the command line, previewed by relet itself, then changed. */
 import { useState } from 'preact/hooks';
-import { impacts } from '../../../api/owed.js';
+import { impacts } from '../../../api/node-annotations.js';
 import type { NodeDetails } from '../../wire.js';
 import { type ApiFailure, apiPath } from '../api.js';
 import { Button } from '../parts/button.js';

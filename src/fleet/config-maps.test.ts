@@ -1,9 +1,10 @@
 /** The vectors every kubectl agrees on, and the characters in which Go's JSON differs from JavaScript's. */
+
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { needs } from '../../test/programs.js';
-import { configMapHash, hashedName } from './configmap-hash.js';
+import { configMapHash, hashedName } from './config-maps.js';
 
 const kubectl = needs('kubectl');
 

@@ -1,6 +1,6 @@
 /** Columns and ages as kubectl prints them, and how rows fit a terminal. */
 import { describe, expect, test } from 'vitest';
-import { ageOf, type Column, tableLines } from './table.js';
+import { ageOf, type Column, tableLines } from './output.js';
 
 interface Row {
   name: string;
