@@ -2,6 +2,7 @@
  * Promise: kill -9 or power loss at any step leaves a node that starts with assigned, last known good or local, complete,
  * and says truly which. Every transition, every point between two file operations, with torn and reordered writes.
  */
+
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,8 +12,7 @@ import { childRecord } from '../src/agent/drivers/child.js';
 import { handleRequest, holdRecord, requestRecord, takeRequest } from '../src/agent/requests.js';
 import { forgetFailures, resultsRecord } from '../src/agent/results.js';
 import { openDirectory } from '../src/agent/state/directory.js';
-import { NodeState } from '../src/agent/state/node-state.js';
-import { encodeSource } from '../src/agent/state/source-record.js';
+import { encodeSource, NodeState } from '../src/agent/state/node-state.js';
 import * as transitions from '../src/agent/transitions.js';
 import { sourceOf } from '../src/agent/transitions.js';
 import { trialRecord } from '../src/agent/trial/trial.js';

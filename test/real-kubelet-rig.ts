@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { type KubeletProbe, probeKubelet } from '../src/agent/validate/probe.js';
+import { type KubeletProbe, probeKubelet } from '../src/agent/validate/steps.js';
 import { type ClusterRig, type NodeObject, nodeName } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';

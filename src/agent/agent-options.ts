@@ -1,5 +1,4 @@
 /** What an agent is put together from: the cli does it with the real machine, tests and simulations with a fake one. */
-
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
@@ -7,10 +6,10 @@ import type { KubeletCommandLine } from './choose.js';
 import type { Documents } from './documents.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
+import type { StateFileHost } from './owed.js';
 import type { Counters } from './report/metrics.js';
 import type { Reporter } from './report/reporter.js';
 import type { NodeState } from './state/node-state.js';
-import type { StateFileHost } from './state-files.js';
 import type { Connected } from './sync/api-side.js';
 import type { HealthzProbe } from './trial/health.js';
 import type { TrialLimits } from './trial/trial.js';

@@ -12,6 +12,7 @@
  * Every start is a boot: it chooses from disk. So sync, a rollback and a request on the host all do the same: they change the
  * records, and then the kubelet is restarted if another config should run.
  */
+
 import { ConfigError } from '../api/config-error.js';
 import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
 import { betaError } from '../api/upstream-words.js';
@@ -19,18 +20,16 @@ import { backoffMs } from '../kube/backoff.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import type { AgentOptions } from './agent-options.js';
 import { type Choice, choose, chooseOrWait } from './choose.js';
-import { Detach } from './detach.js';
 import { exitCode } from './drivers/driver.js';
 import { FailureRetry } from './failure-retry.js';
 import { KubeletRun } from './kubelet-run.js';
-import { OwedActions } from './owed.js';
+import { OwedActions, StateFiles } from './owed.js';
 import * as events from './report/events.js';
 import { shownLocalConfig } from './report/local-config.js';
 import type { UpgradeReport } from './report/report.js';
 import { updateReport } from './report/update-report.js';
 import { holdRecord, requestRecord, takeRequest } from './requests.js';
 import { forgetFailures } from './results.js';
-import { StateFiles } from './state-files.js';
 import { type ApiSide, runApiSide } from './sync/api-side.js';
 import { ChangePace } from './sync/change-pace.js';
 import {
@@ -47,7 +46,7 @@ import {
 import { type Baseline, takeBaseline } from './trial/health.js';
 import { environmentOf, pathsIn } from './trial/retry.js';
 import { type TrialEnd, type TrialFailure, trialRecord } from './trial/trial.js';
-import { UnitFlow } from './unit-flow.js';
+import { Detach, UnitFlow } from './unit-flow.js';
 import { UpgradeRisk } from './upgrade-risk.js';
 
 type TakenBaseline = Promise<Baseline | undefined> | undefined;

@@ -6,7 +6,7 @@ import { silentLog } from '../log.js';
 import { Documents, type DocumentsOptions, type HostFile, recentDocuments } from './documents.js';
 import { NodeState } from './state/node-state.js';
 import { garbageCollect } from './transitions.js';
-import { makeDocument } from './validate/make-document.js';
+import { makeDocument } from './validate/host-validator.js';
 
 const source: ExactRef = {
   namespace: 'kube-system',

@@ -17,7 +17,7 @@ import { recentDocuments } from './documents.js';
 import { childRecord } from './drivers/child.js';
 import { type Environment, type Failure, resultOf, setResult } from './results.js';
 import type { NodeState, Recorded } from './state/node-state.js';
-import type { Resolved } from './sync/resolve.js';
+import type { Resolved } from './sync/config-map.js';
 import { type Trial, type TrialFailure, trialRecord } from './trial/trial.js';
 
 /** Saves what was downloaded. True when it was not there, or no longer whole. */

@@ -6,6 +6,9 @@
  *   the local file or the kubelet changed under an overlay ─► merged again, validated ─► staged; the kubelet runs on
  *                                                                     └─ rejected ─► the next start runs what is kept
  *   a reboot lost what was staged ─► one restart, at a random moment
+ *
+ * And it leaves the host when the assignment asks for it: once the kubelet is healthy with its local config, relet's files are removed
+ * and the kubelet keeps running. A node that is assigned a config again is attached again.
  */
 import { sameConfig } from '../api/config-ref.js';
 import type { Clock } from '../clock.js';
@@ -13,14 +16,18 @@ import { causesOf } from '../error-causes.js';
 import { isObject } from '../json.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
+import { rfc3339 } from '../time.js';
+import type { AgentOptions } from './agent-options.js';
 import { type Choice, type Records, recordsOf } from './choose.js';
 import type { Documents } from './documents.js';
 import type { KubeletDriver, KubeletUnit, Notice, StartedConfig } from './drivers/driver.js';
 import type { KubeletRun } from './kubelet-run.js';
+import { detachRecord } from './requests.js';
 import { setResult } from './results.js';
 import { sha256 } from './state/checkpoints.js';
 import { defineRecord } from './state/json-record.js';
 import type { NodeState } from './state/node-state.js';
+import type { Instruction } from './sync/reference.js';
 
 export interface UnitFlowOptions {
   state: NodeState;
@@ -215,4 +222,44 @@ function isOtherMerge(choice: Choice, other: Pick<StartedConfig, 'source'> | und
 
 function isStaged(value: unknown): value is { digest: string; bootId: string } {
   return isObject(value) && typeof value.digest === 'string' && typeof value.bootId === 'string';
+}
+
+type DetachOptions = Pick<AgentOptions, 'state' | 'driver' | 'clock' | 'log'>;
+
+/** relet leaves the host. */
+export class Detach {
+  readonly #options: DetachOptions;
+
+  constructor(options: DetachOptions) {
+    this.#options = options;
+  }
+
+  get isDone(): boolean {
+    return this.#options.state.read(detachRecord)?.done !== undefined;
+  }
+
+  note(instruction: Instruction): 'asked' | 'attached' {
+    const { state } = this.#options;
+    const isAsked = instruction.kind === 'local' && instruction.detach === true;
+    if (isAsked && state.read(detachRecord) === undefined) state.write(detachRecord, {});
+    if (isAsked) return 'asked';
+    state.remove(detachRecord);
+    return 'attached';
+  }
+
+  /** Does nothing where nobody asked for it, or local has not passed its trial. */
+  async leave(run: KubeletRun): Promise<void> {
+    const { state, driver, clock, log } = this.#options;
+    const asked = state.read(detachRecord);
+    if (asked === undefined || this.isDone || driver.unit === undefined) return;
+    if (run.choice.source !== undefined || !run.isLastKnownGood()) return;
+    try {
+      await driver.unit.detach();
+    } catch (error) {
+      return log.error('cannot leave the host, tried again with the next change', { error });
+    }
+    state.write(detachRecord, { done: rfc3339(clock.now()) });
+    log.info("detached: relet's files are removed, the kubelet runs with its local config");
+    await driver.stop();
+  }
 }

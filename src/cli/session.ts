@@ -23,8 +23,7 @@ import { silentLog } from '../log.js';
 import { systemRandom } from '../random.js';
 import type { ConnectionOptions } from './command-line.js';
 import { explained } from './explain-failure.js';
-import { showProgress } from './terminal/progress.js';
-import { openTerminal, printError, type Terminal } from './terminal/terminal.js';
+import { openTerminal, printError, showProgress, type Terminal } from './terminal/terminal.js';
 
 export interface Session {
   client: KubeClient;

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { type Files, isMissing } from '../../atomic-file.js';
 import type { Log } from '../../log.js';
-import type { NodeState } from './node-state.js';
-import { decodeSource } from './source-record.js';
+import { decodeSource, type NodeState } from './node-state.js';
 
 export interface AdoptOptions {
   dir: string;

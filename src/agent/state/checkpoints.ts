@@ -1,14 +1,14 @@
 /**
  * Checkpoints: the data of one version of one ConfigMap, under DIR/checkpoints/<uid>/<resourceVersion>, one file a key.
  * A checkpoint never changes. What it must contain is remembered apart (DIR/meta/digests) and verified when it is loaded.
+ * Beside them, the documents that relet made from such data.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
-import { createDir, type Files, removeTree, temporaryPrefix } from '../../atomic-file.js';
+import { createDir, type Files, removeTree, replaceFile, temporaryPrefix } from '../../atomic-file.js';
 import { isObject } from '../../json.js';
 import { defineRecord, type JsonRecord } from './json-record.js';
-import { checkFileKey } from './source-record.js';
 
 /** What was downloaded: the files, and the annotations of the ConfigMap that validation needs at every boot. */
 export interface Payload {
@@ -134,6 +134,16 @@ function isDigests(value: unknown): value is Digests {
   );
 }
 
+/** Which ConfigMap keys, uids and versions may become names of files. */
+export function checkFileKey(key: string): void {
+  if (key === '') throw new Error('invalid file key: must not be empty: ""');
+  if (key.includes('/') || key.includes('\0'))
+    throw new Error(`invalid file key ${JSON.stringify(key)}, only base names are allowed`);
+  if (key === '.' || key === '..') throw new Error("invalid file key, may not be '.' or '..'");
+  if (Buffer.byteLength(key) > 255)
+    throw new Error(`invalid file key ${JSON.stringify(key)}, must be less than 255 characters`);
+}
+
 export const sha256 = (data: Uint8Array | string): string => createHash('sha256').update(data).digest('hex');
 
 const idOf = ({ uid, resourceVersion }: ExactRef): string => `${uid}/${resourceVersion}`;
@@ -166,4 +176,44 @@ function missingKey(path: string, key: string, entry: DigestEntry | undefined): 
   return entry?.binaryKeys.includes(key)
     ? `${text}; the ConfigMap has the key ${JSON.stringify(key)} only under binaryData, which is not unpacked: move it to data`
     : text;
+}
+
+/**
+ * Documents that relet made from payloads: an overlay merged into the local config, a payload of DKC alpha converted. Files under
+ * DIR/documents, named by the SHA-256 of their content, so that saving again is harmless.
+ */
+export class DocumentFiles {
+  readonly #dir: string;
+  readonly #files: Files;
+
+  constructor(dir: string, files: Files) {
+    this.#dir = dir;
+    this.#files = files;
+  }
+
+  pathOf(digest: string): string {
+    return join(this.#dir, `${digest}.yaml`);
+  }
+
+  /** Returns its digest. */
+  save(text: string): string {
+    const digest = sha256(text);
+    if (this.read(digest) !== undefined) return digest;
+    if (this.#files.stat(this.#dir) === undefined) this.#files.makeDir(this.#dir, 0o700);
+    replaceFile(this.pathOf(digest), text, { files: this.#files });
+    return digest;
+  }
+
+  /** Undefined when it is missing or damaged. */
+  read(digest: string): string | undefined {
+    const path = this.pathOf(digest);
+    if (this.#files.stat(path) === undefined) return undefined;
+    const text = this.#files.read(path).toString('utf8');
+    return sha256(text) === digest ? text : undefined;
+  }
+
+  garbageCollect(keep: (path: string) => boolean): void {
+    for (const path of this.#files.list(this.#dir).map((name) => join(this.#dir, name)))
+      if (!keep(path)) removeTree(path, this.#files);
+  }
 }

@@ -28,8 +28,7 @@ import { assign, garbageCollect, isAnotherAssignment, keepAsLastKnownGood, passT
 import { trialRecord } from '../trial/trial.js';
 import { openDirectory } from './directory.js';
 import type { RecordType } from './json-record.js';
-import { NodeState } from './node-state.js';
-import { decodeSource, encodeSource } from './source-record.js';
+import { decodeSource, encodeSource, NodeState } from './node-state.js';
 
 const host = systemProcesses;
 const root = mkdtempSync(join(tmpdir(), 'relet-state-'));

@@ -19,9 +19,8 @@ import { type EventText, eventObject, rejected, rolledBack } from '../report/eve
 import { type Report, statusConfig } from '../report/report.js';
 import type { Reporter } from '../report/reporter.js';
 import { isReady, type NodeView } from '../trial/health.js';
-import { ConfigMapWatch } from './config-map-watch.js';
+import { type ConfigMap, ConfigMapWatch, type Resolved, resolve, type Target } from './config-map.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
-import { type ConfigMap, type Resolved, resolve, type Target } from './resolve.js';
 
 /** A connection and whose node it is. */
 export interface Connected {

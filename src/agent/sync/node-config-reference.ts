@@ -25,9 +25,9 @@ import type { Log } from '../../log.js';
 import { shorten } from '../../shorten.js';
 import { rfc3339 } from '../../time.js';
 import { boundedHeld, configCondition, type Report, statusCause, statusConfig, upgradeText } from '../report/report.js';
+import { specRef } from './config-map.js';
 import { NodeConditionWriter } from './node-condition.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
-import { specRef } from './resolve.js';
 
 export interface NodeConfigReferenceOptions {
   client: KubeClient;

@@ -23,8 +23,8 @@ import { watchLoop } from '../../kube/watch.js';
 import type { Log } from '../../log.js';
 import { rfc3339 } from '../../time.js';
 import { boundedHeld, configOk, type Report, statusCause, statusConfig } from '../report/report.js';
+import { specRef } from './config-map.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
-import { specRef } from './resolve.js';
 
 interface Node extends KubeObject {
   spec?: { configSource?: NodeConfigSource };

@@ -12,7 +12,7 @@ import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
 import type { Report } from '../report/report.js';
 import { defineRecord } from '../state/json-record.js';
-import type { Target } from './resolve.js';
+import type { Target } from './config-map.js';
 
 /** What the object says now. Only an existing object without a configSource means local. */
 export type Instruction = ({ kind: 'none'; why: string } | { kind: 'local' } | { kind: 'source'; target: Target }) & {

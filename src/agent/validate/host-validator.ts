@@ -1,13 +1,21 @@
-/** The validator with its parts from this machine: the kubelet binary, the local files, static pods, cgroups. */
-
+/**
+ * What a node does with the knowledge of every kubelet version, loaded only for a new question: the validator with its parts from this
+ * machine (the kubelet binary, the local files, static pods, cgroups), and the document that a kubelet can read from a payload that it
+ * cannot.
+ */
 import type { FieldPolicy } from '../../api/field-policy.js';
+import { decode } from '../../config/decode.js';
+import { encode } from '../../config/encode.js';
 import { defaultFieldPolicy } from '../../config/field-policy.js';
-import { getField } from '../../config/model.js';
+import { resolvePaths } from '../../config/host-paths.js';
+import { type LocalFile, mergeOverlay } from '../../config/merge.js';
+import { getField, newestMinor, parseMinor } from '../../config/model.js';
+import { isOverlay } from '../../config/overlay.js';
+import type { HostFile, Ingredients, Made } from '../documents.js';
 import type { RunCommand } from '../drivers/command.js';
 import type { DividedCommandLine } from '../flags.js';
 import type { HostFiles } from '../host-files.js';
 import { describeMachine, localFiles } from './host-facts.js';
-import { asText } from './make-document.js';
 import { createValidator, type Validator } from './validate.js';
 
 export interface HostValidatorParts {
@@ -46,4 +54,31 @@ export function validatorOnHost(parts: HostValidatorParts): Validator {
     },
     localFiles: () => asText(localFiles(commandLine.values, initConfigDir)),
   });
+}
+
+/** Throws for an overlay that cannot be decoded or merged. Any other document that cannot be read stays as it is: the kubelet says why. */
+export function makeDocument({ text, file, kubeletVersion, local }: Ingredients): Made {
+  const minor = parseMinor(kubeletVersion) ?? newestMinor;
+  if (isOverlay(text)) {
+    const { text: merged } = mergeOverlay({ minor, local: asText(local), overlay: text, overlayFile: file });
+    return { kind: 'merged', text: merged };
+  }
+  const alpha = decodeAlpha(text, file, minor);
+  if (alpha === undefined) return { kind: 'as is' };
+  // The copy is in another directory.
+  resolvePaths(alpha, file, minor);
+  return { kind: 'converted', text: encode(alpha) };
+}
+
+function asText(files: readonly HostFile[]): LocalFile[] {
+  return files.map(({ data, ...file }) => ({ ...file, text: Buffer.from(data).toString('utf8') }));
+}
+
+function decodeAlpha(text: string, file: string, minor: number) {
+  try {
+    const { isAlpha, config } = decode(text, { minor, file, strict: false });
+    return isAlpha ? structuredClone(config) : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -8,7 +8,7 @@ import { defaultFieldPolicy } from '../../config/field-policy.js';
 import { mergeOverlay } from '../../config/merge.js';
 import { isOverlay } from '../../config/overlay.js';
 import { divideCommandLine } from '../flags.js';
-import { impossibleLockFile, type KubeletProbe } from './probe.js';
+import { impossibleLockFile, type KubeletProbe } from './steps.js';
 import {
   allowFieldsAnnotation,
   type Candidate,

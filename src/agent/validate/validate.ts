@@ -32,9 +32,15 @@ import type { Document } from '../documents.js';
 import { type DividedCommandLine, kubeletArgs } from '../flags.js';
 import type { UpgradeReport } from '../report/report.js';
 import type { Checkpoint } from '../state/checkpoints.js';
-import { cutOffs, type NodeFacts } from './isolation.js';
-import { type KubeletProbe, type ProbeResult, probeKubelet } from './probe.js';
-import { bounded, warningsFor } from './warnings.js';
+import {
+  bounded,
+  cutOffs,
+  type KubeletProbe,
+  type NodeFacts,
+  type ProbeResult,
+  probeKubelet,
+  warningsFor,
+} from './steps.js';
 
 /** A config that could run: a checkpoint, or undefined for the local one. */
 export interface Candidate {

@@ -21,8 +21,7 @@ import { heldText, holdText, owedText, releaseHint, reportedFailure, undoHint } 
 import { shortDuration } from '../../go/short-duration.js';
 import { rfc3339 } from '../../time.js';
 import { type Session, whoAmI } from '../session.js';
-import { type Progress, showProgress } from '../terminal/progress.js';
-import { hanging, printError } from '../terminal/terminal.js';
+import { hanging, type Progress, printError, showProgress } from '../terminal/terminal.js';
 import { type DrainPolicy, drainNode, refuseDrains } from './drain-node.js';
 import {
   changeResult,

@@ -28,7 +28,7 @@ import { podDisruptionBudgets, pods } from '../../kube/resource-type.js';
 import { rfc3339 } from '../../time.js';
 import { oneLine } from '../../visible-text.js';
 import type { Session } from '../session.js';
-import type { Progress } from '../terminal/progress.js';
+import type { Progress } from '../terminal/terminal.js';
 
 export type DrainPolicy = 'WhenNeeded' | 'Always' | 'Never';
 

@@ -5,8 +5,7 @@ import { type ConfiguredNode, configState } from '../../fleet/configured-node.js
 import { failureText, heldText, releaseHint, stateText } from '../../fleet/state-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { checkSelector, nodeName, type Session, withSession } from '../session.js';
-import { type Progress, showProgress } from '../terminal/progress.js';
-import { printError, terminalFor } from '../terminal/terminal.js';
+import { type Progress, printError, showProgress, terminalFor } from '../terminal/terminal.js';
 
 export interface WaitOptions extends ConnectionOptions {
   for: Goal;

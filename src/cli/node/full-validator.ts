@@ -1,7 +1,9 @@
 /** What knows every kubelet version: a bundle of its own, loaded when a node validates, converts or merges something new. */
-
-import { validatorOnHost as createOnHost, type HostValidatorParts } from '../../agent/validate/host-validator.js';
-import { makeDocument } from '../../agent/validate/make-document.js';
+import {
+  validatorOnHost as createOnHost,
+  type HostValidatorParts,
+  makeDocument,
+} from '../../agent/validate/host-validator.js';
 import type { Validator } from '../../agent/validate/validate.js';
 import { readFieldPolicy } from '../../config/read-field-policy.js';
 

@@ -1,4 +1,5 @@
 /** The agent from real parts, but for the driver, and its life: signals in, exit code out. For `relet kubelet` and `relet agent`. */
+
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -10,12 +11,12 @@ import type { RunCommand } from '../../agent/drivers/command.js';
 import type { KubeletDriver, StartedConfig } from '../../agent/drivers/driver.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
 import type { HostFiles } from '../../agent/host-files.js';
+import { stateFilesOnHost } from '../../agent/owed.js';
 import { newCounters, render } from '../../agent/report/metrics.js';
 import { Reporter } from '../../agent/report/reporter.js';
 import { holdRecord } from '../../agent/requests.js';
-import { DocumentFiles } from '../../agent/state/documents.js';
+import { DocumentFiles } from '../../agent/state/checkpoints.js';
 import { NodeState } from '../../agent/state/node-state.js';
-import { stateFilesOnHost } from '../../agent/state-files.js';
 import { NodeConnection } from '../../agent/sync/connect.js';
 import { followedRecord } from '../../agent/sync/reference.js';
 import { probeHealthz } from '../../agent/trial/health.js';

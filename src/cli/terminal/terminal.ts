@@ -1,9 +1,9 @@
 /**
  * The output of a verb: text for a terminal, coloured, measured and broken to its width, and everything that is written to standard
  * output and standard error, which comes out without any control sequence but relet's own. A write returns when all of it is out. `process.stdout` would do, but it loads Node's
- * streams and sockets first, which costs a short-lived command a tenth of its run time.
+ * streams and sockets first, which costs a short-lived command a tenth of its run time. Long work is shown too: on a terminal a line
+ * per node that changes in place, in a pipe a line whenever something happened.
  */
-
 import { fstatSync, writeSync } from 'node:fs';
 import { oneLine, visible } from '../../visible-text.js';
 
@@ -210,3 +210,88 @@ interface Room {
 export function hanging(text: string, room: Room, indent = 4): string {
   return room.width === undefined ? text : wrapWords(text, room, ' '.repeat(indent), '');
 }
+
+export interface Progress {
+  /** What `name` does now. */
+  at(name: string, text: string): void;
+  /** How it ended for `name`; the line stays. */
+  end(name: string, text: string): void;
+  /** The same with a line of its own words. */
+  endWith(name: string, line: string): void;
+  /** Stops drawing. Called in any case. */
+  close(): void;
+}
+
+interface ProgressOptions {
+  /** In a pipe, print only how it ended. */
+  isQuietInPipe?: boolean;
+}
+
+export function showProgress(
+  terminal: Terminal,
+  now: () => number,
+  { isQuietInPipe = false }: ProgressOptions = {},
+): Progress {
+  if (terminal.width === undefined || !isTerminal()) return plainLines(terminal, isQuietInPipe);
+  return liveLines(terminal, { now, rows: () => process.stdout.rows || 24, write: writeOut });
+}
+
+function plainLines({ print }: Terminal, isQuiet: boolean): Progress {
+  const last = new Map<string, string>();
+  const printNew = (name: string, text: string) => {
+    if (last.get(name) === text) return;
+    last.set(name, text);
+    print(`${name}: ${text}`);
+  };
+  return {
+    at: isQuiet ? () => {} : printNew,
+    end: printNew,
+    endWith: (_name, line) => print(line),
+    close() {},
+  };
+}
+
+interface Screen {
+  now(): number;
+  rows(): number;
+  write(text: string): void;
+}
+
+/** The block of live lines is never taller than the screen: a cursor cannot go up to what has scrolled away. */
+export function liveLines({ columns, paint }: Terminal, { now, rows, write }: Screen): Progress {
+  const live = new Map<string, { text: string; sinceMs: number }>();
+  let drawn = 0;
+  const draw = (settled = '') => {
+    const all = [...live].map(([name, { text, sinceMs }]) => {
+      const seconds = Math.floor((now() - sinceMs) / 1000);
+      return clip(oneLine(`${name}: ${text}`), columns - 7) + paint.dim(seconds > 0 ? ` ${seconds}s` : '');
+    });
+    // One row for the cursor below the block, one for the count of those left out.
+    const most = Math.max(1, rows() - 2);
+    const lines =
+      all.length <= most ? all : [...all.slice(0, most - 1), paint.dim(`… and ${all.length - most + 1} more`)];
+    write(`${clearUp(drawn)}${settled}${lines.map((line) => `${line}\n`).join('')}`);
+    drawn = lines.length;
+  };
+  const timer = setInterval(() => draw(), 1000);
+  timer.unref();
+  return {
+    at(name, text) {
+      if (live.get(name)?.text === text) return;
+      live.set(name, { text, sinceMs: live.get(name)?.sinceMs ?? now() });
+      draw();
+    },
+    end(name, text) {
+      this.endWith(name, `${oneLine(name)}: ${text}`);
+    },
+    endWith(name, line) {
+      live.delete(name);
+      draw(`${wrapLines(line, columns)}\n`);
+    },
+    close() {
+      clearInterval(timer);
+    },
+  };
+}
+
+const clip = (text: string, width: number): string => (text.length <= width ? text : `${text.slice(0, width - 1)}…`);

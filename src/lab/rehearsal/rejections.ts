@@ -2,9 +2,8 @@
  * Which nodes would reject the config, and why: each kind of node is asked once, with the validation of the agent, so that all of them
  * are named although the rollout stops at the first.
  */
-import type { Checkpoint } from '../../agent/state/checkpoints.js';
-import { sha256 } from '../../agent/state/checkpoints.js';
-import { makeDocument } from '../../agent/validate/make-document.js';
+import { type Checkpoint, sha256 } from '../../agent/state/checkpoints.js';
+import { makeDocument } from '../../agent/validate/host-validator.js';
 import { localPath, simulatedValidator } from '../simulation/host-validator.js';
 import type { Fleet } from './fleet.js';
 

@@ -11,7 +11,7 @@ import { newCounters } from '../../agent/report/metrics.js';
 import { Reporter } from '../../agent/report/reporter.js';
 import { NodeState } from '../../agent/state/node-state.js';
 import { NodeConfigReference } from '../../agent/sync/node-config-reference.js';
-import { makeDocument } from '../../agent/validate/make-document.js';
+import { makeDocument } from '../../agent/validate/host-validator.js';
 import type { Clock } from '../../clock.js';
 import { nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../api/config-error.js';
 import type { ExactRef } from '../../api/config-ref.js';
 import { betaError } from '../../api/upstream-words.js';
-import { type ConfigMap, identityOf, payloadOf, resolve, specRef } from './resolve.js';
+import { type ConfigMap, identityOf, payloadOf, resolve, specRef } from './config-map.js';
 
 const source: ExactRef = { namespace: 'ns', name: 'n', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
 const configMap = (more: object = {}): ConfigMap => ({

@@ -11,8 +11,8 @@ import { answerJson, type ScriptedServer, startScriptedServer } from '../../test
 import { systemClock } from '../clock.js';
 import { systemRandom } from '../random.js';
 import { createClient } from './client.js';
-import { bypassed, proxyFor } from './proxy.js';
 import { nodes } from './resource-type.js';
+import { bypassed, proxyFor } from './transport.js';
 
 describe('which proxy', () => {
   const server = new URL('https://api.example:6443');

@@ -1,6 +1,6 @@
 /** Reading the output of a kubelet that was run to validate a config. */
 import { expect, test } from 'vitest';
-import { impossibleLockFile, readProbe } from './probe.js';
+import { impossibleLockFile, readProbe } from './steps.js';
 
 const line = (letter: string, text: string) => `${letter}1115 20:36:22.473251    1234 server.go:206] ${text}\n`;
 const start = line('I', '"Kubelet version" kubeletVersion="v1.32.1"');
