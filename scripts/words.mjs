@@ -31,7 +31,7 @@ export const exceptions = [
   },
   {
     text: 'verdicts',
-    in: /^src\/agent\/(?:results\.ts|state\/node-state\.test\.ts)$/,
+    in: /^src\/agent\/(?:trial\/trial\.ts|state\/node-state\.test\.ts)$/,
     why: 'record of an earlier relet',
   },
   { text: "name: 'judged'", why: 'record of an earlier relet, which is still read' },

@@ -29,7 +29,6 @@ import { shownLocalConfig } from './report/local-config.js';
 import type { UpgradeReport } from './report/report.js';
 import { updateReport } from './report/update-report.js';
 import { holdRecord, requestRecord, takeRequest } from './requests.js';
-import { forgetFailures } from './results.js';
 import { type ApiSide, runApiSide } from './sync/api-side.js';
 import { ChangePace } from './sync/change-pace.js';
 import {
@@ -45,7 +44,7 @@ import {
 } from './transitions.js';
 import { type Baseline, takeBaseline } from './trial/health.js';
 import { environmentOf, pathsIn } from './trial/retry.js';
-import { type TrialEnd, type TrialFailure, trialRecord } from './trial/trial.js';
+import { forgetFailures, type TrialEnd, type TrialFailure, trialRecord } from './trial/trial.js';
 import { Detach, UnitFlow } from './unit-flow.js';
 import { UpgradeRisk } from './upgrade-risk.js';
 

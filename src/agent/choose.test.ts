@@ -8,12 +8,11 @@ import type { ExactRef } from '../api/config-ref.js';
 import { silentLog } from '../log.js';
 import { systemProcesses } from '../proc.js';
 import { type Choice, choose, failuresOf, needsTrial, previousConfigRecord, type Rank } from './choose.js';
-import { resultsRecord, setResult } from './results.js';
 import { openDirectory } from './state/directory.js';
 import type { NodeState } from './state/node-state.js';
 import { failTrial } from './transitions.js';
 import { retriesOnce } from './trial/retry.js';
-import { trialRecord } from './trial/trial.js';
+import { resultsRecord, setResult, trialRecord } from './trial/trial.js';
 import type { Validator } from './validate/validate.js';
 
 const version = (resourceVersion: string): ExactRef => ({

@@ -10,11 +10,19 @@ import type { Log } from '../log.js';
 import type { Document, Documents } from './documents.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
-import { type Environment, type Failure, type Result, reasonOf, resultKey, resultOf, setResult } from './results.js';
 import type { Checkpoint } from './state/checkpoints.js';
 import { defineRecord } from './state/json-record.js';
 import type { NodeState, Recorded } from './state/node-state.js';
 import { environmentOf, mayRetry } from './trial/retry.js';
+import {
+  type Environment,
+  type Failure,
+  type Result,
+  reasonOf,
+  resultKey,
+  resultOf,
+  setResult,
+} from './trial/trial.js';
 import type { Accepted, ValidateOptions, ValidationResult, Validator } from './validate/validate.js';
 
 export type Rank = 'assigned' | 'previous-config' | 'last-known-good' | 'local';

@@ -5,8 +5,7 @@ import { ConfigError } from '../api/config-error.js';
 import { silentLog } from '../log.js';
 import { FailedBefore } from './choose.js';
 import { FailureRetry } from './failure-retry.js';
-import type { Failure, Results } from './results.js';
-import { defaultTrialLimits } from './trial/trial.js';
+import { defaultTrialLimits, type Failure, type Results } from './trial/trial.js';
 
 const failure: Failure = {
   kind: 'failed',

@@ -9,11 +9,10 @@ import { failuresOf, isOutdated } from './choose.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
 import type { KubeletRun } from './kubelet-run.js';
-import { forgetFailures } from './results.js';
 import type { NodeState } from './state/node-state.js';
 import { retry } from './transitions.js';
 import { retriesOnce } from './trial/retry.js';
-import type { TrialLimits } from './trial/trial.js';
+import { forgetFailures, type TrialLimits } from './trial/trial.js';
 
 export interface FailureRetryOptions {
   state: NodeState;

@@ -9,9 +9,8 @@ import type { Notice } from './drivers/driver.js';
 import { kubeletRecord } from './drivers/kubelet-version.js';
 import { reportRecord } from './report/reporter.js';
 import { type Hold, holdRecord } from './requests.js';
-import { reasonOf, resultsRecord } from './results.js';
 import type { NodeState, Recorded } from './state/node-state.js';
-import { trialRecord } from './trial/trial.js';
+import { reasonOf, resultsRecord, trialRecord } from './trial/trial.js';
 
 export interface HostStatus {
   node: string;

@@ -15,7 +15,6 @@ import type { Log } from '../log.js';
 import { rfc3339 } from '../time.js';
 import { type Choice, needsTrial } from './choose.js';
 import type { Exit, KubeletDriver } from './drivers/driver.js';
-import { resultOf } from './results.js';
 import type { NodeState } from './state/node-state.js';
 import { explainExit, keepKubeletLog, lastExitRecord } from './trial/exit.js';
 import { type Baseline, checkHealth, type HealthzProbe, NodeCheck, type NodeView, PortCheck } from './trial/health.js';
@@ -27,6 +26,7 @@ import {
   beginOrResume,
   type Health,
   type NodeBefore,
+  resultOf,
   type Trial,
   type TrialEnd,
   type TrialLimits,

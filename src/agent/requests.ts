@@ -6,10 +6,10 @@ import type { Clock } from '../clock.js';
 import { isObject } from '../json.js';
 import type { Log } from '../log.js';
 import { rfc3339 } from '../time.js';
-import { forgetFailures } from './results.js';
 import { defineRecord } from './state/json-record.js';
 import type { NodeState } from './state/node-state.js';
 import { assign, sourceOf } from './transitions.js';
+import { forgetFailures } from './trial/trial.js';
 
 /** A held node follows no new assignment until it is released; the running config stays, and a rollback still happens. */
 export interface Hold {

@@ -15,10 +15,17 @@ import {
 } from './choose.js';
 import { recentDocuments } from './documents.js';
 import { childRecord } from './drivers/child.js';
-import { type Environment, type Failure, resultOf, setResult } from './results.js';
 import type { NodeState, Recorded } from './state/node-state.js';
 import type { Resolved } from './sync/config-map.js';
-import { type Trial, type TrialFailure, trialRecord } from './trial/trial.js';
+import {
+  type Environment,
+  type Failure,
+  resultOf,
+  setResult,
+  type Trial,
+  type TrialFailure,
+  trialRecord,
+} from './trial/trial.js';
 
 /** Saves what was downloaded. True when it was not there, or no longer whole. */
 export function checkpoint(state: NodeState, { source, payload }: Resolved): boolean {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createFlowRig, type FlowRig, quietUnit } from '../../test/flow-rig.js';
 import type { Notice, StartedConfig } from './drivers/driver.js';
 import { requestRecord } from './requests.js';
-import { resultsRecord } from './results.js';
+import { resultsRecord } from './trial/trial.js';
 
 class ScriptedUnit {
   readonly calls: string[] = [];

@@ -23,11 +23,11 @@ import type { Documents } from './documents.js';
 import type { KubeletDriver, KubeletUnit, Notice, StartedConfig } from './drivers/driver.js';
 import type { KubeletRun } from './kubelet-run.js';
 import { detachRecord } from './requests.js';
-import { setResult } from './results.js';
 import { sha256 } from './state/checkpoints.js';
 import { defineRecord } from './state/json-record.js';
 import type { NodeState } from './state/node-state.js';
 import type { Instruction } from './sync/reference.js';
+import { setResult } from './trial/trial.js';
 
 export interface UnitFlowOptions {
   state: NodeState;

@@ -7,7 +7,7 @@ import { Fence, fencedFiles } from '../../lab/simulation/fence.js';
 import { silentLog } from '../../log.js';
 import { childRecord } from '../drivers/child.js';
 import { holdRecord } from '../requests.js';
-import { resultOf, setResult } from '../results.js';
+import { resultOf, setResult } from '../trial/trial.js';
 import { copyRecords } from './copy-records.js';
 import { NodeState } from './node-state.js';
 

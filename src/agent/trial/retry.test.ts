@@ -1,7 +1,7 @@
 /** When a config that failed may be started again. */
 import { describe, expect, test } from 'vitest';
-import { type Failure, resultsRecord } from '../results.js';
 import { mayRetry, pathsIn, retriesOnce } from './retry.js';
+import { type Failure, resultsRecord } from './trial.js';
 
 test('the paths in a config are found wherever they are', () => {
   const config = [

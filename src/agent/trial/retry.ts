@@ -8,7 +8,7 @@
 import { readPlain } from '../../config/plain-document.js';
 import type { KubeletDriver } from '../drivers/driver.js';
 import type { HostFiles } from '../host-files.js';
-import type { Environment, Failure } from '../results.js';
+import type { Environment, Failure } from './trial.js';
 
 const mostPaths = 100;
 const firstWaitMs = 60_000;
