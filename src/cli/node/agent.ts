@@ -18,8 +18,7 @@ import { writeOut } from '../terminal/terminal.js';
 import { type AgentFlags, agentHelp, readAgentFlags } from './agent-flags.js';
 import { type AttachedKubelet, findKubelet, type Surroundings, thisHost } from './attached-host.js';
 import type { EarlySignals } from './early-signals.js';
-import { live, prepareAgent, trialLimits } from './prepare-agent.js';
-import { readPolicyFile } from './validator.js';
+import { live, prepareAgent, readPolicyFile, trialLimits } from './prepare-agent.js';
 
 export async function runAttached(args: string[], signals: EarlySignals): Promise<number> {
   const flags = readAgentFlags(args);

@@ -11,7 +11,7 @@ import { systemRandom } from '../../random.js';
 import type { AgentFlags } from './agent-flags.js';
 import { type HostView, hostView, isInPod, podView } from './host-view.js';
 import { layoutOf, likelyKubelets, readProcessCommand, readUnitCommand, type UnitCommand } from './kubelet-unit.js';
-import type { PolicyFile } from './validator.js';
+import type { PolicyFile } from './prepare-agent.js';
 
 /** What every form of the command is given. */
 export interface Surroundings {

@@ -1,4 +1,7 @@
-/** The agent from real parts, but for the driver, and its life: signals in, exit code out. For `relet kubelet` and `relet agent`. */
+/**
+ * The agent from real parts, but for the driver, and its life: signals in, exit code out. For `relet kubelet` and `relet agent`. Its
+ * validator and its documents find known answers on disk, and only a new question loads full-validator.ts.
+ */
 
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -7,6 +10,7 @@ import pkg from '../../../package.json' with { type: 'json' };
 import { Agent } from '../../agent/agent.js';
 import type { AgentOptions } from '../../agent/agent-options.js';
 import { choose } from '../../agent/choose.js';
+import { Documents } from '../../agent/documents.js';
 import type { RunCommand } from '../../agent/drivers/command.js';
 import type { KubeletDriver, StartedConfig } from '../../agent/drivers/driver.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
@@ -15,12 +19,15 @@ import { stateFilesOnHost } from '../../agent/owed.js';
 import { newCounters, render } from '../../agent/report/metrics.js';
 import { Reporter } from '../../agent/report/reporter.js';
 import { holdRecord } from '../../agent/requests.js';
-import { DocumentFiles } from '../../agent/state/checkpoints.js';
+import { DocumentFiles, sha256 } from '../../agent/state/checkpoints.js';
 import { NodeState } from '../../agent/state/node-state.js';
 import { NodeConnection } from '../../agent/sync/connect.js';
 import { followedRecord } from '../../agent/sync/reference.js';
 import { probeHealthz } from '../../agent/trial/health.js';
 import { trialRecord } from '../../agent/trial/trial.js';
+import { cached, validatedRecord } from '../../agent/validate/cache.js';
+import { describeMachine, localFileOf, localFiles } from '../../agent/validate/host-facts.js';
+import type { Validator } from '../../agent/validate/validate.js';
 import { formatRef } from '../../api/config-ref.js';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
@@ -28,11 +35,11 @@ import { systemFileReader } from '../../kube/kubeconfig.js';
 import type { Log } from '../../log.js';
 import { systemRandom } from '../../random.js';
 import { oneLine } from '../../visible-text.js';
+import { readNamedBy } from '../read-file.js';
 import { writeOut } from '../terminal/terminal.js';
 import type { EarlySignals } from './early-signals.js';
 import { serveNodeMetrics } from './node-metrics.js';
 import { createSpareMemory } from './spare-memory.js';
-import { nodeDocuments, nodeValidator, type PolicyFile } from './validator.js';
 
 const settleMs = 500;
 const crashDelayMs = 1000;
@@ -124,6 +131,72 @@ export const trialLimits = ({ options }: DividedCommandLine) => ({
   healthDeadlineMs: options.trialHealthDeadlineMs,
   failedStarts: options.trialFailedStarts,
 });
+
+interface NodeValidatorParts {
+  divided: DividedCommandLine;
+  /** The kubelet's executable and what leads to it. */
+  command: string[];
+  run: RunCommand;
+  hostFiles: HostFiles;
+  state: NodeState;
+  /** Node.spec.providerID as last seen. */
+  providerID(): string | undefined;
+}
+
+export type PolicyFile = { text: string; file: string } | undefined;
+
+/** A policy that cannot be read is reported at the start, not when it is needed. */
+export async function readPolicyFile(file: string | undefined): Promise<PolicyFile> {
+  if (file === undefined) return undefined;
+  const text = readNamedBy('field-policy', file);
+  const { readFieldPolicy } = await import('./full-validator.js');
+  readFieldPolicy(text, file);
+  return { text, file };
+}
+
+function nodeValidator(
+  { divided, command, run, hostFiles, state, providerID }: NodeValidatorParts,
+  policy: PolicyFile,
+): Validator {
+  const { options, values } = divided;
+  const machine = describeMachine();
+  return cached({
+    record: state.record(validatedRecord),
+    circumstances: () => [
+      pkg.version,
+      kubeletArgs(divided, undefined),
+      options.forecast,
+      policy?.text,
+      localFiles(values, options.initConfigDir).map(({ path, data }) => [path, sha256(data)]),
+      machine,
+    ],
+    providerID,
+    hasEntries: hostFiles.hasEntries,
+    async load() {
+      const { validatorOnHost } = await import('./full-validator.js');
+      return validatorOnHost({ commandLine: divided, command, run, hostFiles, policy, providerID });
+    },
+  });
+}
+
+function nodeDocuments({ options, values }: DividedCommandLine, state: NodeState): Documents {
+  const { initConfigDir } = options;
+  return new Documents({
+    state,
+    localFiles: () => localFiles(values, initConfigDir),
+    localFile: initConfigDir && join(initConfigDir, 'kubelet'),
+    async make(from) {
+      const config = localFileOf(values, initConfigDir);
+      if (config && from.local.every(({ dropIn }) => dropIn) && !existsSync(config)) throw missing(config);
+      const { makeDocument } = await import('./full-validator.js');
+      return makeDocument(from);
+    },
+    version: pkg.version,
+  });
+}
+
+const missing = (config: string) =>
+  new Error(`the local config ${config} is missing: an overlay has nothing to be merged into`);
 
 export interface LifeOptions {
   signals: EarlySignals;

@@ -1,5 +1,4 @@
 /** `relet kubelet` with --dynamic-config-dir: the agent in front of its kubelet. */
-
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { commandRunner } from '../../agent/drivers/command.js';
@@ -16,8 +15,15 @@ import { systemProcesses } from '../../proc.js';
 import { systemRandom } from '../../random.js';
 import type { EarlySignals } from './early-signals.js';
 import { kubeletCommand } from './kubelet-command.js';
-import { describeChoice, live, lookAt, type PreparedAgent, prepareAgent } from './prepare-agent.js';
-import { type PolicyFile, readPolicyFile } from './validator.js';
+import {
+  describeChoice,
+  live,
+  lookAt,
+  type PolicyFile,
+  type PreparedAgent,
+  prepareAgent,
+  readPolicyFile,
+} from './prepare-agent.js';
 
 const stopGraceMs = 30_000;
 
