@@ -271,14 +271,11 @@ export function configState({ configSource, status = {}, unset = false, conditio
   return sameConfig(active, good, 'document') ? 'active' : 'trial';
 }
 
-interface Membership {
-  claim: Claim;
-  /** Somebody assigned another config since: the set leaves the node alone until it is released. */
-  isTaken: boolean;
-}
-
-/** Undefined for a node without a set, and for one that its set has let go. */
+/**
+ * Undefined for a node without a set, and for one that its set has let go. `isTaken`: somebody assigned another config since, and the
+ * set leaves the node alone until it is released.
+ */
 export function membershipOf({ claim, configSource }: Pick<ConfiguredNode, 'claim' | 'configSource'>) {
   if (claim === undefined || claim.released) return undefined;
-  return { claim, isTaken: formatRef(refOf(configSource), 'short') !== claim.source } satisfies Membership;
+  return { claim, isTaken: formatRef(refOf(configSource), 'short') !== claim.source };
 }

@@ -4,7 +4,7 @@
  * without a NodeConfig or with an earlier agent, the kubelet is asked (`/configz`, which needs `get` on nodes/proxy); who may not do
  * that sees less, and can change the node all the same. And the errors that the node's kubelet would have with another text.
  */
-import { type ConfigRef, refOf, sameConfig } from '../api/config-ref.js';
+import { type ConfigRef, formatRef, refOf, sameConfig } from '../api/config-ref.js';
 import type { KubeletFlag, LocalConfig } from '../api/node-config.js';
 import { ApiError, isForbidden } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';
@@ -76,7 +76,7 @@ export function nodeConfigReader(
   const payloads = new Map<string, Promise<Payload>>();
   let mayAsk = true;
   const payload = (ref: ConfigRef): Promise<Payload> => {
-    const key = `${ref.namespace}/${ref.name}/${ref.kubeletConfigKey}`;
+    const key = formatRef(ref, 'short');
     if (!payloads.has(key)) payloads.set(key, readPayload(cluster, ref));
     return payloads.get(key)!;
   };
