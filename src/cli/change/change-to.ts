@@ -2,7 +2,7 @@
  * The way of every verb that changes nodes: what each node would get is checked as its kubelet would, shown as a difference to what
  * runs (nodes with the same difference once), accepted, confirmed, and made.
  */
-import { createInterface, type Interface } from 'node:readline/promises';
+import type { Interface } from 'node:readline/promises';
 import { formatRef, refOf } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
 import { type ConfiguredNode, configState, membershipOf } from '../../fleet/configured-node.js';
@@ -231,6 +231,8 @@ export async function confirm(session: Session, question: string, yes: boolean |
   if (yes === true) return true;
   if (process.stdin.isTTY !== true || session.terminal.width === undefined || !isTerminal())
     throw new CannotRun('cannot ask for confirmation without a terminal; nothing was changed, use --yes');
+  // Loaded only to ask: most runs have --yes, or only preview.
+  const { createInterface } = await import('node:readline/promises');
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   // In raw mode the terminal sends no SIGINT: readline gets the key and emits an event.
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
