@@ -109,8 +109,8 @@ describe('a kubelet without a healthz port', () => {
 
   test('is rolled back when it does not', async () => {
     const rig = await assign();
-    rig.node.clock.advance(61_000);
-    await rig.node.until('rolled back', () => rig.node.log().includes('the kubelet was not healthy for 60 s'));
+    // A jump may end the request for the Lease, and without an answer the running process counts as alive.
+    await rig.node.advanceUntil('rolled back', () => rig.node.log().includes('the kubelet was not healthy for 60 s'));
     await rig.node.until('local runs', () => rig.node.starts().at(-1)?.configFile === undefined);
   });
 });
