@@ -27,7 +27,9 @@ const statesOf = async (...names: string[]) =>
   ).stdout.trim();
 
 beforeAll(async () => {
-  const { status, stderr } = await relet(['up', '--detach', '--nodes', '2', '--port', '0', '--trial-duration', '3s']);
+  const up = ['up', '--detach', '--nodes', '2', '--port', '0', '--trial-duration', '3s'];
+  // The same node is changed again and again.
+  const { status, stderr } = await relet([...up, '--', '--max-restart-delay=0s']);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
 });
 afterAll(async () => {
