@@ -32,7 +32,12 @@ export class DashboardRig {
   static async start(options: LabOptions): Promise<DashboardRig> {
     const executablePath = execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
     const [lab, browser] = await Promise.all([
-      startLab({ packageDir: join(import.meta.dirname, '..'), ...options }),
+      // The same nodes are changed again and again.
+      startLab({
+        packageDir: join(import.meta.dirname, '..'),
+        kubeletFlags: ['--max-restart-delay=0s'],
+        ...options,
+      }),
       // Tests may run as root, where chromium has no sandbox.
       chromium.launch({ executablePath, args: ['--no-sandbox'] }),
     ]);

@@ -298,8 +298,10 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     admin.close();
     const isActive = ({ status }: ReturnType<typeof listed>[number]) =>
       status?.config?.active !== undefined && status.config.lastKnownGood !== undefined;
+    await page.getByRole('heading', { name: '203 nodes', exact: true, level: 1 }).waitFor();
     await eventually('the page shows what kubectl shows', async () => {
-      const [all, active] = [listed(), listed().filter(isActive)];
+      const all = listed();
+      const active = all.filter(isActive);
       expect(all).toHaveLength(203);
       expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('203 nodes');
       expect(await count(page, 'active')).toBe(active.length);

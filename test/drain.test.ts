@@ -25,7 +25,8 @@ let lab: Lab;
 let admin: KubeClient;
 
 beforeAll(async () => {
-  lab = await startLab({ packageDir: join(import.meta.dirname, '..'), nodes: 4, trialDuration: '300ms' });
+  const kubeletFlags = ['--max-restart-delay=0s'];
+  lab = await startLab({ packageDir: join(import.meta.dirname, '..'), nodes: 4, trialDuration: '300ms', kubeletFlags });
   admin = clientFor(lab.kubeconfig);
   const role = readFileSync(join(import.meta.dirname, '../deploy/drain/controller-drain.yaml'), 'utf8');
   for (const document of parseAllDocuments(role)) {
