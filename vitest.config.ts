@@ -3,25 +3,41 @@ import { readFileSync, statfsSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Started first, so that the workers end together: a clean clone has no durations of an earlier run to sort by. */
+/** Started first and in this order, so that the workers end together: a clean clone has no durations of an earlier run to sort by. */
 const slowest = [
-  'test/conformance.test.ts',
   'test/simulation.test.ts',
   'test/docs.test.ts',
-  'test/cluster/embedded.test.ts',
+  'test/dashboard.test.ts',
+  'test/dashboard-sets.test.ts',
   'test/walkthroughs.test.ts',
+  'test/conformance.test.ts',
+  'test/up.test.ts',
   'test/first-edition.test.ts',
   'test/operator-change.test.ts',
-  'test/up.test.ts',
+  'test/cluster/embedded.test.ts',
+  'test/rollout.test.ts',
+  'test/rehearse.test.ts',
+  'test/contributing.test.ts',
   'test/crash.test.ts',
+  'test/kill-at-any-step.test.ts',
+  'test/rehearsal-of-lab.test.ts',
+  'test/drain.test.ts',
+  'test/operator-nodes.test.ts',
+  'test/operator-look.test.ts',
+  'test/completion.test.ts',
+  'test/start.test.ts',
+  'test/trial.test.ts',
   'test/demo.test.ts',
 ];
 
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isSlow = new Set(sorted.filter(({ moduleId }) => slowest.some((file) => moduleId.endsWith(`/${file}`))));
-    return [...isSlow, ...sorted.filter((file) => !isSlow.has(file))];
+    const rank = ({ moduleId }: TestSpecification) => {
+      const at = slowest.findIndex((file) => moduleId.endsWith(`/${file}`));
+      return at < 0 ? slowest.length : at;
+    };
+    return sorted.sort((a, b) => rank(a) - rank(b));
   }
 }
 
@@ -54,8 +70,8 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    // Many tests wait for other processes: three workers keep two cores busy.
-    maxWorkers: 3,
+    // Many tests wait for other processes: four workers keep two cores busy.
+    maxWorkers: 4,
     // A worker runs one file after the other with the modules it has loaded. They have no state but caches, and a test that
     // changes the environment restores it.
     isolate: false,
