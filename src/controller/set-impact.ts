@@ -108,7 +108,7 @@ export function owedOf(text: string | undefined, one: NodeCase): Omit<Owed, 'at'
   return preview && owedBy(preview);
 }
 
-/** `maybe`: that depends on the pods of the node, which are not known. */
+/** `maybe`: that depends on the pods of the node, or on its local config, which are not known. */
 export type DrainNeed = 'no' | 'maybe' | 'yes';
 
 /** Whether such a node must be empty before the change: by its fields, their direction, and what runs there. */

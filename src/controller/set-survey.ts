@@ -68,7 +68,7 @@ export function survey(input: SurveyInput): Survey {
     unavailable,
     inTrial,
     failed,
-    failedBefore: without(failedNodes, nodes, revision),
+    failedBefore: namesWithout(failedNodes, nodes, revision),
     allowed: {
       unavailable: shareOf(rules.maxUnavailable, eligible.length, 'budget'),
       inTrial: shareOf(rules.maxInTrial, eligible.length, 'budget'),
@@ -78,7 +78,7 @@ export function survey(input: SurveyInput): Survey {
 }
 
 /** The names of which no node has the revision. */
-function without(names: readonly string[], nodes: readonly SetNode[], revision: string | undefined): string[] {
+function namesWithout(names: readonly string[], nodes: readonly SetNode[], revision: string | undefined): string[] {
   if (names.length === 0) return [];
   const claimed = new Set(nodes.filter(({ claim }) => claim?.revision === revision).map(({ name }) => name));
   return names.filter((name) => !claimed.has(name));
