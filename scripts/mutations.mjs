@@ -54,7 +54,7 @@ export const mutations = [
     edits: [
       edit(
         'src/agent/agent.ts',
-        'const replaces = () => (run?.wasHealthy ? run.choice.source : undefined);',
+        'const replaces = () => (run?.wasActive ? run.choice.source : undefined);',
         'const replaces = () => run?.choice.source;',
       ),
     ],

@@ -300,8 +300,8 @@ export class Agent {
       await this.#unit.forgetRemoval();
     }
     const run = this.#run ?? this.#exited;
-    // Asked again once the config is validated: the kubelet may have become healthy meanwhile.
-    const replaces = () => (run?.wasHealthy ? run.choice.source : undefined);
+    // Asked again once the config is validated: the kubelet may have answered meanwhile.
+    const replaces = () => (run?.wasActive ? run.choice.source : undefined);
     const next = await choose(this.#options, signal, recordsAfterAssign(state, source, replaces()));
     if (next.error !== undefined) counters.rejections++;
     assign(state, source, replaces());

@@ -146,9 +146,9 @@ export class KubeletRun {
     return source === undefined || resultOf(this.#options.state, key)?.kind === 'passed';
   }
 
-  /** Also with an earlier kubelet, in the same trial. */
-  get wasHealthy(): boolean {
-    return this.healthy || this.trial?.wasHealthy === true;
+  /** Its kubelet has answered, or an earlier one in the same trial. */
+  get wasActive(): boolean {
+    return this.alive || this.trial?.wasHealthy === true;
   }
 
   get onTrial(): boolean {

@@ -43,7 +43,7 @@ export function checkpoint(state: NodeState, { source, payload }: Resolved): boo
 }
 
 /**
- * From now on this is assigned. `replaces` is the config that was healthy so far. It is kept as a fallback until local was healthy once
+ * From now on this is assigned. `replaces` is the config that was active so far. It is kept as a fallback until local was healthy once
  * or another config has passed its trial: after a reset, and where it is not last known good itself, since a reset may follow.
  */
 export function assign(state: NodeState, source: ExactRef | undefined, replaces: ExactRef | undefined): void {

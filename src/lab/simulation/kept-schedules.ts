@@ -65,4 +65,23 @@ export const keptSchedules: Record<string, Schedule> = {
     { atMs: 20_000, kind: 'assign', node, config: 'c1' },
     { atMs: 100_000, kind: 'lie', node, config: 'c9' },
   ]),
+  'a reset right after the first answer of a config returns to it, where local crashes': {
+    ...schedule('g-220', [
+      { atMs: 20_000, kind: 'roll-out', config: { ...first, name: 's', isOverlay: true }, onFailure: 'Rollback' },
+      { atMs: 28_473, kind: 'crash-controller', controller: 'controller-1', halfSteps: 13 },
+      { atMs: 34_753, kind: 'lose-power', node: 'node-2', offMs: 75_142 },
+      { atMs: 34_946, kind: 'create', config: { ...first, name: 'c2' } },
+      { atMs: 34_946, kind: 'assign', node, config: 'c2' },
+      { atMs: 35_636, kind: 'create', config: { ...second, name: 'c3' } },
+      { atMs: 35_636, kind: 'assign', node, config: 'c3' },
+      { atMs: 39_134, kind: 'spoil', node, config: 'local.test' },
+      { atMs: 39_134, kind: 'reset', node },
+    ]),
+    nodes: ['node-1', 'node-2', 'node-3'],
+    inSet: ['node-2', 'node-3'],
+    limits: { maxUnavailable: 1, maxInTrial: 2 },
+    trialMs: 12_000,
+    latencyMs: 80,
+    faultsEndMs: 70_903,
+  },
 };
