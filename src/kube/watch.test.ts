@@ -276,6 +276,27 @@ describe('watch loop', () => {
     );
   });
 
+  test('a watch that was open for a while and breaks is not counted with the failures before it', async () => {
+    let cut = () => {};
+    const shut: Script = (response) => response.end();
+    const breaks: Script = (response) => {
+      openWatch(response);
+      cut = () => response.destroy();
+    };
+    const { clock, received, until } = await setUp(api({ watches: [shut, shut, breaks] }));
+    for (const ms of [1000, 2000]) {
+      await clock.untilSleeping((sleeping) => sleeping === ms);
+      await clock.advance(ms);
+    }
+    await until(6);
+    expect(received.at(-1)).toBe('watching');
+    await clock.advance(5000);
+    cut();
+    await until(7);
+    await clock.untilSleeping((sleeping) => sleeping <= 4000);
+    expect(clock.sleeping[0]).toBe(1000);
+  });
+
   /** Stops the server for a minute, until the last probe that fails. */
   async function outage({ clock, received, until, server }: Awaited<ReturnType<typeof setUp>>) {
     await until(2);

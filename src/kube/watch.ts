@@ -106,6 +106,8 @@ async function watchOnce<T extends KubeObject>(
   const { watchSeconds = options.name === undefined ? 300 : 900 } = options;
   state.doing = 'watch';
   const startedMs = client.clock.monotonic();
+  const isLong = () => client.clock.monotonic() - startedMs >= shortestWatchMs;
+  let isOpen = false;
   let received = false;
   const events = watch<T>(client, type, {
     ...scope(options),
@@ -113,17 +115,25 @@ async function watchOnce<T extends KubeObject>(
     // Jitter: the watches of many clients should not end together.
     timeoutSeconds: Math.ceil(watchSeconds * (1 + client.random.number())),
     signal,
-    onOpen: () => onWatching?.(),
+    onOpen: () => {
+      isOpen = true;
+      onWatching?.();
+    },
   });
-  for await (const event of events) {
-    received = true;
-    if (event.type !== 'BOOKMARK') onChange(event.type, trim(event.object));
-    // Reset failures only after the handler returned: an event it throws on is retried with backoff.
-    succeeded(state);
-    state.version = event.object.metadata?.resourceVersion || state.version;
+  try {
+    for await (const event of events) {
+      received = true;
+      if (event.type !== 'BOOKMARK') onChange(event.type, trim(event.object));
+      // Reset failures only after the handler returned: an event it throws on is retried with backoff.
+      succeeded(state);
+      state.version = event.object.metadata?.resourceVersion || state.version;
+    }
+  } catch (error) {
+    // It was open for a while without an event: the failures before it have nothing to do with this one.
+    if (isOpen && isLong()) succeeded(state);
+    throw error;
   }
-  if (!received && client.clock.monotonic() - startedMs < shortestWatchMs)
-    throw new Error(`WATCH ${type.resource}: the server closed it at once`);
+  if (!received && !isLong()) throw new Error(`WATCH ${type.resource}: the server closed it at once`);
   succeeded(state);
 }
 
