@@ -148,7 +148,7 @@ export class KubeletRun {
 
   /** Its kubelet has answered, or an earlier one in the same trial. */
   get wasActive(): boolean {
-    return this.alive || this.trial?.wasHealthy === true;
+    return this.alive || this.trial?.wasActive === true;
   }
 
   get onTrial(): boolean {
@@ -217,13 +217,10 @@ export class KubeletRun {
     const limits = this.#limits();
     // In whole seconds, since each change is a write that waits for the disk.
     const unhealthy = { ms: Math.floor(unhealthyMs / 1000) * 1000, bootId: this.#options.driver.bootId() };
-    const { wasHealthy = isHealthy || undefined } = this.trial;
     const healthyMs = this.trial.healthyMs + checked.countedMs;
-    const trial = { ...this.trial, healthyMs, unhealthy, ...(wasHealthy && { wasHealthy }) };
+    const trial = { ...this.trial, healthyMs, unhealthy };
     const isWorthSaving =
-      unhealthy.ms !== this.trial.unhealthy?.ms ||
-      wasHealthy !== this.trial.wasHealthy ||
-      healthyMs - this.#savedHealthyMs >= saveHealthyMs;
+      unhealthy.ms !== this.trial.unhealthy?.ms || healthyMs - this.#savedHealthyMs >= saveHealthyMs;
     this.trial = trial;
     if (isWorthSaving) this.#save();
     const step = afterCheck({ trial, rebooted: this.#rebooted, ...checked }, limits);
@@ -312,9 +309,17 @@ export class KubeletRun {
     }
   }
 
+  /** Before it is reported: a reset that reaches the next agent may return to this config. */
+  #recordActive(): void {
+    if (this.trial === undefined || this.trial.wasActive) return;
+    this.trial = { ...this.trial, wasActive: true };
+    this.#save();
+  }
+
   #becomes(listener: RunListener, { alive, healthy }: { alive: boolean; healthy: boolean }): void {
     if (alive && !this.alive) {
       this.alive = true;
+      this.#recordActive();
       listener.onAlive();
     }
     if (healthy && !this.healthy) {

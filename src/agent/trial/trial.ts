@@ -30,8 +30,8 @@ export interface Trial {
   before: NodeBefore;
   /** The boot of the machine in which it began. */
   bootId: string;
-  /** It was healthy once, also with an earlier kubelet: a reset may return to it. */
-  wasHealthy?: true;
+  /** A kubelet has answered with it, this one or an earlier one: a reset may return to it. */
+  wasActive?: true;
   /** The config failed, and is started once more to find out whether something else was broken meanwhile. */
   isRetry?: true;
 }

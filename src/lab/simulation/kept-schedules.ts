@@ -84,4 +84,22 @@ export const keptSchedules: Record<string, Schedule> = {
     latencyMs: 80,
     faultsEndMs: 70_903,
   },
+  'a reset that reaches the next agent returns to a config that had answered, where local crashes': {
+    ...schedule('h-5405', [
+      { atMs: 7835, kind: 'restart-server', forMs: 10_448 },
+      { atMs: 20_726, kind: 'create', config: { ...first, name: 'c2', class: 'slow' } },
+      { atMs: 20_726, kind: 'assign', node, config: 'c2' },
+      { atMs: 23_334, kind: 'create', config: { ...first, name: 'c3' } },
+      { atMs: 23_334, kind: 'assign', node, config: 'c3' },
+      { atMs: 25_922, kind: 'crash-agent', node, halfSteps: 36 },
+      { atMs: 26_468, kind: 'spoil', node, config: 'local.test' },
+      { atMs: 26_468, kind: 'reset', node },
+    ]),
+    nodes: ['node-1', 'node-2', 'node-3', 'node-4'],
+    inSet: ['node-2', 'node-3', 'node-4'],
+    isDrained: true,
+    trialMs: 40_000,
+    latencyMs: 80,
+    faultsEndMs: 227_915,
+  },
 };
