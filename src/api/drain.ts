@@ -5,7 +5,7 @@
  *
  * The annotation is written in the same request as the cordon or the taint, and removed in the one that takes these back.
  */
-import { isObject } from '../json.js';
+import { parseObject } from '../json.js';
 import type { KubeObject } from './object.js';
 
 export const drainAnnotation = 'relet.dev/drain';
@@ -39,16 +39,7 @@ export interface DrainMark {
 
 /** Undefined for an annotation that is not there, or is not a mark. */
 export function readDrainMark(text: string | undefined): DrainMark | undefined {
-  // Of most Nodes, at each pass: an error for each would cost more than the pass.
-  if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value)) return undefined;
-  const { set, revision, state, at, foundCordoned, message } = value;
+  const { set, revision, state, at, foundCordoned, message } = parseObject(text) ?? {};
   const isState = state === 'Waiting' || state === 'Draining' || state === 'Failed';
   if (typeof set !== 'string' || typeof revision !== 'string' || typeof at !== 'string' || !isState) return undefined;
   return {

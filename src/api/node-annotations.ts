@@ -3,7 +3,7 @@
  * NodeConfig has it in its status); what is left to do on a node after a change; and which set has claimed it.
  */
 
-import { isObject } from '../json.js';
+import { parseObject } from '../json.js';
 import type { NodeConfigStatus } from './config-ref.js';
 import type { HeldState } from './node-config.js';
 import type { KubeObject } from './object.js';
@@ -77,21 +77,14 @@ export interface Owed {
   fields: string[];
   /** When the change was accepted. */
   at: string;
-  /** The node was drained for it: the agent removes state files by itself. */
+  /** The node was drained for it: the agent removes state files. */
   drained?: true;
 }
 
 /** Undefined for an annotation that is not there, or has nothing in it that is understood. */
 export function readOwed(text: string | undefined): Owed | undefined {
-  if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value) || !Array.isArray(value.needs) || typeof value.at !== 'string') return undefined;
-  const { needs, fields, at, drained } = value;
+  const { needs, fields, at, drained } = parseObject(text) ?? {};
+  if (!Array.isArray(needs) || typeof at !== 'string') return undefined;
   const known = owedActions.filter((one) => needs.includes(one));
   if (known.length === 0) return undefined;
   return {
