@@ -18,6 +18,9 @@ import { forgetFailures, resultsRecord, trialRecord } from '../src/agent/trial/t
 import type { Validator } from '../src/agent/validate/validate.js';
 import { type ExactRef, sameConfig } from '../src/api/config-ref.js';
 import { systemClock } from '../src/clock.js';
+import { SimulatedDisk } from '../src/lab/simulation/disk.js';
+import { Fence, fencedFiles } from '../src/lab/simulation/fence.js';
+import { seededRandom } from '../src/lab/simulation/seeded-random.js';
 import { silentLog } from '../src/log.js';
 import { CrashDisk, crashStates, FullDisk, treeOf, unsyncedFiles } from './crash-disk.js';
 import { testDocuments } from './test-documents.js';
@@ -420,5 +423,39 @@ describe('a crash between any two file operations leaves a node that boots', () 
 describe('a disk that is full at any write leaves a node that boots', () => {
   test.each(Object.entries(all))('%s', async (_name, transition) => {
     expect(await fill(transition)).toBeGreaterThan(1);
+  });
+});
+
+describe('kill -9 at any step, and a power failure once the next process has recorded the config', () => {
+  test.each([
+    ['a config', a],
+    ['an overlay', over],
+  ])('%s is there', async (_name, source) => {
+    const assignOn = async (disk: SimulatedDisk, fence: Fence) => {
+      const state = new NodeState('/node', silentLog, fencedFiles(disk, fence));
+      state.sync();
+      save(state, source);
+      await bootWith(state);
+      transitions.assign(state, source, undefined);
+      await bootWith(state);
+    };
+    for (let halfSteps = 0, isWhole = false; !isWhole; halfSteps++)
+      for (let loss = 0; loss < 6; loss++) {
+        const disk = new SimulatedDisk();
+        for (const dir of ['/node', '/node/meta', '/node/checkpoints']) disk.makeDir(dir, 0o700);
+        for (const dir of ['/', '/node']) disk.sync(dir);
+        const fence = new Fence();
+        fence.crashIn(halfSteps);
+        isWhole = await assignOn(disk, fence).then(
+          () => !fence.isDown,
+          () => false,
+        );
+        await assignOn(disk, new Fence());
+        disk.losePower(seededRandom(`${halfSteps}-${loss}`));
+        const state = new NodeState('/node', silentLog, disk);
+        const where = `killed after ${halfSteps} half steps, power failure ${loss}`;
+        expect(state.assigned(), where).toMatchObject({ source: { uid: source.uid } });
+        expect((await bootWith(state)).source?.uid, where).toBe(source.uid);
+      }
   });
 });

@@ -106,6 +106,7 @@ export class Agent {
   /** Until the signal fires; its reason may name the signal to stop the kubelet with. Returns the exit code. */
   async run(signal: AbortSignal): Promise<number> {
     const { driver, state } = this.#options;
+    state.sync();
     // Left on the host while no relet ran.
     if (state.read(requestRecord) !== undefined) takeRequest(this.#options);
     await driver.recover();

@@ -4,7 +4,7 @@
  * Beside them, the documents that relet made from such data.
  */
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { createDir, type Files, removeTree, replaceFile, temporaryPrefix } from '../../atomic-file.js';
 import { isObject } from '../../json.js';
@@ -199,7 +199,10 @@ export class DocumentFiles {
   save(text: string): string {
     const digest = sha256(text);
     if (this.read(digest) !== undefined) return digest;
-    if (this.#files.stat(this.#dir) === undefined) this.#files.makeDir(this.#dir, 0o700);
+    if (this.#files.stat(this.#dir) === undefined) {
+      this.#files.makeDir(this.#dir, 0o700);
+      this.#files.sync(dirname(this.#dir));
+    }
     replaceFile(this.pathOf(digest), text, { files: this.#files });
     return digest;
   }

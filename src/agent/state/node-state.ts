@@ -17,6 +17,7 @@ export type Recorded = { source: ExactRef | undefined } | { broken: Error };
 export class NodeState {
   readonly checkpoints: Checkpoints;
   readonly documents: DocumentFiles;
+  readonly #dir: string;
   /** Where the first edition kept its converted copies. */
   readonly #convertedDir: string;
   readonly #meta: string;
@@ -25,12 +26,28 @@ export class NodeState {
   readonly #records = new Map<string, JsonRecord<unknown>>();
 
   constructor(dir: string, log: Log, files: Files = realFiles, documents?: DocumentFiles) {
+    this.#dir = dir;
     this.#meta = join(dir, 'meta');
     this.#convertedDir = join(dir, 'converted');
     this.documents = documents ?? new DocumentFiles(join(dir, 'documents'), files);
     this.#files = files;
     this.#log = log;
     this.checkpoints = new Checkpoints(join(dir, 'checkpoints'), files, this.record(digestsRecord));
+  }
+
+  /**
+   * For the start of a process, which takes what it finds for recorded: one that was killed between a rename and the sync after it may
+   * have left what a power failure would undo. Never fails.
+   */
+  sync(): void {
+    const saved = join(this.#dir, 'checkpoints');
+    const inSaved = this.#files.list(saved).map((uid) => join(saved, uid));
+    for (const dir of [this.#dir, this.#meta, join(this.#dir, 'documents'), saved, ...inSaved])
+      try {
+        if (this.#files.stat(dir) !== undefined) this.#files.sync(dir);
+      } catch (error) {
+        this.#log.warn('directory cannot be synced', { dir, error });
+      }
   }
 
   record<T>(type: RecordType<T>): JsonRecord<T> {
