@@ -334,22 +334,25 @@ export class Agent {
     return false;
   }
 
+  /** The one place that restarts. The exit of the kubelet lets #runLoop choose again. */
   async #restartWith(
     run: KubeletRun,
-    next: Choice,
-    { changes = this.#changes, baseline }: { changes?: number; baseline?: TakenBaseline } = {},
+    chosen: Choice,
+    { changes = this.#changes, baseline: taken }: { changes?: number; baseline?: TakenBaseline } = {},
   ): Promise<void> {
-    this.#next = { choice: next, changes, binary: this.#options.driver.fingerprint() };
-    await this.#restart(run, next, baseline);
-  }
-
-  /** The one place that restarts. The exit of the kubelet lets #runLoop choose again. */
-  async #restart(run: KubeletRun, next: Choice, taken = this.#takeBaseline()): Promise<void> {
     const { driver, log } = this.#options;
-    const [isStopping, baseline] = await Promise.all([driver.isHostStopping(), taken]);
+    let next = chosen;
+    this.#next = { choice: next, changes, binary: driver.fingerprint() };
+    const [isStopping, baseline] = await Promise.all([driver.isHostStopping(), taken ?? this.#takeBaseline()]);
     if (isStopping) return log.info('the machine is going down, the kubelet is not restarted');
+    // Another change came while the API server was asked: what runs may be right again.
+    for (let decided = changes; decided !== this.#changes; ) {
+      decided = this.#changes;
+      next = await choose(this.#options, new AbortController().signal);
+      this.#next = { choice: next, changes: decided, binary: driver.fingerprint() };
+    }
     // It exited meanwhile, and the next one was chosen after the change.
-    if (run !== this.#run) return;
+    if (run !== this.#run || (next !== chosen && run.isRunning(next))) return;
     run.next = next;
     this.#updateReport(run);
     if (baseline) this.#baseline = baseline;

@@ -102,4 +102,13 @@ export const keptSchedules: Record<string, Schedule> = {
     latencyMs: 80,
     faultsEndMs: 227_915,
   },
+  'a reset while the last known good is about to be started once more does not restart the kubelet': {
+    ...schedule('i-2897', [
+      { atMs: 20_000, kind: 'create', config: first },
+      { atMs: 20_000, kind: 'assign', node, config: 'c1' },
+      { atMs: 60_000, kind: 'spoil', node, config: 'c1' },
+      { atMs: 72_200, kind: 'reset', node },
+    ]),
+    latencyMs: 80,
+  },
 };
