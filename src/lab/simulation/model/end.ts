@@ -1,5 +1,5 @@
 /** What must be so for each node once everything has healed: it runs what it can, and reports what it runs. */
-import { classOf, configIn } from '../configs.js';
+import { behaviourOf, classOf, configIn } from '../configs.js';
 import type { Entry, ReportedStatus } from '../history.js';
 import { isFailing } from './node-facts.js';
 import type { Violation } from './violation.js';
@@ -57,10 +57,40 @@ export function endOf(node: string, entries: readonly Entry[]): NodeEnd {
   }
   const wanted = config === null ? undefined : config === undefined ? 'local' : newest.get(config);
   const domain = wanted === undefined || wanted === 'local' ? 'local.test' : (domains.get(wanted) ?? '');
+  mayHaveFailed ||= usesUpDeadline(node, domain, entries);
   const isSound = (one: string) => !spoilt.has(configIn(one)) && ['good', 'slow', 'local'].includes(classOf(one) ?? '');
   const good = domains.get(end.status?.lastKnownGood ?? '') ?? 'local.test';
   const canRun = [domain, good, 'local.test'].some(isSound);
   return { ...end, wanted, wantedClass: classOf(domain), mayHaveFailed, canRun, domains, events, errors };
+}
+
+/** How long a kubelet may run without health, over its restarts; and how much of that the pauses between two checks may add. */
+const healthDeadlineMs = 60_000;
+const checksMs = 5000;
+
+/**
+ * Whether the kubelet ran with a config for the whole deadline before it was healthy, since it was killed meanwhile, or the agent was.
+ * Nobody can tell that from a config with which it hangs and is killed for that.
+ */
+function usesUpDeadline(node: string, domain: string, entries: readonly Entry[]): boolean {
+  const { healthyAfterMs = 0 } = behaviourOf(classOf(domain));
+  let healthyMs: number | undefined;
+  let upMs: number | undefined;
+  let [unhealthyMs, lastMs] = [0, 0];
+  for (const entry of entries) {
+    if (!('node' in entry) || entry.node !== node) continue;
+    if (healthyMs !== undefined && upMs !== undefined) {
+      unhealthyMs += Math.max(0, Math.min(entry.atMs, healthyMs) - lastMs);
+      if (unhealthyMs >= healthDeadlineMs - checksMs) return true;
+      if (entry.atMs >= Math.max(healthyMs, upMs) + checksMs) unhealthyMs = 0;
+    }
+    lastMs = entry.atMs;
+    if (entry.kind === 'agent-up') upMs = entry.atMs;
+    if (entry.kind === 'agent-down') upMs = undefined;
+    if (entry.kind === 'exit') healthyMs = undefined;
+    if (entry.kind === 'start') healthyMs = entry.domain === domain ? entry.atMs + healthyAfterMs : undefined;
+  }
+  return false;
 }
 
 export function checkEnd(node: string, end: NodeEnd, atMs: number): Violation[] {
