@@ -1,4 +1,4 @@
-/** Time that can be injected: real in production, moved by hand in tests. */
+/** Time that can be injected, real in production and moved by hand in tests; and times as the Kubernetes API writes them. */
 
 export interface Clock {
   /** Wall-clock milliseconds since the epoch. May jump; never measure durations with it. */
@@ -30,3 +30,13 @@ export const systemClock: Clock = {
       signal?.addEventListener('abort', onAbort, { once: true });
     }),
 };
+
+/** metav1.Time: RFC 3339 in UTC with whole seconds. */
+export function rfc3339(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** metav1.MicroTime: RFC 3339 in UTC with microseconds. */
+export function rfc3339Micro(ms: number): string {
+  return new Date(ms).toISOString().replace('Z', '000Z');
+}

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { configLabel, configNamespace, type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
 import { isNotFound } from '../src/api/status.js';
 import { runController } from '../src/controller/controller.js';
-import { boundNodes, grantName, type RoleBinding } from '../src/controller/grant-objects.js';
+import { boundNodes, grantName, type RoleBinding } from '../src/controller/grant-plan.js';
 import { newControllerCounters } from '../src/controller/metrics.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { createInformer } from '../src/kube/informer.js';

@@ -1,9 +1,9 @@
 /** Nodes that other systems have, from end to end in memory: the whole controller, and CRDs that come and go while it runs. */
 import { describe, expect, test } from 'vitest';
 import { nodeConfigSets } from '../src/api/node-config-set.js';
+import { rfc3339Micro } from '../src/clock.js';
 import { nodeMaintenances } from '../src/fleet/node-claims.js';
 import { leases, namespaces, nodes, type ResourceType } from '../src/kube/resource-type.js';
-import { rfc3339Micro } from '../src/time.js';
 import { createSetRig, type SetRig } from './set-rig.js';
 
 const [nvidia, medik8s] = nodeMaintenances as [ResourceType, ResourceType];

@@ -10,6 +10,7 @@ import type { NodeConfig } from '../src/api/node-config.js';
 import type { NodeConfigSet } from '../src/api/node-config-set.js';
 import type { KubeObject } from '../src/api/object.js';
 import { ApiError } from '../src/api/status.js';
+import { rfc3339 } from '../src/clock.js';
 import type { ClusterView } from '../src/controller/cluster-view.js';
 import { newControllerCounters } from '../src/controller/metrics.js';
 import { type ClusterNode, type SetNode, setNode, sourceText } from '../src/controller/set-nodes.js';
@@ -19,7 +20,6 @@ import type { KubeClient } from '../src/kube/client.js';
 import type { ReconcileResult } from '../src/kube/work-queue.js';
 import { seededRandom } from '../src/lab/simulation/seeded-random.js';
 import { silentLog } from '../src/log.js';
-import { rfc3339 } from '../src/time.js';
 
 export type Mode = 'works' | 'rejects' | 'rolls back' | 'silent';
 const trialMs = 60_000;

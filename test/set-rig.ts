@@ -9,12 +9,12 @@ import { isUnset, type NodeConfig, nodeConfigs } from '../src/api/node-config.js
 import { type NodeConfigSet, type NodeConfigSetSpec, nodeConfigSets } from '../src/api/node-config-set.js';
 import type { KubeObject } from '../src/api/object.js';
 import { isNotFound } from '../src/api/status.js';
+import { rfc3339 } from '../src/clock.js';
 import { runController } from '../src/controller/controller.js';
 import { newControllerCounters } from '../src/controller/metrics.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { configMaps, nodes } from '../src/kube/resource-type.js';
 import { silentLog } from '../src/log.js';
-import { rfc3339 } from '../src/time.js';
 import { startInMemoryServer } from './in-memory-server.js';
 import type { ManualClock } from './manual-clock.js';
 import { applyDeploy } from './node-config-cluster.js';

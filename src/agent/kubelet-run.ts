@@ -9,10 +9,9 @@
  * minute of health is enough, and failures that reach the limits of a trial make the node fall back to local.
  */
 import { formatRef } from '../api/config-ref.js';
-import type { Clock } from '../clock.js';
+import { type Clock, rfc3339 } from '../clock.js';
 import type { Deadline } from '../kube/requester.js';
 import type { Log } from '../log.js';
-import { rfc3339 } from '../time.js';
 import { type Choice, needsTrial } from './choose.js';
 import type { Exit, KubeletDriver } from './drivers/driver.js';
 import type { NodeState } from './state/node-state.js';

@@ -10,15 +10,13 @@
  * Nothing is owed while another config runs than the assigned one: the change was rejected or rolled back. When the annotation is
  * removed (`relet dismiss`), the record goes too.
  */
-
 import { join } from 'node:path';
 import { type ExactRef, isExactRef, sameConfig } from '../api/config-ref.js';
 import { type Owed, type OwedAction, owedActions } from '../api/node-annotations.js';
 import type { KubeObject } from '../api/object.js';
-import type { Clock } from '../clock.js';
+import { type Clock, rfc3339 } from '../clock.js';
 import { isObject } from '../json.js';
 import type { Log } from '../log.js';
-import { rfc3339 } from '../time.js';
 import type { Choice } from './choose.js';
 import type { RunCommand } from './drivers/command.js';
 import type { KubeletRun } from './kubelet-run.js';

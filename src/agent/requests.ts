@@ -2,10 +2,9 @@
  * What a person on the host asks of the node, without the API. A relet that runs finds the request in a file and is woken
  * by SIGHUP; where none runs, the records are changed directly, under the lock.
  */
-import type { Clock } from '../clock.js';
+import { type Clock, rfc3339 } from '../clock.js';
 import { isObject } from '../json.js';
 import type { Log } from '../log.js';
-import { rfc3339 } from '../time.js';
 import { defineRecord } from './state/json-record.js';
 import type { NodeState } from './state/node-state.js';
 import { assign, sourceOf } from './transitions.js';

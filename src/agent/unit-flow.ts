@@ -11,12 +11,11 @@
  * and the kubelet keeps running. A node that is assigned a config again is attached again.
  */
 import { sameConfig } from '../api/config-ref.js';
-import type { Clock } from '../clock.js';
+import { type Clock, rfc3339 } from '../clock.js';
 import { causesOf } from '../error-causes.js';
 import { isObject } from '../json.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
-import { rfc3339 } from '../time.js';
 import type { AgentOptions } from './agent-options.js';
 import { type Choice, type Records, recordsOf } from './choose.js';
 import type { Documents } from './documents.js';

@@ -4,12 +4,12 @@
  * and what could be decoded.
  */
 
+import { rfc3339 } from '../clock.js';
 import { DurationError, formatDuration, parseDuration } from '../go/duration.js';
 import { canonicalQuantity, quantityProblem, quantityRule } from '../go/quantity.js';
 import { goQuote } from '../go/quote.js';
 import type { Entry, Value } from '../go/yaml/value.js';
 import { isObject } from '../json.js';
-import { rfc3339 } from '../time.js';
 import { setOwn } from './copy.js';
 import { remedyFor } from './decode-remedies.js';
 import { childPath, type Finding, type KubeletConfig, type Minor, type Position } from './model.js';

@@ -7,7 +7,7 @@ import type { KubeObject } from '../api/object.js';
 import { isNotFound } from '../api/status.js';
 import { maintenanceConditions } from '../fleet/node-claims.js';
 import type { KubeClient } from '../kube/client.js';
-import { createInformer, type Informer, parseKey } from '../kube/informer.js';
+import { createInformer, type Informer } from '../kube/informer.js';
 import {
   admissionPolicies,
   admissionPolicyBindings,
@@ -15,13 +15,14 @@ import {
   clusterRoles,
   configMaps,
   nodes,
+  parseKey,
   type ResourceType,
   roleBindings,
   roles,
 } from '../kube/resource-type.js';
 import type { Log } from '../log.js';
 import { type ClaimView, watchClaims } from './claim-view.js';
-import { grantedConfigMap, grantLabel, type Role, type RoleBinding } from './grant-objects.js';
+import { grantedConfigMap, grantLabel, type Role, type RoleBinding } from './grant-plan.js';
 import { nodeRoleLabel } from './guard-roles.js';
 import type { ClusterNode } from './set-nodes.js';
 

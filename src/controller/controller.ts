@@ -17,19 +17,17 @@ import { drainMarkOf, isCordoned } from '../api/drain.js';
 import { nodeConfigs } from '../api/node-config.js';
 import { madeBySetLabel } from '../api/node-config-set.js';
 import { type KubeClient, serves } from '../kube/client.js';
-import { parseKey } from '../kube/informer.js';
+import { parseKey } from '../kube/resource-type.js';
 import { type ReconcileResult, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import { type ClusterView, watchCluster } from './cluster-view.js';
-import { boundNodes, grantedConfigMap } from './grant-objects.js';
-import { configMapOf, type GrantFacts, referencedConfigMaps } from './grant-plan.js';
+import { boundNodes, configMapOf, type GrantFacts, grantedConfigMap, referencedConfigMaps } from './grant-plan.js';
 import { GrantReconciler, grantFacts } from './grants.js';
 import type { GuardChoice } from './guard-plan.js';
 import { GuardReconciler } from './guards.js';
 import type { ControllerCounters } from './metrics.js';
 import { hasTaint, NewNodeReconciler } from './new-nodes.js';
 import { NodeConfigReconciler } from './node-configs.js';
-import { ObjectWriter } from './object-writer.js';
 import { SetReconciler } from './sets.js';
 
 export interface ControllerOptions {
@@ -139,8 +137,7 @@ class Controller {
       onClaim: () => this.#gatherForSets(),
     });
     const facts: GrantFacts = grantFacts(this.#view, namespaces, (name) => this.#absentMs(name));
-    const writer = new ObjectWriter(client, signal);
-    const parts = { ...options, view: this.#view, facts, writer, signal };
+    const parts = { ...options, view: this.#view, facts, signal };
     this.#grants = new GrantReconciler(parts);
     this.#newNodes = new NewNodeReconciler(parts);
     this.#guards = new GuardReconciler({ ...parts, choice: options.guards, onChange: () => this.#addNodes() });

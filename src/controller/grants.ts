@@ -1,20 +1,30 @@
 /** Reconciles the grant of one ConfigMap: a Role that allows reading it, and RoleBindings with the nodes that may. */
-import { parseKey } from '../kube/informer.js';
-import { roleBindings, roles } from '../kube/resource-type.js';
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeObject } from '../api/object.js';
+import { createIfAbsent, type KubeClient } from '../kube/client.js';
+import { parseKey, type ResourceType, roleBindings, roles } from '../kube/resource-type.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import type { ClusterView } from './cluster-view.js';
-import { boundNodes, grantBinding, grantName, grantRole, type RoleBinding, shardsOf } from './grant-objects.js';
-import { type GrantFacts, planGrant } from './grant-plan.js';
+import {
+  boundNodes,
+  type GrantFacts,
+  grantBinding,
+  grantName,
+  grantRole,
+  planGrant,
+  type RoleBinding,
+  shardsOf,
+} from './grant-plan.js';
 import type { ControllerCounters } from './metrics.js';
-import type { ObjectWriter } from './object-writer.js';
 
 export interface GrantReconcilerOptions {
   view: Pick<ClusterView, 'nodeConfigs' | 'configMaps' | 'roles' | 'bindings'>;
   facts: GrantFacts;
-  writer: ObjectWriter;
+  client: Pick<KubeClient, 'create' | 'update'>;
   counters: Pick<ControllerCounters, 'grantsWritten'>;
   log: Log;
+  signal: AbortSignal;
 }
 
 export class GrantReconciler {
@@ -36,21 +46,21 @@ export class GrantReconciler {
 
   /** The bindings stay, without subjects: the controller holds no permission to delete them. */
   async #revoke(key: string): Promise<void> {
-    const { view, writer, log } = this.#options;
+    const { view, client, log, signal } = this.#options;
     const used = bindingsOf(view, key).filter(({ subjects = [] }) => subjects.length > 0);
     for (const binding of used) {
       const place = { namespace: parseKey(key).namespace, name: binding.metadata.name };
-      await writer.update(roleBindings, place, { ...binding, subjects: [] });
+      await client.update(roleBindings, place, { ...binding, subjects: [] }, { signal });
     }
     if (used.length > 0) log.info('grant revoked', { configMap: key });
   }
 
   async #grant(key: string, nodes: string[]): Promise<void> {
-    const { view, writer, counters, log } = this.#options;
+    const { view, counters, log } = this.#options;
     const { namespace, name } = parseKey(key);
     const configMap = { namespace, name, uid: inNamespace(view.configMaps, key)?.metadata.uid ?? '' };
     const role = { namespace, name: grantName(name) };
-    await writer.createOrUpdate(roles, role, {
+    await this.#createOrUpdate(roles, role, {
       present: inNamespace(view.roles, `${namespace}/${role.name}`),
       wanted: grantRole(configMap),
       fields: ['rules'],
@@ -58,7 +68,7 @@ export class GrantReconciler {
     const present = bindingsOf(view, key);
     let written = 0;
     for (const [shard, members] of shardsOf(present.map(boundNodes), nodes).entries()) {
-      const isWritten = await writer.createOrUpdate(
+      const isWritten = await this.#createOrUpdate(
         roleBindings,
         { namespace, name: grantName(name, shard) },
         { present: present[shard], wanted: grantBinding(configMap, shard, members), fields: ['subjects'] },
@@ -68,6 +78,25 @@ export class GrantReconciler {
     if (written === 0) return;
     counters.grantsWritten += written;
     log.info('grant written', { configMap: key, nodes: nodes.length, shards: written });
+  }
+
+  /** True when it wrote. Only `fields` and the owner are compared and written. */
+  async #createOrUpdate<T extends KubeObject>(
+    type: ResourceType,
+    place: { namespace: string; name: string },
+    { present, wanted, fields }: { present: T | undefined; wanted: T; fields: (keyof T)[] },
+  ): Promise<boolean> {
+    const { client, signal } = this.#options;
+    if (present === undefined) return createIfAbsent(client, type, { namespace: place.namespace }, wanted, { signal });
+    const { ownerReferences } = wanted.metadata;
+    const isSame =
+      fields.every((field) => isDeepStrictEqual(present[field], wanted[field])) &&
+      isDeepStrictEqual(present.metadata.ownerReferences, ownerReferences);
+    if (isSame) return false;
+    const changes = Object.fromEntries(fields.map((field) => [field, wanted[field]]));
+    const metadata = { ...present.metadata, ownerReferences };
+    await client.update(type, place, { ...present, ...changes, metadata }, { signal });
+    return true;
   }
 }
 

@@ -1,6 +1,6 @@
 /** The roles that let nodes write status: one for all nodes behind admission policies, or one for each node. Pure. */
 import type { KubeObject } from '../api/object.js';
-import { nodeSubject } from './grant-objects.js';
+import { nodeSubject } from './grant-plan.js';
 
 /** Bound to all nodes only while the policies are complete. deploy/ has the role. */
 export const nodeStatusRole = 'relet:node-status';

@@ -5,17 +5,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { configNamespace, guardsLease } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
-import { isAlreadyExists, isNotFound } from '../api/status.js';
-import type { KubeClient } from '../kube/client.js';
+import { isNotFound } from '../api/status.js';
+import { rfc3339Micro } from '../clock.js';
+import { createIfAbsent, type KubeClient } from '../kube/client.js';
 import { clusterRoleBindings, leases } from '../kube/resource-type.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
-import { rfc3339Micro } from '../time.js';
 import type { ClusterView } from './cluster-view.js';
 import { decideGuards, type GuardChoice, type GuardState } from './guard-plan.js';
 import { nodeStatusBinding, nodeStatusRole } from './guard-roles.js';
 import type { ControllerCounters } from './metrics.js';
-import type { ObjectWriter } from './object-writer.js';
 
 export interface GuardReconcilerOptions {
   client: KubeClient;
@@ -25,7 +24,6 @@ export interface GuardReconcilerOptions {
   settleMs?: number;
   /** Other guards are in force. */
   onChange(): void;
-  writer: ObjectWriter;
   counters: Pick<ControllerCounters, 'guards' | 'guardProblems'>;
   log: Log;
   signal: AbortSignal;
@@ -76,8 +74,8 @@ export class GuardReconciler {
   }
 
   async #bindAllNodes(mayWrite: boolean): Promise<void> {
-    const { client, writer, signal } = this.#options;
-    if (mayWrite) return void (await writer.create(clusterRoleBindings, undefined, nodeStatusBinding()));
+    const { client, signal } = this.#options;
+    if (mayWrite) return void (await createIfAbsent(client, clusterRoleBindings, {}, nodeStatusBinding(), { signal }));
     try {
       await client.delete(clusterRoleBindings, { name: nodeStatusRole }, { signal });
     } catch (error) {
@@ -120,7 +118,5 @@ async function renewLease(client: KubeClient, signal: AbortSignal): Promise<void
   if (present !== undefined) return void (await client.update(leases, place, { ...present, spec }, { signal }));
   const metadata = { ...place, labels: { 'app.kubernetes.io/managed-by': 'relet' } };
   const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
-  await client.create(leases, { namespace: configNamespace }, lease, { signal }).catch((error: unknown) => {
-    if (!isAlreadyExists(error)) throw error;
-  });
+  await createIfAbsent(client, leases, { namespace: configNamespace }, lease, { signal });
 }

@@ -9,17 +9,16 @@ import {
   withConditions,
 } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
-import type { KubeClient } from '../kube/client.js';
+import { rfc3339 } from '../clock.js';
+import { createIfAbsent, type KubeClient } from '../kube/client.js';
 import { clusterRoleBindings, clusterRoles } from '../kube/resource-type.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
-import { rfc3339 } from '../time.js';
 import type { ClusterView } from './cluster-view.js';
 import { type GrantFacts, grantedCondition } from './grant-plan.js';
 import { type GuardState, guardedCondition } from './guard-plan.js';
 import { nodeRoleName, nodeRoleObjects } from './guard-roles.js';
 import type { ControllerCounters } from './metrics.js';
-import type { ObjectWriter } from './object-writer.js';
 
 export interface NodeConfigReconcilerOptions {
   client: KubeClient;
@@ -27,7 +26,6 @@ export interface NodeConfigReconcilerOptions {
   facts: GrantFacts;
   /** Undefined until they were checked for the first time. */
   guards(): GuardState | undefined;
-  writer: ObjectWriter;
   counters: Pick<ControllerCounters, 'nodeConfigsCreated'>;
   log: Log;
   signal: AbortSignal;
@@ -85,19 +83,20 @@ export class NodeConfigReconciler {
   }
 
   async #create(object: NodeConfig): Promise<void> {
-    const { writer, counters, log } = this.#options;
+    const { client, counters, log, signal } = this.#options;
     // False when it exists and the watch has not brought it yet.
-    if (!(await writer.create(nodeConfigs, undefined, object))) return;
+    if (!(await createIfAbsent(client, nodeConfigs, {}, object, { signal }))) return;
     counters.nodeConfigsCreated++;
     log.info('NodeConfig created', { node: object.metadata.name });
   }
 
   async #ensureRole({ metadata }: KubeObject): Promise<void> {
-    const { view, writer } = this.#options;
+    const { client, view, signal } = this.#options;
     const [role, binding] = nodeRoleObjects(metadata);
     const name = nodeRoleName(metadata.name);
-    if (view.nodeRoles.get(name) === undefined) await writer.create(clusterRoles, undefined, role);
-    if (view.nodeRoleBindings.get(name) === undefined) await writer.create(clusterRoleBindings, undefined, binding);
+    if (view.nodeRoles.get(name) === undefined) await createIfAbsent(client, clusterRoles, {}, role, { signal });
+    if (view.nodeRoleBindings.get(name) === undefined)
+      await createIfAbsent(client, clusterRoleBindings, {}, binding, { signal });
   }
 }
 

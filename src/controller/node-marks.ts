@@ -6,10 +6,10 @@ import { type DrainMark, drainFieldManager, drainMarkOf, isCordoned, maintenance
 import type { Intent } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { isConflict, isNotFound } from '../api/status.js';
+import { rfc3339 } from '../clock.js';
 import { ownMaintenanceReason } from '../fleet/node-claims.js';
 import type { KubeClient } from '../kube/client.js';
 import { nodes } from '../kube/resource-type.js';
-import { rfc3339 } from '../time.js';
 import { cordonPatch, isDrainedFor, liftPatch, waitingPatch } from './drain-plan.js';
 import type { ClusterNode } from './set-nodes.js';
 

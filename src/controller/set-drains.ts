@@ -7,10 +7,10 @@
  */
 import { type DrainMark, drainMarkOf, isCordoned } from '../api/drain.js';
 import type { Intent, NodeConfigSet } from '../api/node-config-set.js';
+import { rfc3339 } from '../clock.js';
 import { type DisruptionBudget, isEmptied, leftPods, podActions } from '../fleet/drain.js';
 import type { KubeClient } from '../kube/client.js';
 import type { Log } from '../log.js';
-import { rfc3339 } from '../time.js';
 import type { ClusterView } from './cluster-view.js';
 import { type DrainAssessment, type DrainPass, inTurn, keyOf, readBudgets, readPods } from './drain-assessment.js';
 import { type DrainContext, evictNext, failedDrain, isDrainedFor, isMarkWanted } from './drain-plan.js';

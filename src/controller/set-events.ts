@@ -1,10 +1,10 @@
 /** An Event of a set for each change of what it does, so that `kubectl describe` and alerts show it. */
 import type { NodeConfigSet, NodeConfigSetStatus } from '../api/node-config-set.js';
+import { rfc3339 } from '../clock.js';
 import type { KubeClient } from '../kube/client.js';
 import { events } from '../kube/resource-type.js';
 import type { Log } from '../log.js';
 import { shorten } from '../shorten.js';
-import { rfc3339 } from '../time.js';
 
 interface EventOptions {
   client: KubeClient;

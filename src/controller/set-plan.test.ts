@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Claim } from '../api/node-annotations.js';
 import { mostInBatch, type SetStrategy } from '../api/node-config-set.js';
-import { rfc3339 } from '../time.js';
+import { rfc3339 } from '../clock.js';
 import type { SetNode } from './set-nodes.js';
 import { type Plan, type PlanInput, plan } from './set-plan.js';
 import { readRules, selfSetLabels, shareOf } from './set-spec.js';

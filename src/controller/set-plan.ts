@@ -11,6 +11,7 @@
  * So the batch is 1 node. When it is active, after seconds, it counts only as on trial, and the next one is assigned. After 10 minutes
  * it has passed its trial. A batch has at most 100 nodes, whatever the budgets allow.
  */
+
 import {
   exclusionReasons,
   type setProgressReasons,
@@ -18,7 +19,7 @@ import {
   type setStalledReasons,
 } from '../api/condition-reasons.js';
 import { type Intent, mostInBatch } from '../api/node-config-set.js';
-import { rfc3339 } from '../time.js';
+import { rfc3339 } from '../clock.js';
 import type { SetNode } from './set-nodes.js';
 import * as sentences from './set-sentences.js';
 import type { SetRules } from './set-spec.js';

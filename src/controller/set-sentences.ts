@@ -1,5 +1,5 @@
 /** The sentences in which a set says what it waits for and why it stopped, with node names. Pure. */
-import { rfc3339 } from '../time.js';
+import { rfc3339 } from '../clock.js';
 import type { SetNode } from './set-nodes.js';
 import { type SetState, updateOf } from './set-state.js';
 import type { Survey } from './set-survey.js';

@@ -16,7 +16,7 @@ import {
   type SetRevision,
   type WaveStatus,
 } from '../api/node-config-set.js';
-import { rfc3339 } from '../time.js';
+import { rfc3339 } from '../clock.js';
 
 const remembered = [
   'currentRevision',

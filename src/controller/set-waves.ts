@@ -1,6 +1,6 @@
 /** The waves of a rollout: how many nodes each has, how far they are, and which one is the present. Pure. */
 import type { WaveState, WaveStatus } from '../api/node-config-set.js';
-import { rfc3339 } from '../time.js';
+import { rfc3339 } from '../clock.js';
 import { type SetRules, shareOf } from './set-spec.js';
 import { isApproved, isComplete, isRejected, type SetState } from './set-state.js';
 import { isHalted, type Survey } from './set-survey.js';

@@ -19,12 +19,12 @@ import {
 } from '../api/node-config-set.js';
 import { isConflict, isNotFound } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';
+import { rfc3339 } from '../clock.js';
 import { ensureConfigMap, readPayload } from '../fleet/config-maps.js';
 import type { OtherClaims } from '../fleet/node-claims.js';
 import type { KubeClient } from '../kube/client.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
-import { rfc3339 } from '../time.js';
 import type { ClusterView } from './cluster-view.js';
 import { DrainAssessment, type DrainPass } from './drain-assessment.js';
 import type { ControllerCounters } from './metrics.js';

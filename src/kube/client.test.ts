@@ -12,7 +12,7 @@ import {
 import { ApiError, isAlreadyExists, isConflict, isForbidden, isNotFound } from '../api/status.js';
 import { type Clock, systemClock } from '../clock.js';
 import { systemRandom } from '../random.js';
-import { createClient, serverVersion, serves } from './client.js';
+import { createClient, createIfAbsent, serverVersion, serves } from './client.js';
 import type { RequesterOptions } from './requester.js';
 import { configMaps, leases, nodes, resourcePath } from './resource-type.js';
 
@@ -321,4 +321,15 @@ describe('discovery', () => {
     const { client } = await setUp((_asked, response) => answerJson(response, { gitVersion: 'v1.32.1+relet' }));
     expect((await serverVersion(client)).gitVersion).toBe('v1.32.1+relet');
   });
+});
+
+test('an object that exists is not created twice', async () => {
+  let exists = false;
+  const { client } = await setUp((_asked, response) => {
+    if (exists) return answerStatus(response, 409, 'AlreadyExists', 'there is one');
+    exists = true;
+    answerJson(response, {});
+  });
+  const create = () => createIfAbsent(client, nodes, {}, { metadata: { name: 'a' } });
+  expect([await create(), await create()]).toEqual([true, false]);
 });

@@ -3,7 +3,7 @@
  * watch.ts and informer.ts follow changes.
  */
 import type { KubeObject } from '../api/object.js';
-import { InvalidResponseError, isNotFound } from '../api/status.js';
+import { InvalidResponseError, isAlreadyExists, isNotFound } from '../api/status.js';
 import type { Clock } from '../clock.js';
 import type { Random } from '../random.js';
 import type { Connection } from './connection.js';
@@ -290,5 +290,22 @@ export async function serves(client: KubeClient, type: ResourceType, options: Ca
   } catch (error) {
     if (isNotFound(error)) return false;
     throw error;
+  }
+}
+
+/** False when there is one already. */
+export async function createIfAbsent(
+  client: Pick<KubeClient, 'create'>,
+  type: ResourceType,
+  place: ObjectPlace,
+  object: object,
+  options: WriteOptions = {},
+): Promise<boolean> {
+  try {
+    await client.create(type, place, object, options);
+    return true;
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return false;
   }
 }

@@ -31,8 +31,9 @@ export interface ExecPluginOptions {
   interactive?: boolean;
 }
 
-const versions = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `client.authentication.k8s.io/${version}`);
-const clusterExtension = 'client.authentication.k8s.io/exec';
+const group = 'client.authentication.k8s.io';
+const versions = [`${group}/v1`, `${group}/v1beta1`, `${group}/v1alpha1`];
+const clusterExtension = `${group}/exec`;
 const maxOutputBytes = 1024 * 1024;
 /** Of a plugin that does not prompt. */
 const timeoutMs = 60_000;

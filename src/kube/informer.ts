@@ -4,6 +4,7 @@
  */
 import type { KubeObject } from '../api/object.js';
 import type { KubeClient } from './client.js';
+import { keyOf } from './resource-type.js';
 import { type WatchLoopOptions, watchLoop } from './watch.js';
 
 export interface Informer<T> {
@@ -58,16 +59,6 @@ export function createInformer<T = KubeObject>(client: KubeClient, options: Info
     },
     synced,
   };
-}
-
-export function keyOf({ metadata: { namespace, name } }: KubeObject): string {
-  return namespace ? `${namespace}/${name}` : name;
-}
-
-/** The parts of a key of `keyOf`; the namespace is empty for cluster-scoped objects. */
-export function parseKey(key: string): { namespace: string; name: string } {
-  const at = key.indexOf('/');
-  return { namespace: key.slice(0, Math.max(0, at)), name: key.slice(at + 1) };
 }
 
 function withoutManagedFields(object: KubeObject): KubeObject {

@@ -10,8 +10,8 @@
  */
 import type { KubeObject } from '../api/object.js';
 import { isAlreadyExists, isConflict, isNotFound } from '../api/status.js';
+import { rfc3339Micro } from '../clock.js';
 import type { Log } from '../log.js';
-import { rfc3339Micro } from '../time.js';
 import type { KubeClient } from './client.js';
 import { leases } from './resource-type.js';
 

@@ -1,4 +1,5 @@
-/** Resources: group, version and plural name, and the URL path of objects. */
+/** Resources: group, version and plural name; the URL path of objects, and their keys in caches and queues. */
+import type { KubeObject } from '../api/object.js';
 
 export interface ResourceType {
   /** Empty for the core group. */
@@ -55,4 +56,15 @@ export function resourcePath(type: ResourceType, place: ObjectPlace = {}): strin
     throw new Error(`address of ${type.resource}: "${bad}" cannot be a name: ${JSON.stringify(place)}`);
   // A subresource may go deeper, such as proxy/configz; a slash in a name does not.
   return `/${parts.map(encodeURIComponent).join('/')}${subresource ? `/${encodeURI(subresource)}` : ''}`;
+}
+
+/** `namespace/name`, or `name` without a namespace. */
+export function keyOf({ metadata: { namespace, name } }: KubeObject): string {
+  return namespace ? `${namespace}/${name}` : name;
+}
+
+/** The parts of a key of `keyOf`; the namespace is empty for cluster-scoped objects. */
+export function parseKey(key: string): { namespace: string; name: string } {
+  const at = key.indexOf('/');
+  return { namespace: key.slice(0, Math.max(0, at)), name: key.slice(at + 1) };
 }

@@ -2,7 +2,7 @@
 import { nodeConfigs, unsetAnnotations } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { isNotFound } from '../../src/api/status.js';
-import { boundNodes, grantName, type RoleBinding } from '../../src/controller/grant-objects.js';
+import { boundNodes, grantName, type RoleBinding } from '../../src/controller/grant-plan.js';
 import type { KubeClient } from '../../src/kube/client.js';
 import { configMaps, roleBindings } from '../../src/kube/resource-type.js';
 import { eventually } from '../eventually.js';

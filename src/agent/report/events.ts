@@ -1,8 +1,7 @@
 /** Events about the Node: a changed config, as Kubernetes had it; and rejected, rolled back, trial passed, a risky upgrade. */
-
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
+import { rfc3339 } from '../../clock.js';
 import { shorten } from '../../shorten.js';
-import { rfc3339 } from '../../time.js';
 import { type UpgradeReport, upgradeText } from './report.js';
 
 export interface EventText {

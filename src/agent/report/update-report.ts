@@ -10,12 +10,10 @@
  *   crashed, on trial               last     last: the trial counts, and nothing is decided
  *   crashed, else                   last     that it crashes
  */
-
 import { ConfigError } from '../../api/config-error.js';
 import { type ExactRef, formatRef, sameConfig } from '../../api/config-ref.js';
 import type { TrialState } from '../../api/node-config.js';
-import type { Clock } from '../../clock.js';
-import { rfc3339 } from '../../time.js';
+import { type Clock, rfc3339 } from '../../clock.js';
 import { type Choice, FailedBefore } from '../choose.js';
 import type { KubeletDriver, Notice, StartedConfig } from '../drivers/driver.js';
 import type { KubeletRun } from '../kubelet-run.js';

@@ -1,10 +1,9 @@
 /** When a change of the config may be followed: the restart limit, and the jitter of edits. */
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
-import type { Clock } from '../../clock.js';
+import { type Clock, rfc3339 } from '../../clock.js';
 import { isObject } from '../../json.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
-import { rfc3339 } from '../../time.js';
 import type { Counters } from '../report/metrics.js';
 import type { Reporter } from '../report/reporter.js';
 import { defineRecord } from '../state/json-record.js';

@@ -7,11 +7,10 @@ import { okReasons } from '../../api/condition-reasons.js';
 import type { NodeCondition } from '../../api/node-condition.js';
 import type { KubeObject } from '../../api/object.js';
 import { isForbidden, isInvalid, isNotFound } from '../../api/status.js';
-import type { Clock } from '../../clock.js';
+import { type Clock, rfc3339 } from '../../clock.js';
 import type { KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
-import { rfc3339 } from '../../time.js';
 import { type ConditionText, configCondition, type Report } from '../report/report.js';
 
 interface Node extends KubeObject {

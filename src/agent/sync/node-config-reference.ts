@@ -17,13 +17,12 @@ import {
 } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
 import { ApiError, isConflict, isNotFound } from '../../api/status.js';
-import type { Clock } from '../../clock.js';
+import { type Clock, rfc3339 } from '../../clock.js';
 import type { KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch.js';
 import type { Log } from '../../log.js';
 import { shorten } from '../../shorten.js';
-import { rfc3339 } from '../../time.js';
 import { boundedHeld, configCondition, type Report, statusCause, statusConfig, upgradeText } from '../report/report.js';
 import { specRef } from './config-map.js';
 import { NodeConditionWriter } from './node-condition.js';

@@ -16,12 +16,11 @@ import {
 import type { NodeCondition } from '../../api/node-condition.js';
 import type { KubeObject } from '../../api/object.js';
 import { ApiError, isNotFound } from '../../api/status.js';
-import type { Clock } from '../../clock.js';
+import { type Clock, rfc3339 } from '../../clock.js';
 import type { KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch.js';
 import type { Log } from '../../log.js';
-import { rfc3339 } from '../../time.js';
 import { boundedHeld, configOk, type Report, statusCause, statusConfig } from '../report/report.js';
 import { specRef } from './config-map.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';

@@ -9,6 +9,7 @@
  */
 import { type DrainMark, drainMarkOf, isCordoned } from '../../api/drain.js';
 import { CannotRun } from '../../cannot-run.js';
+import { rfc3339 } from '../../clock.js';
 import { evictNext } from '../../controller/drain-plan.js';
 import { DrainRights } from '../../controller/drain-rights.js';
 import { apiEvictor } from '../../controller/evictor.js';
@@ -25,7 +26,6 @@ import {
 import { claimantOf, readClaims } from '../../fleet/node-claims.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { podDisruptionBudgets, pods } from '../../kube/resource-type.js';
-import { rfc3339 } from '../../time.js';
 import { oneLine } from '../../visible-text.js';
 import type { Session } from '../session.js';
 import type { Progress } from '../terminal/terminal.js';

@@ -1,7 +1,7 @@
 /** `relet hold NODE...`: no set and no command of relet's changes these nodes until `relet release`. */
 import { CannotRun } from '../../cannot-run.js';
+import { rfc3339 } from '../../clock.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { rfc3339 } from '../../time.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, type Session, whoAmI, withSession } from '../session.js';

@@ -3,8 +3,8 @@
  * so that the spec stays what is in Git, and a role can allow just this. The controller does it, and removes the request.
  */
 import { type NodeConfigSet, nodeConfigSets, type RolloutAction } from '../../api/node-config-set.js';
+import { rfc3339 } from '../../clock.js';
 import { type ApprovalAsked, approvalFor, requestedRevision } from '../../fleet/rollout-requests.js';
-import { rfc3339 } from '../../time.js';
 import { confirm } from '../change/change-to.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { type Session, whoAmI, withSession } from '../session.js';

@@ -1,5 +1,4 @@
 /** Metadata of objects of any kind: system fields, and validation with the messages of Kubernetes. */
-
 import {
   checkDnsLabel,
   checkLabelValue,
@@ -8,9 +7,9 @@ import {
   type NameRule,
 } from '../../api/names.js';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../api/object.js';
+import { rfc3339 } from '../../clock.js';
 import { goQuote } from '../../go/quote.js';
 import type { Random } from '../../random.js';
-import { rfc3339 } from '../../time.js';
 import { type FieldError, forbiddenField, invalidField, requiredField, tooLongField } from './field-error.js';
 import { isCustom, type Resource } from './resource.js';
 

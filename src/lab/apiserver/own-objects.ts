@@ -1,9 +1,7 @@
 /** Reads and writes of the server's own controllers, without a request. */
-
 import type { KubeObject } from '../../api/object.js';
-import type { Clock } from '../../clock.js';
+import { type Clock, rfc3339 } from '../../clock.js';
 import type { Random } from '../../random.js';
-import { rfc3339 } from '../../time.js';
 import { encodeObject, keyOf } from './http/codec.js';
 import { fillSystemFields } from './object-meta.js';
 import type { Resource } from './resource.js';

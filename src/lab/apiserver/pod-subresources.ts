@@ -1,8 +1,7 @@
 /** POST to a pod's eviction (as `kubectl drain` does) and binding (as a scheduler does). */
-
 import type { KubeObject } from '../../api/object.js';
 import type { Status } from '../../api/status.js';
-import { rfc3339 } from '../../time.js';
+import { rfc3339 } from '../../clock.js';
 import { evictionError } from './disruption-budget.js';
 import { readObject } from './http/body.js';
 import { keyOf } from './http/codec.js';

@@ -1,13 +1,12 @@
 /** The hollow kubelet as an API client: registers its Node, updates its status, renews its Lease and deletes pods. */
 import type { KubeObject } from '../../api/object.js';
 import { isAlreadyExists, isConflict, isNotFound } from '../../api/status.js';
-import type { Clock } from '../../clock.js';
+import { type Clock, rfc3339, rfc3339Micro } from '../../clock.js';
 import { parseDuration } from '../../go/duration.js';
 import { backoffMs } from '../../kube/backoff.js';
 import { type KubeClient, serverVersion } from '../../kube/client.js';
 import { leases, nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
-import { rfc3339, rfc3339Micro } from '../../time.js';
 import { type Condition, conditions, type NodeFacts, nodeObject, nodeStatus } from './node-object.js';
 import { finishPods } from './pods.js';
 

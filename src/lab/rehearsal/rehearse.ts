@@ -9,10 +9,10 @@ import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js
 import type { KubeObject } from '../../api/object.js';
 import { ApiError } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
+import { rfc3339 } from '../../clock.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps } from '../../kube/resource-type.js';
 import { silentLog } from '../../log.js';
-import { rfc3339 } from '../../time.js';
 import { type SimulatedCluster, startCluster } from '../simulation/cluster.js';
 import { type SeededRandom, seededRandom } from '../simulation/seeded-random.js';
 import { Agents, type Kinds, kindsOf, leaderHealthyMs } from './agents.js';

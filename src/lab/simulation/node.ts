@@ -12,10 +12,9 @@ import { Reporter } from '../../agent/report/reporter.js';
 import { NodeState } from '../../agent/state/node-state.js';
 import { NodeConfigReference } from '../../agent/sync/node-config-reference.js';
 import { makeDocument } from '../../agent/validate/host-validator.js';
-import type { Clock } from '../../clock.js';
+import { type Clock, rfc3339 } from '../../clock.js';
 import { nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
-import { rfc3339 } from '../../time.js';
 import { SimulatedDisk } from './disk.js';
 import { Fence, fencedClock, fencedDriver, fencedFiles, fencedLog } from './fence.js';
 import {

@@ -6,8 +6,8 @@ import type { NodeConfig } from '../../api/node-config.js';
 import { nodeConfigs } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
 import type { KubeClient } from '../../kube/client.js';
-import { createInformer, keyOf } from '../../kube/informer.js';
-import { leases, nodes } from '../../kube/resource-type.js';
+import { createInformer } from '../../kube/informer.js';
+import { keyOf, leases, nodes } from '../../kube/resource-type.js';
 
 export interface Readiness {
   /** Resolves when the node is Ready. */

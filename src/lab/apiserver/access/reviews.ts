@@ -1,9 +1,7 @@
 /** Access, rules, identity and token reviews: answered on create, never stored. */
-
 import type { KubeObject } from '../../../api/object.js';
 import type { ApiError } from '../../../api/status.js';
-import type { Clock } from '../../../clock.js';
-import { rfc3339 } from '../../../time.js';
+import { type Clock, rfc3339 } from '../../../clock.js';
 import type { Attributes, Authorizer, User } from '../attributes.js';
 import type { FieldError } from '../field-error.js';
 import type { Resource } from '../resource.js';

@@ -1,8 +1,7 @@
 /** serviceaccounts/NAME/token: issues a token for a service account, bound to a pod, a secret or a node if requested. */
-
 import type { KubeObject } from '../../../api/object.js';
+import { rfc3339 } from '../../../clock.js';
 import { goQuote } from '../../../go/quote.js';
-import { rfc3339 } from '../../../time.js';
 import type { Objects } from '../admission/rejection.js';
 import { type FieldError, invalidField } from '../field-error.js';
 import { badRequest, conflict, invalid, notFound } from '../status-error.js';

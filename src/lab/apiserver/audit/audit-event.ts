@@ -1,7 +1,6 @@
 /** The audit log entry of one request: an Event of audit.k8s.io/v1 at level Metadata. No bodies, hence no secrets. */
-
 import type { ApiError } from '../../../api/status.js';
-import { rfc3339Micro } from '../../../time.js';
+import { rfc3339Micro } from '../../../clock.js';
 import type { User } from '../attributes.js';
 import type { Exchange } from '../http/exchange.js';
 import type { RequestInfo } from '../http/request-info.js';

@@ -2,10 +2,8 @@
  * CustomResourceDefinitions as a resource. Its status is set in the same write: a kind can be used as soon as its
  * definition is visible.
  */
-
 import type { KubeObject } from '../../../api/object.js';
-import type { Clock } from '../../../clock.js';
-import { rfc3339 } from '../../../time.js';
+import { type Clock, rfc3339 } from '../../../clock.js';
 import type { Registry } from '../registry.js';
 import type { Resource } from '../resource.js';
 import { createdAtColumn, nameColumn } from '../resources/columns.js';

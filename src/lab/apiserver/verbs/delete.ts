@@ -1,8 +1,7 @@
 /** DELETE: removes an object, or marks it while it has finalizers or a grace period. */
-
 import type { KubeObject } from '../../../api/object.js';
 import type { Status } from '../../../api/status.js';
-import { rfc3339 } from '../../../time.js';
+import { rfc3339 } from '../../../clock.js';
 import { decodeStored, encodeObject, keyOf } from '../http/codec.js';
 import { respondObject, respondOther, respondStored } from '../http/respond.js';
 import { type DeleteOptions, deleteOptions } from '../options.js';

@@ -1,11 +1,9 @@
 /** Tracks ownership of fields for requests: the manager, the schema, and metadata.managedFields afterwards. */
-
 import type { KubeObject } from '../../../api/object.js';
-import { rfc3339 } from '../../../time.js';
+import { rfc3339 } from '../../../clock.js';
 import { type FieldSet, fromPaths, nothing } from '../apply/field-set.js';
 import { isReset, type Manager, readManagers, sortManagers } from '../apply/managers.js';
-import type { JsonMap, MergeSchema } from '../apply/merge-schema.js';
-import { ItemError } from '../apply/merge-schema.js';
+import { ItemError, type JsonMap, type MergeSchema } from '../apply/merge-schema.js';
 import { afterUpdate, type Write } from '../apply/ownership.js';
 import { apiVersionOf } from '../http/codec.js';
 import { isSameJson } from '../json-equality.js';
