@@ -60,8 +60,9 @@ export class Agent {
   readonly #retry: FailureRetry;
   readonly #owed: OwedActions;
   readonly #upgrade: UpgradeRisk;
-  readonly #unit: UnitFlow;
-  readonly #detach: Detach;
+  /** Where the kubelet has a unit of its own. */
+  readonly #unit: UnitFlow | undefined;
+  readonly #detach: Detach | undefined;
   readonly #stateFiles: StateFiles;
   #api: ApiSide | undefined;
   #run: KubeletRun | undefined;
@@ -82,7 +83,6 @@ export class Agent {
   constructor(options: AgentOptions) {
     this.#options = options;
     this.#pace = new ChangePace(options);
-    this.#detach = new Detach(options);
     this.#stateFiles = new StateFiles(options);
     this.#retry = new FailureRetry(options, () => this.#applyChoice());
     const view = () => this.#api?.view;
@@ -93,14 +93,19 @@ export class Agent {
       choose: (signal) => choose(options, signal),
       onChange: (report) => this.#reportUpgrade(report),
     });
-    this.#unit = new UnitFlow({
-      ...options,
-      choose: (signal, records) => choose(options, signal, records),
-      onChange: () => this.#updateReport(),
-      restart: async (run, next) => {
-        if (run === this.#run) await this.#restartWith(run, next);
-      },
-    });
+    const { unit } = options.driver;
+    this.#detach = unit && new Detach({ ...options, unit });
+    this.#unit =
+      unit &&
+      new UnitFlow({
+        ...options,
+        unit,
+        choose: (signal, records) => choose(options, signal, records),
+        onChange: () => this.#updateReport(),
+        restart: async (run, next) => {
+          if (run === this.#run) await this.#restartWith(run, next);
+        },
+      });
   }
 
   /** Until the signal fires; its reason may name the signal to stop the kubelet with. Returns the exit code. */
@@ -138,7 +143,7 @@ export class Agent {
     const { options, reporter, clock, random, driver, counters } = this.#options;
     const report = () => this.#updateReport();
     for (let crashes = 0; ; ) {
-      if (this.#detach.isDone) {
+      if (this.#detach?.isDone) {
         if (options.detach) return 0;
         await this.#untilAttached(signal);
         if (signal.aborted) return 0;
@@ -147,7 +152,7 @@ export class Agent {
       const chosen = this.#takeNext(changes) ?? (await chooseOrWait(this.#options, signal));
       if (chosen === undefined) return 0;
       await this.#upgrade.beforeStart(chosen, signal);
-      const choice = await this.#unit.beforeStart(chosen, signal);
+      const choice = this.#unit ? await this.#unit.beforeStart(chosen, signal) : chosen;
       if (choice === undefined || changes !== this.#changes) continue;
       await this.#stateFiles.beforeStart(choice);
       const view = () => this.#api?.view;
@@ -160,13 +165,13 @@ export class Agent {
       const watching = [
         this.#retry.watchFiles(run, over.signal),
         this.#upgrade.watchBinary(over.signal),
-        this.#unit.watchMerge(run, over.signal),
+        this.#unit?.watchMerge(run, over.signal),
       ];
       const exit = await run.untilExit({
         onAlive: report,
         onWarnings: report,
         onHealthy: () => {
-          void this.#unit.confirmHealthy(over.signal);
+          void this.#unit?.confirmHealthy(over.signal);
           this.#keepRecords(run);
           this.#retry.onHealthy(run);
           void this.#upgrade.onHealthy(over.signal);
@@ -215,7 +220,7 @@ export class Agent {
   async #untilAttached(signal: AbortSignal): Promise<void> {
     this.#updateReport();
     this.#options.reporter.publish();
-    while (this.#detach.isDone && !signal.aborted) await this.#pause(idleMs, signal);
+    while (this.#detach?.isDone && !signal.aborted) await this.#pause(idleMs, signal);
   }
 
   #endWith(code: number): void {
@@ -272,7 +277,7 @@ export class Agent {
     const instruction = await api.instruction(signal);
     if (instruction.kind === 'none') log.info('no instruction, nothing changes', { why: instruction.why });
     if (instruction.kind === 'none' || state.read(holdRecord)) return { kind: 'done' };
-    if (this.#detach.note(instruction) === 'attached') this.#wake.abort();
+    if (this.#detach?.note(instruction)) this.#wake.abort();
     const wanted = instruction.kind === 'source' ? await api.resolve(instruction.target, signal) : undefined;
     const assigned = state.assigned();
     const isNew = 'broken' in assigned || !sameConfig(assigned.source, wanted?.source, 'version');
@@ -288,7 +293,7 @@ export class Agent {
     if ((isNew || saved) && (await this.#applyChoice({ next, baseline }))) this.#pace.restarted();
     else this.#pace.settled();
     if (!isNew) this.#updateReport();
-    if (!isNew && this.#run) await this.#detach.leave(this.#run);
+    if (!isNew && this.#run) await this.#detach?.leave(this.#run);
     return { kind: 'done' };
   }
 
@@ -298,7 +303,7 @@ export class Agent {
     this.#reportLocal();
     if (isAnotherAssignment(state, source)) {
       forgetFailures(state);
-      await this.#unit.forgetRemoval();
+      await this.#unit?.forgetRemoval();
     }
     const run = this.#run ?? this.#exited;
     // Asked again once the config is validated: the kubelet may have answered meanwhile.
@@ -378,8 +383,8 @@ export class Agent {
   }
 
   async #keep(run: KubeletRun): Promise<void> {
-    if (run.isLastKnownGood()) await this.#unit.keep(run);
-    await this.#detach.leave(run);
+    if (run.isLastKnownGood()) await this.#unit?.keep(run);
+    await this.#detach?.leave(run);
   }
 
   #reportLocal(): void {
@@ -390,7 +395,7 @@ export class Agent {
   #updateReport(run = this.#run): void {
     const owed = this.#owed.update(run);
     const upgrade = this.#upgrade.report;
-    const unit = { notices: this.#unit.notices(), nextStart: this.#unit.nextStart(run) };
+    const unit = { notices: this.#unit?.notices() ?? [], nextStart: this.#unit?.nextStart(run) };
     updateReport({ ...this.#options, limits: this.#options.options.trial, owed, upgrade, unit }, run);
   }
 
@@ -405,7 +410,7 @@ export class Agent {
   /** An operator on the host asked for something. */
   async handleHostRequest(): Promise<void> {
     const request = takeRequest(this.#options);
-    if (request?.verb === 'retry' || request?.verb === 'release') await this.#unit.forgetRemoval();
+    if (request?.verb === 'retry' || request?.verb === 'release') await this.#unit?.forgetRemoval();
     this.#pace.reset();
     await this.#applyChoice();
     this.#api?.syncSoon();

@@ -1,7 +1,7 @@
 /**
  * What the flow does beside a kubelet in a unit of its own, which others start and stop too: it confirms to the host which config is
  * healthy and which is kept, respects a drop-in that somebody removed, and lets the next start, by anyone, be a trial of a config
- * that was merged again. Does nothing where relet is the parent of the kubelet.
+ * that was merged again. There is none where relet is the parent of the kubelet.
  *
  *   the local file or the kubelet changed under an overlay ─► merged again, validated ─► staged; the kubelet runs on
  *                                                                     └─ rejected ─► the next start runs what is kept
@@ -16,7 +16,6 @@ import { causesOf } from '../error-causes.js';
 import { isObject } from '../json.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
-import type { AgentOptions } from './agent-options.js';
 import { type Choice, type Records, recordsOf } from './choose.js';
 import type { Documents } from './documents.js';
 import type { KubeletDriver, KubeletUnit, Notice, StartedConfig } from './drivers/driver.js';
@@ -30,7 +29,8 @@ import { setResult } from './trial/trial.js';
 
 export interface UnitFlowOptions {
   state: NodeState;
-  driver: KubeletDriver;
+  unit: KubeletUnit;
+  driver: Pick<KubeletDriver, 'bootId' | 'fingerprint'>;
   documents: Documents;
   clock: Clock;
   random: Random;
@@ -52,7 +52,7 @@ const restartWithinMs = 300_000;
 
 export class UnitFlow {
   readonly #options: UnitFlowOptions;
-  readonly #unit: KubeletUnit | undefined;
+  readonly #unit: KubeletUnit;
   #stale: Notice | undefined;
   /** What the document was merged from, when it was compared last. */
   #ingredients = '';
@@ -63,24 +63,23 @@ export class UnitFlow {
 
   constructor(options: UnitFlowOptions) {
     this.#options = options;
-    this.#unit = options.driver.unit;
-    this.#unit?.onChange(options.onChange);
+    this.#unit = options.unit;
+    this.#unit.onChange(options.onChange);
   }
 
   notices(): Notice[] {
-    const found = this.#unit?.notices() ?? [];
+    const found = this.#unit.notices();
     return this.#stale === undefined ? found : [...found, this.#stale];
   }
 
   /** Undefined where it is what runs, or is not known. */
   nextStart(run: KubeletRun | undefined): StartedConfig | undefined {
-    const next = this.#unit?.nextStart();
+    const next = this.#unit.nextStart();
     return next && run && !sameConfig(next.source, run.choice.source, 'document') ? next : undefined;
   }
 
   /** The config to run: the choice, or the same one as it was merged when the running kubelet was started. Undefined: choose again. */
   async beforeStart(choice: Choice, signal: AbortSignal): Promise<Choice | undefined> {
-    if (this.#unit === undefined) return choice;
     const { log } = this.#options;
     this.#lost = undefined;
     try {
@@ -96,7 +95,7 @@ export class UnitFlow {
   /** Somebody does not want the config there: it counts as failed until another assignment or a retry. */
   #isRemoved({ source, key }: Choice, running: StartedConfig | undefined): boolean {
     const { state, clock, log } = this.#options;
-    const removed = this.#unit?.notices().find(({ reason }) => reason === 'DropInRemoved');
+    const removed = this.#unit.notices().find(({ reason }) => reason === 'DropInRemoved');
     if (removed === undefined || source === undefined || sameConfig(running?.source, source, 'document')) return false;
     log.warn('drop-in removed by somebody else, config not started again', { cause: removed.message });
     const at = new Date(clock.now()).toISOString();
@@ -106,7 +105,7 @@ export class UnitFlow {
 
   /** Another assignment, or a person on the host, wants it again. */
   async forgetRemoval(): Promise<void> {
-    if (this.notices().some(({ reason }) => reason === 'DropInRemoved')) await this.#unit?.forgetRemoval();
+    if (this.notices().some(({ reason }) => reason === 'DropInRemoved')) await this.#unit.forgetRemoval();
   }
 
   async #mergedBefore(
@@ -134,7 +133,6 @@ export class UnitFlow {
   /** Until the run is over. */
   async watchMerge(run: KubeletRun, signal: AbortSignal): Promise<void> {
     const { clock, random, restart, log } = this.#options;
-    if (this.#unit === undefined) return;
     if (this.#lost !== undefined) {
       await clock.sleep(random.number() * restartWithinMs, signal).catch(() => {});
       if (signal.aborted) return;
@@ -168,14 +166,14 @@ export class UnitFlow {
   async #stage(next: Choice): Promise<void> {
     const { state, driver } = this.#options;
     const { source, document } = next;
-    await this.#unit?.stage({ source, file: document.file });
+    await this.#unit.stage({ source, file: document.file });
     state.write(stagedRecord, { digest: document.digest, bootId: driver.bootId() });
     this.#setStale('and is used as merged now from the next start of the kubelet on');
   }
 
   /** What changed was changed back. */
   async #unstage({ source, document }: Choice): Promise<void> {
-    await this.#unit?.stage({ source, file: document.file });
+    await this.#unit.stage({ source, file: document.file });
     this.#options.state.remove(stagedRecord);
     this.#stale = undefined;
     this.#options.onChange();
@@ -196,7 +194,7 @@ export class UnitFlow {
   /** The deadline on the host ends; tried until that is done. */
   async confirmHealthy(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
-    while (this.#unit !== undefined && !signal.aborted)
+    while (!signal.aborted)
       try {
         return await this.#unit.confirmHealthy();
       } catch (error) {
@@ -207,7 +205,7 @@ export class UnitFlow {
 
   /** Every boot starts what runs from now on. */
   async keep({ choice: { source, document } }: KubeletRun): Promise<void> {
-    await this.#unit?.keep({ source, file: document.file });
+    await this.#unit.keep({ source, file: document.file });
   }
 }
 
@@ -223,7 +221,9 @@ function isStaged(value: unknown): value is { digest: string; bootId: string } {
   return isObject(value) && typeof value.digest === 'string' && typeof value.bootId === 'string';
 }
 
-type DetachOptions = Pick<AgentOptions, 'state' | 'driver' | 'clock' | 'log'>;
+interface DetachOptions extends Pick<UnitFlowOptions, 'state' | 'unit' | 'clock' | 'log'> {
+  driver: Pick<KubeletDriver, 'stop'>;
+}
 
 /** relet leaves the host. */
 export class Detach {
@@ -237,23 +237,24 @@ export class Detach {
     return this.#options.state.read(detachRecord)?.done !== undefined;
   }
 
-  note(instruction: Instruction): 'asked' | 'attached' {
+  /** True when relet was to leave, or had left, and is to be here again. */
+  note(instruction: Instruction): boolean {
     const { state } = this.#options;
     const isAsked = instruction.kind === 'local' && instruction.detach === true;
-    if (isAsked && state.read(detachRecord) === undefined) state.write(detachRecord, {});
-    if (isAsked) return 'asked';
-    state.remove(detachRecord);
-    return 'attached';
+    const wasAsked = state.read(detachRecord) !== undefined;
+    if (isAsked && !wasAsked) state.write(detachRecord, {});
+    if (!isAsked && wasAsked) state.remove(detachRecord);
+    return !isAsked && wasAsked;
   }
 
   /** Does nothing where nobody asked for it, or local has not passed its trial. */
   async leave(run: KubeletRun): Promise<void> {
-    const { state, driver, clock, log } = this.#options;
+    const { state, unit, driver, clock, log } = this.#options;
     const asked = state.read(detachRecord);
-    if (asked === undefined || this.isDone || driver.unit === undefined) return;
+    if (asked === undefined || this.isDone) return;
     if (run.choice.source !== undefined || !run.isLastKnownGood()) return;
     try {
-      await driver.unit.detach();
+      await unit.detach();
     } catch (error) {
       return log.error('cannot leave the host, tried again with the next change', { error });
     }
