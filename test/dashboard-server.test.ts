@@ -297,6 +297,18 @@ describe('who sees what', () => {
     expect(sees.rows()).toEqual([]);
   });
 
+  test('an eleventh tab gets the reason and nothing else; the others stay open', async () => {
+    const dashboard = await serve();
+    const { headers } = await logIn(dashboard, { once: dashboard.newCode() });
+    const tabs = Array.from({ length: 10 }, () => openStream(dashboard, headers));
+    await eventually('ten snapshots', () => expect(tabs.every((tab) => tab.events('fleet').length > 0)).toBe(true));
+    const another = openStream(dashboard, headers);
+    await eventually('it ends', () => expect(another.seen.ended).toBe(true));
+    expect(another.events('rejected')).toMatchObject([{ reason: 'TooManyStreams', remedy: 'Close some of them.' }]);
+    expect(another.events('fleet')).toEqual([]);
+    expect(tabs.some((tab) => tab.seen.ended)).toBe(false);
+  });
+
   test('changes reach an open page, and a hostile text stays a text', async () => {
     const dashboard = await serve();
     const { headers } = await logIn(dashboard, { token: 'ann-token' });

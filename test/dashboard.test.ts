@@ -1,5 +1,7 @@
 /** The dashboard in a real browser, against a lab of processes: what a person sees, and what must never happen in a page. */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { get as httpGet } from 'node:http';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -267,6 +269,56 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await other.getByRole('heading', { name: 'Log in to relet' }).waitFor();
     expect(await other.getByText('node-1').count()).toBe(0);
     await other.context().close();
+  });
+
+  test('a tab in the background gives its connection back, and shows the present when it is looked at again', async () => {
+    const other = await page.context().newPage();
+    await other.clock.install();
+    let streams = 0;
+    other.on('request', (request) => {
+      if (request.url().endsWith('/api/stream')) streams++;
+    });
+    await other.goto(dashboard.url);
+    await other.getByText('live', { exact: true }).waitFor();
+    const look = (isHidden: boolean) =>
+      other.evaluate((hidden) => {
+        const { document } = globalThis as unknown as { document: EventTarget };
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, isHidden);
+    await look(true);
+    await other.clock.runFor(61_000);
+    await other.getByText('connecting', { exact: true }).waitFor();
+    const before = streams;
+    await other.clock.runFor(120_000);
+    expect(streams).toBe(before);
+    await look(false);
+    await other.getByText('live', { exact: true }).waitFor();
+    await other.close();
+  });
+
+  test('a tab that is one too many says so, and gets its data once others are closed', async () => {
+    const first = await rig.page(dashboard, { expected: /401/ });
+    await first.goto(dashboard.url);
+    await first.getByLabel('Bearer token').fill(rig.token('many-tabs', 'relet:viewer'));
+    await first.getByRole('button', { name: 'Log in' }).click();
+    await first.getByRole('grid').waitFor();
+    const cookie = (await first.context().cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
+    // Not in the browser, which has six connections for a server.
+    const tabs = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const request = httpGet(new URL('api/stream', dashboard.url), { headers: { cookie } });
+        const [answer] = await once(request, 'response');
+        answer.resume();
+        return request;
+      }),
+    );
+    const other = await first.context().newPage();
+    await other.goto(dashboard.url);
+    await other.getByText('Ten tabs of this session are open already. Close some of them.').waitFor();
+    for (const tab of tabs) tab.destroy();
+    await other.getByText('live', { exact: true }).waitFor();
+    await first.context().close();
   });
 
   const pages = ['', 'nodes/node-1', 'sets', 'sets/web', 'sets/new', 'configs', 'upgrade?to=1.37', 'nowhere'];

@@ -141,6 +141,8 @@ export interface StreamEvents {
   access: { may: May };
   /** The credential has expired or was revoked: the stream ends, and the page logs in again. */
   login: Problem;
+  /** There are too many streams already: it ends. As an event, since a page is not shown the status of an answer. */
+  rejected: Problem;
   /** Every 10 s. */
   heartbeat: { at: number };
 }

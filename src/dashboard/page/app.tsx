@@ -167,6 +167,12 @@ function Connection() {
 /** Old data looks like new data, so the page says which it is, and since when. */
 function StaleBanner() {
   const state = connection.value;
+  if (state.kind === 'rejected')
+    return (
+      <div class="banner" role="alert">
+        <strong>This tab gets no data.</strong> {state.why} The page continues automatically then.
+      </div>
+    );
   if (state.kind !== 'stale') return null;
   return (
     <div class="banner" role="alert">

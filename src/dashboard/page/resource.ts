@@ -1,5 +1,5 @@
 /** What a component reads from the server: the newest answer stays while the next one is on its way, so that nothing flickers. */
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure, get } from './api.js';
 
 export interface Resource<T> {
@@ -9,33 +9,56 @@ export interface Resource<T> {
   reload(): void;
 }
 
+interface State<T> {
+  path: string | undefined;
+  data?: T;
+  failure?: ApiFailure;
+}
+
 /**
  * Reads api/PATH, and again when it changes, when `reload` is called, or when `version` changes: something that this answer
  * depends on, such as the row of the node. Undefined reads nothing.
  */
 export function useResource<T>(path: string | undefined, version?: unknown): Resource<T> {
-  const [state, setState] = useState<{ path: string | undefined; data?: T; failure?: ApiFailure }>({ path });
+  const [state, setState] = useState<State<T>>({ path });
   const [isLoading, setLoading] = useState(true);
   const [attempt, setAttempt] = useState(0);
+  const reader = useRef<() => Promise<void>>(undefined);
 
-  // attempt and version are there to read again.
   useEffect(() => {
     if (path === undefined) return undefined;
     const stop = new AbortController();
-    setLoading(true);
-    get<T>(path, stop.signal).then(
-      (data) => {
-        setState({ path, data });
-        setLoading(false);
-      },
-      (error: unknown) => {
+    let isReading = false;
+    let isDue = false;
+    reader.current = async () => {
+      // What changes faster than it is answered is shown all the same, and read again.
+      isDue = true;
+      if (isReading) return;
+      isReading = true;
+      setLoading(true);
+      while (isDue) {
+        isDue = false;
+        const next = await get<T>(path, stop.signal).then(
+          (data) => () => ({ path, data }),
+          (error: unknown) => (before: State<T>) => ({
+            ...(before.path === path && before),
+            path,
+            failure: asFailure(error),
+          }),
+        );
         if (stop.signal.aborted) return;
-        setState((before) => ({ ...(before.path === path && before), path, failure: asFailure(error) }));
-        setLoading(false);
-      },
-    );
-    return () => stop.abort();
-  }, [path, attempt, version]);
+        setState(next);
+      }
+      isReading = false;
+      setLoading(false);
+    };
+    return () => {
+      stop.abort();
+      reader.current = undefined;
+    };
+  }, [path]);
+  // attempt and version are there to read again.
+  useEffect(() => void reader.current?.(), [path, attempt, version]);
 
   const reload = useCallback(() => setAttempt((count) => count + 1), []);
   const current = state.path === path ? state : undefined;

@@ -9,7 +9,12 @@ import { type SetSummary, type StreamEvents, unpackRows } from '../wire.js';
 import { apiUrl, get, loggedOut } from './api.js';
 import { applyRows, forgetRows, takeSnapshot } from './fleet/fleet-store.js';
 
-export type Connection = { kind: 'connecting' } | { kind: 'live' } | { kind: 'stale'; sinceMs: number; why: string };
+export type Connection =
+  | { kind: 'connecting' }
+  | { kind: 'live' }
+  | { kind: 'stale'; sinceMs: number; why: string }
+  /** Another tab has to be closed first. */
+  | { kind: 'rejected'; why: string };
 
 export const connection = signal<Connection>({ kind: 'connecting' });
 export const sets = signal<SetSummary[] | undefined>(undefined);
@@ -20,15 +25,21 @@ export const accessVersion = signal(0);
 const silentMs = 25_000;
 const firstRetryMs = 1000;
 const longestRetryMs = 15_000;
+/** A browser has six connections for a server over HTTP/1.1: a tab that nobody sees gives its own back, so that other tabs can load. */
+const hiddenMs = 60_000;
 
 let source: EventSource | undefined;
 let retryMs = firstRetryMs;
 let lastAtMs = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
+let hiding: ReturnType<typeof setTimeout> | undefined;
+let isPaused = false;
 
 export function openStream(): void {
   source?.close();
   clearTimeout(timer);
+  isPaused = false;
+  document.addEventListener('visibilitychange', onVisibility);
   source = new EventSource(apiUrl('stream'));
   const none: ReturnType<typeof takeSnapshot> = () => {};
   let part = none;
@@ -57,6 +68,9 @@ export function openStream(): void {
       closeStream();
       loggedOut.value = true;
     },
+    rejected: ({ message, remedy }) => {
+      connection.value = { kind: 'rejected', why: `${message} ${remedy}` };
+    },
     heartbeat: () => {},
   });
   source.onerror = () => void broken();
@@ -67,8 +81,23 @@ export function closeStream(): void {
   source?.close();
   source = undefined;
   clearTimeout(timer);
+  clearTimeout(hiding);
+  document.removeEventListener('visibilitychange', onVisibility);
   forgetRows();
   sets.value = undefined;
+  connection.value = { kind: 'connecting' };
+}
+
+function onVisibility(): void {
+  clearTimeout(hiding);
+  if (document.hidden) hiding = setTimeout(pause, hiddenMs);
+  else if (isPaused) openStream();
+}
+
+function pause(): void {
+  isPaused = true;
+  source?.close();
+  clearTimeout(timer);
   connection.value = { kind: 'connecting' };
 }
 
@@ -103,7 +132,7 @@ async function broken(): Promise<void> {
   timer = setTimeout(async () => {
     // An EventSource does not show why it failed: this request does, and ends at the login where the session is over.
     await get('me').catch(() => undefined);
-    if (!loggedOut.value && source !== undefined) openStream();
+    if (!loggedOut.value && source !== undefined && !isPaused) openStream();
   }, retryMs);
   retryMs = Math.min(retryMs * 2, longestRetryMs);
 }

@@ -113,9 +113,10 @@ export class FleetView {
     this.#running?.abort();
     this.#lingering?.abort();
     this.#running = undefined;
+    // Requests that wait for the first list get the next one.
+    if (this.#isListed) this.#synced = settable();
     this.#isListed = false;
     for (const map of [this.nodes, this.rows, this.sets, this.#failing]) map.clear();
-    this.#synced = settable();
   }
 
   #start(): void {

@@ -11,7 +11,7 @@ import type { Clock } from '../../clock.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
-import { csrfHeader } from '../wire.js';
+import { csrfHeader, type Problem } from '../wire.js';
 import type { RunRelet } from './commands.js';
 import { readJson, sendJson, setSecurityHeaders } from './http.js';
 import { readPageFiles } from './page-files.js';
@@ -28,7 +28,7 @@ import {
 } from './request-checks.js';
 import { findRoute, meOf } from './routes.js';
 import { mustLogIn, type Session, Sessions } from './sessions.js';
-import { FleetStream } from './stream.js';
+import { eventText, FleetStream } from './stream.js';
 
 export interface DashboardOptions {
   address: string;
@@ -229,17 +229,20 @@ const cookieOf = ({ options, request: { headers } }: Exchange, value: string): s
 const mostStreams = 10;
 
 function openStream({ options, response }: Exchange, session: Session, signal: AbortSignal): void {
-  if (session.streams.size >= mostStreams)
-    throw new RequestProblem(429, {
-      reason: 'TooManyStreams',
-      message: 'Ten tabs of this session are open already.',
-      remedy: 'Close some of them.',
-    });
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     // nginx would collect the events otherwise.
     'x-accel-buffering': 'no',
   });
+  if (session.streams.size >= mostStreams) {
+    const problem: Problem = {
+      reason: 'TooManyStreams',
+      message: 'Ten tabs of this session are open already.',
+      remedy: 'Close some of them.',
+    };
+    response.end(eventText('rejected', problem));
+    return;
+  }
   const stream = new FleetStream({
     view: session.view,
     clock: options.clock,

@@ -158,8 +158,7 @@ export class FleetStream implements FleetListener {
     // What is due when it ends: a write after the end is an error that nobody handles.
     if (this.#isEnded) return;
     const { out, clock } = this.#options;
-    // JSON has no line breaks, which would end an event.
-    const isFull = !out.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+    const isFull = !out.write(eventText(name, data));
     if (isFull && !this.#isFull) this.#blockedSinceMs = clock.monotonic();
     this.#isFull = isFull;
   }
@@ -177,3 +176,7 @@ export class FleetStream implements FleetListener {
     }
   }
 }
+
+/** JSON has no line breaks, which would end an event. */
+export const eventText = <Name extends keyof StreamEvents>(name: Name, data: StreamEvents[Name]): string =>
+  `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;

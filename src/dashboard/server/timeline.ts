@@ -1,6 +1,6 @@
 /** The changes of the fleet over time, from the histories of its nodes: one entry for what one party did to many nodes. Pure. */
 import { parseRef } from '../../api/config-ref.js';
-import { readHistory } from '../../fleet/config-history.js';
+import { type HistoryEntry, readHistory } from '../../fleet/config-history.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { shorten } from '../../shorten.js';
 import { oneLine } from '../../visible-text.js';
@@ -18,12 +18,20 @@ interface Entry extends Omit<Change, 'nodes' | 'names' | 'failed'> {
 }
 
 export function timelineOf(nodes: Iterable<ConfiguredNode>, { from, to }: { from: number; to: number }): Timeline {
-  const entries = [...nodes].flatMap((node) => entriesOf(node)).filter(({ at }) => at >= from && at <= to);
+  const clean = cleaner();
+  const entries: Entry[] = [];
+  for (const node of nodes)
+    if (newestAt(node) >= from)
+      for (const entry of readHistory(node.history)) {
+        const at = timeOf(entry.at);
+        if (at >= from && at <= to) entries.push(entryOf(node.name, entry, at, clean));
+      }
   entries.sort((a, b) => a.at - b.at);
   const open = new Map<string, Change>();
   const changes: Change[] = [];
   for (const { name, hasFailed, ...entry } of entries) {
-    const key = JSON.stringify([entry.by, entry.verb, entry.why, entry.from, entry.to]);
+    // Within a line each: nothing in them can be a line break.
+    const key = [entry.by, entry.verb, entry.why, entry.from, entry.to].join('\n');
     let change = open.get(key);
     if (change === undefined || entry.at - change.at > apartMs) {
       change = { ...entry, nodes: 0, names: [], failed: 0 };
@@ -39,20 +47,36 @@ export function timelineOf(nodes: Iterable<ConfiguredNode>, { from, to }: { from
   return { from, to, changes: changes.slice(0, mostChanges) };
 }
 
-function entriesOf({ name, history }: ConfiguredNode): Entry[] {
-  const short = (source: string) => shorten(oneLine(parseRef(source)?.name ?? source), 300);
-  return readHistory(history).map(({ at, by, verb, why, from, to, failed }) => {
-    const set = /^set\/(.+)$/.exec(by)?.[1];
-    return {
-      at: timeOf(at),
-      by: shorten(oneLine(by), 300),
-      verb: shorten(oneLine(verb), 50),
-      ...(why !== undefined && { why: shorten(oneLine(why), 300) }),
-      from: short(from),
-      to: short(to),
-      ...(set !== undefined && { set: shorten(oneLine(set), 300) }),
-      name,
-      hasFailed: failed !== undefined,
-    };
-  });
+/** Without parsing the history, which has its newest entry first: most nodes of a large fleet have not changed lately. */
+function newestAt({ history = '' }: ConfiguredNode): number {
+  return timeOf(/"at":\s*"([^"\\]*)"/.exec(history)?.[1]);
+}
+
+type Clean = (text: string, length?: number) => string;
+
+/** Thousands of nodes have the same few texts. */
+function cleaner(): Clean {
+  const known = new Map<string, string>();
+  return (text, length = 300) => {
+    const key = `${length} ${text}`;
+    const found = known.get(key) ?? shorten(oneLine(text), length);
+    known.set(key, found);
+    return found;
+  };
+}
+
+function entryOf(name: string, { by, verb, why, from, to, failed }: HistoryEntry, at: number, clean: Clean): Entry {
+  const short = (source: string) => clean(parseRef(source)?.name ?? source);
+  const set = /^set\/(.+)$/.exec(by)?.[1];
+  return {
+    at,
+    by: clean(by),
+    verb: clean(verb, 50),
+    ...(why !== undefined && { why: clean(why) }),
+    from: short(from),
+    to: short(to),
+    ...(set !== undefined && { set: clean(set) }),
+    name,
+    hasFailed: failed !== undefined,
+  };
 }

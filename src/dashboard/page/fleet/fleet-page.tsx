@@ -1,7 +1,6 @@
 /** The fleet: is every node on the config that it should be on? Four figures, every node as a cell and as a row, and what changed. */
 import { useComputed, useSignalEffect } from '@preact/signals';
 import { useRef, useState } from 'preact/hooks';
-import type { Row } from '../../wire.js';
 import { CopyCommand } from '../parts/copy-command.js';
 import { announce } from '../parts/notices.js';
 import { EmptyPanel, PageTitle } from '../parts/panels.js';
@@ -10,7 +9,7 @@ import { place, setQuery } from '../router.js';
 import { me } from '../session.js';
 import { Cells } from './cells.js';
 import { Filters, Standings } from './filters.js';
-import { isLoaded, rowsByName, rowsVersion } from './fleet-store.js';
+import { isLoaded, rowOf, rowsByName, rowsVersion } from './fleet-store.js';
 import { type ColumnName, countRows, flagsOf, groupRows, readQuery, select } from './fleet-view.js';
 import { NodeGrid, rowHeight } from './node-grid.js';
 import { TimelineSection } from './timeline.js';
@@ -86,10 +85,11 @@ function Fleet() {
 const heightFor = (nodes: number): number => Math.max(200, (nodes + 1) * rowHeight + 24);
 
 function CellsWithDetail({ groups, label }: { groups: ReturnType<typeof groupRows>; label: string }) {
-  const [pointed, setPointed] = useState<Row>();
+  const [name, setName] = useState<string>();
+  const pointed = name === undefined ? undefined : rowOf(name);
   return (
     <div class="cells-box">
-      <Cells groups={groups} label={label} onPoint={(row) => row !== pointed && setPointed(row)} />
+      <Cells groups={groups} label={label} onPoint={(row) => setName(row?.name)} />
       <p class="pointed" aria-hidden="true">
         {pointed ? (
           <>
