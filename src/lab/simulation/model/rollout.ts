@@ -118,7 +118,9 @@ function onStatus(node: InSet, { assigned, active, lastKnownGood, error }: Statu
   if (node.isTaken || name(assigned) !== node.assigned) return;
   node.isFailed = error !== '';
   if (error !== '' || name(active) === node.assigned) node.isPending = false;
-  if (error !== '' || name(lastKnownGood) === node.assigned) node.isOnTrial = false;
+  // Local has no trial.
+  const tried = node.assigned === undefined ? active : lastKnownGood;
+  if (error !== '' || name(tried) === node.assigned) node.isOnTrial = false;
 }
 
 type StatusOf = Extract<Entry, { kind: 'status' }>['status'];
