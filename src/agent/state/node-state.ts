@@ -41,13 +41,15 @@ export class NodeState {
    */
   sync(): void {
     const saved = join(this.#dir, 'checkpoints');
-    const inSaved = this.#files.list(saved).map((uid) => join(saved, uid));
-    for (const dir of [this.#dir, this.#meta, join(this.#dir, 'documents'), saved, ...inSaved])
-      try {
-        if (this.#files.stat(dir) !== undefined) this.#files.sync(dir);
-      } catch (error) {
-        this.#log.warn('directory cannot be synced', { dir, error });
-      }
+    const sync = (dir: string) => {
+      if (this.#files.stat(dir) !== undefined) this.#files.sync(dir);
+    };
+    try {
+      for (const dir of [this.#dir, this.#meta, join(this.#dir, 'documents'), saved]) sync(dir);
+      for (const uid of this.#files.list(saved)) sync(join(saved, uid));
+    } catch (error) {
+      this.#log.warn('the state on disk cannot be synced', { error });
+    }
   }
 
   record<T>(type: RecordType<T>): JsonRecord<T> {
