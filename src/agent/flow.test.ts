@@ -1,5 +1,5 @@
 /** The whole flow of a node in memory: no process, no socket, no disk, no real time. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { behaviours, createFlowRig, type FlowRig } from '../../test/flow-rig.js';
 import type { ExactRef } from '../api/config-ref.js';
 import type { KubeObject } from '../api/object.js';
@@ -193,6 +193,7 @@ describe('a last known good that no longer works', () => {
   test('falls back to local when it crashes at every start, and runs again when the file it names is back', async () => {
     const { rig, startsSince } = await withoutItsFile('# needs /needed', 'resolvConf: /needed');
     rig.boot();
+    const update = vi.spyOn(rig.reporter, 'update');
     await rig.untilStatus({
       assigned: 'good',
       active: 'good',
@@ -205,6 +206,9 @@ describe('a last known good that no longer works', () => {
     await rig.untilStatus({ assigned: 'good', error: crashLoop });
     // Three failed starts, local, once more, local for good.
     await rig.until('local for good', () => rig.starts.length === 8);
+    const reports = update.mock.calls.map(([report]) => report);
+    const rolledBack = reports.findIndex(({ configError }) => configError?.reason === 'CrashLoop');
+    expect(reports.slice(rolledBack).filter(({ lastKnownGood }) => lastKnownGood !== undefined)).toEqual([]);
     expect(startsSince()).toEqual(['good', 'good', 'good', 'local', 'good', 'local']);
     await rig.untilStatus({ assigned: 'good', active: undefined, lastKnownGood: undefined, error: crashLoop } as never);
     rig.missing.clear();

@@ -154,11 +154,6 @@ export class KubeletRun {
     return this.#needsTrial && this.trial !== undefined;
   }
 
-  /** It is started once more although it failed. */
-  get isRetry(): boolean {
-    return this.trial?.isRetry === true;
-  }
-
   get sinceStartMs(): number {
     return this.#options.clock.monotonic() - this.#startedMs;
   }

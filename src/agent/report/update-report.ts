@@ -21,7 +21,7 @@ import { detachRecord, holdRecord } from '../requests.js';
 import type { NodeState } from '../state/node-state.js';
 import { sourceOf } from '../transitions.js';
 import { kubeletLogRecord } from '../trial/exit.js';
-import type { TrialLimits } from '../trial/trial.js';
+import { type Trial, type TrialLimits, trialRecord } from '../trial/trial.js';
 import type { OwedReport, Report, UpgradeReport } from './report.js';
 import type { Reporter } from './reporter.js';
 
@@ -43,7 +43,7 @@ export function updateReport(options: UpdateOptions, run: KubeletRun | undefined
   const { active, configError } = whatRuns(run, assigned, reporter.latest);
   reporter.update({
     assigned,
-    lastKnownGood: trusted(lastKnownGood, run),
+    lastKnownGood: trusted(lastKnownGood, run, state.read(trialRecord)),
     active,
     configError,
     kubeletLog: kubeletLogOf(state, configError),
@@ -97,10 +97,15 @@ export function whatRuns(
 }
 
 /** A last known good that cannot run, or is started once more after it failed, is none at present. */
-function trusted(lastKnownGood: ExactRef | undefined, run: KubeletRun | undefined): ExactRef | undefined {
+function trusted(
+  lastKnownGood: ExactRef | undefined,
+  run: KubeletRun | undefined,
+  trial: Trial | undefined,
+): ExactRef | undefined {
   if (run === undefined) return lastKnownGood;
-  const { choice, isRetry } = run;
-  const untrusted = [...passedOver(run.next ?? choice), ...(isRetry ? [choice.source] : [])];
+  const next = run.next ?? run.choice;
+  const isRetry = trial?.isRetry === true && trial.key === next.key;
+  const untrusted = [...passedOver(next), ...(isRetry ? [next.source] : [])];
   return untrusted.some((source) => sameConfig(source, lastKnownGood, 'document')) ? undefined : lastKnownGood;
 }
 
