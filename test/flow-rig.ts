@@ -14,6 +14,7 @@ import { NodeState } from '../src/agent/state/node-state.js';
 import { NodeReference, type NodeReferenceOptions } from '../src/agent/sync/node-reference.js';
 import type { Reference } from '../src/agent/sync/reference.js';
 import { defaultTrialLimits } from '../src/agent/trial/trial.js';
+import type { Validator } from '../src/agent/validate/validate.js';
 import type { NodeConfigStatus } from '../src/api/config-ref.js';
 import type { KubeObject } from '../src/api/object.js';
 import type { KubeClient } from '../src/kube/client.js';
@@ -90,6 +91,9 @@ export class FlowRig {
   /** Files that a kubelet needs: without them it crashes. */
   readonly missing = new Set<string>();
 
+  /** Of any config but local. */
+  validationMs = 0;
+
   /** Of a kubelet with the local config. */
   localBehaviour: Behaviour | undefined;
 
@@ -123,7 +127,7 @@ export class FlowRig {
       },
       state: this.state,
       documents: testDocuments(this.state, () => this.local),
-      validator: simpleValidator(10248),
+      validator: this.#validator(),
       commandLine: { args: () => [] },
       driver: this.#driver(),
       hostFiles: {
@@ -145,6 +149,17 @@ export class FlowRig {
     });
     this.#stop = new AbortController();
     this.#ended = this.#agent.run(this.#stop.signal);
+  }
+
+  #validator(): Validator {
+    const simple = simpleValidator(10248);
+    return {
+      ...simple,
+      validate: async (candidate, how) => {
+        if (candidate.checkpoint !== undefined && this.validationMs > 0) await this.clock.sleep(this.validationMs);
+        return simple.validate(candidate, how);
+      },
+    };
   }
 
   #driver(): KubeletDriver {

@@ -68,8 +68,10 @@ export class Agent {
   #run: KubeletRun | undefined;
   /** The run before, while the next has not started. */
   #exited: KubeletRun | undefined;
-  /** Counts what may alter the choice, so that a boot under way notices. */
+  /** Counts what may alter the choice, so that a boot, a sync and a restart under way notice. */
   #changes = 0;
+  /** The agent is to stop. */
+  #stop: AbortSignal = new AbortController().signal;
   /** Chosen, and validated, before the kubelet was stopped. */
   #next: { choice: Choice; changes: number; binary: string } | undefined;
   /** Ends the pause after a crash: another config should run. */
@@ -111,6 +113,7 @@ export class Agent {
   /** Until the signal fires; its reason may name the signal to stop the kubelet with. Returns the exit code. */
   async run(signal: AbortSignal): Promise<number> {
     const { driver, state } = this.#options;
+    this.#stop = signal;
     state.sync();
     // Left on the host while no relet ran.
     if (state.read(requestRecord) !== undefined) takeRequest(this.#options);
@@ -257,6 +260,7 @@ export class Agent {
     const environment = environmentOf(this.#options, [...named, ...merged]);
     failTrial(state, run.choice, failure, { at: new Date(clock.now()), environment });
     run.trial = undefined;
+    run.hasFailed = true;
     counters.rollbacks++;
     const { reason, cause } = failure;
     const error = betaError(new ConfigError(reason, cause));
@@ -274,6 +278,7 @@ export class Agent {
     // Read again only when its time has come: each edit of a flood would otherwise cost three requests.
     const delayMs = isReplacement ? 0 : this.#pace.remainingMs;
     if (delayMs > 0) return { kind: 'requeue', afterMs: delayMs };
+    const changes = this.#changes;
     const instruction = await api.instruction(signal);
     if (instruction.kind === 'none') log.info('no instruction, nothing changes', { why: instruction.why });
     if (instruction.kind === 'none' || state.read(holdRecord)) return { kind: 'done' };
@@ -287,9 +292,10 @@ export class Agent {
     const saved = wanted !== undefined && checkpoint(state, wanted);
     // The API answers while the config is validated.
     const baseline = isNew ? this.#takeBaseline() : undefined;
-    const next = isNew ? await this.#assign(wanted?.source, signal) : undefined;
-    this.#owed.note(instruction.owed);
+    const next = isNew ? await this.#assign(wanted?.source, changes, signal) : undefined;
     this.#arriving = undefined;
+    if (isNew && next === undefined) return { kind: 'requeue', afterMs: 0 };
+    this.#owed.note(instruction.owed);
     if ((isNew || saved) && (await this.#applyChoice({ next, baseline }))) this.#pace.restarted();
     else this.#pace.settled();
     if (!isNew) this.#updateReport();
@@ -297,8 +303,11 @@ export class Agent {
     return { kind: 'done' };
   }
 
-  /** Validated before anything is stopped. A rejected config is assigned all the same, and reported; it is only never started. */
-  async #assign(source: ExactRef | undefined, signal: AbortSignal): Promise<Choice> {
+  /**
+   * Validated before anything is stopped. A rejected config is assigned all the same, and reported; it is only never started. Undefined
+   * where something else was decided since `changes`, such as by a person on the host, who may want local and a hold.
+   */
+  async #assign(source: ExactRef | undefined, changes: number, signal: AbortSignal): Promise<Choice | undefined> {
     const { state, log, counters } = this.#options;
     this.#reportLocal();
     if (isAnotherAssignment(state, source)) {
@@ -309,6 +318,7 @@ export class Agent {
     // Asked again once the config is validated: the kubelet may have answered meanwhile.
     const replaces = () => (run?.wasActive ? run.choice.source : undefined);
     const next = await choose(this.#options, signal, recordsAfterAssign(state, source, replaces()));
+    if (changes !== this.#changes) return undefined;
     if (next.error !== undefined) counters.rejections++;
     assign(state, source, replaces());
     log.info('config assigned', { config: formatRef(source, 'log'), key: source?.kubeletConfigKey });
@@ -327,43 +337,50 @@ export class Agent {
     const changes = ++this.#changes;
     this.#wake.abort();
     if (run === undefined) return true;
-    const next = chosen ?? (await choose(this.#options, new AbortController().signal));
-    if (run !== this.#run) return true;
-    if (!run.isRunning(next)) {
-      await this.#restartWith(run, next, { changes, baseline });
-      return true;
-    }
+    const next = chosen ?? (await chooseOrWait(this.#options, this.#stop));
+    if (next === undefined || run !== this.#run) return true;
+    if (!run.isRunning(next)) return this.#restartWith(run, next, { changes, baseline });
     run.moveTo(next);
     this.#retry.choiceChanged();
     this.#keepRecords(run);
     return false;
   }
 
-  /** The one place that restarts. The exit of the kubelet lets #runLoop choose again. */
+  /** The one place that restarts. The exit of the kubelet lets #runLoop choose again. False where what runs is right again. */
   async #restartWith(
     run: KubeletRun,
     chosen: Choice,
     { changes = this.#changes, baseline: taken }: { changes?: number; baseline?: TakenBaseline } = {},
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { driver, log } = this.#options;
+    const isOther = !run.isRunning(chosen);
     let next = chosen;
     this.#next = { choice: next, changes, binary: driver.fingerprint() };
     const [isStopping, baseline] = await Promise.all([driver.isHostStopping(), taken ?? this.#takeBaseline()]);
-    if (isStopping) return log.info('the machine is going down, the kubelet is not restarted');
-    // Another change came while the API server was asked: what runs may be right again.
-    for (let decided = changes; decided !== this.#changes; ) {
+    if (isStopping) {
+      log.info('the machine is going down, the kubelet is not restarted');
+      return true;
+    }
+    // Another change came while the API server was asked.
+    for (let decided = changes; decided !== this.#changes && run === this.#run; ) {
       decided = this.#changes;
-      next = await choose(this.#options, new AbortController().signal);
+      next = (await chooseOrWait(this.#options, this.#stop)) ?? chosen;
       this.#next = { choice: next, changes: decided, binary: driver.fingerprint() };
     }
     // It exited meanwhile, and the next one was chosen after the change.
-    if (run !== this.#run || (next !== chosen && run.isRunning(next))) return;
+    if (run !== this.#run) return true;
+    if (isOther && run.isRunning(next)) {
+      this.#next = undefined;
+      run.saveTrial();
+      return false;
+    }
     run.next = next;
     this.#updateReport(run);
     if (baseline) this.#baseline = baseline;
     this.#api?.sendEvent(events.changed(next.source));
     log.info('kubelet restarts', { config: formatRef(next.source, 'log'), rank: next.rank });
     await driver.stop();
+    return true;
   }
 
   async #takeBaseline(): Promise<Baseline | undefined> {

@@ -364,6 +364,23 @@ test('a held node follows no assignment until it is released', async () => {
   await rig.untilStatus({ assigned: 'good', active: 'good' });
 });
 
+test('a person who wants local while another config is validated gets local', async () => {
+  const rig = await createFlowRig();
+  rig.boot();
+  await rig.assign('first');
+  await rig.untilStatus({ active: 'first' });
+  rig.validationMs = 5000;
+  await rig.assign('second');
+  await rig.clock.advance(3000);
+  const asked = rig.request({ verb: 'use-local' });
+  await rig.clock.advance(60_000);
+  await asked;
+  expect(rig.starts).toEqual(['local', 'first', 'local']);
+  expect(rig.state.assigned()).toEqual({ source: undefined });
+  await rig.request({ verb: 'release' });
+  await rig.untilStatus({ assigned: 'second', active: 'second' });
+});
+
 describe('overlays', () => {
   const local = (...lines: string[]) => ({
     '/etc/kubelet.yaml': ['apiVersion: kubelet.config.k8s.io/v1beta1', 'kind: KubeletConfiguration', ...lines].join(

@@ -69,6 +69,8 @@ export class KubeletRun {
   next: Choice | undefined;
   /** What is counted. Undefined when no other config could run, or the trial is over. */
   trial: Trial | undefined;
+  /** Its trial failed: to run with this config, the kubelet has to be started again. */
+  hasFailed = false;
   /** It has answered and is running. */
   alive = false;
   healthy = false;
@@ -109,7 +111,7 @@ export class KubeletRun {
     this.#startedMs = clock.monotonic();
     const exited = driver.start({ source, file: document.file });
     // After the start, since the disk takes its time: until the first crash there is nothing to lose.
-    this.#save();
+    this.saveTrial();
     const checked = this.#checkHealth(listener, over.signal);
     const exit = await exited;
     this.alive = false;
@@ -124,6 +126,7 @@ export class KubeletRun {
    */
   isRunning(choice: Choice): boolean {
     const { source, document, payloadDigest, rank } = this.choice;
+    if (this.hasFailed) return false;
     if (source === undefined || choice.source === undefined) return source === choice.source;
     if (document.digest === choice.document.digest) return true;
     return payloadDigest === choice.payloadDigest && rank === 'assigned' && choice.rank === 'assigned';
@@ -173,12 +176,12 @@ export class KubeletRun {
     const limit = exit.rolledBack ? { ...limits, failedStarts: 1 } : limits;
     const { trial, step } = afterCrash(this.trial, { why: cause.why, error }, limit);
     this.trial = trial;
-    this.#save();
+    this.saveTrial();
     return step.kind === 'continue' ? { crashed } : { crashed, end: step };
   }
 
   /** A last known good has a record only while something counts against it. */
-  #save(): void {
+  saveTrial(): void {
     const { state } = this.#options;
     const isSpotless = this.trial?.deaths === 0 && !this.trial.unhealthy?.ms;
     if (this.trial === undefined || (!this.#needsTrial && isSpotless)) state.remove(trialRecord);
@@ -216,7 +219,7 @@ export class KubeletRun {
     const isWorthSaving =
       unhealthy.ms !== this.trial.unhealthy?.ms || healthyMs - this.#savedHealthyMs >= saveHealthyMs;
     this.trial = trial;
-    if (isWorthSaving) this.#save();
+    if (isWorthSaving) this.saveTrial();
     const step = afterCheck({ trial, rebooted: this.#rebooted, ...checked }, limits);
     const excused = step.kind === 'failed' && (await this.#isCertificateExpired());
     if (step.kind === 'failed' && !excused) await keepKubeletLog(this.#options, this.choice.key);
@@ -307,7 +310,7 @@ export class KubeletRun {
   #recordActive(): void {
     if (this.trial === undefined || this.trial.wasActive) return;
     this.trial = { ...this.trial, wasActive: true };
-    this.#save();
+    this.saveTrial();
   }
 
   #becomes(listener: RunListener, { alive, healthy }: { alive: boolean; healthy: boolean }): void {

@@ -132,20 +132,27 @@ export class UnitFlow {
 
   /** Until the run is over. */
   async watchMerge(run: KubeletRun, signal: AbortSignal): Promise<void> {
-    const { clock, random, restart, log } = this.#options;
-    if (this.#lost !== undefined) {
-      await clock.sleep(random.number() * restartWithinMs, signal).catch(() => {});
-      if (signal.aborted) return;
-      log.info('the reboot lost the staged config, the kubelet is restarted with it');
-      this.#restarted = this.#lost.document.digest;
-      return restart(run, this.#lost);
-    }
+    const { clock, log } = this.#options;
+    if (this.#lost !== undefined)
+      await this.#restartLost(run, signal).catch((error) => log.warn('the staged config is not started', { error }));
     this.#ingredients = this.#presentIngredients();
     while (!signal.aborted) {
       await clock.sleep(lookEveryMs, signal).catch(() => {});
       if (signal.aborted || this.#ingredients === this.#presentIngredients()) continue;
       await this.#mergeAgain(run, signal).catch((error) => log.warn('the config cannot be merged again', { error }));
     }
+  }
+
+  async #restartLost(run: KubeletRun, signal: AbortSignal): Promise<void> {
+    const { clock, random, choose, restart, log } = this.#options;
+    await clock.sleep(random.number() * restartWithinMs, signal).catch(() => {});
+    if (signal.aborted) return;
+    const next = await choose(signal);
+    // Another config may be assigned by now.
+    if (signal.aborted || !isOtherMerge(next, run.choice)) return;
+    log.info('the reboot lost the staged config, the kubelet is restarted with it');
+    this.#restarted = next.document.digest;
+    await restart(run, next);
   }
 
   async #mergeAgain(run: KubeletRun, signal: AbortSignal): Promise<void> {

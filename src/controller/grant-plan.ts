@@ -1,5 +1,5 @@
 /**
- * Which nodes may read which ConfigMap, and the objects that say so. Pure.
+ * Which nodes may read which ConfigMap, and the objects that grant it. Pure.
  *
  * A node is granted a ConfigMap when its NodeConfig's spec refers to it. It keeps the grant while its status still refers
  * to the ConfigMap, as a config to fall back to. A status alone grants nothing: nodes write it, and a node must not get

@@ -3,7 +3,7 @@
  * that survives a restart. `assigned` and `last-known-good` have upstream's form. Every other record is declared with
  * defineRecord() by the part that owns it, and may be lost without harm except where docs/operations.md says otherwise.
  */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type ExactRef, nodeConfigSource, sameConfig } from '../../api/config-ref.js';
 import { type Files, isMissing, realFiles, removeTree, replaceFile, temporaryPrefix } from '../../atomic-file.js';
 import { readPlain } from '../../config/plain-document.js';
@@ -41,15 +41,18 @@ export class NodeState {
    */
   sync(): void {
     const saved = join(this.#dir, 'checkpoints');
-    const sync = (dir: string) => {
-      if (this.#files.stat(dir) !== undefined) this.#files.sync(dir);
+    const attempt = (dir: string, work: () => void) => {
+      try {
+        if (this.#files.stat(dir)?.isDirectory()) work();
+      } catch (error) {
+        this.#log.warn('cannot sync node state, continuing', { dir, error });
+      }
     };
-    try {
-      for (const dir of [this.#dir, this.#meta, join(this.#dir, 'documents'), saved]) sync(dir);
+    const sync = (dir: string) => attempt(dir, () => this.#files.sync(dir));
+    for (const dir of [dirname(this.#dir), this.#dir, this.#meta, join(this.#dir, 'documents'), saved]) sync(dir);
+    attempt(saved, () => {
       for (const uid of this.#files.list(saved)) sync(join(saved, uid));
-    } catch (error) {
-      this.#log.warn('the state on disk cannot be synced', { error });
-    }
+    });
   }
 
   record<T>(type: RecordType<T>): JsonRecord<T> {
