@@ -170,7 +170,12 @@ function StaleBanner() {
   if (state.kind === 'rejected')
     return (
       <div class="banner" role="alert">
-        <strong>This tab gets no data.</strong> {state.why} The page continues automatically then.
+        <strong>
+          {state.sinceMs === undefined
+            ? 'This tab gets no data.'
+            : `This data is ${ageText(state.sinceMs, now.value)} old.`}
+        </strong>{' '}
+        {state.why} The page continues automatically then.
       </div>
     );
   if (state.kind !== 'stale') return null;

@@ -3,18 +3,19 @@
  * with a new snapshot, so that nothing is missed.
  *
  *   connecting ── snapshot ──► live ── the server says `stale`, or nothing comes ──► stale ── snapshot or `fresh` ──► live
+ *        └── one tab too many ──► rejected ── snapshot ──► live       hidden for a minute: closed, until somebody looks again
  */
 import { signal } from '@preact/signals';
 import { type SetSummary, type StreamEvents, unpackRows } from '../wire.js';
 import { apiUrl, get, loggedOut } from './api.js';
-import { applyRows, forgetRows, takeSnapshot } from './fleet/fleet-store.js';
+import { applyRows, forgetRows, isLoaded, takeSnapshot } from './fleet/fleet-store.js';
 
 export type Connection =
   | { kind: 'connecting' }
   | { kind: 'live' }
   | { kind: 'stale'; sinceMs: number; why: string }
-  /** Another tab has to be closed first. */
-  | { kind: 'rejected'; why: string };
+  /** Another tab has to be closed first. Without `sinceMs` nothing is shown yet. */
+  | { kind: 'rejected'; sinceMs: number | undefined; why: string };
 
 export const connection = signal<Connection>({ kind: 'connecting' });
 export const sets = signal<SetSummary[] | undefined>(undefined);
@@ -27,6 +28,7 @@ const firstRetryMs = 1000;
 const longestRetryMs = 15_000;
 /** A browser has six connections for a server over HTTP/1.1: a tab that nobody sees gives its own back, so that other tabs can load. */
 const hiddenMs = 60_000;
+const keepSessionMs = 600_000;
 
 let source: EventSource | undefined;
 let retryMs = firstRetryMs;
@@ -34,12 +36,14 @@ let lastAtMs = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let hiding: ReturnType<typeof setTimeout> | undefined;
 let isPaused = false;
+/** The server has said why it ends this stream. */
+let isRejected = false;
 
 export function openStream(): void {
   source?.close();
   clearTimeout(timer);
   isPaused = false;
-  document.addEventListener('visibilitychange', onVisibility);
+  isRejected = false;
   source = new EventSource(apiUrl('stream'));
   const none: ReturnType<typeof takeSnapshot> = () => {};
   let part = none;
@@ -69,12 +73,16 @@ export function openStream(): void {
       loggedOut.value = true;
     },
     rejected: ({ message, remedy }) => {
-      connection.value = { kind: 'rejected', why: `${message} ${remedy}` };
+      isRejected = true;
+      connection.value = { kind: 'rejected', sinceMs: shownSince(), why: `${message} ${remedy}` };
     },
     heartbeat: () => {},
   });
   source.onerror = () => void broken();
   watchSilence();
+  document.addEventListener('visibilitychange', onVisibility);
+  // A tab may be opened in the background.
+  onVisibility();
 }
 
 export function closeStream(): void {
@@ -98,7 +106,24 @@ function pause(): void {
   isPaused = true;
   source?.close();
   clearTimeout(timer);
-  connection.value = { kind: 'connecting' };
+  const sinceMs = shownSince();
+  if (sinceMs !== undefined) connection.value = { kind: 'stale', sinceMs, why: 'This tab was in the background.' };
+  keepSession();
+}
+
+/** A session without a stream ends after half an hour. */
+function keepSession(): void {
+  timer = setTimeout(async () => {
+    await get('me').catch(() => undefined);
+    if (isPaused && !loggedOut.value) keepSession();
+  }, keepSessionMs);
+}
+
+/** How old the rows are that are shown; undefined where there are none. */
+function shownSince(): number | undefined {
+  if (!isLoaded.value) return undefined;
+  const known = connection.value;
+  return 'sinceMs' in known && known.sinceMs !== undefined ? known.sinceMs : lastAtMs;
 }
 
 type Handlers = { [Name in keyof StreamEvents]: (data: StreamEvents[Name]) => void };
@@ -126,9 +151,9 @@ function watchSilence(): void {
 async function broken(): Promise<void> {
   source?.close();
   clearTimeout(timer);
-  const known = connection.value;
+  const sinceMs = shownSince();
   const why = 'The dashboard’s server does not answer.';
-  if (known.kind === 'live') connection.value = { kind: 'stale', sinceMs: lastAtMs, why };
+  if (sinceMs !== undefined && !isRejected) connection.value = { kind: 'stale', sinceMs, why };
   timer = setTimeout(async () => {
     // An EventSource does not show why it failed: this request does, and ends at the login where the session is over.
     await get('me').catch(() => undefined);

@@ -69,28 +69,32 @@ const healthDeadlineMs = 60_000;
 const checksMs = 5000;
 
 /**
- * Whether the kubelet ran with a config for the whole deadline before it was healthy, since it was killed meanwhile, or the agent was.
- * Nobody can tell that from a config with which it hangs and is killed for that.
+ * Whether the kubelet ran with the config for the whole deadline before it was healthy, in this boot and since it was assigned, because
+ * it was killed meanwhile, or the agent was. Nobody can tell that from a config with which it hangs and is killed for that.
  */
 function usesUpDeadline(node: string, domain: string, entries: readonly Entry[]): boolean {
   const { healthyAfterMs = 0 } = behaviourOf(classOf(domain));
   let healthyMs: number | undefined;
   let upMs: number | undefined;
-  let [unhealthyMs, lastMs] = [0, 0];
+  let [unhealthyMs, lastMs, isUsedUp] = [0, 0, false];
   for (const entry of entries) {
+    if (entry.kind === 'action' && entry.action.kind === 'lose-power' && entry.action.node === node) unhealthyMs = 0;
     if (!('node' in entry) || entry.node !== node) continue;
     if (healthyMs !== undefined && upMs !== undefined) {
       unhealthyMs += Math.max(0, Math.min(entry.atMs, healthyMs) - lastMs);
-      if (unhealthyMs >= healthDeadlineMs - checksMs) return true;
+      if (unhealthyMs >= healthDeadlineMs - checksMs) isUsedUp = true;
       if (entry.atMs >= Math.max(healthyMs, upMs) + checksMs) unhealthyMs = 0;
     }
     lastMs = entry.atMs;
+    if (entry.kind === 'spec') [unhealthyMs, isUsedUp] = [0, false];
     if (entry.kind === 'agent-up') upMs = entry.atMs;
     if (entry.kind === 'agent-down') upMs = undefined;
     if (entry.kind === 'exit') healthyMs = undefined;
-    if (entry.kind === 'start') healthyMs = entry.domain === domain ? entry.atMs + healthyAfterMs : undefined;
+    if (entry.kind !== 'start') continue;
+    healthyMs = entry.domain === domain ? entry.atMs + healthyAfterMs : undefined;
+    if (entry.domain !== domain) unhealthyMs = 0;
   }
-  return false;
+  return isUsedUp;
 }
 
 export function checkEnd(node: string, end: NodeEnd, atMs: number): Violation[] {
