@@ -271,29 +271,34 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await other.context().close();
   });
 
-  test('a tab in the background gives its connection back, and shows the present when it is looked at again', async () => {
+  test('a tab in the background gives its connection back, and shows the present when it is visible again', async () => {
     const other = await page.context().newPage();
     await other.clock.install();
     let streams = 0;
     other.on('request', (request) => {
       if (request.url().endsWith('/api/stream')) streams++;
     });
+    const hide = (hidden: boolean) => {
+      const { document } = globalThis as unknown as { document: EventTarget };
+      Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
+      document.dispatchEvent(new Event('visibilitychange'));
+    };
+    const isPaused = async () => {
+      await other.clock.runFor(61_000);
+      await other.getByText(/This data is .* old/).waitFor();
+      const before = streams;
+      await other.clock.runFor(120_000);
+      expect(streams).toBe(before);
+    };
+    // Opened in the background.
+    await other.addInitScript(hide, true);
     await other.goto(dashboard.url);
     await other.getByText('live', { exact: true }).waitFor();
-    const look = (isHidden: boolean) =>
-      other.evaluate((hidden) => {
-        const { document } = globalThis as unknown as { document: EventTarget };
-        Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
-        document.dispatchEvent(new Event('visibilitychange'));
-      }, isHidden);
-    await look(true);
-    await other.clock.runFor(61_000);
-    await other.getByText(/This data is .* old/).waitFor();
-    const before = streams;
-    await other.clock.runFor(120_000);
-    expect(streams).toBe(before);
-    await look(false);
+    await isPaused();
+    await other.evaluate(hide, false);
     await other.getByText('live', { exact: true }).waitFor();
+    await other.evaluate(hide, true);
+    await isPaused();
     await other.close();
   });
 

@@ -90,6 +90,7 @@ export function closeStream(): void {
   source = undefined;
   clearTimeout(timer);
   clearTimeout(hiding);
+  hiding = undefined;
   document.removeEventListener('visibilitychange', onVisibility);
   forgetRows();
   sets.value = undefined;
@@ -97,12 +98,17 @@ export function closeStream(): void {
 }
 
 function onVisibility(): void {
+  if (document.hidden) {
+    hiding ??= setTimeout(pause, hiddenMs);
+    return;
+  }
   clearTimeout(hiding);
-  if (document.hidden) hiding = setTimeout(pause, hiddenMs);
-  else if (isPaused) openStream();
+  hiding = undefined;
+  if (isPaused) openStream();
 }
 
 function pause(): void {
+  hiding = undefined;
   isPaused = true;
   source?.close();
   clearTimeout(timer);
