@@ -70,8 +70,8 @@ export class Agent {
   #exited: KubeletRun | undefined;
   /** Counts what may alter the choice, so that a boot, a sync and a restart under way notice. */
   #changes = 0;
-  /** The agent is to stop. */
-  #stop: AbortSignal = new AbortController().signal;
+  /** The agent is to stop, or the run is over. */
+  #over: AbortSignal = new AbortController().signal;
   /** Chosen, and validated, before the kubelet was stopped. */
   #next: { choice: Choice; changes: number; binary: string } | undefined;
   /** Ends the pause after a crash: another config should run. */
@@ -113,7 +113,6 @@ export class Agent {
   /** Until the signal fires; its reason may name the signal to stop the kubelet with. Returns the exit code. */
   async run(signal: AbortSignal): Promise<number> {
     const { driver, state } = this.#options;
-    this.#stop = signal;
     state.sync();
     // Left on the host while no relet ran.
     if (state.read(requestRecord) !== undefined) takeRequest(this.#options);
@@ -165,6 +164,7 @@ export class Agent {
       report();
       counters.kubeletStarts++;
       const over = new AbortController();
+      this.#over = AbortSignal.any([signal, over.signal]);
       const watching = [
         this.#retry.watchFiles(run, over.signal),
         this.#upgrade.watchBinary(over.signal),
@@ -310,15 +310,15 @@ export class Agent {
   async #assign(source: ExactRef | undefined, changes: number, signal: AbortSignal): Promise<Choice | undefined> {
     const { state, log, counters } = this.#options;
     this.#reportLocal();
-    if (isAnotherAssignment(state, source)) {
-      forgetFailures(state);
-      await this.#unit?.forgetRemoval();
-    }
+    const ignoresFailures = isAnotherAssignment(state, source);
     const run = this.#run ?? this.#exited;
     // Asked again once the config is validated: the kubelet may have answered meanwhile.
     const replaces = () => (run?.wasActive ? run.choice.source : undefined);
-    const next = await choose(this.#options, signal, recordsAfterAssign(state, source, replaces()));
+    const records = recordsAfterAssign(state, source, replaces());
+    const next = await choose(this.#options, signal, { ...records, ignoresFailures });
+    if (ignoresFailures) await this.#unit?.forgetRemoval();
     if (changes !== this.#changes) return undefined;
+    if (ignoresFailures) forgetFailures(state);
     if (next.error !== undefined) counters.rejections++;
     assign(state, source, replaces());
     log.info('config assigned', { config: formatRef(source, 'log'), key: source?.kubeletConfigKey });
@@ -337,10 +337,11 @@ export class Agent {
     const changes = ++this.#changes;
     this.#wake.abort();
     if (run === undefined) return true;
-    const next = chosen ?? (await chooseOrWait(this.#options, this.#stop));
+    const next = chosen ?? (await chooseOrWait(this.#options, this.#over));
     if (next === undefined || run !== this.#run) return true;
     if (!run.isRunning(next)) return this.#restartWith(run, next, { changes, baseline });
     run.moveTo(next);
+    run.saveTrial();
     this.#retry.choiceChanged();
     this.#keepRecords(run);
     return false;
@@ -364,8 +365,8 @@ export class Agent {
     // Another change came while the API server was asked.
     for (let decided = changes; decided !== this.#changes && run === this.#run; ) {
       decided = this.#changes;
-      next = (await chooseOrWait(this.#options, this.#stop)) ?? chosen;
-      this.#next = { choice: next, changes: decided, binary: driver.fingerprint() };
+      next = (await chooseOrWait(this.#options, this.#over)) ?? chosen;
+      if (run === this.#run) this.#next = { choice: next, changes: decided, binary: driver.fingerprint() };
     }
     // It exited meanwhile, and the next one was chosen after the change.
     if (run !== this.#run) return true;

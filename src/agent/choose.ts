@@ -93,6 +93,8 @@ export interface Records {
   assigned: Recorded;
   previous: ExactRef | undefined;
   lastKnownGood: Recorded;
+  /** Another config is about to be assigned: failures count no more. They stay recorded until it is. */
+  ignoresFailures?: boolean;
 }
 
 export function recordsOf(state: NodeState): Records {
@@ -125,8 +127,8 @@ export async function choose(
       source = candidate.source;
       // The last known good is the overlay that is assigned, and nothing has changed since.
       if (passedOver.some((earlier) => source && sameConfig(earlier.source, source, 'document'))) continue;
-      const choice = instead(await accept(parts, { rank, ...candidate }, signal), passedOver);
-      const failed = await failedBefore(parts, list.slice(at + 1));
+      const choice = instead(await accept(parts, { rank, ...candidate }, records, signal), passedOver);
+      const failed = records.ignoresFailures ? [] : await failedBefore(parts, list.slice(at + 1));
       return failed.length === 0 ? choice : { ...choice, passedOver: [...passedOver, ...failed] };
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
@@ -235,10 +237,13 @@ async function prepare(parts: ChooseParts, recorded: Recorded): Promise<Prepared
 async function accept(
   parts: ChooseParts,
   { rank, source, checkpoint, document, payloadDigest, key, kubeletVersion }: Prepared & { rank: Rank },
+  { ignoresFailures }: Pick<Records, 'ignoresFailures'>,
   signal: AbortSignal,
 ): Promise<Choice> {
   const { state, validator } = parts;
-  const result = resultOf(state, key);
+  const recorded = resultOf(state, key);
+  const isIgnored = ignoresFailures === true && recorded?.kind === 'failed';
+  const result = isIgnored ? undefined : recorded;
   const failed = result?.kind === 'failed' ? result : undefined;
   if (failed && !isOutdated(parts, failed)) throw new FailedBefore(key, failed);
   const steps = stepsAfter(result);
@@ -247,7 +252,8 @@ async function accept(
   if (failed && validation.kind === 'rejected') setResult(state, key, failedAgain(parts, failed));
   const accepted = orThrow(validation);
   if (failed) parts.log.info('config is tried again: the kubelet, or a file that it names, has changed', { rank });
-  if (steps === 'all') setResult(state, key, { kind: 'validated', ...(failed && { failures: failed.failures ?? 1 }) });
+  if (steps === 'all' && !isIgnored)
+    setResult(state, key, { kind: 'validated', ...(failed && { failures: failed.failures ?? 1 }) });
   return { rank, source, document, payloadDigest, accepted, key };
 }
 

@@ -381,6 +381,22 @@ test('a person who wants local while another config is validated gets local', as
   await rig.untilStatus({ assigned: 'second', active: 'second' });
 });
 
+test('a hold while another config is validated does not start the one that failed again', async () => {
+  const rig = await createFlowRig();
+  rig.boot();
+  await rig.assign('bad', '# crashes');
+  await rig.untilStatus({ assigned: 'bad', error: crashLoop });
+  const { starts } = rig;
+  rig.validationMs = 5000;
+  await rig.assign('second');
+  await rig.clock.advance(3000);
+  await rig.request({ verb: 'hold', why: 'a disk is replaced' });
+  await rig.clock.advance(60_000);
+  expect(rig.starts).toEqual(starts);
+  await rig.request({ verb: 'release' });
+  await rig.untilStatus({ assigned: 'second', active: 'second' });
+});
+
 describe('overlays', () => {
   const local = (...lines: string[]) => ({
     '/etc/kubelet.yaml': ['apiVersion: kubelet.config.k8s.io/v1beta1', 'kind: KubeletConfiguration', ...lines].join(

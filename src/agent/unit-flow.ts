@@ -133,9 +133,12 @@ export class UnitFlow {
   /** Until the run is over. */
   async watchMerge(run: KubeletRun, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
-    if (this.#lost !== undefined)
+    if (this.#lost === undefined) this.#ingredients = this.#presentIngredients();
+    else {
+      // Where it is not restarted, it is compared at the next look.
+      this.#ingredients = '';
       await this.#restartLost(run, signal).catch((error) => log.warn('the staged config is not started', { error }));
-    this.#ingredients = this.#presentIngredients();
+    }
     while (!signal.aborted) {
       await clock.sleep(lookEveryMs, signal).catch(() => {});
       if (signal.aborted || this.#ingredients === this.#presentIngredients()) continue;
@@ -144,12 +147,17 @@ export class UnitFlow {
   }
 
   async #restartLost(run: KubeletRun, signal: AbortSignal): Promise<void> {
-    const { clock, random, choose, restart, log } = this.#options;
+    const { state, clock, random, choose, restart, onChange, log } = this.#options;
     await clock.sleep(random.number() * restartWithinMs, signal).catch(() => {});
     if (signal.aborted) return;
     const next = await choose(signal);
-    // Another config may be assigned by now.
-    if (signal.aborted || !isOtherMerge(next, run.choice)) return;
+    if (signal.aborted) return;
+    // Another config may be assigned by now, or what changed was changed back.
+    if (!isOtherMerge(next, run.choice)) {
+      state.remove(stagedRecord);
+      this.#stale = undefined;
+      return onChange();
+    }
     log.info('the reboot lost the staged config, the kubelet is restarted with it');
     this.#restarted = next.document.digest;
     await restart(run, next);
