@@ -47,6 +47,7 @@ export function openStream(): void {
   source = new EventSource(apiUrl('stream'));
   const none: ReturnType<typeof takeSnapshot> = () => {};
   let part = none;
+  let isStale = false;
   listen(source, {
     fleet: ({ part: number, parts, rows }) => {
       if (number === 0) part = takeSnapshot();
@@ -55,16 +56,20 @@ export function openStream(): void {
       if (!isLast) return;
       // It knows the name of every node.
       part = none;
-      live();
+      if (!isStale) live();
     },
     rows: ({ upsert, remove }) => applyRows(upsert, remove),
     sets: (message) => {
       sets.value = message.sets;
     },
     stale: ({ since, why }) => {
-      connection.value = { kind: 'stale', sinceMs: since, why };
+      isStale = true;
+      connection.value = { kind: 'stale', sinceMs: Math.min(since, shownSince() ?? since), why };
     },
-    fresh: live,
+    fresh: () => {
+      isStale = false;
+      live();
+    },
     access: () => {
       accessVersion.value++;
     },
@@ -104,7 +109,7 @@ function onVisibility(): void {
   }
   clearTimeout(hiding);
   hiding = undefined;
-  if (isPaused) openStream();
+  if (isPaused && !loggedOut.value) openStream();
 }
 
 function pause(): void {
