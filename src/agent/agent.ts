@@ -157,6 +157,8 @@ export class Agent {
       const choice = this.#unit ? await this.#unit.beforeStart(chosen, signal) : chosen;
       if (choice === undefined || changes !== this.#changes) continue;
       await this.#stateFiles.beforeStart(choice);
+      // From here to the start nothing waits: a stop before it has found no kubelet to stop, one after it does.
+      if (signal.aborted) return 0;
       const view = () => this.#api?.view;
       const run = new KubeletRun({ ...this.#options, limits: options.trial, choice, baseline: this.#baseline, view });
       this.#run = run;
