@@ -245,16 +245,17 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
   });
 
   test('get -w prints changes and ends at Ctrl-C', async () => {
-    const watching = cluster.terminal(['get', 'alpha', '-w'], {
+    const change = async () => {
+      await cluster.relet(['set', 'alpha', 'maxPods=170', '--yes']);
+      return '';
+    };
+    const { status, screen } = await cluster.terminal(['get', 'alpha', '-w'], {
       env: { NO_COLOR: '1' },
       keys: [
-        ['alpha', ''],
-        ['waiting', ''],
+        ['alpha', change],
         ['trial', '\x03'],
       ],
     });
-    await cluster.relet(['set', 'alpha', 'maxPods=170', '--yes']);
-    const { status, screen } = await watching;
     expect(status).toBe(130);
     expect(screen).toMatch(/^alpha +local/m);
     expect(screen).toMatch(/^alpha +trial/m);
