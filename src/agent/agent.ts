@@ -157,7 +157,7 @@ export class Agent {
       const choice = this.#unit ? await this.#unit.beforeStart(chosen, signal) : chosen;
       if (choice === undefined || changes !== this.#changes) continue;
       await this.#stateFiles.beforeStart(choice);
-      // From here to the start nothing waits: a stop before it has found no kubelet to stop, one after it does.
+      // Nothing is awaited between here and the start: a stop that came before found no kubelet to stop.
       if (signal.aborted) return 0;
       const view = () => this.#api?.view;
       const run = new KubeletRun({ ...this.#options, limits: options.trial, choice, baseline: this.#baseline, view });
@@ -312,15 +312,15 @@ export class Agent {
   async #assign(source: ExactRef | undefined, changes: number, signal: AbortSignal): Promise<Choice | undefined> {
     const { state, log, counters } = this.#options;
     this.#reportLocal();
-    const ignoresFailures = isAnotherAssignment(state, source);
+    const isAnother = isAnotherAssignment(state, source);
     const run = this.#run ?? this.#exited;
     // Asked again once the config is validated: the kubelet may have answered meanwhile.
     const replaces = () => (run?.wasActive ? run.choice.source : undefined);
     const records = recordsAfterAssign(state, source, replaces());
-    const next = await choose(this.#options, signal, { ...records, ignoresFailures });
-    if (ignoresFailures) await this.#unit?.forgetRemoval();
+    const next = await choose(this.#options, signal, { ...records, ignoresFailures: isAnother });
+    if (isAnother) await this.#unit?.forgetRemoval();
     if (changes !== this.#changes) return undefined;
-    if (ignoresFailures) forgetFailures(state);
+    if (isAnother) forgetFailures(state);
     if (next.error !== undefined) counters.rejections++;
     assign(state, source, replaces());
     log.info('config assigned', { config: formatRef(source, 'log'), key: source?.kubeletConfigKey });

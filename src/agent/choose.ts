@@ -93,7 +93,7 @@ export interface Records {
   assigned: Recorded;
   previous: ExactRef | undefined;
   lastKnownGood: Recorded;
-  /** Another config is about to be assigned: failures count no more. They stay recorded until it is. */
+  /** Another config is about to be assigned: failures no longer count. They stay recorded until it is assigned. */
   ignoresFailures?: boolean;
 }
 
