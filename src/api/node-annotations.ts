@@ -139,14 +139,8 @@ export function claimOf(object: Pick<KubeObject, 'metadata'> | undefined): Reado
 const claims = new WeakMap<object, { text: string; claim: Claim | undefined }>();
 
 /** Undefined for an annotation that is not there, or is not a claim. */
-export function readClaim(text = 'null'): Claim | undefined {
-  let value: Partial<Record<keyof Claim, unknown>>;
-  try {
-    value = Object(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-  const { set, revision, source, wave, at, previous, exempt, released } = value;
+export function readClaim(text: string | undefined): Claim | undefined {
+  const { set, revision, source, wave, at, previous, exempt, released } = parseObject(text) ?? {};
   const texts = [set, revision, source, at, previous];
   if (!texts.every((one) => typeof one === 'string') || typeof wave !== 'number') return undefined;
   const marks = { ...(exempt === true && { exempt }), ...(released === true && { released }) };

@@ -167,22 +167,15 @@ function Connection() {
 /** Old data looks like new data, so the page says which it is, and since when. */
 function StaleBanner() {
   const state = connection.value;
-  if (state.kind === 'rejected')
-    return (
-      <div class="banner" role="alert">
-        <strong>
-          {state.sinceMs === undefined
-            ? 'This tab gets no data.'
-            : `This data is ${ageText(state.sinceMs, now.value)} old.`}
-        </strong>{' '}
-        {state.why} The page continues automatically then.
-      </div>
-    );
-  if (state.kind !== 'stale') return null;
+  if (state.kind !== 'stale' && state.kind !== 'rejected') return null;
+  const { sinceMs } = state;
   return (
     <div class="banner" role="alert">
-      <strong>This data is {ageText(state.sinceMs, now.value)} old.</strong> {state.why} The page continues
-      automatically as soon as it is reachable again.
+      <strong>
+        {sinceMs === undefined ? 'This tab gets no data.' : `This data is ${ageText(sinceMs, now.value)} old.`}
+      </strong>{' '}
+      {state.why} The page continues automatically{' '}
+      {state.kind === 'rejected' ? 'then' : 'as soon as it is reachable again'}.
     </div>
   );
 }

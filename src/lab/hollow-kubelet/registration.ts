@@ -1,10 +1,10 @@
 /** The hollow kubelet as an API client: registers its Node, updates its status, renews its Lease and deletes pods. */
 import type { KubeObject } from '../../api/object.js';
-import { isAlreadyExists, isConflict, isNotFound } from '../../api/status.js';
+import { isConflict, isNotFound } from '../../api/status.js';
 import { type Clock, rfc3339, rfc3339Micro } from '../../clock.js';
 import { parseDuration } from '../../go/duration.js';
 import { backoffMs } from '../../kube/backoff.js';
-import { type KubeClient, serverVersion } from '../../kube/client.js';
+import { createIfAbsent, type KubeClient, serverVersion } from '../../kube/client.js';
 import { leases, nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
 import { type Condition, conditions, type NodeFacts, nodeObject, nodeStatus } from './node-object.js';
@@ -65,14 +65,10 @@ async function register({ client, facts, isReady, clock, log, signal }: Registra
   const nowIso = rfc3339(clock.now());
   (node.status as Record<string, unknown>).conditions = conditions(isReady(), nowIso, []);
   log.info('Attempting to register node', { node: facts.name });
-  try {
-    await client.create(nodes, {}, node, { signal });
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    // Labels and annotations follow the command line; taints are only set when the Node is created.
-    const { labels, annotations } = node.metadata;
-    await client.patch(nodes, { name: facts.name }, { metadata: { labels, annotations } }, { as: 'merge', signal });
-  }
+  if (await createIfAbsent(client, nodes, {}, node, { signal })) return;
+  // Labels and annotations follow the command line; taints are only set when the Node is created.
+  const { labels, annotations } = node.metadata;
+  await client.patch(nodes, { name: facts.name }, { metadata: { labels, annotations } }, { as: 'merge', signal });
 }
 
 /**
