@@ -92,6 +92,16 @@ export class DashboardRig {
     return page;
   }
 
+  /** The fleet, as a person who may only look sees it; with cookies of its own. */
+  async viewerPage(dashboard: Dashboard, person: string): Promise<Page> {
+    const page = await this.page(dashboard, { expected: /401/ });
+    await page.goto(dashboard.url);
+    await page.getByLabel('Bearer token').fill(this.token(person, 'relet:viewer'));
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('grid').waitFor();
+    return page;
+  }
+
   /** As the administrator; returns what it prints. */
   kubectl(args: string[], input = ''): string {
     // HOME: kubectl keeps a cache there.

@@ -178,11 +178,7 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
   });
 
   test('who may only look, and everybody with --read-only, has no buttons', async () => {
-    const other = await rig.page(dashboard, { expected: /401/ });
-    await other.goto(dashboard.url);
-    await other.getByLabel('Bearer token').fill(rig.token('set-looker', 'relet:viewer'));
-    await other.getByRole('button', { name: 'Log in' }).click();
-    await other.getByRole('grid').waitFor();
+    const other = await rig.viewerPage(dashboard, 'set-looker');
     const readOnly = await rig.dashboard('--read-only');
     const third = await rig.page(readOnly);
     await third.goto(readOnly.link);

@@ -254,11 +254,7 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
   });
 
   test('while the API server is away the data is shown as old, and continues when it is back; who is gone has to log in', async () => {
-    const other = await rig.page(dashboard, { expected: /401/ });
-    await other.goto(dashboard.url);
-    await other.getByLabel('Bearer token').fill(rig.token('leaver', 'relet:viewer'));
-    await other.getByRole('button', { name: 'Log in' }).click();
-    await other.getByRole('grid').waitFor();
+    const other = await rig.viewerPage(dashboard, 'leaver');
     rig.kubectl(['delete', 'serviceaccount', 'leaver']);
     await open('');
     process.kill(Number(readFileSync(join(rig.lab.dataDir, 'apiserver.pid'), 'utf8').trim().split(/\s/)[0]), 'SIGKILL');
@@ -303,11 +299,7 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
   });
 
   test('a tab that is one too many says so, and gets its data once others are closed', async () => {
-    const first = await rig.page(dashboard, { expected: /401/ });
-    await first.goto(dashboard.url);
-    await first.getByLabel('Bearer token').fill(rig.token('many-tabs', 'relet:viewer'));
-    await first.getByRole('button', { name: 'Log in' }).click();
-    await first.getByRole('grid').waitFor();
+    const first = await rig.viewerPage(dashboard, 'many-tabs');
     const cookie = (await first.context().cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
     // Not in the browser, which has six connections for a server.
     const tabs = await Promise.all(
