@@ -7,6 +7,7 @@ import { Agent } from '../src/agent/agent.js';
 import type { FlowOptions } from '../src/agent/agent-options.js';
 import type { KubeletDriver, KubeletUnit, StartedConfig } from '../src/agent/drivers/driver.js';
 import { type Behaviour, FakeDriver, FakeMachine } from '../src/agent/drivers/fake.js';
+import type { StateFileHost } from '../src/agent/owed.js';
 import { newCounters } from '../src/agent/report/metrics.js';
 import { Reporter } from '../src/agent/report/reporter.js';
 import { type Request, requestRecord } from '../src/agent/requests.js';
@@ -84,6 +85,8 @@ export class FlowRig {
 
   /** Where the kubelet is in a unit of its own. */
   unit: KubeletUnit | undefined;
+  /** Where the kubelet has state files. */
+  stateFiles: StateFileHost | undefined;
   /** The host has counted every crash as one too many. Set before boot(). */
   exitsAreRollbacks = false;
   /** The local files: path → text. */
@@ -134,6 +137,7 @@ export class FlowRig {
         contentOf: (path) => (this.missing.has(path) ? 'ENOENT' : (this.local[path] ?? 'there')),
         hasEntries: async () => false,
       },
+      ...(this.stateFiles && { stateFiles: this.stateFiles }),
       probe: async () => machine.isHealthy,
       reporter: this.reporter,
       counters: newCounters(),

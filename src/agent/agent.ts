@@ -19,8 +19,9 @@ import { betaError } from '../api/upstream-words.js';
 import { backoffMs } from '../kube/backoff.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import type { AgentOptions } from './agent-options.js';
-import { type Choice, choose, chooseOrWait } from './choose.js';
-import { exitCode } from './drivers/driver.js';
+import { type Choice, choose } from './choose.js';
+import { CurrentRun } from './current-run.js';
+import { type Exit, exitCode } from './drivers/driver.js';
 import { FailureRetry } from './failure-retry.js';
 import { KubeletRun } from './kubelet-run.js';
 import { OwedActions, StateFiles } from './owed.js';
@@ -42,13 +43,10 @@ import {
   recordsAfterAssign,
   sourceOf,
 } from './transitions.js';
-import { type Baseline, takeBaseline } from './trial/health.js';
 import { environmentOf, pathsIn } from './trial/retry.js';
 import { forgetFailures, type TrialEnd, type TrialFailure, trialRecord } from './trial/trial.js';
 import { Detach, UnitFlow } from './unit-flow.js';
 import { UpgradeRisk } from './upgrade-risk.js';
-
-type TakenBaseline = Promise<Baseline | undefined> | undefined;
 
 /** As long as a timer can wait. */
 const idleMs = 2 ** 31 - 1;
@@ -56,6 +54,7 @@ const crashBackoff = { maxMs: 60_000, jitter: 0.1 };
 
 export class Agent {
   readonly #options: AgentOptions;
+  readonly #current: CurrentRun;
   readonly #pace: ChangePace;
   readonly #retry: FailureRetry;
   readonly #owed: OwedActions;
@@ -65,29 +64,29 @@ export class Agent {
   readonly #detach: Detach | undefined;
   readonly #stateFiles: StateFiles;
   #api: ApiSide | undefined;
-  #run: KubeletRun | undefined;
-  /** The run before, while the next has not started. */
-  #exited: KubeletRun | undefined;
-  /** Counts what may alter the choice, so that a boot, a sync and a restart under way notice. */
-  #changes = 0;
-  /** The agent is to stop, or the run is over. */
-  #over: AbortSignal = new AbortController().signal;
-  /** Chosen, and validated, before the kubelet was stopped. */
-  #next: { choice: Choice; changes: number; binary: string } | undefined;
-  /** Ends the pause after a crash: another config should run. */
-  #wake = new AbortController();
   /** Its checkpoint is saved, and no record names it before it is validated. */
   #arriving: ExactRef | undefined;
   /** The exit code, once it is decided. */
   #ends: number | undefined;
-  #baseline: Baseline = { nodeReady: false, apiAnswered: false, staticPods: false };
 
   constructor(options: AgentOptions) {
     this.#options = options;
     this.#pace = new ChangePace(options);
     this.#stateFiles = new StateFiles(options);
-    this.#retry = new FailureRetry(options, () => this.#applyChoice());
     const view = () => this.#api?.view;
+    this.#current = new CurrentRun({
+      ...options,
+      view,
+      onMoved: (run) => {
+        this.#retry.choiceChanged();
+        this.#keepRecords(run);
+      },
+      onRestart: (run, next) => {
+        this.#updateReport(run);
+        this.#api?.sendEvent(events.changed(next.source));
+      },
+    });
+    this.#retry = new FailureRetry(options, () => this.#current.applyChoice());
     this.#owed = new OwedActions({ ...options, view, onDone: () => this.#updateReport() });
     this.#upgrade = new UpgradeRisk({
       ...options,
@@ -104,9 +103,7 @@ export class Agent {
         unit,
         choose: (signal, records) => choose(options, signal, records),
         onChange: () => this.#updateReport(),
-        restart: async (run, next) => {
-          if (run === this.#run) await this.#restartWith(run, next);
-        },
+        restart: (run, next) => this.#current.restart(run, next),
       });
   }
 
@@ -140,54 +137,18 @@ export class Agent {
 
   // ── boot: load, validate, start, healthy?, report, trial passed ──
 
-  /** One kubelet after another. Each start chooses from disk, but for one that was chosen when the kubelet was stopped for it. */
+  /** One kubelet after another. */
   async #runLoop(signal: AbortSignal): Promise<number> {
-    const { options, reporter, clock, random, driver, counters } = this.#options;
-    const report = () => this.#updateReport();
+    const { options, reporter, random } = this.#options;
     for (let crashes = 0; ; ) {
-      if (this.#detach?.isDone) {
-        if (options.detach) return 0;
-        await this.#untilAttached(signal);
-        if (signal.aborted) return 0;
-      }
-      const changes = this.#changes;
-      const chosen = this.#takeNext(changes) ?? (await chooseOrWait(this.#options, signal));
-      if (chosen === undefined) return 0;
-      await this.#upgrade.beforeStart(chosen, signal);
-      const choice = this.#unit ? await this.#unit.beforeStart(chosen, signal) : chosen;
-      if (choice === undefined || changes !== this.#changes) continue;
-      await this.#stateFiles.beforeStart(choice);
+      if (this.#detach?.isDone && options.detach) return 0;
+      if (this.#detach?.isDone) await this.#untilAttached(signal);
+      const { changes } = this.#current;
+      const choice = await this.#choose(changes, signal);
       // Nothing is awaited between here and the start: a stop that came before found no kubelet to stop.
       if (signal.aborted) return 0;
-      const view = () => this.#api?.view;
-      const run = new KubeletRun({ ...this.#options, limits: options.trial, choice, baseline: this.#baseline, view });
-      this.#run = run;
-      this.#reportLocal();
-      report();
-      counters.kubeletStarts++;
-      const over = new AbortController();
-      this.#over = AbortSignal.any([signal, over.signal]);
-      const watching = [
-        this.#retry.watchFiles(run, over.signal),
-        this.#upgrade.watchBinary(over.signal),
-        this.#unit?.watchMerge(run, over.signal),
-      ];
-      const exit = await run.untilExit({
-        onAlive: report,
-        onWarnings: report,
-        onHealthy: () => {
-          void this.#unit?.confirmHealthy(over.signal);
-          this.#keepRecords(run);
-          this.#retry.onHealthy(run);
-          void this.#upgrade.onHealthy(over.signal);
-          if (options.detach && run.choice.source !== undefined) this.#endWith(1);
-        },
-        onTrialEnd: (end) => this.#endTrial(run, end),
-      });
-      this.#run = undefined;
-      this.#exited = run;
-      over.abort();
-      await Promise.all(watching);
+      if (choice === undefined || changes !== this.#current.changes) continue;
+      const { run, exit } = await this.#runKubelet(choice, signal);
       // A kubelet that was too young to handle it was killed by the signal, and that is not a failure.
       if (signal.aborted) return exit.signal === signal.reason ? 0 : exitCode(exit);
       if (this.#ends !== undefined) return this.#ends;
@@ -197,45 +158,86 @@ export class Agent {
         crashes = 0;
         continue;
       }
-      counters.kubeletExits++;
-      // A machine that shuts down ends everything at once; a moment later that can be seen.
-      await clock.sleep(options.settleMs, signal).catch(() => {});
-      const isStopping = signal.aborted || (await driver.isHostStopping());
-      const { crashed, end } = await run.exited(exit, { isStopping });
-      if (end) await this.#endTrial(run, end);
-      else this.#updateReport(run);
-      if (!end && crashed && this.#retry.onCrash(run)) this.#changes++;
+      await this.#countExit(run, exit, signal);
       if (signal.aborted || exit.last || options.onChange === 'exit') return exitCode(exit);
       reporter.publish();
       crashes = run.healthy ? 1 : crashes + 1;
       const delayMs = backoffMs(crashes, { initialMs: options.crashDelayMs, ...crashBackoff }, random);
-      if (changes === this.#changes) await this.#pause(delayMs, signal);
+      if (changes === this.#current.changes) await this.#current.pause(delayMs, signal);
       // Another config does not wait for the crashes of the one before, after a rollback either.
-      if (changes !== this.#changes) crashes = 0;
+      if (changes !== this.#current.changes) crashes = 0;
     }
   }
 
-  #takeNext(changes: number): Choice | undefined {
-    const next = this.#next;
-    this.#next = undefined;
-    return next?.changes === changes && next.binary === this.#options.driver.fingerprint() ? next.choice : undefined;
+  /** What to start next. Undefined where that has to be chosen again. */
+  async #choose(changes: number, signal: AbortSignal): Promise<Choice | undefined> {
+    const chosen = await this.#current.choose(signal);
+    if (chosen === undefined) return undefined;
+    await this.#upgrade.beforeStart(chosen, signal);
+    const choice = this.#unit ? await this.#unit.beforeStart(chosen, signal) : chosen;
+    if (choice === undefined || changes !== this.#current.changes) return undefined;
+    await this.#stateFiles.beforeStart(choice);
+    return choice;
+  }
+
+  /** From its start to its exit. */
+  async #runKubelet(choice: Choice, signal: AbortSignal): Promise<{ run: KubeletRun; exit: Exit }> {
+    const { options, counters } = this.#options;
+    const { baseline } = this.#current;
+    const view = () => this.#api?.view;
+    const report = () => this.#updateReport();
+    const run = new KubeletRun({ ...this.#options, limits: options.trial, choice, baseline, view });
+    const over = new AbortController();
+    this.#current.begin(run, AbortSignal.any([signal, over.signal]));
+    this.#reportLocal();
+    report();
+    counters.kubeletStarts++;
+    const watching = [
+      this.#retry.watchFiles(run, over.signal),
+      this.#upgrade.watchBinary(over.signal),
+      this.#unit?.watchMerge(run, over.signal),
+    ];
+    const exit = await run.untilExit({
+      onAlive: report,
+      onWarnings: report,
+      onHealthy: () => {
+        void this.#unit?.confirmHealthy(over.signal);
+        this.#keepRecords(run);
+        this.#retry.onHealthy(run);
+        void this.#upgrade.onHealthy(over.signal);
+        if (options.detach && run.choice.source !== undefined) this.#endWith(1);
+      },
+      onTrialEnd: (end) => this.#endTrial(run, end),
+    });
+    this.#current.end();
+    over.abort();
+    await Promise.all(watching);
+    return { run, exit };
+  }
+
+  /** Nobody asked for it: it may be a crash, and one too many. */
+  async #countExit(run: KubeletRun, exit: Exit, signal: AbortSignal): Promise<void> {
+    const { options, clock, driver, counters } = this.#options;
+    counters.kubeletExits++;
+    // A machine that shuts down ends everything at once; a moment later that can be seen.
+    await clock.sleep(options.settleMs, signal).catch(() => {});
+    const isStopping = signal.aborted || (await driver.isHostStopping());
+    const { crashed, end } = await run.exited(exit, { isStopping });
+    if (end) await this.#endTrial(run, end);
+    else this.#updateReport(run);
+    if (!end && crashed && this.#retry.onCrash(run)) this.#current.changed();
   }
 
   /** Until another config is assigned, or a person on the host releases the node. */
   async #untilAttached(signal: AbortSignal): Promise<void> {
     this.#updateReport();
     this.#options.reporter.publish();
-    while (this.#detach?.isDone && !signal.aborted) await this.#pause(idleMs, signal);
+    while (this.#detach?.isDone && !signal.aborted) await this.#current.pause(idleMs, signal);
   }
 
   #endWith(code: number): void {
     this.#ends = code;
     void this.#options.driver.stop();
-  }
-
-  async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    this.#wake = new AbortController();
-    await this.#options.clock.sleep(ms, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
   }
 
   async #endTrial(run: KubeletRun, end: TrialEnd): Promise<void> {
@@ -268,7 +270,7 @@ export class Agent {
     const error = betaError(new ConfigError(reason, cause));
     log.error('config rolled back', { config: formatRef(source, 'log'), error, cause });
     this.#api?.sendEvent(events.rolledBack(source, error, cause));
-    await this.#applyChoice();
+    await this.#current.applyChoice();
   }
 
   // ── sync: watch, resolve, checkpoint, validate, assign, restart ──
@@ -276,15 +278,15 @@ export class Agent {
   /** Something may have changed. Idempotent. Throws a ConfigError when the reference cannot be followed. */
   async #sync(api: ApiSide, signal: AbortSignal): Promise<ReconcileResult> {
     const { state, log } = this.#options;
-    const isReplacement = this.#run?.choice.error?.outcome === 'rolled back';
+    const isReplacement = this.#current.run?.choice.error?.outcome === 'rolled back';
     // Read again only when its time has come: each edit of a flood would otherwise cost three requests.
     const delayMs = isReplacement ? 0 : this.#pace.remainingMs;
     if (delayMs > 0) return { kind: 'requeue', afterMs: delayMs };
-    const changes = this.#changes;
+    const { changes } = this.#current;
     const instruction = await api.instruction(signal);
     if (instruction.kind === 'none') log.info('no instruction, nothing changes', { why: instruction.why });
     if (instruction.kind === 'none' || state.read(holdRecord)) return { kind: 'done' };
-    if (this.#detach?.note(instruction)) this.#wake.abort();
+    if (this.#detach?.note(instruction)) this.#current.wake();
     const wanted = instruction.kind === 'source' ? await api.resolve(instruction.target, signal) : undefined;
     const assigned = state.assigned();
     const isNew = 'broken' in assigned || !sameConfig(assigned.source, wanted?.source, 'version');
@@ -293,15 +295,15 @@ export class Agent {
     this.#arriving = wanted?.source;
     const saved = wanted !== undefined && checkpoint(state, wanted);
     // The API answers while the config is validated.
-    const baseline = isNew ? this.#takeBaseline() : undefined;
+    const baseline = isNew ? this.#current.takeBaseline() : undefined;
     const next = isNew ? await this.#assign(wanted?.source, changes, signal) : undefined;
     this.#arriving = undefined;
     if (isNew && next === undefined) return { kind: 'requeue', afterMs: 0 };
     this.#owed.note(instruction.owed);
-    if ((isNew || saved) && (await this.#applyChoice({ next, baseline }))) this.#pace.restarted();
+    if ((isNew || saved) && (await this.#current.applyChoice({ next, baseline }))) this.#pace.restarted();
     else this.#pace.settled();
     if (!isNew) this.#updateReport();
-    if (!isNew && this.#run) await this.#detach?.leave(this.#run);
+    if (!isNew && this.#current.run) await this.#detach?.leave(this.#current.run);
     return { kind: 'done' };
   }
 
@@ -313,84 +315,18 @@ export class Agent {
     const { state, log, counters } = this.#options;
     this.#reportLocal();
     const isAnother = isAnotherAssignment(state, source);
-    const run = this.#run ?? this.#exited;
+    const run = this.#current.latest;
     // Asked again once the config is validated: the kubelet may have answered meanwhile.
     const replaces = () => (run?.wasActive ? run.choice.source : undefined);
     const records = recordsAfterAssign(state, source, replaces());
     const next = await choose(this.#options, signal, { ...records, ignoresFailures: isAnother });
     if (isAnother) await this.#unit?.forgetRemoval();
-    if (changes !== this.#changes) return undefined;
+    if (changes !== this.#current.changes) return undefined;
     if (isAnother) forgetFailures(state);
     if (next.error !== undefined) counters.rejections++;
     assign(state, source, replaces());
     log.info('config assigned', { config: formatRef(source, 'log'), key: source?.kubeletConfigKey });
     return next;
-  }
-
-  /** Lets run what should run. The same bytes are not restarted: only the records move. True when another config starts. */
-  async #applyChoice({
-    next: chosen,
-    baseline,
-  }: {
-    next?: Choice | undefined;
-    baseline?: TakenBaseline;
-  } = {}): Promise<boolean> {
-    const run = this.#run;
-    const changes = ++this.#changes;
-    this.#wake.abort();
-    if (run === undefined) return true;
-    const next = chosen ?? (await chooseOrWait(this.#options, this.#over));
-    if (next === undefined || run !== this.#run) return true;
-    if (!run.isRunning(next)) return this.#restartWith(run, next, { changes, baseline });
-    run.moveTo(next);
-    run.saveTrial();
-    this.#retry.choiceChanged();
-    this.#keepRecords(run);
-    return false;
-  }
-
-  /** The one place that restarts. The exit of the kubelet lets #runLoop choose again. False where what runs is right again. */
-  async #restartWith(
-    run: KubeletRun,
-    chosen: Choice,
-    { changes = this.#changes, baseline: taken }: { changes?: number; baseline?: TakenBaseline } = {},
-  ): Promise<boolean> {
-    const { driver, log } = this.#options;
-    const isOther = !run.isRunning(chosen);
-    let next = chosen;
-    this.#next = { choice: next, changes, binary: driver.fingerprint() };
-    const [isStopping, baseline] = await Promise.all([driver.isHostStopping(), taken ?? this.#takeBaseline()]);
-    if (isStopping) {
-      log.info('the machine is going down, the kubelet is not restarted');
-      return true;
-    }
-    // Another change came while the API server was asked.
-    for (let decided = changes; decided !== this.#changes && run === this.#run; ) {
-      decided = this.#changes;
-      next = (await chooseOrWait(this.#options, this.#over)) ?? chosen;
-      if (run === this.#run) this.#next = { choice: next, changes: decided, binary: driver.fingerprint() };
-    }
-    // It exited meanwhile, and the next one was chosen after the change.
-    if (run !== this.#run) return true;
-    if (isOther && run.isRunning(next)) {
-      this.#next = undefined;
-      run.saveTrial();
-      return false;
-    }
-    run.next = next;
-    this.#updateReport(run);
-    if (baseline) this.#baseline = baseline;
-    this.#api?.sendEvent(events.changed(next.source));
-    log.info('kubelet restarts', { config: formatRef(next.source, 'log'), rank: next.rank });
-    await driver.stop();
-    return true;
-  }
-
-  async #takeBaseline(): Promise<Baseline | undefined> {
-    const { hostFiles, clock } = this.#options;
-    if (this.#run === undefined) return undefined;
-    const { staticPodPath } = this.#run.choice.accepted;
-    return takeBaseline({ view: this.#api?.view, hostFiles, staticPodPath, clock });
   }
 
   /** The assigned config that runs and has passed its trial is last known good; and unused checkpoints can be deleted. */
@@ -412,7 +348,7 @@ export class Agent {
     reporter.update({ localConfig: shownLocalConfig(documents.localFiles()), kubeletFlags: commandLine.shown });
   }
 
-  #updateReport(run = this.#run): void {
+  #updateReport(run = this.#current.run): void {
     const owed = this.#owed.update(run);
     const upgrade = this.#upgrade.report;
     const unit = { notices: this.#unit?.notices() ?? [], nextStart: this.#unit?.nextStart(run) };
@@ -432,7 +368,7 @@ export class Agent {
     const request = takeRequest(this.#options);
     if (request?.verb === 'retry' || request?.verb === 'release') await this.#unit?.forgetRemoval();
     this.#pace.reset();
-    await this.#applyChoice();
+    await this.#current.applyChoice();
     this.#api?.syncSoon();
   }
 }

@@ -5,6 +5,7 @@ import type { ExactRef } from '../api/config-ref.js';
 import type { KubeObject } from '../api/object.js';
 import { configMaps } from '../kube/resource-type.js';
 import { previousConfigRecord } from './choose.js';
+import { stateFilesRecord } from './owed.js';
 import { configOk } from './report/report.js';
 import { trialRecord } from './trial/trial.js';
 
@@ -395,6 +396,22 @@ test('a hold while another config is validated does not start the one that faile
   expect(rig.starts).toEqual(starts);
   await rig.request({ verb: 'release' });
   await rig.untilStatus({ assigned: 'second', active: 'second' });
+});
+
+test('a config that is assigned while the state files of the one before are put back is the one that starts', async () => {
+  const rig = await createFlowRig();
+  const putBack = () => rig.clock.sleep(5000);
+  rig.stateFiles = { setAside: async () => {}, putBack, clear: async () => {} };
+  rig.boot();
+  await rig.assign('first');
+  await rig.untilStatus({ active: 'first' });
+  const { source } = rig.state.assigned() as { source: ExactRef };
+  rig.state.write(stateFilesRecord, { at: '2026-01-01T00:00:00Z', source, isAside: true });
+  await rig.assign('second', '# crashes');
+  await rig.until('the kubelet is stopped', () => !rig.machine.isHealthy);
+  await rig.assign('third');
+  await rig.untilStatus({ assigned: 'third', active: 'third' });
+  expect(rig.starts).toEqual(['local', 'first', 'third']);
 });
 
 describe('overlays', () => {

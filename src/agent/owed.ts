@@ -169,7 +169,7 @@ interface StateFilesRecord {
   isAside: boolean;
 }
 
-const stateFilesRecord = defineRecord('state-files', isStateFilesRecord);
+export const stateFilesRecord = defineRecord('state-files', isStateFilesRecord);
 
 interface StateFilesOptions {
   state: NodeState;

@@ -39,7 +39,7 @@ export interface UnitFlowOptions {
   /** What notices() or nextStart() return may be another. */
   onChange(): void;
   /** The kubelet is to run with this config now. */
-  restart(run: KubeletRun, next: Choice): Promise<void>;
+  restart(run: KubeletRun, next: Choice): Promise<unknown>;
 }
 
 /** The merged document that the next start is a trial of, and in which boot that was put on the host. */
