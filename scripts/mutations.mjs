@@ -125,11 +125,11 @@ export const mutations = [
   },
   {
     name: 'budget-of-unavailable-nodes',
-    edits: [edit('src/controller/set-plan.ts', 'left.unavailable >= costs.unavailable &&', '')],
+    edits: [edit('src/controller/set-batch.ts', 'left.unavailable >= costs.unavailable &&', '')],
   },
   {
     name: 'budget-of-trials',
-    edits: [edit('src/controller/set-plan.ts', '(allowed.inTrial > 0 && left.inTrial >= costs.inTrial)', 'true')],
+    edits: [edit('src/controller/set-batch.ts', '(allowed.inTrial > 0 && left.inTrial >= costs.inTrial)', 'true')],
   },
   {
     name: 'pending-nodes-cost-no-budget',

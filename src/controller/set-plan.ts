@@ -18,8 +18,9 @@ import {
   type setReadyReasons,
   type setStalledReasons,
 } from '../api/condition-reasons.js';
-import { type Intent, mostInBatch } from '../api/node-config-set.js';
+import type { Intent } from '../api/node-config-set.js';
 import { rfc3339 } from '../clock.js';
+import { inOrder, type Picked, pick, todoOf } from './set-batch.js';
 import type { SetNode } from './set-nodes.js';
 import * as sentences from './set-sentences.js';
 import type { SetRules } from './set-spec.js';
@@ -299,81 +300,6 @@ function budgetSpent(set: string, seen: Survey): Step {
   if (seen.allowed.unavailable > 0 && byFailed >= seen.allowed.unavailable)
     return stalled('halted', sentences.halted(set, seen));
   return reconciling('budget', sentences.budgetSpent(seen));
-}
-
-interface Todo {
-  node: SetNode;
-  /** It has failed: a correction costs no budget. */
-  isExempt: boolean;
-}
-
-/** In the order in which they are assigned. */
-export function todoOf(seen: Survey, rules: SetRules, nowMs: number): Todo[] {
-  const todo = seen.eligible
-    .filter((node) => seen.phases.get(node) === 'todo')
-    .map((node) => ({ node, isExempt: hasFailed(node, rules, nowMs) }));
-  return inOrder(todo, rules);
-}
-
-/** First what failed, then what is in use already, then by the labels of `order`, then by name; control-plane nodes last. */
-function inOrder(todo: readonly Todo[], { order }: SetRules): Todo[] {
-  const keyOf = ({ node, isExempt }: Todo): (string | number)[] => [
-    isExempt ? 0 : 1,
-    Number(node.isControlPlane),
-    node.claim !== undefined && isUnsettled(node) ? 0 : 1,
-    ...order.map((label) => node.labels[label] ?? ''),
-    node.name,
-  ];
-  return todo
-    .map((one) => ({ one, key: keyOf(one) }))
-    .sort((a, b) => compareKeys(a.key, b.key))
-    .map(({ one }) => one);
-}
-
-function compareKeys(a: readonly (string | number)[], b: readonly (string | number)[]): number {
-  for (let index = 0; index < a.length; index++) {
-    if (a[index]! < b[index]!) return -1;
-    if (a[index]! > b[index]!) return 1;
-  }
-  return 0;
-}
-
-interface Picked {
-  name: string;
-  isExempt: boolean;
-}
-
-/** As many as the budgets leave room for, and one control-plane node at a time, after its trial. */
-function pick(
-  todo: readonly Todo[],
-  { unavailable, inTrial, allowed }: Survey,
-  limit: { inTrial: boolean; room: number },
-): Picked[] {
-  const [away, tried] = [new Set(unavailable.map(({ node }) => node)), new Set(inTrial)];
-  const left = { unavailable: allowed.unavailable - away.size, inTrial: allowed.inTrial - tried.size };
-  let { room } = limit;
-  let isControlPlaneBusy = [...away, ...tried].some(({ isControlPlane }) => isControlPlane);
-  const picked: Picked[] = [];
-  for (const { node, isExempt } of todo) {
-    if (picked.length === mostInBatch) break;
-    if (node.isControlPlane && isControlPlaneBusy && !away.has(node) && !tried.has(node)) continue;
-    // A node that counts already costs nothing more, unless the budget is 0: that stops.
-    const costs = { unavailable: away.has(node) ? 0 : 1, inTrial: tried.has(node) ? 0 : 1 };
-    const isAffordable =
-      allowed.unavailable > 0 &&
-      left.unavailable >= costs.unavailable &&
-      (!limit.inTrial || (allowed.inTrial > 0 && left.inTrial >= costs.inTrial)) &&
-      room > 0;
-    if (!isExempt && !isAffordable) continue;
-    if (!isExempt) {
-      left.unavailable -= costs.unavailable;
-      left.inTrial -= costs.inTrial;
-      room -= 1;
-    }
-    isControlPlaneBusy ||= node.isControlPlane;
-    picked.push({ name: node.name, isExempt });
-  }
-  return picked;
 }
 
 function batch(
