@@ -87,6 +87,10 @@ test('an edit in place waits its part of the jitter, and a second edit does not 
   expect(jitter.waitMs(source, { ...source, resourceVersion: '3' })).toBe(10_000);
   await clock.advance(10_000);
   expect(jitter.waitMs(source, { ...source, resourceVersion: '3' })).toBe(0);
+  // Asked again where it could not be followed.
+  expect(jitter.waitMs(source, { ...source, resourceVersion: '3' })).toBe(0);
+  jitter.followed();
+  expect(jitter.waitMs(source, { ...source, resourceVersion: '4' })).toBe(30_000);
   expect(jitter.waitMs(source, { ...edited, name: 'other' })).toBe(0);
   expect(jitter.waitMs(undefined, edited)).toBe(0);
 });

@@ -69,6 +69,7 @@ export class ChangePace {
 
   restarted(): void {
     this.#limit.restarted();
+    this.#jitter.followed();
     const { options, state, clock } = this.#options;
     if (options.onChange === 'exit') state.write(burstRecord, { restarts: this.#limit.restarts, atMs: clock.now() });
   }
@@ -76,6 +77,7 @@ export class ChangePace {
   /** There is nothing more to follow. */
   settled(): void {
     this.#limit.settled();
+    this.#jitter.followed();
   }
 
   /** An operator on the host asked for something: that is not delayed. */
@@ -159,7 +161,7 @@ export class EditJitter {
   readonly #clock: Clock;
   readonly #jitterMs: number;
   readonly #random: Random;
-  /** When the edit that waits is to be followed. */
+  /** When the edit that is not followed yet is to be. */
   #dueMs: number | undefined;
 
   constructor(clock: Clock, jitterMs: number, random: Random) {
@@ -174,11 +176,15 @@ export class EditJitter {
       this.#dueMs = undefined;
       return 0;
     }
+    const nowMs = this.#clock.monotonic();
     // A second edit while one waits takes over its place: an edited ConfigMap cannot be put off for ever.
-    const atMs = this.#dueMs ?? this.#clock.monotonic() + this.#random.number() * this.#jitterMs;
-    const remainingMs = atMs - this.#clock.monotonic();
-    this.#dueMs = remainingMs > 0 ? atMs : undefined;
-    return Math.max(0, remainingMs);
+    this.#dueMs ??= nowMs + this.#random.number() * this.#jitterMs;
+    return Math.max(0, this.#dueMs - nowMs);
+  }
+
+  /** The next edit waits again. */
+  followed(): void {
+    this.#dueMs = undefined;
   }
 }
 
