@@ -223,6 +223,21 @@ describe('an overlay whose local file changed', () => {
     await rig.clock.advance(3_600_000);
     expect(rig.starts).toEqual(starts);
   });
+
+  test('is not restarted after a reboot when the change is taken back before', async () => {
+    const { rig, unit } = await merged();
+    rig.local = { [file]: local(120) };
+    await rig.clock.advance(70_000);
+    unit.next = undefined;
+    await rig.reboot();
+    await rig.until('the old one', () => rig.startedDocuments.at(-1)?.includes('maxPods: 110') === true);
+    await rig.until('the restart is announced', () => rig.reporter.latest.notices?.[0]?.reason === 'StaleMerge');
+    rig.local = { [file]: local(110) };
+    const { starts } = rig;
+    await rig.clock.advance(600_000);
+    expect(rig.starts).toEqual(starts);
+    expect(rig.reporter.latest.notices).toBeUndefined();
+  });
 });
 
 const expectedError = (part: string) =>
