@@ -161,12 +161,12 @@ export const mutations = [
     edits: [
       edit(
         'src/controller/set-nodes.ts',
-        'if (claim !== undefined && claim.source !== assigned)',
+        'if (claim !== undefined && !claim.released && claim.source !== assigned)',
         "if (claim?.source === '')",
       ),
       edit(
         'src/controller/set-nodes.ts',
-        "if (claim === undefined && assigned !== 'local')",
+        "if (claim?.source !== assigned && assigned !== 'local')",
         "if (claim?.source === '')",
       ),
     ],

@@ -39,6 +39,12 @@ async function passes(model: SetModel, count = 1, stepMs = 0): Promise<void> {
   }
 }
 
+const undo = (model: SetModel) =>
+  model.changeSet((set) => {
+    const request = { action: 'Undo' as const, revision: set.status!.updateRevision! };
+    set.status = { ...set.status, rollout: { request } };
+  }, 'status');
+
 const nodeOf = (model: SetModel, name: string) => model.kinds.nodes!.get(name) as ClusterNode;
 const conditionOf = (model: SetModel, name: string) =>
   nodeOf(model, name).status?.conditions?.find(({ type }) => type === 'MaintenanceInProgress')?.reason;
@@ -220,10 +226,7 @@ describe('a set that drains', () => {
     await passes(model, 40, 20_000);
     expect(reasonOf(model)).toBe('RolloutComplete');
     model.schedule('node-0', { name: 'bare', ownerReferences: [] });
-    model.changeSet((set) => {
-      const request = { action: 'Undo' as const, revision: set.status!.updateRevision! };
-      set.status = { ...set.status, rollout: { request } };
-    }, 'status');
+    undo(model);
     await passes(model, 40, 20_000);
     expect([reasonOf(model), model.set.status?.excluded?.map(({ name, reason }) => [name, reason])]).toEqual([
       'RollingBack',
@@ -234,6 +237,20 @@ describe('a set that drains', () => {
     model.remove('pods', 'bare');
     await passes(model, 20, 20_000);
     expect([reasonOf(model), sources()]).toEqual(['Undone', ['local', 'local', 'local', 'local']]);
+  });
+
+  test('tries a drain again that failed while it goes back, also where the strategy halts', async () => {
+    const model = drainingSet({ timeout: '1m', onUndrainable: 'Halt' });
+    await passes(model, 40, 20_000);
+    expect(reasonOf(model)).toBe('RolloutComplete');
+    model.schedule('node-0', { name: 'web' });
+    model.budgetSpent.add('node-0');
+    undo(model);
+    await passes(model, 40, 20_000);
+    expect(reasonOf(model)).toBe('RollingBack');
+    model.budgetSpent.clear();
+    await passes(model, 60, 60_000);
+    expect([reasonOf(model), model.claim('node-0')?.source]).toEqual(['Undone', 'local']);
   });
 
   test('evicts pods without a controller where the strategy says so', async () => {

@@ -237,6 +237,18 @@ const rollout = async (steps: readonly Step[], spec: SpecChoice): Promise<SetMod
 const traces = (model: SetModel) =>
   Object.fromEntries(model.nodeNames.map((name) => [name, model.traces(name)]).filter(([, left]) => left!.length > 0));
 
+/** Nodes of the set with a config that is not there, or that was taken back. */
+const leftBehind = (model: SetModel) => {
+  const { rejectedRevision, revisions = [] } = model.set.status!;
+  const outcome = revisions.find(({ revision }) => revision === rejectedRevision)?.outcome;
+  return model.nodeNames.filter((name) => {
+    const { claim, blocked } = model.node(name);
+    if (claim === undefined || blocked !== undefined) return false;
+    const isThere = claim.source === 'local' || model.kinds.configmaps!.has(claim.source.split('/')[1]!);
+    return !isThere || (outcome !== 'Aborted' && claim.revision === rejectedRevision);
+  });
+};
+
 const anything = fc.array(
   fc.oneof({ arbitrary: fc.oneof(...ordinary), weight: 3 }, { arbitrary: fc.oneof(...faults), weight: 1 }),
   { minLength: 20, maxLength: 120 },
@@ -267,6 +279,7 @@ test('a rollout keeps its budgets, leaves no node half changed, and ends, whatev
       const story = () =>
         `${steps.map(({ name }) => name).join('; ')}\n${JSON.stringify([spec, model.set.status], null, 1)}`;
       expect(['Ready', 'Stalled'], story()).toContain(first?.type);
+      expect(leftBehind(model), story()).toEqual([]);
       if (first?.type === 'Stalled') expect(model.set.status?.waiting, story()).toMatch(/\w+/);
       if (first?.type === 'Stalled' || (model.set.status?.failedNodes ?? 0) > 0) {
         request(model, 'Retry');

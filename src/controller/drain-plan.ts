@@ -35,14 +35,18 @@ export interface DrainContext {
   rules: SetRules | undefined;
   /** Of the update revision; a retry starts it again, and with it the drains that failed before. */
   startedAtMs: number;
+  /** The update revision is taken back: nothing halts that. */
+  isRejected: boolean;
   nowMs: number;
 }
 
 /** Why the set leaves the node alone: its drain failed, and it is not time yet to try again. */
-export function failedDrain({ drain }: SetNode, { rules, startedAtMs, nowMs }: DrainContext): Exclusion | undefined {
+export function failedDrain({ drain }: SetNode, context: DrainContext): Exclusion | undefined {
+  const { rules, startedAtMs, isRejected, nowMs } = context;
   if (drain?.state !== 'Failed') return undefined;
   const sinceMs = nowMs - Date.parse(drain.at);
-  const isOver = sinceMs < 0 || (rules?.drain.onUndrainable !== 'Halt' && sinceMs >= retryDrainMs);
+  const halts = rules?.drain.onUndrainable === 'Halt' && !isRejected;
+  const isOver = sinceMs < 0 || (!halts && sinceMs >= retryDrainMs);
   if (Date.parse(drain.at) < startedAtMs || isOver) return undefined;
   return undrainableBecause(drain.message ?? 'it was not drained in time');
 }

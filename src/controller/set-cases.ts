@@ -93,17 +93,19 @@ export class SetCases {
   /** After the change of this node, together with what was left to do before it. */
   owed(set: string, node: string, { at, isDrained }: { at: string; isDrained: boolean }): Owed | undefined {
     const { present, added } = this.#answers.get(set)?.owed.get(node) ?? {};
-    const needs = (added?.needs ?? []).filter((one) => one !== 'drain' || !isDrained);
-    const drained = isDrained && { drained: true as const };
-    return addOwed(present, added && needs.length > 0 ? { ...added, needs, at, ...drained } : undefined);
+    return withAdded(present, added, { at, isDrained });
   }
 
-  /** The same for a node that was drained to go back to the config that is there: what was left to do before is settled. */
-  async owedBack(member: SetMember, source: string, at: string): Promise<Owed | undefined> {
-    const one = { ...(await this.#case([member])), before: await this.#payload(runningSource(member.object)) };
+  /** The same for another config than the one of the spec. What was left to do before is settled on a node that was drained. */
+  async owedFor(
+    member: SetMember,
+    source: string,
+    { at, isDrained }: { at: string; isDrained: boolean },
+  ): Promise<Owed | undefined> {
+    const one = await this.#case([member]);
     const added = owedOf(await this.#payload(source), one);
-    const needs = (added?.needs ?? []).filter((need) => need !== 'drain');
-    return added && needs.length > 0 ? { ...added, needs, at, drained: true } : undefined;
+    const present = isDrained ? undefined : readOwed(member.object?.metadata.annotations?.[owedAnnotation]);
+    return withAdded(present, added, { at, isDrained });
   }
 
   /** Of the change of this node to a config: its text, or where that is. */
@@ -115,11 +117,11 @@ export class SetCases {
     const id = 'text' in target ? (target.revision ?? target.text) : target.source;
     // A node without pods is like any other without.
     const isCommon = facts === undefined || facts.pods?.length === 0;
-    const key = JSON.stringify([this.#groupOf(member), runningSource(member.object), id, facts ?? null], withBigInts);
+    const key = JSON.stringify([this.#groupOf(member), id, facts ?? null], withBigInts);
     const known = isCommon ? this.#needs.get(key) : undefined;
     if (known !== undefined) return known;
     const text = 'text' in target ? target.text : await this.#payload(target.source);
-    const one = { ...(await this.#case([member])), before: await this.#payload(runningSource(member.object)) };
+    const one = await this.#case([member]);
     const need = drainNeed(text, one, facts);
     if (this.#needs.size > 1000) this.#needs.clear();
     if (isCommon) this.#needs.set(key, need);
@@ -133,7 +135,7 @@ export class SetCases {
     if (known !== undefined && known.object === object) return known.group;
     const { kubeletVersion = '' } = cluster.status?.nodeInfo ?? {};
     const local = this.#localId(object?.status?.localConfig);
-    const group = JSON.stringify([kubeletVersion, local, sourceText(object), losesGpus(member)]);
+    const group = JSON.stringify([kubeletVersion, local, runningSource(object), losesGpus(member)]);
     this.#groups.set(cluster, { object, group });
     return group;
   }
@@ -153,7 +155,7 @@ export class SetCases {
       labels: first!.node.labels,
       kubeletVersion: first!.cluster.status?.nodeInfo?.kubeletVersion ?? '',
       local: first!.object?.status?.localConfig,
-      before: await this.#payload(sourceText(first!.object)),
+      before: await this.#payload(runningSource(first!.object)),
       mayLoseGpus: losesGpus(first!),
     };
   }
@@ -174,6 +176,16 @@ export class SetCases {
       throw error;
     }
   }
+}
+
+function withAdded(
+  present: Owed | undefined,
+  added: Omit<Owed, 'at'> | undefined,
+  { at, isDrained }: { at: string; isDrained: boolean },
+): Owed | undefined {
+  const needs = (added?.needs ?? []).filter((one) => one !== 'drain' || !isDrained);
+  const drained = isDrained && { drained: true as const };
+  return addOwed(present, added && needs.length > 0 ? { ...added, needs, at, ...drained } : undefined);
 }
 
 const versionOf = ({ metadata: { name, resourceVersion } }: KubeObject): string => `${name}/${resourceVersion}`;

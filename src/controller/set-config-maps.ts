@@ -1,4 +1,6 @@
-/** Deletes ConfigMaps that a set made, once no NodeConfig and no revision of the set refers to them. */
+/** Deletes ConfigMaps that a set made, once no NodeConfig, no claim and no revision of the set refers to them. */
+import { formatRef, parseRef } from '../api/config-ref.js';
+import { claimOf } from '../api/node-annotations.js';
 import { madeBySetLabel } from '../api/node-config-set.js';
 import { removeConfigMap } from '../fleet/config-maps.js';
 import type { KubeClient } from '../kube/client.js';
@@ -25,7 +27,12 @@ export async function collectConfigMaps(
   const old = made.filter(({ metadata }) => !isNeeded(`${metadata.namespace}/${metadata.name}`));
   if (old.length === 0) return;
   const used = new Set<string>();
-  for (const object of view.nodeConfigs.values()) for (const key of referencedConfigMaps(object)) used.add(key);
+  for (const object of view.nodeConfigs.values()) {
+    for (const key of referencedConfigMaps(object)) used.add(key);
+    // An undo may go back to it.
+    const previous = parseRef(claimOf(object)?.previous ?? '');
+    if (previous !== undefined) used.add(formatRef(previous, 'configMap'));
+  }
   for (const configMap of old) {
     const key = `${configMap.metadata.namespace}/${configMap.metadata.name}`;
     if (used.has(key)) continue;

@@ -1,24 +1,26 @@
 /** Nodes that a set has claimed and no longer selects, or all of them when it is deleted: they are let go. */
+import { exclusionReasons } from '../api/condition-reasons.js';
 import { selectsLabels } from '../api/label-selector.js';
 import { type Claim, claimOf } from '../api/node-annotations.js';
 import { type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import { mostInBatch, type NodeConfigSet, specDefaults } from '../api/node-config-set.js';
 import { isConflict, isNotFound } from '../api/status.js';
 import { rfc3339 } from '../clock.js';
+import { claimantOf, type OtherClaims } from '../fleet/node-claims.js';
 import type { KubeClient } from '../kube/client.js';
 import type { Log } from '../log.js';
 import type { ClusterView } from './cluster-view.js';
 import type { OwnWrites } from './own-writes.js';
-import { type ClusterNode, setNode, sourceText } from './set-nodes.js';
-import { type SetRules, shareOf } from './set-spec.js';
+import { type ClusterNode, type SetNode, setNode, sourceText } from './set-nodes.js';
+import { readRules, type SetRules, shareOf } from './set-spec.js';
 import { hasFailed } from './set-survey.js';
 import { assignPatch, releasePatch } from './set-writes.js';
 
 export interface LeavingOptions {
   client: KubeClient;
-  view: Pick<ClusterView, 'nodes' | 'nodeConfigs'>;
+  view: Pick<ClusterView, 'nodes' | 'nodeConfigs'> & { claims?: OtherClaims };
   set: NodeConfigSet;
-  /** Undefined where the spec cannot be read: then nodes go one by one. */
+  /** Undefined where the spec cannot be read: then nodes are reset one by one. */
   rules: SetRules | undefined;
   isDeleted: boolean;
   writes: OwnWrites;
@@ -29,20 +31,24 @@ export interface LeavingOptions {
 /** The revision of a node that gets its local config back before it is let go. */
 const resetting = 'reset';
 
-/** How many nodes are left to let go. Those that are reset go within maxUnavailable. */
+/** How many nodes are left to let go. Those that are reset go within maxUnavailable, which all nodes of the set count for. */
 export async function leaving(options: LeavingOptions): Promise<number> {
   const { set, rules, isDeleted, client } = options;
   const { onLeave = specDefaults.onLeave, onDelete = specDefaults.onDelete } = set.spec;
-  const { leavers, total } = claimed(options);
+  const all = claimedBy(options);
+  const leavers = all.filter(({ object }) => isDeleted || !isSelected(options, object.metadata.name));
+  if (leavers.length === 0) return 0;
   const isReset = (isDeleted ? onDelete : onLeave) === 'Reset';
-  const seen = leavers.map((leaver) => ({ ...leaver, step: stepOf(leaver, isReset, options) }));
-  const waiting = seen.filter(({ step }) => step === 'wait').length;
-  let mayReset = Math.max(0, (rules ? shareOf(rules.maxUnavailable, total, 'budget') : 1) - waiting);
+  const away = new Set(isReset ? all.filter((one) => nodeOf(one, options).state === 'waiting') : []);
+  let mayReset = (rules ? shareOf(rules.maxUnavailable, all.length, 'budget') : 1) - away.size;
   let writes = 0;
-  for (const { object, claim, step } of seen) {
+  for (const leaver of leavers) {
     if (writes === mostInBatch) break;
-    if (step === 'wait' || (step === 'reset' && mayReset === 0)) continue;
-    if (step === 'reset') mayReset--;
+    const { object, claim } = leaver;
+    const step = isReset ? stepOf(leaver, options) : 'release';
+    const costs = step === 'reset' && !away.has(leaver) ? 1 : 0;
+    if (step === 'wait' || (costs > 0 && mayReset <= 0)) continue;
+    mayReset -= costs;
     writes++;
     const at = rfc3339(client.clock.now());
     const patch =
@@ -56,33 +62,37 @@ export async function leaving(options: LeavingOptions): Promise<number> {
 
 type Step = 'release' | 'forget' | 'reset' | 'wait';
 
-/** Reset: first the local config, then, once it runs, or after the deadline, the claim ends. A node that a person took is only let go. */
-function stepOf({ object, claim }: Claimed, isReset: boolean, { rules, client }: LeavingOptions): Step {
+/**
+ * First the local config, then, once it runs, or after the deadline, the claim ends. A node that a person took is only let go; one that
+ * is held, or that another system has, keeps what it runs.
+ */
+function stepOf(leaver: Claimed, options: LeavingOptions): Step {
+  const { object, claim } = leaver;
   if (claim.source !== sourceText(object)) return 'forget';
-  if (!isReset) return 'release';
-  if (claim.revision !== resetting) return 'reset';
-  const node = setNode({ set: claim.set, node: nodeOf(object), object, olderSets: [] });
-  const isOver = node.state !== 'waiting' || rules === undefined || hasFailed(node, rules, client.clock.now());
+  const node = nodeOf(leaver, options);
+  if (claim.revision !== resetting) return isLeftAlone(node) ? 'release' : 'reset';
+  const isOver = node.state !== 'waiting' || hasFailed(node, options.rules ?? defaults, options.client.clock.now());
   return isOver ? 'forget' : 'wait';
 }
+
+const isLeftAlone = ({ blocked }: SetNode): boolean =>
+  blocked?.reason === exclusionReasons.held.reason || blocked?.reason === exclusionReasons.claimed.reason;
+
+/** Where the spec cannot be read. */
+const defaults = readRules({ selector: {}, config: {} });
 
 interface Claimed {
   object: NodeConfig;
   claim: Claim;
 }
 
-/** Those that leave, and how many the set has claimed in all. */
-function claimed(options: LeavingOptions): { leavers: Claimed[]; total: number } {
-  const { view, set, isDeleted } = options;
-  const leavers: Claimed[] = [];
-  let total = 0;
+function claimedBy({ view, set }: LeavingOptions): Claimed[] {
+  const found: Claimed[] = [];
   for (const object of view.nodeConfigs.values()) {
     const claim = claimOf(object);
-    if (claim === undefined || claim.set !== set.metadata.name || claim.released) continue;
-    total++;
-    if (isDeleted || !isSelected(options, object.metadata.name)) leavers.push({ object, claim });
+    if (claim?.set === set.metadata.name && !claim.released) found.push({ object, claim });
   }
-  return { leavers, total };
+  return found;
 }
 
 /** A node that is away for a while keeps its claim with its NodeConfig. */
@@ -91,11 +101,12 @@ function isSelected({ view, set }: LeavingOptions, name: string): boolean {
   return node === undefined || selectsLabels(set.spec.selector, node.metadata.labels);
 }
 
-const nodeOf = ({ metadata: { name } }: NodeConfig): ClusterNode => ({
-  apiVersion: 'v1',
-  kind: 'Node',
-  metadata: { name },
-});
+function nodeOf({ object, claim }: Claimed, { view }: LeavingOptions): SetNode {
+  const { name } = object.metadata;
+  const node: ClusterNode = view.nodes.get(name) ?? { apiVersion: 'v1', kind: 'Node', metadata: { name } };
+  const claimant = claimantOf(node) ?? view.claims?.of(name);
+  return setNode({ set: claim.set, node, object, olderSets: [], claimant });
+}
 
 async function write(
   { client, writes, signal, log, set }: LeavingOptions,

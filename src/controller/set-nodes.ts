@@ -44,6 +44,8 @@ export interface SetNode {
   /** Of what is assigned to it. */
   state: ConfigState;
   trialEndsAtMs?: number;
+  /** Since when it has not settled: later than the assignment where it had, and crashed or is on trial again. */
+  unsettledSinceMs?: number;
   /** Why it rejected or rolled back what is assigned. */
   failure?: Exclusion;
   /** Of this set, on the Node. While it is drained, `message` is what that waits for. */
@@ -72,6 +74,8 @@ export function setNode({ set, node, object, olderSets, claimant }: NodeFacts): 
   const drain = drainMarkOf(node);
   const trialEndsAtMs = Date.parse(object?.status?.trial?.endsAt ?? '');
   const notReadySinceMs = Date.parse(ready?.lastTransitionTime ?? '');
+  const state = object === undefined ? 'local' : stateOf(object);
+  const unsettledSinceMs = object && unsettledSince(object, state);
   const previous = claim !== undefined && claim.set === set && !claim.released ? claim.previous : assigned;
   return {
     name: metadata.name,
@@ -85,7 +89,8 @@ export function setNode({ set, node, object, olderSets, claimant }: NodeFacts): 
     ...(blocked && { blocked }),
     ...(own && { claim }),
     previous,
-    state: object === undefined ? 'local' : stateOf(object),
+    state,
+    ...(unsettledSinceMs !== undefined && { unsettledSinceMs }),
     ...(!Number.isNaN(trialEndsAtMs) && { trialEndsAtMs }),
     ...(failure && { failure }),
     ...(drain?.set === set && { drain }),
@@ -107,6 +112,16 @@ function stateOf(object: NodeConfig): ConfigState {
   return configState({ configSource: spec?.configSource, status: status?.config, unset, condition });
 }
 
+/** As it reports. Undefined while it has not seen the assignment. */
+function unsettledSince({ metadata, status }: NodeConfig, state: ConfigState): number | undefined {
+  if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 1)) return undefined;
+  if (state !== 'trial' && state !== 'waiting') return undefined;
+  const [sign, value] = state === 'trial' ? ['OnTrial', 'True'] : ['ConfigOK', 'False'];
+  const found = status?.conditions?.find((one) => one.type === sign && one.status === value);
+  const sinceMs = Date.parse(found?.lastTransitionTime ?? '');
+  return Number.isNaN(sinceMs) ? undefined : sinceMs;
+}
+
 function exclusion(
   { set, node, object, olderSets, claimant }: NodeFacts,
   { claim, assigned, own }: { claim: Claim | undefined; assigned: string; own: boolean },
@@ -124,9 +139,10 @@ function exclusion(
   const other = claim !== undefined && claim.set !== set && !claim.released && claim.source === assigned;
   if (other && !isAdopted) return because('otherSet', `it belongs to set ${claim.set}`);
   if (!own && !isAdopted) {
-    if (claim !== undefined && claim.source !== assigned)
+    if (claim !== undefined && !claim.released && claim.source !== assigned)
       return because('repointed', `somebody assigned ${assigned} after set ${claim.set}`);
-    if (claim === undefined && assigned !== 'local') return because('byHand', `${assigned} was assigned by hand`);
+    if (claim?.source !== assigned && assigned !== 'local')
+      return because('byHand', `${assigned} was assigned by hand`);
     if (olderSets.length > 0) return because('otherSet', `set ${olderSets[0]} selects it too, and is older`);
   }
   if (object?.status?.config === undefined) return because('noAgent', 'no agent of relet has reported from it');

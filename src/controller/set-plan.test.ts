@@ -1,10 +1,12 @@
 /** plan(): which nodes come next, and the sentence that says why no other does. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Claim } from '../api/node-annotations.js';
+import { type Claim, claimAnnotation } from '../api/node-annotations.js';
+import type { NodeCondition } from '../api/node-condition.js';
+import type { NodeConfig } from '../api/node-config.js';
 import { mostInBatch, type SetStrategy } from '../api/node-config-set.js';
 import { rfc3339 } from '../clock.js';
-import type { SetNode } from './set-nodes.js';
+import { type SetNode, setNode } from './set-nodes.js';
 import { type Plan, type PlanInput, plan } from './set-plan.js';
 import { readRules, selfSetLabels, shareOf } from './set-spec.js';
 import type { SetState } from './set-state.js';
@@ -237,6 +239,126 @@ describe('who comes first', () => {
     const found = planned(nodes, { windows, maxUnavailable: 5 }, { state: withOld });
     expect(found.state.intent).toMatchObject({ revision: 'old', source: 'n/old/k', wave: 0, names: ['joined'] });
   });
+});
+
+describe('a node that had settled long ago', () => {
+  const longAgo = rfc3339(nowMs - 3 * 24 * 60 * minute);
+  const ref = { namespace: 'n', name: 'old', kubeletConfigKey: 'k' };
+  const state: SetState = {
+    ...withOld,
+    revisions: withOld.revisions!.map((one) => ({ ...one, startedAt: longAgo })),
+  };
+
+  /** As it reports itself: merged again after its local file changed, or crashed once. */
+  function reported(name: string, kind: 'on trial again' | 'crashed', more: Partial<Claim> = {}): SetNode {
+    const own = claim({ revision: 'old', source: 'n/old/k', at: longAgo, ...more });
+    const [namespace, config] = own.source.split('/');
+    const assigned = { ...ref, namespace: namespace!, name: config! };
+    const exact = (mergedDigest: string) => ({
+      configMap: { ...assigned, uid: 'u', resourceVersion: '1', mergedDigest },
+    });
+    const isCrash = kind === 'crashed';
+    const condition = (type: string, status: 'True' | 'False', reason: string) => {
+      const isNow = type === (isCrash ? 'ConfigOK' : 'OnTrial');
+      return { type, status, reason, message: '', lastTransitionTime: isNow ? rfc3339(nowMs - minute) : longAgo };
+    };
+    const object: NodeConfig = {
+      apiVersion: 'relet.dev/v1alpha1',
+      kind: 'NodeConfig',
+      metadata: { name, generation: 2, annotations: { [claimAnnotation]: JSON.stringify(own) } },
+      spec: { configSource: { configMap: assigned } },
+      status: {
+        observedGeneration: 2,
+        config: {
+          assigned: exact('after'),
+          active: exact('after'),
+          lastKnownGood: exact(isCrash ? 'after' : 'before'),
+          ...(isCrash && { error: 'the kubelet crashed' }),
+        },
+        conditions: [
+          isCrash ? condition('ConfigOK', 'False', 'KubeletCrashed') : condition('ConfigOK', 'True', 'ConfigActive'),
+          condition('OnTrial', isCrash ? 'False' : 'True', isCrash ? 'NoTrial' : 'TrialRunning'),
+        ],
+      },
+    };
+    const ready = { type: 'Ready', status: 'True' } as NodeCondition;
+    const cluster = { apiVersion: 'v1', kind: 'Node', metadata: { name }, status: { conditions: [ready] } };
+    return setNode({ set: 'gpu', node: cluster, object, olderSets: [] });
+  }
+
+  test('and is on trial again gets no new config past its window, approval and budgets', () => {
+    const done = node('canary', { state: 'active', claim: claim() });
+    const others = ['b', 'c', 'd'].map((name) => reported(name, 'on trial again'));
+    expect(others[0]!.state).toBe('trial');
+    const strategy = { waves: [{ nodes: 1, approve: true }], maxUnavailable: 1, maxInTrial: 1 };
+    expect(batchOf(planned([done, ...others], strategy, { state }))).toBeUndefined();
+  });
+
+  test.each(['on trial again', 'crashed'] as const)('and is %s has not failed', (kind) => {
+    const canary = reported('canary', kind, { revision: 'new', source: 'n/new-1/k' });
+    const found = planned([canary, node('b')], { waves: [{ nodes: 1 }], onFailure: 'Rollback' }, { state });
+    expect(found.survey.failed).toEqual([]);
+    expect(found.state.rejectedRevision).toBeUndefined();
+    const later = { state, nowMs: nowMs + 2 * 24 * 60 * minute };
+    const [failed] = planned([canary], { waves: all }, later).survey.failed;
+    expect(failed?.failure.message).toBe(`no result since ${rfc3339(nowMs - minute)}`);
+  });
+
+  test('and says that it crashed in a year has failed', () => {
+    const canary = reported('canary', 'crashed', { revision: 'new', source: 'n/new-1/k' });
+    canary.unsettledSinceMs = nowMs + 365 * 24 * 60 * minute;
+    expect(planned([canary], {}, { state }).survey.failed).toHaveLength(1);
+  });
+});
+
+describe('a rollback', () => {
+  const back: SetState = { ...withOld, rejectedRevision: 'new', rollingBack: true };
+
+  test('reaches nodes that are NotReady, also where more are than may be unavailable', () => {
+    const nodes = names(6).map((name, index) => node(name, { state: 'active', claim: claim(), isReady: index > 2 }));
+    expect(batchOf(planned(nodes, { maxUnavailable: 2 }, { state: back }))).toEqual(names(3));
+  });
+
+  test('goes back further than a revision that was to expire', () => {
+    const revision = (name: string, outcome?: 'Complete') => ({
+      revision: name,
+      source: `n/${name}/k`,
+      startedAt: rfc3339(nowMs - minute),
+      ...(outcome && { outcome }),
+    });
+    const other = { ...desired, revision: 'newest', source: () => 'n/newest/k' };
+    const temporary: SetState = { ...withOld, revisions: [revision('new', 'Complete'), withOld.revisions![1]!] };
+    const replaced = planned([node('a')], {}, { state: temporary, desired: other });
+    const done = node('a', { state: 'active', claim: claim({ revision: 'newest', source: 'n/newest/k' }) });
+    const complete = planned([done], {}, { state: replaced.state, desired: other });
+    expect(complete.state.currentRevision).toBe('newest');
+    const request = { action: 'Undo' as const, revision: 'newest', by: 'ann', at: rfc3339(nowMs) };
+    const undone = planned([done], {}, { state: { ...complete.state, rollout: { request } }, desired: other });
+    expect(undone.state.intent).toMatchObject({ revision: 'old', names: ['a'] });
+  });
+});
+
+test('what was approved is asked for again when the same config comes back', () => {
+  const approve = { revision: 'new', wave: 1, by: 'ann', at: rfc3339(nowMs - 60 * minute) };
+  const { revisions, ...rest } = withOld;
+  const state: SetState = {
+    ...rest,
+    updateRevision: 'old',
+    rollout: { approve },
+    revisions: [revisions![1]!, { ...revisions![0]!, outcome: 'Superseded' }],
+  };
+  const strategy = { waves: [{ nodes: 1, approve: true }], maxUnavailable: 3, maxInTrial: 3 };
+  const old = (name: string) => node(name, { state: 'active', claim: claim({ revision: 'old', source: 'n/old/k' }) });
+  const first = planned([old('a'), old('b')], strategy, { state });
+  const done = node('a', { state: 'active', claim: claim({ source: 'n/new-2/k', at: first.state.intent!.at }) });
+  expect(planned([done, old('b')], strategy, { state: first.state }).standing.kind).toBe('approval');
+});
+
+test('a retry with updateNodes New reaches the nodes that failed', () => {
+  const failed = node('a', { createdAtMs: nowMs - 5 * minute, state: 'rolled back', claim: claim() });
+  const request = { action: 'Retry' as const, revision: 'new', by: 'ann', at: rfc3339(nowMs) };
+  const state: SetState = { ...started, rollout: { request } };
+  expect(batchOf(planned([failed, node('old')], {}, { state, spec: { updateNodes: 'New' } }))).toEqual(['a']);
 });
 
 describe('expiry', () => {

@@ -89,7 +89,7 @@ export function plan(input: PlanInput): Plan {
   const { rules, nodes, nowMs } = input;
   const asked = withRequest(withDesired(input.state, input.desired, nowMs), input.desired, nowMs);
   const first = surveyOf(asked, input);
-  const state = withRollbackEnd(withExpiry(withFailures(asked, first, input), rules, nowMs), input);
+  const state = withRollback(withExpiry(withFailures(asked, first, input), rules, nowMs), input);
   const intent = openIntent(state, input);
   // The same, unless the state has become another one.
   const seen =
@@ -184,10 +184,12 @@ function withExpiry(state: SetState, { expiresAfterMs }: SetRules, nowMs: number
 
 /**
  * The rollback is over when no node has the revision, and those that went back run what they went back to. What cannot be drained yet is
- * waited for.
+ * waited for. A node that was left alone meanwhile, such as a held one, goes back later.
  */
-function withRollbackEnd(state: SetState, { nodes, rules, nowMs }: PlanInput): SetState {
-  if (!state.rollingBack) return state;
+function withRollback(state: SetState, { nodes, rules, nowMs }: PlanInput): SetState {
+  if (!isRejected(state) || updateOf(state)?.outcome === 'Aborted') return state;
+  const isLate = ({ claim, blocked }: SetNode) => claim?.revision === state.rejectedRevision && blocked === undefined;
+  if (!state.rollingBack) return nodes.some(isLate) ? { ...state, rollingBack: true } : state;
   const isLeft = (node: SetNode) =>
     node.claim !== undefined &&
     (node.blocked === undefined || node.blocked.reason === exclusionReasons.undrainable.reason) &&
@@ -226,13 +228,16 @@ function outcomeKind(state: SetState): keyof typeof setStalledReasons {
   }
 }
 
-/** One wave within maxUnavailable, without windows, soak and approval; what failed goes first and costs nothing. */
+/**
+ * One wave within maxUnavailable, without windows, soak and approval. What failed, or is not Ready, goes first and costs nothing: it may
+ * be the revision that took it away, and more nodes than maxUnavailable with it.
+ */
 function rollBack({ state, nodes, rules, nowMs }: PlanInput, seen: Survey): Step {
   const left = nodes.filter(({ claim, blocked }) => claim?.revision === state.rejectedRevision && !blocked);
   const source = sourceOfRevision(state, state.currentRevision);
   const revision = source === undefined ? 'previous' : state.currentRevision!;
   const todo = inOrder(
-    left.map((node) => ({ node, isExempt: hasFailed(node, rules, nowMs) })),
+    left.map((node) => ({ node, isExempt: !node.isReady || hasFailed(node, rules, nowMs) })),
     rules,
   );
   const names = pick(todo, seen, { inTrial: false, room: todo.length });
@@ -327,7 +332,7 @@ function nextLook({
   const startedAtMs = Date.parse(updateOf(state)?.startedAt ?? '');
   const deadlines = nodes
     .filter((node) => node.claim !== undefined && isUnsettled(node))
-    .map((node) => lastSignMs(node) + rules.progressDeadlineMs + 1);
+    .map((node) => lastSignMs(node, nowMs) + rules.progressDeadlineMs + 1);
   const times = [
     ...deadlines,
     waves.present.soakEndsAtMs,

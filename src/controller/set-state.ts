@@ -53,7 +53,9 @@ export const sourceOfRevision = ({ revisions }: SetState, name: string | undefin
 /** A new config in the spec starts a new revision; one that is known from before is started again. */
 export function withDesired(state: SetState, desired: DesiredRevision | undefined, nowMs: number): SetState {
   if (desired === undefined || desired.revision === state.updateRevision) return state;
-  const { rejectedRevision: _, rollingBack: __, waves: ___, intent: ____, ...kept } = state;
+  const { rejectedRevision: _, rollingBack: __, waves: ___, intent: ____, rollout, ...rest } = state;
+  // What was approved before is asked for again, as after a retry.
+  const kept = rollout?.request === undefined ? rest : { ...rest, rollout: { request: rollout.request } };
   const { revision, summary } = desired;
   const known = state.revisions?.find((one) => one.revision === revision);
   // One that did not last gets a ConfigMap of its own again, or the nodes where it failed would not start it.
@@ -65,7 +67,9 @@ export function withDesired(state: SetState, desired: DesiredRevision | undefine
     startedAt: rfc3339(nowMs),
     ...(attempt > 1 && { attempt }),
   };
-  const others = ended(state, 'Superseded', nowMs).filter((one) => one.revision !== revision);
+  // One that was to expire is nothing to go back to, although it was complete.
+  const wasTemporary = updateOf(state)?.outcome === 'Complete' && state.updateRevision !== state.currentRevision;
+  const others = ended(state, 'Superseded', nowMs, { again: wasTemporary }).filter((one) => one.revision !== revision);
   return { ...kept, updateRevision: revision, revisions: trimmed([started, ...others], state) };
 }
 

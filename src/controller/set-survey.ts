@@ -1,6 +1,7 @@
 /** How far each node of a set is, and how much of the budgets is used, by whom. Pure. */
 import { exclusionReasons, failureReasons } from '../api/condition-reasons.js';
 import type { Intent } from '../api/node-config-set.js';
+import { rfc3339 } from '../clock.js';
 import type { Exclusion, SetNode } from './set-nodes.js';
 import { type SetRules, shareOf } from './set-spec.js';
 
@@ -51,7 +52,8 @@ export function survey(input: SurveyInput): Survey {
   for (const node of nodes) {
     const phase = phaseOf(node, { rules, revision, startedAtMs, nowMs });
     phases.set(node, phase);
-    if (phase !== 'todo' || isWanted(node, rules, startedAtMs)) {
+    // A retry is for nodes that have it already, whatever updateNodes says.
+    if (node.claim?.revision === revision || isWanted(node, rules, startedAtMs)) {
       const exclusion = phase === 'todo' ? exclusionOf(node) : isRejected ? node.blocked : undefined;
       if (exclusion === undefined) eligible.push(node);
       else excluded.push({ node, exclusion });
@@ -104,7 +106,7 @@ function phaseOf(
 export function hasFailed(node: SetNode, { progressDeadlineMs }: SetRules, nowMs: number): boolean {
   if (node.claim === undefined) return false;
   if (node.state === 'rejected' || node.state === 'rolled back') return true;
-  return isUnsettled(node) && nowMs - lastSignMs(node) > progressDeadlineMs;
+  return isUnsettled(node) && nowMs - lastSignMs(node, nowMs) > progressDeadlineMs;
 }
 
 const dayMs = 86_400_000;
@@ -120,10 +122,14 @@ function timeOf(text: string): number {
 }
 const times = new Map<string, number>();
 
-/** When it was assigned, or, where it is on trial, when that should be over. A trial of more than a day is not believed. */
-export function lastSignMs({ claim, state, trialEndsAtMs = 0 }: SetNode): number {
+/**
+ * When it was assigned, or later: when it stopped being settled again, and, where it is on trial, when that should be over. A time that
+ * is more than a day ahead is not believed, nor is a trial of more than a day.
+ */
+export function lastSignMs({ claim, state, trialEndsAtMs = 0, unsettledSinceMs = 0 }: SetNode, nowMs: number): number {
   const assignedMs = claim === undefined ? 0 : timeOf(claim.at);
-  return state === 'trial' ? Math.max(assignedMs, Math.min(trialEndsAtMs, assignedMs + dayMs)) : assignedMs;
+  const sinceMs = Math.max(assignedMs, unsettledSinceMs > nowMs + dayMs ? 0 : unsettledSinceMs);
+  return state === 'trial' ? Math.max(sinceMs, Math.min(trialEndsAtMs, sinceMs + dayMs)) : sinceMs;
 }
 
 /** Assigned, and the trial is neither passed nor failed. */
@@ -169,7 +175,12 @@ function failureOf(node: SetNode): Exclusion {
     return node.failure ?? { reason, message: message.slice(0, -1) };
   }
   const { reason } = failureReasons.silent;
-  return { reason, message: `no result since it was assigned at ${node.claim?.at}` };
+  const { claim, unsettledSinceMs = 0 } = node;
+  const isAgain = unsettledSinceMs > timeOf(claim?.at ?? '');
+  return {
+    reason,
+    message: `no result since ${isAgain ? rfc3339(unsettledSinceMs) : `it was assigned at ${claim?.at}`}`,
+  };
 }
 
 /** In whole minutes, so that a status that shows it does not change all the time. */

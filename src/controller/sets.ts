@@ -8,7 +8,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { DrainMark } from '../api/drain.js';
-import type { Claim } from '../api/node-annotations.js';
+import { type Claim, claimOf } from '../api/node-annotations.js';
 import { configNamespace, type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import {
   type Intent,
@@ -35,10 +35,11 @@ import { SetDrains } from './set-drains.js';
 import { recordEvent } from './set-events.js';
 import { leaving } from './set-leaving.js';
 import { membersOf, nodeReader, type SetMember } from './set-members.js';
+import { sourceText } from './set-nodes.js';
 import { isWritten, type Plan, plan, type Stalled } from './set-plan.js';
 import { desiredRevision, payloadOf, setConfigMap } from './set-revision.js';
 import { InvalidSpec, readRules, type SetRules } from './set-spec.js';
-import { type DesiredRevision, isRejected, stateIn, updateOf } from './set-state.js';
+import { type DesiredRevision, isComplete, isRejected, stateIn, updateOf } from './set-state.js';
 import { stalledStatus, statusOf } from './set-status.js';
 import { assignPatch } from './set-writes.js';
 
@@ -154,9 +155,11 @@ export class SetReconciler {
   }
 
   #drainPass(set: NodeConfigSet, rules: SetRules, wanted: Wanted): DrainPass {
-    const startedAtMs = Date.parse(updateOf(stateIn(set.status))?.startedAt ?? '') || 0;
+    const state = stateIn(set.status);
+    const startedAtMs = Date.parse(updateOf(state)?.startedAt ?? '') || 0;
     const update = 'desired' in wanted ? { revision: wanted.desired.revision, text: wanted.text } : undefined;
-    return { set, rules, update, context: { rules, startedAtMs, nowMs: this.#options.client.clock.now() } };
+    const nowMs = this.#options.client.clock.now();
+    return { set, rules, update, context: { rules, startedAtMs, isRejected: isRejected(state), nowMs } };
   }
 
   /** A batch is planned again without nodes of which it turns out that they cannot be drained. */
@@ -187,7 +190,7 @@ export class SetReconciler {
 
   /** No node of it is changed any more. */
   async #liftAll(set: Pick<NodeConfigSet, 'metadata'>): Promise<ReconcileResult> {
-    const context = { rules: undefined, startedAtMs: 0, nowMs: this.#options.client.clock.now() };
+    const context = { rules: undefined, startedAtMs: 0, isRejected: false, nowMs: this.#options.client.clock.now() };
     const left = await this.#drains.lift(set, [], { intent: undefined }, context);
     return left > 0 ? { kind: 'requeue', afterMs: ownWritesMs } : { kind: 'done' };
   }
@@ -243,10 +246,11 @@ export class SetReconciler {
     }
   }
 
+  /** Before a batch gets it; and of a complete revision in any case, since a rollback may go back to it. */
   async #ensureConfigMap(set: NodeConfigSet, { state }: Plan, text: string): Promise<void> {
     const { client, view } = this.#options;
     const update = updateOf(state);
-    if (state.intent === undefined || state.intent.revision !== update?.revision) return;
+    if (update === undefined || (state.intent?.revision !== update.revision && !isComplete(state))) return;
     const configMap = setConfigMap(set.metadata.name, text, update.attempt ?? 1);
     const key = `${configNamespace}/${configMap.metadata.name}`;
     if (view.configMaps.get(configNamespace)?.get(key) === undefined) await ensureConfigMap({ client }, configMap);
@@ -285,15 +289,10 @@ export class SetReconciler {
       log.info('config assigned to nodes of a set', { set: name, revision: intent.revision, nodes: assigned });
   }
 
-  async #assignOne(
-    { set: { metadata }, update }: DrainPass,
-    intent: Intent,
-    member: SetMember,
-    drained: DrainMark | undefined,
-  ): Promise<void> {
+  async #assignOne(pass: DrainPass, intent: Intent, member: SetMember, drained: DrainMark | undefined): Promise<void> {
     const { client, signal } = this.#options;
     const { node, object } = member;
-    const set = metadata.name;
+    const set = pass.set.metadata.name;
     const source = intent.source === 'previous' ? node.previous : intent.source;
     const { revision, wave } = intent;
     // Of a node that was drained the deadline counts from now.
@@ -305,13 +304,14 @@ export class SetReconciler {
       source,
       wave,
       at,
-      previous: node.previous,
+      previous: previousOf(pass.set, member),
       ...(isExempt && { exempt: true }),
     };
+    const when = { at, isDrained: drained !== undefined };
     const owed =
-      drained !== undefined && revision !== update?.revision
-        ? await this.#cases.owedBack(member, source, at)
-        : update && this.#cases.owed(set, node.name, { at, isDrained: drained !== undefined });
+      revision === pass.update?.revision
+        ? this.#cases.owed(set, node.name, when)
+        : await this.#cases.owedFor(member, source, when);
     const patch = assignPatch(object!, claim, owed);
     try {
       const place = { name: node.name };
@@ -330,6 +330,17 @@ export class SetReconciler {
     await client.patch(nodeConfigSets, { name }, patch, { as: 'merge', fieldManager: 'relet-controller', signal });
     return { kind: 'done' };
   }
+}
+
+/**
+ * What the node ran before the set had it: an undo of the first revision goes back to it. One that left the set, and comes back with a
+ * config of the set, has not lost that.
+ */
+function previousOf({ metadata, status }: NodeConfigSet, { node, object }: SetMember): string {
+  const claim = claimOf(object);
+  const isBack = claim?.released && claim.set === metadata.name && claim.source === sourceText(object);
+  const isOwn = isBack && status?.revisions?.some(({ source }) => source === claim.source);
+  return isOwn ? claim.previous : node.previous;
 }
 
 const latest = (times: readonly string[]): string => times.reduce((a, b) => (Date.parse(a) >= Date.parse(b) ? a : b));
