@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { NodeConfigSet, NodeConfigSetSpec } from '../src/api/node-config-set.js';
 import type { KubeObject } from '../src/api/object.js';
 import { rehearsalPage } from '../src/cli/rollout/rehearsal-page.js';
-import { rehearsalText } from '../src/cli/rollout/rehearsal-text.js';
+import { rehearsalText, thenText } from '../src/cli/rollout/rehearsal-text.js';
 import { createPaint } from '../src/cli/terminal/terminal.js';
 import { desiredRevision, payloadOf, setConfigMap } from '../src/controller/set-revision.js';
 import { readManifests } from '../src/lab/manifests.js';
@@ -44,7 +44,7 @@ interface Asked {
 
 async function run({ set = setWith(), seed = '1', faults = {}, ...asked }: Asked): Promise<Rehearsal> {
   const fleet = asked.fleet ?? madeFleet({ set, count: 6, kubeletVersion: 'v1.34.0' });
-  const rejections = await findRejections(fleet, payloadOf(set.spec.config)!);
+  const rejections = await findRejections(fleet, payloadOf(set.spec.config)!, { isWritten: false });
   const times = {
     startMs: asked.startMs ?? Date.UTC(2026, 0, 5),
     trialMs: 60_000,
@@ -358,7 +358,7 @@ describe('relet rollout rehearse', () => {
       'Nodes that the set does not select',
       ['--nodes', 'FILE'],
       JSON.stringify({ ...node('a'), metadata: { name: 'a' } }),
-      /selects pool=a, and none of 1 Nodes is selected/,
+      /selects pool=a, and no Node is selected of the 1 that are known/,
     ],
     [
       'a name that no Node can have',
@@ -373,6 +373,26 @@ describe('relet rollout rehearse', () => {
       '',
       /there is no node 'node-9' among the 3/,
     ],
+    [
+      'a Node that is there twice',
+      ['--nodes', 'FILE'],
+      JSON.stringify({ items: [node('a'), node('a')] }),
+      /the Node a is in the list twice; keep one of them/,
+    ],
+    [
+      'a Node that is none',
+      ['--nodes', 'FILE'],
+      JSON.stringify({ ...node('a'), status: { conditions: 'Ready' } }),
+      /the Node a is not valid: .*conditions/,
+    ],
+    ['more nodes than any cluster has', ['--count', '1000000'], '', /Must be at most 20000/],
+    ['a broken local config', ['--count', '3', '--local', 'FILE'], '{', /--local: local config .*: failed to decode/],
+    [
+      'a page that cannot be written',
+      ['--count', '3', '--html', '/nowhere/page.html'],
+      '',
+      /--html: cannot write \/nowhere\/page.html: there is no such directory/,
+    ],
     ['two node lists', ['--count', '3', '--nodes', 'FILE'], '{}', /do not go together/],
     ['a page of many', ['--count', '3', '--seeds', '2', '--html', 'FILE'], '', /--html shows one rehearsal/],
   ])('cannot run with %s, and says what to do', (_name, words, content, message) => {
@@ -383,5 +403,43 @@ describe('relet rollout rehearse', () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(message);
     expect(stderr).not.toContain('\u001b');
+  });
+
+  test('counts each node once: in trial when time is over, and given back although it failed before', async () => {
+    const thenOf = async (asked: Asked) => thenText(await run(asked));
+    const set = setWith({ waves: [{ nodes: '100%' }], maxInTrial: 3, maxUnavailable: 3 });
+    expect(await thenOf({ set, untilMs: 40_000 })).toBe('3 in trial, 3 not changed');
+    const back = setWith({ waves: [{ nodes: 1 }], onFailure: 'Rollback' });
+    expect(await thenOf({ set: back, faults: { fail: 6 } })).toBe('1 given back what they had, 5 not changed');
+  });
+
+  test.each([
+    [
+      'a field that a set does not have',
+      { strategy: { maxUnavailible: 1 } },
+      /unknown field spec.strategy.maxUnavailible/,
+    ],
+    ['a field of another type', { strategy: { waves: 'hello' } }, /spec.strategy.waves: .* must be of type array/],
+    ['two configs', { config: { overlay: {}, whole: {} } }, /exactly one of overlay, whole and configMap must be set/],
+  ])('says what an API server would say of %s', (_name, spec, message) => {
+    const wrong = { ...setWith(), spec: { ...setWith().spec, ...spec } };
+    const words = ['rollout', 'rehearse', '-', '--count', '3'];
+    const { status, stdout, stderr } = relet(words, { stdin: JSON.stringify(wrong) });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  test('reads a list of any length, and says what it does not know of the nodes', () => {
+    const file = join(dir(), 'nodes.json');
+    const nodes = { items: [node('a'), node('b', { version: 'v1.40.0' })] };
+    writeFileSync(file, `${JSON.stringify(nodes)}${' '.repeat(9 * 2 ** 20)}`);
+    const set = setWith({}, { accept: ['Drain'] });
+    const words = ['rollout', 'rehearse', '-', '--nodes', file, '--trial', '30s', '-o', 'json'];
+    const { stdout } = relet(words, { stdin: JSON.stringify(set) });
+    const { assumptions } = JSON.parse(stdout) as Rehearsal;
+    expect(assumptions.join('\n')).toMatch(/1 node with a kubelet that relet does not know, such as b \(v1.40.0\)/);
+    expect(assumptions.join('\n')).toMatch(
+      /no pods and no PodDisruptionBudgets are known, so every drain ends at once/,
+    );
   });
 });

@@ -44,10 +44,10 @@ export async function readConfigDocument(file: string): Promise<ConfigDocument> 
 
 const readText = (file: string): string => readBytes(file).toString('utf8');
 
-export function readBytes(file: string): Buffer {
+export function readBytes(file: string, most = mostBytes): Buffer {
   const name = file === '-' ? 'standard input' : file;
   try {
-    return readAtMost(file, mostBytes);
+    return readAtMost(file, most);
   } catch (error) {
     throw new CannotRun(`cannot read ${name}: ${whyUnreadable(error)}`);
   }

@@ -1,6 +1,6 @@
 /** From --kubelet-binary to what can be started: a path, a program in PATH, or the built-in hollow kubelet. */
 import { accessSync, constants, realpathSync } from 'node:fs';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 
 /** Throws when there is no such program. */
 export function kubeletCommand(binary: string): string[] {
@@ -29,3 +29,6 @@ function isExecutable(path: string): boolean {
 export function reletExecutable(): string {
   return realpathSync(process.argv[1]!);
 }
+
+/** The manifests that come with it. */
+export const deployDir = (): string => join(dirname(reletExecutable()), '..', 'deploy');

@@ -58,7 +58,8 @@ export async function planDrains(
 const controllerUser = 'system:serviceaccount:relet-system:relet-controller';
 const accessReviews = { group: 'authorization.k8s.io', version: 'v1', resource: 'subjectaccessreviews' };
 
-async function mayControllerDrain({ client, signal }: Session): Promise<boolean | undefined> {
+/** Undefined where this person may not ask. */
+export async function mayControllerDrain({ client, signal }: Session): Promise<boolean | undefined> {
   const resourceAttributes = { verb: 'create', resource: 'pods', subresource: 'eviction' };
   const spec = { user: controllerUser, groups: ['system:serviceaccounts'], resourceAttributes };
   const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec };

@@ -1,11 +1,17 @@
 /** `relet rollout plan FILE|SET`: what a set would do, before it is applied or merged. Changes nothing. */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
 import { CannotRun } from '../../cannot-run.js';
+import { systemClock } from '../../clock.js';
 import { isObject } from '../../json.js';
+import { readManifests } from '../../lab/manifests.js';
+import { setErrors } from '../../lab/rehearsal/check-set.js';
+import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
+import { deployDir } from '../node/kubelet-command.js';
 import { type Session, withSession } from '../session.js';
 import { terminalFor } from '../terminal/terminal.js';
 import { planSet } from './plan-set.js';
@@ -62,6 +68,9 @@ export function parseSet(text: string, file: string): NodeConfigSet {
     throw new CannotRun(`${file}: the NodeConfigSet has no metadata.name`);
   if (!isObject(set.spec) || !isObject(set.spec.selector) || !isObject(set.spec.config))
     throw new CannotRun(`${file}: the NodeConfigSet needs spec.selector and spec.config`);
-  const { status: _, ...rest } = set;
-  return rest as NodeConfigSet;
+  const { status: _, ...rest } = set as NodeConfigSet;
+  const manifests = readManifests(join(deployDir(), 'base'));
+  const [wrong] = setErrors(rest, { manifests, clock: systemClock });
+  if (wrong !== undefined) throw new CannotRun(`${file}: ${oneLine(wrong)}`);
+  return rest;
 }

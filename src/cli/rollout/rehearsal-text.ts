@@ -39,7 +39,9 @@ export function rehearsalText(rehearsal: Rehearsal, room: TextRoom): string {
   }));
   const sections = [
     factLines(facts, room),
-    rehearsal.story.length === 0 ? '' : tableLines(waveColumns, rehearsal.waves, room.width).join('\n'),
+    rehearsal.waves.length === 0 || rehearsal.story.length === 0
+      ? ''
+      : tableLines(waveColumns, rehearsal.waves, room.width).join('\n'),
     rejectionsText(rehearsal.rejections, room),
     nodesText('Failed', failed.slice(0, 10), rehearsal.nodes.failed, room),
     nodesText('Not changed for now', rehearsal.excluded, rehearsal.nodes.excluded, room),
@@ -69,13 +71,17 @@ export function becauseText({ outcome, reason, message, failed }: Rehearsal): st
 }
 
 /** What became of the nodes in the end. */
-export function thenText({ outcome, nodes, durationSeconds, quietSeconds }: Rehearsal): string | undefined {
-  const { selected, updated, failed, returned, excluded } = nodes;
-  const rest = selected - updated - failed - returned - excluded;
+export function thenText({ outcome, nodes, durationSeconds, quietSeconds, story }: Rehearsal): string | undefined {
+  const { selected, updated, returned, excluded } = nodes;
+  const unsettled = story.filter((one) => one.outcome === 'pending' || one.outcome === 'trial').length;
+  // Those that failed and went back are among the returned.
+  const failed = nodes.failed - story.filter((one) => one.outcome === 'returned' && one.reason !== undefined).length;
+  const rest = selected - updated - failed - returned - unsettled - excluded;
   const parts = [
     [updated, 'updated'],
     [failed, 'failed'],
     [returned, 'given back what they had'],
+    [unsettled, 'in trial'],
     [excluded, 'excluded'],
     [rest, 'not changed'],
   ].flatMap(([count, what]) => (Number(count) > 0 ? [`${count} ${what}`] : []));

@@ -8,19 +8,22 @@ import type { KubeObject } from '../../api/object.js';
 import { selectorText } from '../../api/selector-object.js';
 import { isForbidden, isNotFound } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
+import { DecodeError } from '../../config/decode.js';
+import { mergeLocal } from '../../config/merge.js';
 import { newestMinor } from '../../config/model.js';
 import { payloadOf } from '../../controller/set-revision.js';
 import { nodeLists } from '../../fleet/configured-node.js';
 import { listFieldPolicies } from '../../fleet/field-policies.js';
 import { isObject } from '../../json.js';
 import { configMaps, nodes, podDisruptionBudgets, pods } from '../../kube/resource-type.js';
-import { type Fleet, fleetFrom, madeFleet, mayDrain } from '../../lab/rehearsal/fleet.js';
+import { drains, type Fleet, type FleetOptions, fleetFrom, madeFleet } from '../../lab/rehearsal/fleet.js';
 import { copyOfPod } from '../../lab/rehearsal/pods.js';
 import type { ConnectionOptions, KubeletVersion } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
 import { type Session, withSession } from '../session.js';
 import { terminalFor } from '../terminal/terminal.js';
 import { isFile, parseSet } from './plan.js';
+import { mayControllerDrain } from './plan-drains.js';
 import { findSet, listSets, readSet, setName } from './read-set.js';
 
 export interface InputOptions extends ConnectionOptions {
@@ -55,12 +58,13 @@ export async function readInput(word: string, options: InputOptions): Promise<Re
     throw new CannotRun(`'${word}' is not a file: with --nodes and --count the set is read from a file`);
   const manifests = objectsIn(word);
   const set = parseSet(textOf(word), nameOf(word));
-  const known = { set, local: localText(options) };
+  const known = { set, local: localOf(options) };
   const fleet =
     file === undefined
       ? madeFleet({ ...known, count: count!, kubeletVersion: versionOf(options.kubeletVersion) })
       : fleetFrom([...nodesIn(file), ...manifests.filter(({ kind }) => kind === 'ConfigMap')], known);
   if (file === undefined) fleet.configMaps.push(...manifests.filter(({ kind }) => kind === 'ConfigMap'));
+  if (options.kubeletVersion?.note !== undefined) fleet.assumptions.push(options.kubeletVersion.note);
   return { set, fleet, payload: payloadIn(set, fleet), isFromCluster: false };
 }
 
@@ -70,13 +74,26 @@ const nameOf = (file: string): string => (file === '-' ? 'standard input' : file
 
 /** Standard input can be read only once. */
 const texts = new Map<string, string>();
-function textOf(file: string): string {
-  const text = texts.get(file) ?? readBytes(file).toString('utf8');
+function textOf(file: string, mostBytes?: number): string {
+  const text = texts.get(file) ?? readBytes(file, mostBytes).toString('utf8');
   texts.set(file, text);
   return text;
 }
 
-const localText = ({ local }: InputOptions): string | undefined => (local === undefined ? undefined : textOf(local));
+/** A Node with its images is some 20 kB, and a list of them has the pods of the cluster too. */
+const mostListBytes = 400 * 2 ** 20;
+
+function localOf({ local: file }: InputOptions): FleetOptions['local'] {
+  if (file === undefined) return undefined;
+  const text = textOf(file);
+  try {
+    mergeLocal({ minor: newestMinor, local: [{ path: nameOf(file), text }] });
+  } catch (error) {
+    if (error instanceof DecodeError) throw new CannotRun(`--local: ${error.message}`);
+    throw error;
+  }
+  return { file: nameOf(file), text };
+}
 
 /** Everything in a manifest, or in a list as kubectl prints it. */
 function objectsIn(file: string): KubeObject[] {
@@ -93,7 +110,7 @@ function flat(value: unknown): KubeObject[] {
 }
 
 function nodesIn(file: string): KubeObject[] {
-  const objects = parseJson(file) ?? objectsIn(file);
+  const objects = parseJson(textOf(file, mostListBytes)) ?? objectsIn(file);
   if (objects.some(({ kind }) => kind === 'Node')) return objects;
   throw new CannotRun(
     `${nameOf(file)} has no Node in it; 'kubectl get nodes,nodeconfigs -o json' prints what is needed`,
@@ -101,9 +118,9 @@ function nodesIn(file: string): KubeObject[] {
 }
 
 /** JSON is read a hundred times faster than YAML, and node lists are long. */
-function parseJson(file: string): KubeObject[] | undefined {
+function parseJson(text: string): KubeObject[] | undefined {
   try {
-    return flat(JSON.parse(textOf(file)));
+    return flat(JSON.parse(text));
   } catch {
     return undefined;
   }
@@ -130,7 +147,8 @@ function fromSession(word: string, options: InputOptions): Promise<RehearsalInpu
       const set = isFile(word) ? await withStatus(session, word) : await readSet(session, setName(word));
       const manifests = isFile(word) ? objectsIn(word).filter(({ kind }) => kind === 'ConfigMap') : [];
       const objects = [...manifests, ...(await readCluster(session, set))];
-      const fleet = fleetFrom(objects, { set, local: localText(options) });
+      const mayDrain = drains(set) ? await mayControllerDrain(session) : undefined;
+      const fleet = fleetFrom(objects, { set, local: localOf(options), mayDrain, hasPods: true });
       return { set, fleet, payload: payloadIn(set, fleet), isFromCluster: true };
     },
     terminalFor(options),
@@ -169,7 +187,7 @@ async function readCluster(session: Session, set: NodeConfigSet): Promise<KubeOb
   if (configMap !== undefined) refs.set(`${configMap.namespace}/${configMap.name}`, configMap);
   for (const ref of refs.values()) found.push(...(await readConfigMap(session, ref)));
   const others = (await listSets(session)).filter((one) => mayShare(one, found));
-  if (mayDrain(set)) found.push(...(await readPods(session)));
+  if (drains(set)) found.push(...(await readPods(session)));
   const policies = await listFieldPolicies(client, signal);
   const kinds = (kind: string) => (one: KubeObject) => ({ ...one, apiVersion: 'relet.dev/v1alpha1', kind });
   return [

@@ -3,17 +3,19 @@
  * time. The cluster is only read. Exit codes as of `rollout status`: 0 complete, 1 stopped, 3 neither in time.
  */
 import { setMaxListeners } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NodeConfigSet } from '../../api/node-config-set.js';
 import { CannotRun } from '../../cannot-run.js';
 import { rfc3339 } from '../../clock.js';
 import { readManifests } from '../../lab/manifests.js';
 import type { Chosen } from '../../lab/rehearsal/faults.js';
-import { rehearse } from '../../lab/rehearsal/rehearse.js';
+import { type RehearsalRun, rehearse } from '../../lab/rehearsal/rehearse.js';
 import { findRejections } from '../../lab/rehearsal/rejections.js';
 import { type Rehearsal, reportOf } from '../../lab/rehearsal/report.js';
 import { type RehearsalRow, rowOf, spreadOf } from '../../lab/rehearsal/spread.js';
-import { reletExecutable } from '../node/kubelet-command.js';
+import { deployDir } from '../node/kubelet-command.js';
+import { whyUnreadable } from '../read-file.js';
 import { terminalFor } from '../terminal/terminal.js';
 import { rehearsalPage } from './rehearsal-page.js';
 import { openProgress, type RehearsalProgress } from './rehearsal-progress.js';
@@ -46,18 +48,19 @@ const anyDayMs = Date.UTC(2026, 0, 1);
 export async function rehearseVerb(word: string, options: RehearseOptions): Promise<void> {
   if (options.html !== undefined && options.seeds !== undefined)
     throw new CannotRun('--html shows one rehearsal; leave --seeds out, and name one with --seed');
+  if (options.html !== undefined) checkWritable(options.html);
   const input = await readInput(word, options);
   // Errors are thrown and caught by the thousand, and nobody reads where.
   Error.stackTraceLimit = 0;
   const hasTimes = (input.set.spec.strategy?.windows ?? []).length > 0 || input.isFromCluster;
   const startMs = Math.floor((options.start ?? (hasTimes ? Date.now() : anyDayMs)) / 1000) * 1000;
-  const rejections = await findRejections(input.fleet, input.payload);
-  const assumptions = [...assumedOf(input, options), ...(hasTimes ? [`it starts at ${rfc3339(startMs)}`] : [])];
+  const rejections = await findRejections(input.fleet, input.payload, { isWritten: isWritten(input.set) });
   const progress = openProgress(options.progress, startMs);
   const rehearseSeed: RehearseSeed = async (seed, signal, onStatus) => {
     const { fleet } = input;
     const run = await rehearse({ ...parametersOf(input, options), seed, startMs, signal, onStatus });
-    return reportOf({ run, fleet, seed, rejections, assumptions });
+    const start = hasTimes ? [`it starts at ${rfc3339(startMs)}`] : [];
+    return reportOf({ run, fleet, seed, rejections, assumptions: [...assumedOf(run, options), ...start] });
   };
   try {
     const isOne = options.seeds === undefined;
@@ -78,10 +81,27 @@ async function showOne(
   const rehearsal = await rehearseSeed(options.seed, signal, progress.onStatus);
   progress.close();
   const terminal = terminalFor(options);
-  if (options.html !== undefined) writeFileSync(options.html, rehearsalPage(rehearsal));
   if (options.output === 'json') terminal.printDocument(JSON.stringify(rehearsal, null, 2));
   else terminal.print(rehearsalText(rehearsal, terminal));
+  if (options.html !== undefined) writePage(options.html, rehearsalPage(rehearsal));
   process.exitCode = exitCodes[rehearsal.outcome];
+}
+
+/** Before a rehearsal of minutes: a page that cannot be written is known at once. */
+function checkWritable(file: string): void {
+  const isNew = !existsSync(file);
+  writePage(file, '', 'a');
+  if (isNew) rmSync(file);
+}
+
+function writePage(file: string, text: string, flag = 'w'): void {
+  try {
+    writeFileSync(file, text, { flag });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'there is no such directory' : code === 'EISDIR' ? 'it is a directory' : undefined;
+    throw new CannotRun(`--html: cannot write ${file}: ${why ?? whyUnreadable(error)}`);
+  }
 }
 
 /** Seeds are S-1, S-2 and so on. */
@@ -113,28 +133,32 @@ function parametersOf(
   { set, fleet }: RehearsalInput,
   { fail, slow, notReady, controllerCrashes, apiOutages, until, trial, approveAfter }: RehearseOptions,
 ) {
-  const deploy = join(dirname(reletExecutable()), '..', 'deploy');
+  const parts = ['base', 'guards', ...(fleet.mayDrain ? ['drain'] : [])];
   return {
     set,
     fleet,
     faults: { fail, slow, notReady, controllerCrashes, apiOutages },
-    manifests: ['base', 'guards', 'drain'].flatMap((part) => readManifests(join(deploy, part))),
+    manifests: parts.flatMap((part) => readManifests(join(deployDir(), part))),
     trialMs: trial,
     approveAfterMs: approveAfter,
     untilMs: until,
   };
 }
 
+/** The config has lines that a person wrote: it is not an overlay in the set. */
+const isWritten = ({ spec }: NodeConfigSet): boolean => spec.config.overlay === undefined;
+
 /** Sentences for people. */
-function assumedOf({ set }: RehearsalInput, { trial, approveAfter }: RehearseOptions): string[] {
+function assumedOf({ set }: Pick<RehearsalRun, 'set'>, { trial, approveAfter }: RehearseOptions): string[] {
   const { strategy, expiresAfter } = set.spec;
+  const isExpiryAhead = expiresAfter !== undefined && set.status?.rejectedRevision === undefined;
   const waits = (strategy?.waves ?? []).some(({ approve }) => approve);
   return [
     `a trial takes ${lasting(trial / 1000)}`,
     ...(waits
       ? [`waves are approved ${approveAfter === 0 ? 'at once' : `after ${lasting(approveAfter / 1000)}`}`]
       : []),
-    ...(expiresAfter === undefined ? [] : [`it is taken back ${expiresAfter} after its start, which is not rehearsed`]),
+    ...(isExpiryAhead ? [`it is taken back ${expiresAfter} after its start, which is not rehearsed`] : []),
   ];
 }
 

@@ -70,7 +70,7 @@ export function rolloutVerb(): Command {
       .argument('<FILE|SET>', "manifest of a NodeConfigSet ('-' is standard input), or a set in the cluster")
       .option('--from-cluster', 'copy the nodes of the cluster, which is only read (the default)')
       .option('--nodes <FILE>', "copy the nodes in a file, of 'kubectl get nodes,nodeconfigs -o json'")
-      .option('--count <N>', 'that many nodes with the labels that the set selects', parseCount)
+      .option('--count <N>', 'that many nodes with the labels that the set selects', parseNodeCount)
       .addOption(
         new Option('--kubelet-version <VERSION>', 'with --count: their kubelets').argParser(parseKubeletVersion),
       )
@@ -162,6 +162,15 @@ export function rolloutVerb(): Command {
 
   for (const command of rollout.commands) addConnectionFlags(command);
   return rollout;
+}
+
+/** More than any cluster has; they must fit into the memory of one process. */
+const mostNodes = 20_000;
+
+function parseNodeCount(text: string): number {
+  const count = parseCount(text);
+  if (count > mostNodes) throw new InvalidArgumentError(`Must be at most ${mostNodes}.`);
+  return count;
 }
 
 /** `2%`, `3`, or names. */

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { setMaxListeners } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
@@ -32,7 +32,7 @@ import { silentLog } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
 import { Locked, takeLock } from '../../process-lock.js';
 import { InvalidArgumentError, oneOf, runVerb, verb } from '../command-line.js';
-import { kubeletCommand, reletExecutable } from '../node/kubelet-command.js';
+import { deployDir, kubeletCommand, reletExecutable } from '../node/kubelet-command.js';
 import { openTerminal } from '../terminal/terminal.js';
 import { createNarrator, forScreen, type Message, type Narrator } from './narrator.js';
 
@@ -142,7 +142,6 @@ async function start(
   }
   signal.addEventListener('abort', () => narrator.stopping(), { once: true });
   const relet = [process.execPath, reletExecutable()];
-  const deployDir = join(dirname(reletExecutable()), '..', 'deploy');
   const question = {
     dir: directory.dir,
     nodes: settings.nodes,
@@ -164,8 +163,8 @@ async function start(
     };
     // A cluster that does not start has no dashboard either: its server would keep this process alive.
     const over = new AbortController();
-    await runSystem({ directory, system, relet, deployDir, env: process.env, signal, listener }).finally(() =>
-      over.abort(),
+    await runSystem({ directory, system, relet, deployDir: deployDir(), env: process.env, signal, listener }).finally(
+      () => over.abort(),
     );
   });
 }

@@ -10,14 +10,16 @@ import { holdAnnotation, type NodeConfigSet } from '../../api/node-config-set.js
 import type { KubeObject } from '../../api/object.js';
 import { selectorText } from '../../api/selector-object.js';
 import { CannotRun } from '../../cannot-run.js';
-import { DecodeError } from '../../config/decode.js';
+import * as decode from '../../config/decode.js';
 import { encode } from '../../config/encode.js';
 import { flagAt } from '../../config/flags.js';
 import { mergeLocal } from '../../config/merge.js';
-import { newestMinor, parseMinor } from '../../config/model.js';
+import { knownMinor, newestMinor, oldestMinor, parseMinor } from '../../config/model.js';
 import type { ClusterNode } from '../../controller/set-nodes.js';
 import type { DrainPod } from '../../fleet/drain.js';
 import { parseQuantity } from '../../go/quantity.js';
+import { DecodeError } from '../apiserver/resource.js';
+import { decodeStruct } from '../apiserver/schema/decode.js';
 import type { NodePlan } from '../simulation/cluster.js';
 import { type SimulatedHost, usualHost } from '../simulation/host-validator.js';
 import { copyOfPod } from './pods.js';
@@ -34,6 +36,8 @@ export interface Fleet {
   pods: KubeObject[];
   /** On these, what is assigned has failed before. */
   failing: Set<string>;
+  /** The controller has the role for it. */
+  mayDrain: boolean;
   /** Sentences for people. */
   assumptions: string[];
 }
@@ -50,24 +54,31 @@ export const assumedLocal = encode({
 
 export interface FleetOptions {
   set: NodeConfigSet;
-  /** Text of the local config of nodes that report none. */
-  local?: string | undefined;
+  /** The local config of nodes that report none. */
+  local?: { file: string; text: string } | undefined;
+  /** Whether the controller has the role for it; undefined where that is not known. */
+  mayDrain?: boolean | undefined;
+  /** All pods and PodDisruptionBudgets are among the objects, as far as nodes may be drained. Default false. */
+  hasPods?: boolean;
 }
 
 /** From Nodes, NodeConfigs, ConfigMaps, NodeConfigSets and FieldPolicies in any order; other objects are ignored. Throws CannotRun. */
-export function fleetFrom(objects: readonly KubeObject[], { set, local = assumedLocal }: FleetOptions): Fleet {
+export function fleetFrom(
+  objects: readonly KubeObject[],
+  { set, local, mayDrain, hasPods = false }: FleetOptions,
+): Fleet {
   const ofKind = <T extends KubeObject>(kind: string) => objects.filter((one) => one.kind === kind) as T[];
   const all = ofKind<ClusterNode>('Node');
-  for (const { metadata } of all) checkName(metadata?.name);
+  checkNodes(all);
   const selected = all
     .filter(({ metadata }) => selectsLabels(set.spec.selector, metadata.labels))
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   if (selected.length === 0)
     throw new CannotRun(
-      `the set ${set.metadata.name} selects ${selectorText(set.spec.selector) || 'all nodes'}, and none of ${all.length} Nodes is selected`,
+      `the set ${set.metadata.name} selects ${selectorText(set.spec.selector) || 'all nodes'}, and no Node is selected${all.length === 0 ? '' : ` of the ${all.length} that are known`}`,
     );
   const reported = new Map(ofKind<NodeConfig>('NodeConfig').map((one) => [one.metadata.name, one]));
-  const locals = new LocalTexts(local);
+  const locals = new LocalTexts(local?.text ?? assumedLocal);
   const fleet: Fleet = {
     nodes: [],
     nodeConfigs: [],
@@ -77,6 +88,7 @@ export function fleetFrom(objects: readonly KubeObject[], { set, local = assumed
     ),
     pods: [...ofKind<KubeObject>('PodDisruptionBudget').map(copyOf), ...ofKind<DrainPod>('Pod').map(copyOfPod)],
     failing: new Set(),
+    mayDrain: mayDrain ?? true,
     assumptions: [],
   };
   for (const node of selected) addNode(fleet, node, reported, locals);
@@ -84,14 +96,31 @@ export function fleetFrom(objects: readonly KubeObject[], { set, local = assumed
   const others = fleet.objects.filter(({ kind }) => kind === 'NodeConfigSet').length;
   if (reported.size === 0) fleet.assumptions.push('relet runs on every node, and no node is assigned a config');
   if (locals.unknown > 0)
-    fleet.assumptions.push(`the local config of ${count(locals.unknown)} is not known; one like kubeadm's is assumed`);
-  if (mayDrain(set)) fleet.assumptions.push('the controller may drain nodes (the role relet:controller-drain)');
+    fleet.assumptions.push(
+      local === undefined
+        ? `the local config of ${count(locals.unknown)} is not known; one like kubeadm's is assumed`
+        : `${local.file} is the local config of ${count(locals.unknown)}`,
+    );
+  const strange = selected.filter(({ status }) => !isKnown(status?.nodeInfo?.kubeletVersion));
+  if (strange.length > 0)
+    fleet.assumptions.push(
+      `${count(strange.length)} with a kubelet that relet does not know, such as ${strange[0]!.metadata.name} (${strange[0]!.status?.nodeInfo?.kubeletVersion || 'no version'}), ${strange.length === 1 ? 'is like the one' : 'are like those'} with the nearest version that it knows (1.${oldestMinor} to 1.${newestMinor})`,
+    );
+  if (drains(set) && mayDrain === undefined)
+    fleet.assumptions.push('the controller may drain nodes (the role relet:controller-drain)');
+  if (drains(set) && !hasPods && fleet.pods.length === 0)
+    fleet.assumptions.push('no pods and no PodDisruptionBudgets are known, so every drain ends at once');
   if (others > 0) fleet.assumptions.push(`${others === 1 ? 'the other set changes' : 'other sets change'} nothing`);
   return fleet;
 }
 
-/** Otherwise no pod is looked at but those that a lower maxPods would stop. */
-export function mayDrain({ spec: { accept = [], strategy } }: NodeConfigSet): boolean {
+const isKnown = (version = ''): boolean => {
+  const minor = parseMinor(version);
+  return minor !== undefined && minor === knownMinor(minor);
+};
+
+/** It may drain nodes. Otherwise no pod is looked at but those that a lower maxPods would stop. */
+export function drains({ spec: { accept = [], strategy } }: NodeConfigSet): boolean {
   return accept.length > 0 || strategy?.drain?.policy === 'Always';
 }
 
@@ -131,9 +160,22 @@ function labelsFor({ matchLabels = {}, matchExpressions = [] }: LabelSelectorObj
   return labels;
 }
 
-function checkName(name: unknown): void {
-  const wrong = typeof name === 'string' ? checkDnsSubdomain(name) : ['it has none'];
-  if (wrong.length > 0) throw new CannotRun(`'${String(name)}' cannot be the name of a Node: ${wrong[0]}`);
+/** As far as they are copied. */
+function checkNodes(nodes: readonly ClusterNode[]): void {
+  const names = new Set<string>();
+  for (const node of nodes) {
+    const { name } = node.metadata as { name?: unknown };
+    const wrong = typeof name === 'string' ? checkDnsSubdomain(name) : ['it has none'];
+    if (wrong.length > 0) throw new CannotRun(`'${String(name)}' cannot be the name of a Node: ${wrong[0]}`);
+    if (names.has(String(name))) throw new CannotRun(`the Node ${name} is in the list twice; keep one of them`);
+    names.add(String(name));
+    try {
+      decodeStruct('core.v1.Node', copyOfNode(node));
+    } catch (error) {
+      if (error instanceof DecodeError) throw new CannotRun(`the Node ${name} is not valid: ${error.message}`);
+      throw error;
+    }
+  }
 }
 
 /** A younger set has only the nodes that it has claimed. */
@@ -261,7 +303,7 @@ function merged({ files }: LocalConfig, minor: number): string | undefined {
     const local = files.map(({ path, dropIn, config }) => ({ path, text: encode(config), ...(dropIn && { dropIn }) }));
     return mergeLocal({ minor, local }).text;
   } catch (error) {
-    if (error instanceof DecodeError) return undefined;
+    if (error instanceof decode.DecodeError) return undefined;
     throw error;
   }
 }

@@ -136,6 +136,9 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
       log: () => silentLog,
     },
     prepare: (client) => prepare(client, fleet, chosen.notReady),
+  }).catch((error) => {
+    if (error instanceof ApiError) throw new CannotRun(`an object of the copy is not valid: ${error.message}`);
+    throw error;
   });
   cluster.network.set('*', { latencyMs });
   record.follow(cluster.server.plane.store);
@@ -239,25 +242,20 @@ function notReady<T extends KubeObject>(node: T, sinceMs: number): T {
 
 /** What is in the cluster before relet does anything. */
 async function prepare(client: KubeClient, fleet: Fleet, silent: ReadonlySet<string>): Promise<void> {
-  try {
-    for (const object of fleet.configMaps)
-      await client.create(configMaps, { namespace: object.metadata.namespace ?? '' }, object);
-    const known = new Set(fleet.nodeConfigs.map(({ metadata }) => metadata.name));
-    const added = [...silent].filter((name) => !known.has(name)).map(silentNodeConfig);
-    for (const object of [...fleet.nodeConfigs, ...added]) {
-      await client.create(nodeConfigs, {}, object);
-      const place = { name: object.metadata.name, subresource: 'status' };
-      if (object.status) await client.patch(nodeConfigs, place, { status: object.status }, { as: 'merge' });
-    }
-    for (const object of fleet.objects) {
-      const type = { group: 'relet.dev', version: 'v1alpha1', resource: pluralOf(object.kind) };
-      await client.create(type, {}, object);
-    }
-    await createPods(client, fleet.pods);
-  } catch (error) {
-    if (error instanceof ApiError) throw new CannotRun(`an object of the copy is not valid: ${error.message}`);
-    throw error;
+  for (const object of fleet.configMaps)
+    await client.create(configMaps, { namespace: object.metadata.namespace ?? '' }, object);
+  const known = new Set(fleet.nodeConfigs.map(({ metadata }) => metadata.name));
+  const added = [...silent].filter((name) => !known.has(name)).map(silentNodeConfig);
+  for (const object of [...fleet.nodeConfigs, ...added]) {
+    await client.create(nodeConfigs, {}, object);
+    const place = { name: object.metadata.name, subresource: 'status' };
+    if (object.status) await client.patch(nodeConfigs, place, { status: object.status }, { as: 'merge' });
   }
+  for (const object of fleet.objects) {
+    const type = { group: 'relet.dev', version: 'v1alpha1', resource: pluralOf(object.kind) };
+    await client.create(type, {}, object);
+  }
+  await createPods(client, fleet.pods);
 }
 
 const pluralOf = (kind: string) => (kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : `${kind}s`).toLowerCase();

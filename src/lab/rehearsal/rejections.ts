@@ -15,8 +15,12 @@ export interface NodeRejection {
   message: string;
 }
 
-/** Nodes with the same kubelet and the same message are one entry; the largest comes first. */
-export async function findRejections({ nodes }: Fleet, payload: string): Promise<NodeRejection[]> {
+/** Nodes with the same kubelet and the same message are one entry; the largest comes first. `isWritten`: a person wrote the payload. */
+export async function findRejections(
+  { nodes }: Fleet,
+  payload: string,
+  { isWritten }: { isWritten: boolean },
+): Promise<NodeRejection[]> {
   const answers = new Map<string, Promise<Pick<NodeRejection, 'reason' | 'message'> | undefined>>();
   const found = new Map<string, NodeRejection>();
   for (const node of nodes) {
@@ -26,6 +30,7 @@ export async function findRejections({ nodes }: Fleet, payload: string): Promise
     answers.set(key, asked);
     const answer = await asked;
     if (answer === undefined) continue;
+    if (!isWritten) answer.message = withoutPlace(answer.message);
     const id = JSON.stringify([kubeletVersion, answer]);
     const known = found.get(id);
     if (known === undefined) found.set(id, { nodes: [name], kubeletVersion, ...answer });
@@ -33,6 +38,9 @@ export async function findRejections({ nodes }: Fleet, payload: string): Promise
   }
   return [...found.values()].sort((a, b) => b.nodes.length - a.nodes.length);
 }
+
+/** Nobody has seen the lines of a payload that is made from the set. */
+const withoutPlace = (message: string): string => message.replace(/\/payload:\d+:\d+: |, line \d+/g, '');
 
 async function ask({ kubeletVersion, local, host }: Fleet['nodes'][number], payload: string) {
   const file = '/payload';
