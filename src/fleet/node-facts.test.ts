@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../api/status.js';
 import type { KubeClient } from '../kube/client.js';
-import { podFacts, readNodeFacts } from './node-facts.js';
+import { configEvents, podFacts, readNodeFacts } from './node-facts.js';
 
 const { signal } = new AbortController();
 const [one, mega] = [10n ** 9n, 10n ** 9n * 2n ** 20n];
@@ -66,4 +66,26 @@ describe('reading a node', () => {
     const broken = () => Promise.reject(new Error('connection reset'));
     await expect(readNodeFacts({ client: client(broken), signal }, 'n')).rejects.toThrow('connection reset');
   });
+});
+
+test('Events without a last timestamp, and with one that is not a time, are in order', async () => {
+  const event = (message: string | null, times: object) => ({
+    metadata: {},
+    reason: 'KubeletConfigX',
+    message,
+    ...times,
+  });
+  const items = [
+    event('last', { lastTimestamp: '2026-01-01T00:00:04Z' }),
+    event('made', { lastTimestamp: null, eventTime: null, metadata: { creationTimestamp: '2026-01-01T00:00:03Z' } }),
+    event('precise', { lastTimestamp: null, eventTime: '2026-01-01T00:00:02.500000Z' }),
+    event('whole', { lastTimestamp: '2026-01-01T00:00:02Z' }),
+    event('odd', { lastTimestamp: 'yesterday' }),
+    event(null, { lastTimestamp: null }),
+    { metadata: {}, reason: null, message: 'of another kind' },
+  ];
+  const client = { list: async () => ({ items }) } as unknown as KubeClient;
+  const found = await configEvents({ client, signal }, 'n');
+  expect(found.map(({ message }) => message)).toEqual(['odd', '', 'whole', 'precise', 'made', 'last']);
+  expect(found.map(({ at }) => at).slice(0, 3)).toEqual(['yesterday', '', '2026-01-01T00:00:02Z']);
 });

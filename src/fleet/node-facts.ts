@@ -120,11 +120,12 @@ const amounts = (resources: Resources): Sums =>
     }),
   );
 
-interface Event {
-  reason?: string;
-  message?: string;
-  lastTimestamp?: string;
-  involvedObject?: { kind?: string };
+interface Event extends KubeObject {
+  reason?: string | null;
+  message?: string | null;
+  /** Null in an Event that was written through events.k8s.io/v1. */
+  lastTimestamp?: string | null;
+  eventTime?: string | null;
 }
 
 export interface ConfigEvent {
@@ -137,24 +138,24 @@ export interface ConfigEvent {
 export async function configEvents({ client, signal }: Cluster, node: string): Promise<ConfigEvent[]> {
   try {
     const fieldSelector = `involvedObject.kind=Node,involvedObject.name=${node}`;
-    const { items } = await client.list<Event & { apiVersion: string; kind: string; metadata: { name: string } }>(
-      events,
-      { namespace: 'default', fieldSelector, signal },
-    );
+    const { items } = await client.list<Event>(events, { namespace: 'default', fieldSelector, signal });
     return items
       .filter(({ reason }) => reason?.startsWith('KubeletConfig'))
-      .map(({ reason = '', message = '', lastTimestamp = '' }) => ({
-        at: lastTimestamp,
-        reason: oneLine(reason),
-        message: oneLine(message),
+      .map(({ reason, message, lastTimestamp, eventTime, metadata }) => ({
+        at: oneLine(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? ''),
+        reason: oneLine(reason ?? ''),
+        message: oneLine(message ?? ''),
       }))
-      .sort((a, b) => a.at.localeCompare(b.at));
+      .sort((a, b) => timeOf(a) - timeOf(b));
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ApiError) return [];
     throw error;
   }
 }
+
+/** An Event without a time that can be read is taken as old. */
+const timeOf = ({ at }: ConfigEvent): number => Date.parse(at) || 0;
 
 /** The cause of the error in the status: as the node reports it or, of a relet before 0.1.0, from its Events. */
 export async function causeOfError(cluster: Cluster, node: ConfiguredNode): Promise<string | undefined> {
