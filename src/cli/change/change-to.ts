@@ -22,8 +22,6 @@ export interface ChangeVerbOptions extends ConnectionOptions, ChangeOptions, Pla
   yes?: boolean;
   /** Classes of impact above a restart that the person accepts. */
   accept?: string[];
-  /** Change nodes although a set has them. */
-  takeFromSet?: boolean;
 }
 
 export interface ChangeToOptions extends ChangeVerbOptions {

@@ -7,17 +7,14 @@
  * Every request is a whole step: whenever this ends, each node has its old reference or its new one, and ConfigMaps that
  * were made and no node uses are deleted again.
  */
-import { formatRef, refOf, sameConfig } from '../../api/config-ref.js';
-import { addOwed, type Owed } from '../../api/node-annotations.js';
-import { isConflict } from '../../api/status.js';
+import { formatRef, refOf } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
-import { rfc3339, systemClock } from '../../clock.js';
+import { systemClock } from '../../clock.js';
 import { watchChange } from '../../fleet/change-progress.js';
-import { withEntry } from '../../fleet/config-history.js';
 import { type ConfigMap, ensureConfigMap, isPresent, removeConfigMap } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { causeOfError } from '../../fleet/node-facts.js';
-import { heldText, holdText, owedText, releaseHint, reportedFailure, undoHint } from '../../fleet/state-text.js';
+import { owedText, undoHint } from '../../fleet/state-text.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { type Session, whoAmI } from '../session.js';
 import { hanging, type Progress, printError, showProgress } from '../terminal/terminal.js';
@@ -34,10 +31,10 @@ import {
   type ResultFormat,
   resultText,
 } from './outcome.js';
+import { type Entry, type Respected, readChangeable, refuseHeld, writeReference } from './write-reference.js';
 
-export interface ChangeOptions {
+export interface ChangeOptions extends Respected {
   dryRun?: 'none' | 'client' | 'server';
-  wait: boolean;
   /** For each node. */
   timeout: number;
   /** A number of nodes, or a percentage of those to change. Default 1. */
@@ -180,23 +177,13 @@ async function preflight(session: Session, verb: string, changes: NodeChange[], 
     throw new CannotRun(
       `--no-wait would change ${changes.length} nodes at once; use --max-unavailable 100% to allow that`,
     );
-  // With --no-wait the reference is only written, and the node uses it when it is released.
-  const held = changes.find(({ node }) => node.held !== undefined)?.node;
-  if (held !== undefined && options.wait)
-    throw new CannotRun(
-      `${held.name} is ${heldText(held.held!)}; it follows no new assignment, so nothing was changed. To continue, ${releaseHint}, or use --no-wait to assign the config now and have the node use it when it is released`,
-    );
-  const hold = changes.find(({ node }) => node.hold !== undefined)?.node;
-  if (hold !== undefined)
-    throw new CannotRun(
-      `${hold.name} is ${holdText(hold.hold!)}; nothing was changed. 'relet release ${hold.name}' releases it`,
-    );
+  for (const { node } of changes) refuseHeld(node, { wait: options.wait, unchanged: 'nothing was changed' });
   const drained = changes.filter(({ isDrained }) => isDrained).map(({ node }) => node.name);
   if (drained.length > 0 && !options.wait)
     throw new CannotRun('--drain waits until the node runs the config, to uncordon it; leave --no-wait out');
   if (drained.length > 0) await refuseDrains(session, drained);
   const [first] = changes;
-  if (first !== undefined) await writeReference(session, first, { by: 'relet', verb }, { dryRun: true });
+  if (first !== undefined) await writeReference(session, first, { ...options, by: 'relet', verb }, { dryRun: true });
 }
 
 /** A percentage rounds down, and is at least one node. */
@@ -209,7 +196,7 @@ async function nodeByNode(
   session: Session,
   changes: NodeChange[],
   outcomes: Map<string, Outcome>,
-  options: ChangeOptions & { by: string; verb: string },
+  options: ChangeOptions & Entry,
 ): Promise<void> {
   const progress = showProgress(session.terminal, () => performance.now());
   const waiting = [...changes];
@@ -249,11 +236,12 @@ async function changeOne(
   session: Session,
   change: NodeChange,
   progress: Progress,
-  options: ChangeOptions & { by: string; verb: string },
+  options: ChangeOptions & Entry,
   onAssigned: () => void,
 ): Promise<Outcome> {
   if (!change.isDrained) return assignOne(session, change, progress, options, onAssigned);
   const { name } = change.node;
+  await readChangeable(session, change, options);
   const revision = formatRef(refOf(change.to), 'short');
   const timeoutMs = options.drainTimeout ?? defaultDrainMs;
   const drained = await drainNode(session, name, { revision, timeoutMs, progress });
@@ -269,14 +257,13 @@ async function assignOne(
   session: Session,
   change: NodeChange,
   progress: Progress,
-  options: ChangeOptions & { by: string; verb: string },
+  options: ChangeOptions & Entry,
   onAssigned: () => void,
 ): Promise<Outcome> {
   const { node, to } = change;
   const { name } = node;
   progress.at(name, 'assigning');
-  const { by, verb, why } = options;
-  const written = await writeReference(session, change, { by, verb, why });
+  const written = await writeReference(session, change, options);
   onAssigned();
   const target = formatRef(refOf(to), 'short');
   if (!options.wait) {
@@ -350,43 +337,3 @@ function continueText(changes: NodeChange[], outcomes: Map<string, Outcome>): st
   const [names, were] = [namesOf(left), left.length === 1 ? 'was' : 'were'];
   return `${names} ${were} not changed. Correct the value first; the same command would now change ${namesOf(left.slice(0, 1))}${left.length > 1 ? ' next' : ''}.`;
 }
-
-interface Entry {
-  by: string;
-  verb: string;
-  why?: string | undefined;
-}
-
-/**
- * Writes the reference of a node and its history in one request, and returns the node as written. After other writes to the same
- * object (heartbeats, labels) it tries again; it throws where somebody else changed the reference.
- */
-async function writeReference(
-  session: Session,
-  { node, to, owed, detach }: NodeChange,
-  { by, verb, why }: Entry,
-  { dryRun = false } = {},
-): Promise<ConfiguredNode> {
-  const before = refOf(node.configSource);
-  for (let present = node, tries = 0; ; tries++) {
-    if (!sameConfig(before, refOf(present.configSource), 'name'))
-      throw new CannotRun(
-        `${node.name} was changed by somebody else meanwhile: it is now assigned ${formatRef(refOf(present.configSource), 'short')}; look at it ('relet history ${node.name}') and try again`,
-      );
-    const entry = { at: rfc3339(Date.now()), by, verb, ...(why && { why }) };
-    const places = { from: formatRef(before, 'short'), to: formatRef(refOf(to), 'short') };
-    const history = withEntry(present.history, { ...entry, ...places }, reportedFailure(present));
-    try {
-      const left = addOwed(present.owed, owed && { ...owed, at: entry.at });
-      const asked = { owed: withoutLeft(left), detach: detach && entry.at };
-      return await session.references.assign(present, to, { history, ...asked, dryRun });
-    } catch (error) {
-      if (!isConflict(error) || tries >= 10) throw error;
-    }
-    present = await session.references.get(node.name);
-  }
-}
-
-/** As it is written: which action comes first is for the node to find out. */
-const withoutLeft = (owed: Owed | undefined): Owed | undefined =>
-  owed && { needs: owed.needs, fields: owed.fields, at: owed.at, ...(owed.drained && { drained: true }) };

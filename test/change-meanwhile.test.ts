@@ -1,0 +1,145 @@
+/** A command that changes nodes, on the API server in memory: what it does about what others do meanwhile. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { NodeConfigSource } from '../src/api/config-ref.js';
+import { type Claim, claimAnnotation } from '../src/api/node-annotations.js';
+import { type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
+import { holdAnnotation } from '../src/api/node-config-set.js';
+import { type ChangeOptions, makeChanges } from '../src/cli/change/change.js';
+import type { ChangeResult } from '../src/cli/change/outcome.js';
+import { createPaint } from '../src/cli/terminal/terminal.js';
+import { newConfigMap, sourceOf } from '../src/fleet/config-maps.js';
+import { configReferences } from '../src/fleet/config-references.js';
+import type { KubeClient } from '../src/kube/client.js';
+import { nodes } from '../src/kube/resource-type.js';
+import type { HttpRequest, Transport } from '../src/kube/transport.js';
+import { startInMemoryServer } from './in-memory-server.js';
+import { applyDeploy } from './node-config-cluster.js';
+
+const namespace = 'relet-system';
+
+class Rig {
+  readonly lines: string[] = [];
+  readonly documents: string[] = [];
+  /** After the dry run, which is the last check before the first node. */
+  onChecked = async (): Promise<void> => {};
+
+  private constructor(
+    readonly client: KubeClient,
+    readonly clientOver: (transport: Transport) => KubeClient,
+    readonly transport: Transport,
+  ) {}
+
+  static async create(): Promise<Rig> {
+    const { plane, transport, clientOver } = await startInMemoryServer('change');
+    const client = clientOver(transport);
+    onTestFinished(async () => {
+      client.close();
+      await plane.close();
+    });
+    await applyDeploy(client);
+    for (const name of ['node-1', 'node-2']) {
+      await client.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name } });
+      const object = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name } };
+      await client.create(nodeConfigs, {}, object);
+    }
+    return new Rig(client, clientOver, transport);
+  }
+
+  /** `relet set NODE... maxPods=…`, as far as it is about writing. */
+  async set(names: string[], options: Partial<ChangeOptions> = {}): Promise<unknown> {
+    const client = this.clientOver({ ...this.transport, open: (request) => this.#open(request) });
+    const references = await configReferences(client);
+    const found = await Promise.all(names.map((name) => references.get(name)));
+    const print = (text: string) => void this.lines.push(text);
+    const terminal = {
+      columns: 80,
+      width: undefined,
+      paint: createPaint(false),
+      print,
+      printDocument: (text: string) => void this.documents.push(text),
+    };
+    const session = {
+      client,
+      references,
+      namespace,
+      scope: {},
+      terminal,
+      signal: new AbortController().signal,
+      leavingKeyboardAlone: <T>(work: () => Promise<T>) => work(),
+    };
+    const to = sourceOf(configMap, 'kubelet');
+    const changes = found.map((node) => ({ node, to, configMap }));
+    const all = { wait: false, timeout: 1000, maxUnavailable: '100%', output: 'json' as const, ...options };
+    return makeChanges(session, 'set', changes, all).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  }
+
+  async #open(request: HttpRequest): ReturnType<Transport['open']> {
+    const send = () => this.transport.open(request);
+    if (request.method !== 'PATCH' || !request.url.pathname.includes('/nodeconfigs/')) return send();
+    if (!request.url.searchParams.has('dryRun')) return send();
+    const answer = await send();
+    await this.onChecked();
+    return answer;
+  }
+
+  get result(): ChangeResult {
+    return JSON.parse(this.documents.at(-1)!);
+  }
+
+  annotate(type: typeof nodes, name: string, annotations: Record<string, string>): Promise<unknown> {
+    return this.client.patch(type, { name }, { metadata: { annotations } }, { as: 'merge' });
+  }
+
+  async assigned(name: string): Promise<NodeConfigSource | undefined> {
+    return (await this.client.get<NodeConfig>(nodeConfigs, { name })).spec?.configSource;
+  }
+}
+
+const configMap = newConfigMap({
+  name: 'kubelet-config',
+  namespace,
+  key: 'kubelet',
+  bytes: Buffer.from('apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\nconfig:\n  maxPods: 150\n'),
+});
+const ours = configMap.metadata.name;
+
+describe('a node that was free when it was previewed', () => {
+  const at = '2026-03-01T10:00:00Z';
+  const claim: Claim = { set: 'gpu', revision: 'a', source: 'local', wave: 1, at, previous: 'local' };
+  const claimed = (rig: Rig) => rig.annotate(nodeConfigs, 'node-1', { [claimAnnotation]: JSON.stringify(claim) });
+
+  test.each<[string, (rig: Rig) => Promise<unknown>, string]>([
+    [
+      'is not changed after a hold on its Node',
+      (rig) => rig.annotate(nodes, 'node-1', { [holdAnnotation]: 'broken fan' }),
+      "node-1 is held through the API: broken fan; it was not changed. 'relet release node-1' releases it",
+    ],
+    [
+      'is not changed after a hold on its NodeConfig',
+      (rig) => rig.annotate(nodeConfigs, 'node-1', { [holdAnnotation]: 'broken fan' }),
+      "node-1 is held through the API: broken fan; it was not changed. 'relet release node-1' releases it",
+    ],
+    [
+      'is not changed after a set has claimed it',
+      claimed,
+      'node-1 belongs to the set gpu by now; it was not changed. Change the set instead, or change the node alone with --take-from-set',
+    ],
+  ])('%s', async (_name, happen, message) => {
+    const rig = await Rig.create();
+    rig.onChecked = async () => void (await happen(rig));
+    expect(String(await rig.set(['node-1']))).toContain(message);
+    expect(await rig.assigned('node-1')).toBeUndefined();
+    expect(rig.lines).toContain('node-1: not changed');
+    expect(rig.result).toMatchObject({ error: message, nodes: [{ node: 'node-1', reason: 'NotChanged' }] });
+  });
+
+  test('is changed with --take-from-set although a set has claimed it', async () => {
+    const rig = await Rig.create();
+    rig.onChecked = async () => void (await claimed(rig));
+    expect(await rig.set(['node-1'], { takeFromSet: true })).toBeUndefined();
+    expect(await rig.assigned('node-1')).toMatchObject({ configMap: { name: ours } });
+  });
+});
