@@ -37,7 +37,8 @@ function wordsFor(error: unknown, server: string): string | undefined {
   if (isForbidden(error))
     return `${message}; ask an administrator for this permission, or act as somebody else with --as ('relet doctor' lists what is needed)`;
   if (isNotFound(error)) return notFound(message);
-  if (error instanceof ApiError) return `the API server rejects it: ${message}`;
+  if (error instanceof ApiError)
+    return error.code < 500 ? `the API server rejects it: ${message}` : `the API server could not do it: ${message}`;
   return undefined;
 }
 

@@ -5,17 +5,25 @@
  *                                                                         └─ first failure ─► stop, print what was done
  *
  * Every request is a whole step: whenever this ends, each node has its old reference or its new one, and ConfigMaps that
- * were made and no node uses are deleted again.
+ * were made and nobody uses are deleted again.
  */
 import { formatRef, refOf } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
 import { watchChange } from '../../fleet/change-progress.js';
-import { type ConfigMap, ensureConfigMap, isPresent, removeConfigMap } from '../../fleet/config-maps.js';
+import {
+  type ConfigMap,
+  ensureConfigMap,
+  findUses,
+  isPresent,
+  keyOf,
+  removeConfigMap,
+} from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { causeOfError } from '../../fleet/node-facts.js';
 import { owedText, undoHint } from '../../fleet/state-text.js';
 import { shortDuration } from '../../go/short-duration.js';
+import { oneLine } from '../../visible-text.js';
 import { type Session, whoAmI } from '../session.js';
 import { hanging, type Progress, printError, showProgress } from '../terminal/terminal.js';
 import { type DrainPolicy, drainNode, refuseDrains } from './drain-node.js';
@@ -30,8 +38,16 @@ import {
   printRest,
   type ResultFormat,
   resultText,
+  unknownText,
 } from './outcome.js';
-import { type Entry, type Respected, readChangeable, refuseHeld, writeReference } from './write-reference.js';
+import {
+  AssignmentUnknown,
+  type Entry,
+  type Respected,
+  readChangeable,
+  refuseHeld,
+  writeReference,
+} from './write-reference.js';
 
 export interface ChangeOptions extends Respected {
   dryRun?: 'none' | 'client' | 'server';
@@ -206,14 +222,14 @@ async function nodeByNode(
       if (session.signal.aborted) return;
       try {
         const soak = waiting.length > 0 ? (options.soak ?? 0) : 0;
-        const outcome = await changeOne(session, next, progress, { ...options, soak }, () =>
-          outcomes.set(next!.node.name, { kind: 'not followed' }),
+        const outcome = await changeOne(session, next, progress, { ...options, soak }, (known) =>
+          outcomes.set(next!.node.name, known),
         );
         outcomes.set(next.node.name, outcome);
         stopped ||= outcome.kind !== 'active' && outcome.kind !== 'assigned';
       } catch (error) {
         stopped = true;
-        progress.end(next.node.name, 'not changed');
+        progress.end(next.node.name, unknownText(next.node.name, outcomes.get(next.node.name)));
         throw error;
       }
     }
@@ -237,16 +253,16 @@ async function changeOne(
   change: NodeChange,
   progress: Progress,
   options: ChangeOptions & Entry,
-  onAssigned: () => void,
+  onKnown: (outcome: Outcome) => void,
 ): Promise<Outcome> {
-  if (!change.isDrained) return assignOne(session, change, progress, options, onAssigned);
+  if (!change.isDrained) return assignOne(session, change, progress, options, onKnown);
   const { name } = change.node;
   await readChangeable(session, change, options);
   const revision = formatRef(refOf(change.to), 'short');
   const timeoutMs = options.drainTimeout ?? defaultDrainMs;
   const drained = await drainNode(session, name, { revision, timeoutMs, progress });
   try {
-    return await assignOne(session, change, progress, options, onAssigned);
+    return await assignOne(session, change, progress, options, onKnown);
   } finally {
     const isLifted = await drained.lift();
     session.terminal.print(`${name}: ${isLifted ? 'uncordoned' : 'still cordoned, by somebody else'}`);
@@ -258,13 +274,16 @@ async function assignOne(
   change: NodeChange,
   progress: Progress,
   options: ChangeOptions & Entry,
-  onAssigned: () => void,
+  onKnown: (outcome: Outcome) => void,
 ): Promise<Outcome> {
   const { node, to } = change;
   const { name } = node;
   progress.at(name, 'assigning');
-  const written = await writeReference(session, change, options);
-  onAssigned();
+  const written = await writeReference(session, change, options).catch((error: unknown) => {
+    if (error instanceof AssignmentUnknown) onKnown({ kind: 'unknown', error: error.message });
+    throw error;
+  });
+  onKnown({ kind: 'not followed' });
   const target = formatRef(refOf(to), 'short');
   if (!options.wait) {
     progress.end(name, `assigned ${target}; wait for it with 'relet wait ${name} --for=active'`);
@@ -292,17 +311,34 @@ async function assignOne(
   return { ...end, cause };
 }
 
+/** Also after Ctrl-C, so with a time limit of its own. */
+const cleanUpMs = 30_000;
+
+/** Of those that this run made: somebody else may have assigned the same content meanwhile, which has the same name. */
 async function removeUnused(
   session: Session,
   made: ConfigMap[],
   changes: NodeChange[],
   outcomes: Map<string, Outcome>,
 ): Promise<void> {
-  const used = new Set(changes.filter(({ node }) => outcomes.has(node.name)).map(({ to }) => to?.configMap?.name));
-  for (const configMap of made) {
-    if (used.has(configMap.metadata.name)) continue;
-    await removeConfigMap(session, configMap);
-    session.terminal.print(`configmap/${configMap.metadata.name} deleted: not used by any node`);
+  const used = new Set(changes.filter(({ node }) => outcomes.has(node.name)).map(({ to }) => refOf(to)?.name));
+  const left = made.filter(({ metadata }) => !used.has(metadata.name));
+  if (left.length === 0) return;
+  const { client, references, terminal } = session;
+  try {
+    const { now, history, sets } = await findUses({ client, references, signal: AbortSignal.timeout(cleanUpMs) });
+    for (const configMap of left) {
+      const { name } = configMap.metadata;
+      const isUsed = [now, history, sets].some((uses) => uses.has(keyOf(configMap)));
+      if (!isUsed) await removeConfigMap(session, configMap);
+      terminal.print(`configmap/${name} ${isUsed ? 'kept: it is in use by now' : 'deleted: not used by any node'}`);
+    }
+  } catch (error) {
+    const names = left.map(({ metadata }) => `configmap/${metadata.name}`).join(', ');
+    const why = oneLine((error as Error).message);
+    terminal.print(
+      hanging(`${names}: not deleted (${why}); 'relet gc' deletes ConfigMaps that no node uses`, terminal),
+    );
   }
 }
 

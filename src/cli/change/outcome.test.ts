@@ -25,6 +25,7 @@ test.each<[Outcome | undefined, string, Reason, string | undefined]>([
   [{ kind: 'timed out' }, 'waiting', 'TimedOut', undefined],
   [{ kind: 'interrupted' }, 'waiting', 'Interrupted', undefined],
   [{ kind: 'not followed' }, 'waiting', 'NotFollowed', undefined],
+  [{ kind: 'unknown', error: 'no answer' }, 'unknown', 'AssignmentUnknown', 'no answer'],
   [undefined, 'local', 'NotChanged', undefined],
 ])('%j', (outcome, state, reason, message) => {
   expect(resultOf(outcome)).toEqual({

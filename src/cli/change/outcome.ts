@@ -29,7 +29,9 @@ export interface NodeChange {
 export type Outcome =
   | ((ChangeEnd | { kind: 'assigned' }) & { cause?: string | undefined })
   /** Assigned, and then relet itself failed: how it ended is not known. */
-  | { kind: 'not followed' };
+  | { kind: 'not followed' }
+  /** The API server did not confirm the assignment: it may have been made. */
+  | { kind: 'unknown'; error: string; cause?: undefined };
 
 /** On a node that was drained, its agent sets the state files aside. */
 export const isLeft = ({ needs, drained }: Omit<Owed, 'at'>): boolean =>
@@ -69,6 +71,13 @@ export function endText(
   }
 }
 
+/** For a node at which the command ended with an error. */
+export function unknownText(name: string, outcome: Outcome | undefined): string {
+  if (outcome === undefined) return 'not changed';
+  if (outcome.kind === 'unknown') return `not known whether it was assigned; 'relet get ${name}' shows it`;
+  return `assigned; how it ended is not known, 'relet get ${name}' shows it`;
+}
+
 /** What the node runs now, and which change it no longer uses: one that had not passed its trial is not a last known good. */
 function rollbackText(before: ConfiguredNode, reported: ConfiguredNode): string {
   const good = refOf(reported.status.lastKnownGood);
@@ -95,6 +104,7 @@ const lists: [title: string, kinds: (Outcome['kind'] | undefined)[]][] = [
   ['Done', ['active', 'assigned']],
   ['Failed', ['rejected', 'rolled back', 'cannot follow', 'held', 'changed', 'gone']],
   ['Assigned, not active yet', ['timed out', 'interrupted', 'not followed']],
+  ['Not known whether assigned', ['unknown']],
   ['Not changed', [undefined]],
 ];
 
@@ -115,7 +125,7 @@ export interface NodeResult {
   /** `namespace/name/key`, or `local`. */
   from: string;
   to: string;
-  /** As `relet get` has it. */
+  /** As `relet get` has it, or `unknown`. */
   state: string;
   reason: Reason;
   message?: string;
@@ -140,6 +150,7 @@ export type Reason =
   | 'TimedOut'
   | 'Interrupted'
   | 'NotFollowed'
+  | 'AssignmentUnknown'
   | 'NotChanged';
 
 export interface Ended {
@@ -199,6 +210,7 @@ function stateAfter(outcome: AnyOutcome, node: ConfiguredNode, local: 'local' | 
       return local ?? (outcome.trialPassed ? 'active' : 'trial');
     case 'rejected':
     case 'rolled back':
+    case 'unknown':
       return outcome.kind;
     case 'dry run':
     case 'not changed':
@@ -226,6 +238,7 @@ const reasons: Record<Exclude<AnyOutcome['kind'], 'active'>, Reason> = {
   'timed out': 'TimedOut',
   interrupted: 'Interrupted',
   'not followed': 'NotFollowed',
+  unknown: 'AssignmentUnknown',
   'dry run': 'DryRun',
   'not changed': 'NotChanged',
 };

@@ -4,12 +4,15 @@
  */
 import { formatRef, refOf, sameConfig } from '../../api/config-ref.js';
 import { addOwed, type Owed } from '../../api/node-annotations.js';
-import { isConflict } from '../../api/status.js';
+import { ApiError, InvalidResponseError, isConflict } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { rfc3339 } from '../../clock.js';
 import { withEntry } from '../../fleet/config-history.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { heldText, holdText, releaseHint, reportedFailure } from '../../fleet/state-text.js';
+import { TimeoutError } from '../../kube/requester.js';
+import { ConnectionError } from '../../kube/transport.js';
+import { oneLine } from '../../visible-text.js';
 import type { Session } from '../session.js';
 import type { NodeChange } from './outcome.js';
 
@@ -24,6 +27,9 @@ export interface Respected {
   /** Change nodes although a set has them. */
   takeFromSet?: boolean;
 }
+
+/** The server may have written the reference, or not. */
+export class AssignmentUnknown extends CannotRun {}
 
 /**
  * Writes the reference and the history in one request, and returns the node as written. After other writes to the same object
@@ -47,6 +53,11 @@ export async function writeReference(
       const asked = { owed: withoutLeft(left), detach: detach && entry.at };
       return await session.references.assign(present, to, { history, ...asked, dryRun });
     } catch (error) {
+      if (!dryRun && isEffectUnknown(error))
+        throw new AssignmentUnknown(
+          `it is not known whether ${node.name} was assigned ${target}: the API server did not confirm it (${oneLine(error.message)}); 'relet get ${node.name}' shows it`,
+          { cause: error },
+        );
       if (!isConflict(error) || tries >= 10) throw error;
     }
   }
@@ -86,6 +97,13 @@ export function refuseHeld(
   if (hold !== undefined)
     throw new CannotRun(`${name} is ${holdText(hold)}; ${unchanged}. 'relet release ${name}' releases it`);
 }
+
+/** Without an answer, or with one that the server or a proxy gave because it could not finish. */
+const isEffectUnknown = (error: unknown): error is Error =>
+  error instanceof ConnectionError ||
+  error instanceof TimeoutError ||
+  error instanceof InvalidResponseError ||
+  (error instanceof ApiError && error.code >= 500);
 
 /** As it is written: which action comes first is for the node to find out. */
 const withoutLeft = (owed: Owed | undefined): Owed | undefined =>
