@@ -1,7 +1,9 @@
 /** What `--as-set` writes, and what it keeps of a set that is there. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
-import { manifest, overlayConfig } from './as-set.js';
+import { ApiError } from '../../api/status.js';
+import type { KubeClient } from '../../kube/client.js';
+import { manifest, overlayConfig, writeManifest } from './as-set.js';
 
 const present: NodeConfigSet = {
   apiVersion: 'relet.dev/v1alpha1',
@@ -60,4 +62,40 @@ test.each([
   [() => overlayConfig(undefined, [], {}), 'nothing to set'],
 ])('words that cannot be meant are refused with the remedy (%#)', (act, message) => {
   expect(act).toThrow(message);
+});
+
+describe('a set that is written by others meanwhile', () => {
+  const shown = { ...present, metadata: { ...present.metadata, uid: 'a', generation: 2 } };
+  const wanted = { ...shown, spec: { ...shown.spec, config: { overlay: { maxPods: 160 } } } };
+
+  /** The server has a newer version of the set. */
+  const writeOver = async (now: object) => {
+    const metadata = { ...shown.metadata, resourceVersion: '8', ...now };
+    const written: NodeConfigSet[] = [];
+    const client = {
+      async update(_type: unknown, _place: unknown, object: NodeConfigSet) {
+        if (object.metadata.resourceVersion !== '8') throw new ApiError(409, 'Conflict', 'modified');
+        written.push(object);
+      },
+      get: async () => ({ ...shown, metadata }),
+    } as unknown as KubeClient;
+    await writeManifest({ client }, wanted, shown);
+    return written;
+  };
+
+  test('is written all the same where only its status or its metadata changed, which it keeps', async () => {
+    const annotations = { owner: 'ann' };
+    expect(await writeOver({ annotations })).toEqual([
+      { ...wanted, metadata: { ...shown.metadata, resourceVersion: '8', annotations } },
+    ]);
+  });
+
+  test.each([
+    ['its spec changed', { generation: 3 }],
+    ['it was made again', { uid: 'b' }],
+  ])('is not written where %s', async (_name, now) => {
+    await expect(writeOver(now)).rejects.toThrow(
+      "the set gpu was changed by somebody else meanwhile, so nothing was changed; look at it ('relet rollout status gpu') and run the same command again",
+    );
+  });
 });

@@ -11,6 +11,7 @@ import {
   strategyDefaults,
 } from '../../api/node-config-set.js';
 import { selectorObject, selectorText } from '../../api/selector-object.js';
+import { isConflict } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { newestMinor } from '../../config/model.js';
 import { FieldWordError, looksLikeSetting } from '../../config/set-field.js';
@@ -106,7 +107,7 @@ function writeSet(
           return;
         }
       }
-      if (dryRun !== 'client') await write(session, set, present, dryRun === 'server');
+      if (dryRun !== 'client') await writeManifest(session, set, present, dryRun === 'server');
       const how = { none: '', client: ' (dry run)', server: ' (server dry run)' }[dryRun];
       const follow =
         dryRun === 'none' ? `; it continues without this terminal, 'relet rollout status ${name} -w' follows it` : '';
@@ -126,12 +127,33 @@ function printManifest({ terminal }: Session, { status: _, ...set }: NodeConfigS
   if (output === 'json') terminal.printDocument(JSON.stringify(shown, null, 2));
 }
 
-/** Under the version that was read, so that nobody's change is lost. */
-async function write({ client }: Session, set: NodeConfigSet, present: NodeConfigSet | undefined, dryRun: boolean) {
+/**
+ * Under the version that was read, so that nobody's change is lost. During a rollout the controller writes the status all the time: as
+ * long as the spec is the one that was shown, it is tried again.
+ */
+export async function writeManifest(
+  { client }: Pick<Session, 'client'>,
+  set: NodeConfigSet,
+  present: NodeConfigSet | undefined,
+  dryRun = false,
+): Promise<void> {
   const options = { dryRun, fieldManager: 'relet' };
   const { status: _, ...object } = set;
-  if (present === undefined) await client.create(nodeConfigSets, {}, object, options);
-  else await client.update(nodeConfigSets, { name: set.metadata.name }, object, options);
+  const { name } = set.metadata;
+  if (present === undefined) return void (await client.create(nodeConfigSets, {}, object, options));
+  for (let { metadata } = present, tries = 0; ; tries++) {
+    try {
+      return void (await client.update(nodeConfigSets, { name }, { ...object, metadata }, options));
+    } catch (error) {
+      if (!isConflict(error) || tries >= 10) throw error;
+    }
+    ({ metadata } = await client.get<NodeConfigSet>(nodeConfigSets, { name }));
+    const { uid, generation } = present.metadata;
+    if (metadata.uid !== uid || metadata.generation !== generation)
+      throw new CannotRun(
+        `the set ${name} was changed by somebody else meanwhile, so nothing was changed; look at it ('relet rollout status ${name}') and run the same command again`,
+      );
+  }
 }
 
 /** What the words say; of a set that is there the rest stays. */
