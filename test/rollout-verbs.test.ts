@@ -141,6 +141,16 @@ describe('requests', () => {
     expect(request).not.toHaveProperty('why');
   });
 
+  test.each(['abort', 'retry', 'undo'])('%s with --revision is only for that one', async (verb) => {
+    await report(name, awaiting, { failedNodes: 1 });
+    const { status, stderr } = await relet(`rollout ${verb} ${name} --revision old --yes`);
+    expect(status).toBe(2);
+    expect(stderr).toContain(`${name} rolls out revision new, not old, so nothing was changed`);
+    expect(await blockOf()).toBeUndefined();
+    expect((await relet(`rollout ${verb} ${name} --revision new --yes`)).status).toBe(0);
+    expect((await blockOf())?.request).toMatchObject({ revision: 'new' });
+  });
+
   test('who may only approve cannot pause', async () => {
     const binding = {
       apiVersion: 'rbac.authorization.k8s.io/v1',

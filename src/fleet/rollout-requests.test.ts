@@ -56,6 +56,17 @@ test.each<[RolloutAction, NodeConfigSetStatus, string]>([
   expect(() => requestedRevision(set(status), action)).toThrow(message);
 });
 
+test.each<RolloutAction>(['Abort', 'Retry', 'Undo'])(
+  '%s of another revision than the one at hand is refused',
+  (action) => {
+    const failed = { ...underWay, failedNodes: 1 };
+    expect(requestedRevision(set(failed), action, 'new')).toBe('new');
+    expect(() => requestedRevision(set(failed), action, 'old')).toThrow(
+      `gpu rolls out revision new, not old, so nothing was changed; look at it with 'relet rollout status gpu' before you ${action.toLowerCase()} it`,
+    );
+  },
+);
+
 test.each<[RolloutAction, NodeConfigSetStatus]>([
   ['Abort', underWay],
   ['Undo', underWay],

@@ -17,10 +17,7 @@ export function approvalFor(
   const { updateRevision, waves = [], rollout } = status;
   if (updateRevision === undefined)
     throw new CannotRun(`${name} has not started to roll out; there is nothing to approve`);
-  if (revision !== undefined && revision !== updateRevision)
-    throw new CannotRun(
-      `${name} rolls out revision ${updateRevision}, not ${revision}; look at it with 'relet rollout status ${name}' before you approve it`,
-    );
+  refuseOther(name, updateRevision, revision, 'approve');
   const asked = full ? waves.at(-1)?.wave : (wave ?? waves.find(isWaiting)?.wave);
   if (asked === undefined)
     throw new CannotRun(`no wave of ${name} waits for approval; --wave N approves one beforehand`);
@@ -30,14 +27,26 @@ export function approvalFor(
   return { revision: updateRevision, wave: Math.max(asked, approved), isApproved: approved >= asked };
 }
 
+function refuseOther(name: string, revision: string, asked: string | undefined, verb: string): void {
+  if (asked !== undefined && asked !== revision)
+    throw new CannotRun(
+      `${name} rolls out revision ${revision}, not ${asked}, so nothing was changed; look at it with 'relet rollout status ${name}' before you ${verb} it`,
+    );
+}
+
 const isWaiting = ({ state }: WaveStatus): boolean => state === 'AwaitingApproval';
 
-/** Throws where the request would do nothing. */
-export function requestedRevision({ metadata: { name }, status = {} }: NodeConfigSet, action: RolloutAction): string {
+/** Throws where the request would do nothing, or the revision is not the one that was asked for. */
+export function requestedRevision(
+  { metadata: { name }, status = {} }: NodeConfigSet,
+  action: RolloutAction,
+  asked?: string,
+): string {
   const { updateRevision, rejectedRevision, currentRevision, failedNodes = 0 } = status;
   const { updatedNodes = 0, inTrialNodes = 0, pendingNodes = 0, rollingBack = false } = status;
   if (updateRevision === undefined)
     throw new CannotRun(`${name} has not started to roll out; there is nothing to ${action.toLowerCase()}`);
+  refuseOther(name, updateRevision, asked, action.toLowerCase());
   const isRejected = rejectedRevision === updateRevision;
   if (action === 'Retry' && !isRejected && failedNodes === 0)
     throw new CannotRun(

@@ -15,6 +15,8 @@ import { printResult, type RolloutResult } from './result.js';
 export interface RequestOptions extends ConnectionOptions {
   yes?: boolean;
   why?: string;
+  /** Only if the set rolls out this one. */
+  revision?: string;
   output?: 'json';
 }
 
@@ -53,7 +55,7 @@ const results: Record<RolloutAction, string> = {
 const request = (word: string, action: RolloutAction, options: RequestOptions): Promise<void> =>
   inSession(word, options, async (session, set) => {
     const { name } = set.metadata;
-    const revision = requestedRevision(set, action);
+    const revision = requestedRevision(set, action, options.revision);
     const question = questions[action]?.(revision);
     if (question !== undefined && !(await confirm(session, `${name}: ${question}`, options.yes)))
       return declined(session);

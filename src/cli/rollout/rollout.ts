@@ -24,6 +24,7 @@ export function rolloutVerb(): Command {
   );
   const add = (name: string, description: string) => rollout.command(name).description(description);
   const json = () => new Option('-o, --output <FORMAT>', 'json: the result, for a program').choices(['json']);
+  const revision = () => new Option('--revision <REVISION>', 'only if this revision is being rolled out');
   const why = (command: Command) => command.option('-m, --why <TEXT>', 'a reason, kept with the request');
 
   withExamples(
@@ -120,7 +121,7 @@ export function rolloutVerb(): Command {
       .alias('promote')
       .argument('<SET>', 'set')
       .option('--wave <WAVE>', 'all waves up to this one (default: the one that waits)', parseCount)
-      .option('--revision <NAME>', 'only if this revision is being rolled out')
+      .addOption(revision())
       .option('--full', 'all waves of the revision')
       .option('-y, --yes', 'do not ask')
       .addOption(json())
@@ -131,6 +132,7 @@ export function rolloutVerb(): Command {
   why(
     add('abort', 'Stop a rollout for good; nodes keep what they have')
       .argument('<SET>', 'set')
+      .addOption(revision())
       .option('-y, --yes', 'as with the other verbs; an abort never asks'),
   )
     .addOption(json())
@@ -138,6 +140,7 @@ export function rolloutVerb(): Command {
   why(
     add('retry', 'Roll out again what was halted, aborted or undone')
       .argument('<SET>', 'set')
+      .addOption(revision())
       .option('-y, --yes', 'do not ask'),
   )
     .addOption(json())
@@ -145,6 +148,7 @@ export function rolloutVerb(): Command {
   why(
     add('undo', 'Take the revision back from all nodes that have it')
       .argument('<SET>', 'set')
+      .addOption(revision())
       .option('-y, --yes', 'do not ask'),
   )
     .addOption(json())
