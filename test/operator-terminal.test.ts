@@ -261,6 +261,63 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
     expect(screen).toMatch(/^alpha +trial/m);
   });
 
+  describe('a node that is deleted meanwhile', () => {
+    const remove = (name: string) => cluster.admin.delete(nodes, { name }).then(() => '');
+    const env = { NO_COLOR: '1' };
+    const unknown = { configMap: { namespace: 'kube-system', name: 'unknown', kubeletConfigKey: 'kubelet' } };
+
+    test.each([
+      ['is shown in a table', [], 'leaving   deleted'],
+      ['prints nothing into JSON', ['-o', 'json'], undefined],
+      ['is not in a table of other nodes', ['staying', 'b-1'], undefined],
+    ])('get -w: %s', async (_name, args, line) => {
+      for (const name of ['leaving', 'staying']) await cluster.node(name, { does: 'deaf' });
+      const change = async () => {
+        await remove('leaving');
+        const error = { status: { config: { error: 'second' } } };
+        await cluster.admin.patch(nodes, { name: 'staying', subresource: 'status' }, error, { as: 'merge' });
+        return '';
+      };
+      const { status, screen } = await cluster.terminal(['get', '-w', ...args], {
+        env,
+        keys: [
+          ['staying', change],
+          ['second', '\x03'],
+        ],
+      });
+      await remove('staying');
+      expect(status).toBe(130);
+      if (line === undefined) expect(screen).not.toContain('deleted');
+      else expect(screen).toContain(line);
+    });
+
+    test('wait: of several by label is no longer waited for', async () => {
+      for (const name of ['pool-1', 'pool-2']) await cluster.node(name, { labels: { pool: 'x' }, does: 'deaf' });
+      await cluster.admin.patch(nodes, { name: 'pool-2' }, { spec: { configSource: unknown } }, { as: 'merge' });
+      const { status, screen } = await cluster.terminal(['wait', '-l', 'pool=x', '--for=ok', '--timeout=60s'], {
+        env,
+        keys: [['pool-2: waiting', () => remove('pool-2')]],
+      });
+      expect({ status, screen }).toEqual({ status: 0, screen: expect.stringContaining('pool-2: gone, no longer') });
+      expect(screen).toContain('node/pool-1 condition met');
+    });
+
+    test('wait: one that was named ends it with 1, and the last one by label with 2', async () => {
+      for (const [args, code, message] of [
+        [['named'], 1, "named will not reach 'lastKnownGood': the Node was deleted meanwhile"],
+        [['-l', 'pool=y'], 2, 'there is no node that matches'],
+      ] as const) {
+        await cluster.node('named', { labels: { pool: 'y' }, does: 'deaf' });
+        await cluster.admin.patch(nodes, { name: 'named' }, { spec: { configSource: unknown } }, { as: 'merge' });
+        const { status, screen } = await cluster.terminal(['wait', ...args, '--for=lastKnownGood', '--timeout=60s'], {
+          env,
+          keys: [['named: waiting', () => remove('named')]],
+        });
+        expect({ status, screen }).toEqual({ status: code, screen: expect.stringContaining(message) });
+      }
+    });
+  });
+
   test('wait shows which nodes it waits for', async () => {
     const { status, screen } = await cluster.terminal(['wait', 'alpha', '--for=lastKnownGood'], {
       env: { NO_COLOR: '1' },

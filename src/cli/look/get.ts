@@ -159,14 +159,22 @@ async function watch(session: Session, names: string[], format: ObjectFormat | u
       terminal.print(lines.join('\n'));
     }
   };
+  /** Only nodes that were shown are in `last`. */
+  const forget = (name: string) => {
+    if (last.delete(name) && format === undefined) terminal.print(`${name}   deleted`);
+  };
   const isWanted = ({ name }: ConfiguredNode) => names.length === 0 || names.includes(name);
   const [only] = names;
   await references.watch({
     signal,
     ...(names.length === 1 && only !== undefined && { name: only }),
     ...(options.selector !== undefined && { labelSelector: options.selector }),
-    onList: tell,
-    onChange: (node, gone) => (gone ? terminal.print(`${node.name}   deleted`) : tell([node])),
+    onList(present) {
+      const there = new Set(present.map(({ name }) => name));
+      for (const name of last.keys()) if (!there.has(name)) forget(name);
+      tell(present);
+    },
+    onChange: (node, gone) => (gone ? forget(node.name) : tell([node])),
     onFailure: (error) => printError(`relet: cannot follow, trying again: ${(error as Error).message}`),
   });
 }

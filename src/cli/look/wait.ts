@@ -24,8 +24,8 @@ export const wait = (words: string[], options: WaitOptions): Promise<void> => {
   return withSession(options, (session) => waitFor(session, [...new Set(names)], options), terminalFor(options));
 };
 
-/** Why the wait is over; a node is one that will not reach the goal. */
-type End = 'reached' | 'timeout' | 'interrupted' | 'missing' | 'failed' | ConfiguredNode;
+/** Why the wait is over; an object is about a node that will not reach the goal. */
+type End = 'reached' | 'timeout' | 'interrupted' | 'missing' | 'failed' | { name: string; why: string };
 
 async function waitFor({ references, signal, terminal }: Session, names: string[], options: WaitOptions) {
   // Scripts get one line for each node that reached the goal, and no others.
@@ -40,7 +40,7 @@ async function waitFor({ references, signal, terminal }: Session, names: string[
       ...(names.length === 1 && { name: names[0]! }),
       ...(options.selector !== undefined && { labelSelector: options.selector }),
       onList: (present) => waiting.start(present),
-      onChange: (node, gone) => gone || waiting.check(node),
+      onChange: (node, gone) => (gone ? waiting.drop(node) : waiting.check(node)),
       onFailure: (error) => waiting.fail(error),
     });
   } finally {
@@ -82,16 +82,17 @@ class Waiting {
     if (this.#hasStarted) this.end('timeout');
   }
 
+  /** Again whenever a new list was needed. */
   start(present: ConfiguredNode[]): void {
-    const missing = this.names.filter((name) => !present.some((node) => node.name === name));
-    if (missing.length > 0 || present.length === 0) {
-      const what = missing.length > 0 ? `node ${missing.map((name) => `'${name}'`).join(', ')}` : 'node that matches';
-      this.failure = new CannotRun(`there is no ${what}; 'relet get' lists them`);
-      this.end('missing');
+    const names = new Set(present.map(({ name }) => name));
+    const missing = this.names.filter((name) => !names.has(name));
+    if (!this.#hasStarted && (missing.length > 0 || present.length === 0)) {
+      this.#miss(missing);
       return;
     }
     // All are waited for before the first is checked: otherwise one that has reached the goal would end the wait.
     for (const node of present) if (this.#isWanted(node)) this.left.set(node.name, node);
+    for (const node of this.#seen.values()) if (!names.has(node.name)) this.drop(node);
     for (const node of present) this.check(node);
     this.#hasStarted = true;
     if (this.#isLate) this.timeOut();
@@ -101,12 +102,28 @@ class Waiting {
     if (!this.#isWanted(node) || this.signal.aborted) return;
     this.#seen.set(node.name, node);
     const answer = reaches(node, this.options.for);
-    if (answer === 'never') this.end(node);
+    if (answer === 'never') this.end({ name: node.name, why: `${whyNever(node)}; see 'relet describe ${node.name}'` });
     else if (answer === 'not yet') {
       this.left.set(node.name, node);
       this.#reached.delete(node.name);
       this.progress.at(node.name, `${stateText(node, Date.now())}, waiting for ${this.options.for}`);
     } else this.#reach(node.name);
+  }
+
+  /** It was deleted, or no longer has the labels. One that was named cannot get there; others are not waited for any more. */
+  drop(node: ConfiguredNode): void {
+    const { name } = node;
+    if (!this.#isWanted(node) || this.signal.aborted) return;
+    if (this.names.length > 0) {
+      this.end({ name, why: 'the Node was deleted meanwhile' });
+      return;
+    }
+    this.left.delete(name);
+    this.#seen.delete(name);
+    this.progress.end(name, 'gone, no longer waited for');
+    if (this.left.size > 0) return;
+    if (this.#seen.size === 0) this.#miss();
+    else this.end('reached');
   }
 
   /** docs/cli.md describes it. */
@@ -127,6 +144,12 @@ class Waiting {
     if (this.left.size === 0) this.end('reached');
   }
 
+  #miss(names: string[] = []): void {
+    const what = names.length > 0 ? `node ${names.map((name) => `'${name}'`).join(', ')}` : 'node that matches';
+    this.failure = new CannotRun(`there is no ${what}; 'relet get' lists them`);
+    this.end('missing');
+  }
+
   #isWanted({ name }: ConfiguredNode): boolean {
     return this.names.length === 0 || this.names.includes(name);
   }
@@ -142,9 +165,7 @@ function conclude(reason: End, { left, failure }: Waiting, { for: goal, timeout 
   if (reason === 'reached' || reason === 'interrupted') return;
   if (typeof reason !== 'string') {
     process.exitCode = 1;
-    printError(
-      `relet: ${reason.name} will not reach '${goal}': ${whyNever(reason)}; see 'relet describe ${reason.name}'`,
-    );
+    printError(`relet: ${reason.name} will not reach '${goal}': ${reason.why}`);
     return;
   }
   if (reason !== 'timeout') throw failure;

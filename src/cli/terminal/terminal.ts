@@ -223,7 +223,7 @@ export interface Progress {
 }
 
 interface ProgressOptions {
-  /** In a pipe, print only how it ended. */
+  /** In a pipe, print only the lines of `endWith`. */
   isQuietInPipe?: boolean;
 }
 
@@ -243,9 +243,10 @@ function plainLines({ print }: Terminal, isQuiet: boolean): Progress {
     last.set(name, text);
     print(`${name}: ${text}`);
   };
+  const printUnlessQuiet = isQuiet ? () => {} : printNew;
   return {
-    at: isQuiet ? () => {} : printNew,
-    end: printNew,
+    at: printUnlessQuiet,
+    end: printUnlessQuiet,
     endWith: (_name, line) => print(line),
     close() {},
   };
