@@ -218,7 +218,6 @@ function duration(text: string): string {
   throw new InvalidArgumentError('Must be a duration such as 90s, 10m or 1h30m.');
 }
 
-/** Exits with 1 when a node is not Ready in time; the cluster keeps running. */
 /** `relet up --detach`: starts the cluster in the background, shows its progress, and leaves it running. */
 async function startInBackground(args: string[], dataDir: string): Promise<void> {
   const { print, width } = openTerminal();
