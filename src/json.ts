@@ -1,4 +1,4 @@
-/** What JSON values are. */
+/** What JSON values are, and how they are written. */
 
 /** A JSON object: not null, not an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -15,3 +15,7 @@ export function parseObject(text: string | undefined): Record<string, unknown> |
     return undefined;
   }
 }
+
+/** As JSON.stringify, with a bigint as a number: integers of a config may be either. */
+export const jsonText = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? Number(part) : part), indent);

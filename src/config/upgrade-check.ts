@@ -12,6 +12,7 @@
  *
  * A warning that cannot matter with this config or on this host is a note.
  */
+import { jsonText } from '../json.js';
 import { type CheckOptions, type Examination, examine, type Place } from './check.js';
 import { examineOverlay } from './check-overlay.js';
 import { setDefaults } from './defaults.js';
@@ -253,10 +254,7 @@ function moveFinding({ path, field, values, matters }: Move, way: Way): UpgradeF
 
 const shown = (value: unknown): string => (value === null || value === '' ? 'none' : asText(value));
 
-const asText = (value: unknown): string =>
-  typeof value === 'string'
-    ? value
-    : JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? Number(part) : part));
+const asText = (value: unknown): string => (typeof value === 'string' ? value : jsonText(value));
 
 const keep = (path: string, value: unknown, from: Minor): string | undefined =>
   value === null || value === '' ? undefined : `write ${path}: ${asText(value)} to keep what 1.${from} does`;

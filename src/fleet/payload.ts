@@ -15,7 +15,7 @@ import { type FieldSetting, FieldWordError, findField, parseSetting, withSetting
 import { shapeAt, shapeOf } from '../config/shape.js';
 import { unknownKey } from '../config/unset-key.js';
 import { withoutDefaults } from '../config/without-defaults.js';
-import { isObject } from '../json.js';
+import { isObject, jsonText } from '../json.js';
 import { asConfigText, readWritten } from './config-text.js';
 
 /** The local config of a node as merge.ts takes it; it is one document already, with absolute paths. */
@@ -56,7 +56,7 @@ export const readOverlay = (text: string, minor: Minor): Overlay =>
 export function overlaySentence({ config, unset }: Overlay): string {
   const sets = leavesOf(config, shapeOf(newestMinor)).map((parts) => {
     const value = parts.reduce<unknown>((inner, part) => (inner as KubeletConfig)[part], config);
-    return `${formatPath(parts, newestMinor)}: ${typeof value === 'string' && !/^[{[]/.test(value) ? value : encodeValue(value)}`;
+    return `${formatPath(parts, newestMinor)}: ${typeof value === 'string' && !/^[{[]/.test(value) ? value : jsonText(value)}`;
   });
   const parts = [
     ...(sets.length > 0 ? [`sets ${sets.join(', ')}`] : []),
@@ -64,9 +64,6 @@ export function overlaySentence({ config, unset }: Overlay): string {
   ];
   return parts.join('; ') || 'sets nothing';
 }
-
-const encodeValue = (value: unknown): string =>
-  JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? Number(part) : part));
 
 /** A field, and what is said about it. Without a value: no longer anything, so that the local config counts. */
 export interface FieldStatement extends FieldSetting {

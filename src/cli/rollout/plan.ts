@@ -5,7 +5,7 @@ import { parseAllDocuments } from 'yaml';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
-import { isObject } from '../../json.js';
+import { isObject, jsonText } from '../../json.js';
 import { readManifests } from '../../lab/manifests.js';
 import { setErrors } from '../../lab/rehearsal/check-set.js';
 import { oneLine } from '../../visible-text.js';
@@ -31,15 +31,12 @@ export const plan = (word: string, options: PlanOptions): Promise<void> =>
       const { terminal } = session;
       const set = isFile(word) ? await setInFile(session, word) : await readSet(session, setName(word));
       const found = await planSet(session, set, { trialMs: options.trial });
-      if (options.output === 'json') terminal.printDocument(asJson(planObject(found)));
+      if (options.output === 'json') terminal.printDocument(jsonText(planObject(found), 2));
       else terminal.print(planText(found, terminal, { trialMs: options.trial }));
       if (found.stalled !== undefined) process.exitCode = 1;
     },
     terminalFor(options),
   );
-
-const asJson = (value: object): string =>
-  JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? Number(part) : part), 2);
 
 export const isFile = (word: string): boolean => word === '-' || /\.(ya?ml|json)$/.test(word) || existsSync(word);
 

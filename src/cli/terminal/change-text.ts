@@ -1,6 +1,7 @@
 /** Changes of a config as people read them: what was, what will be, what each needs on a live node and what it does to pods. */
 import { type ImpactContext, type Needs, needsMeaning } from '../../config/catalogue.js';
 import { type FieldChange, type Preview, podsText, previewChanges, summarize } from '../../fleet/preview.js';
+import { jsonText } from '../../json.js';
 import { oneLine } from '../../visible-text.js';
 import { createPaint, type Paint, type Terminal, wrap } from './terminal.js';
 
@@ -23,8 +24,7 @@ export const asDifference = ({ path, before: from, after: to, ...rest }: FieldCh
   ...rest,
 });
 
-export const differencesAsJson = (differences: Difference[]): string =>
-  JSON.stringify(differences, (_key, value) => (typeof value === 'bigint' ? Number(value) : value), 2);
+export const differencesAsJson = (differences: Difference[]): string => jsonText(differences, 2);
 
 export function differencesAsText(differences: Difference[], { columns, paint }: Terminal): string {
   const changes = differences.map(({ from, to, ...rest }): FieldChange => ({ ...rest, before: from, after: to }));
@@ -70,7 +70,7 @@ export function shown(value: unknown): string {
   if (value === undefined || value === null) return 'not set';
   return typeof value === 'string' && value !== '' && !/^(\{.*\}|\[.*\])$/s.test(value)
     ? oneLine(value)
-    : JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? Number(part) : part));
+    : jsonText(value);
 }
 
 export function paintNeeds(needs: Needs, paint: Paint): string {
