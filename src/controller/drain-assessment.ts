@@ -107,8 +107,11 @@ export class DrainAssessment {
   }
 
   undrainable(set: NodeConfigSet, node: string, { nowMs }: DrainContext): Exclusion | undefined {
-    const known = this.#undrainable.get(keyOf(set, node));
-    return known !== undefined && nowMs < known.untilMs ? undrainableBecause(known.message) : undefined;
+    const key = keyOf(set, node);
+    const known = this.#undrainable.get(key);
+    if (known !== undefined && nowMs < known.untilMs) return undrainableBecause(known.message);
+    this.#undrainable.delete(key);
+    return undefined;
   }
 
   /** With `onUndrainable: Halt`: why the rollout stops. */

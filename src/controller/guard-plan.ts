@@ -28,15 +28,15 @@ export interface GuardState {
 
 export function decideGuards(choice: GuardChoice, facts: GuardFacts): GuardState {
   if (choice === 'roles') return { inForce: 'roles', problems: [] };
-  const problems = facts.served ? guardPolicies.flatMap(({ name }) => problemsWith(name, facts)) : [];
+  const problems = facts.served ? guardPolicies.flatMap((guard) => problemsWith(guard, facts)) : [];
   if (facts.served && problems.length === 0) return { inForce: 'policies', problems };
   if (choice === 'auto') return { inForce: 'roles', problems };
   const unserved = 'the API server has no admission policies; it must be 1.30 or later, or --guards=roles';
   return { inForce: 'nothing', problems: facts.served ? problems : [unserved] };
 }
 
-function problemsWith(name: string, { policy, binding }: GuardFacts): string[] {
-  const guard = guardPolicies.find((one) => one.name === name)!;
+function problemsWith(guard: (typeof guardPolicies)[number], { policy, binding }: GuardFacts): string[] {
+  const { name } = guard;
   const [found, bound] = [policy(name), binding(name)];
   const problems: string[] = [];
   if (found === undefined) problems.push(`ValidatingAdmissionPolicy ${name} is missing`);

@@ -47,12 +47,6 @@ export const newControllerCounters = (): ControllerCounters => ({
 });
 
 export function controllerMetrics(counters: ControllerCounters, isLeader: boolean): string {
-  const counter = (name: string, help: string, value: number): Metric => ({
-    name: `relet_controller_${name}_total`,
-    type: 'counter',
-    help,
-    value,
-  });
   return renderMetrics([
     {
       name: 'relet_controller_leader',
@@ -90,14 +84,25 @@ export function controllerMetrics(counters: ControllerCounters, isLeader: boolea
   ]);
 }
 
+type Labels = Record<string, string>;
+
+const counter = (name: string, help: string, value: number, labels?: Labels): Metric => ({
+  name: `relet_controller_${name}_total`,
+  type: 'counter',
+  help,
+  value,
+  ...(labels && { labels }),
+});
+
+const setGauge = (name: string, help: string, value: number, labels: Labels): Metric => ({
+  name: `relet_set_${name}`,
+  type: 'gauge',
+  help,
+  value,
+  labels,
+});
+
 function drainMetrics(counters: ControllerCounters): Metric[] {
-  const counter = (name: string, help: string, value: number, labels?: Record<string, string>): Metric => ({
-    name: `relet_controller_${name}_total`,
-    type: 'counter',
-    help,
-    value,
-    ...(labels && { labels }),
-  });
   const drains =
     'Drains of nodes for NodeConfigSets that ended, by result: done, or failed, that is not empty in time.';
   const evictions =
@@ -119,42 +124,28 @@ function drainMetrics(counters: ControllerCounters): Metric[] {
 function cordonMetrics(cordoned: ControllerCounters['cordoned']): Metric[] {
   const bySet = new Map<string, number[]>();
   for (const { set, sinceSeconds } of cordoned.values()) bySet.set(set, [...(bySet.get(set) ?? []), sinceSeconds]);
-  const gauge = (name: string, help: string, set: string, value: number): Metric => ({
-    name: `relet_set_${name}`,
-    type: 'gauge',
-    help,
-    value,
-    labels: { set },
-  });
   const count = 'Nodes that relet has cordoned for a drain, of a NodeConfigSet that has any.';
   const oldest = 'When relet cordoned the node that it has kept so the longest, in Unix time.';
   return [
-    ...[...bySet].map(([set, times]) => gauge('cordoned_nodes', count, set, times.length)),
-    ...[...bySet].map(([set, times]) => gauge('oldest_cordon_seconds', oldest, set, Math.min(...times))),
+    ...[...bySet].map(([set, times]) => setGauge('cordoned_nodes', count, times.length, { set })),
+    ...[...bySet].map(([set, times]) => setGauge('oldest_cordon_seconds', oldest, Math.min(...times), { set })),
   ];
 }
 
 /** As the leader sees them. The samples of one metric follow each other. */
 function setMetrics(sets: [name: string, status: NodeConfigSetStatus][]): Metric[] {
-  const gauge = (name: string, help: string, value: number, labels: Record<string, string>): Metric => ({
-    name: `relet_set_${name}`,
-    type: 'gauge',
-    help,
-    value,
-    labels,
-  });
   const byState = 'Nodes of a NodeConfigSet by state; a node may be in several.';
   const byCondition = 'The one of Ready, Reconciling and Stalled that is True for a NodeConfigSet, and its reason.';
   return [
     ...sets.flatMap(([set, status]) =>
-      Object.entries(nodesByState(status)).map(([state, value]) => gauge('nodes', byState, value, { set, state })),
+      Object.entries(nodesByState(status)).map(([state, value]) => setGauge('nodes', byState, value, { set, state })),
     ),
     ...sets.map(([set, { conditions = [] }]) => {
       const present = conditions.find(({ status, type }) => status === 'True' && kstatus.includes(type));
       const labels = { set, condition: present?.type ?? '', reason: present?.reason ?? '' };
-      return gauge('condition', byCondition, 1, labels);
+      return setGauge('condition', byCondition, 1, labels);
     }),
-    ...sets.map(([set, { wave = 0 }]) => gauge('wave', 'The present wave of a NodeConfigSet.', wave, { set })),
+    ...sets.map(([set, { wave = 0 }]) => setGauge('wave', 'The present wave of a NodeConfigSet.', wave, { set })),
   ];
 }
 
