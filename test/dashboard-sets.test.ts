@@ -16,7 +16,8 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
     rig = await DashboardRig.start({ nodes: 3, trialDuration: '1s' });
     rig.kubectl(['label', 'node', '--all', 'pool=web']);
     dashboard = await rig.dashboard();
-    page = await rig.page(dashboard);
+    // A conflict of an edit.
+    page = await rig.page(dashboard, { expected: /409/ });
     // As long as a test may take: a rollout on a busy machine is slow.
     page.setDefaultTimeout(120_000);
     await page.goto(dashboard.link);
@@ -144,6 +145,33 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
     await page.getByRole('cell', { name: 'undone' }).waitFor();
     // Back to what it had before: the difference of the two revisions is the field that was undone.
     await page.getByRole('row', { name: /^evictionMaxPodGracePeriod/ }).waitFor();
+  });
+
+  test('an edit is neither previewed nor started when somebody changed the set meanwhile; the draft stays, and Edit opens the present', async () => {
+    const change = async () => {
+      await page.getByRole('link', { name: 'Edit' }).click();
+      await editor().waitFor();
+      await page.getByRole('link', { name: 'Strategy' }).click();
+      await page.getByLabel(/^Unavailable at once/).fill('3');
+    };
+    await change();
+    rig.kubectl(['patch', 'ncs', 'web', '--type=merge', '-p', '{"spec":{"strategy":{"progressDeadline":"20m"}}}']);
+    const changed = page.getByRole('alert').getByText(/^The set web was changed after .*by kubectl-patch/);
+    await page.getByRole('link', { name: 'Preview' }).click();
+    await changed.waitFor();
+    await page.getByRole('link', { name: 'Start' }).click();
+    await button('Start the rollout').click();
+    await changed.waitFor();
+    await page.getByText('maxUnavailable: 3').waitFor();
+    expect(specOf('web').strategy).toMatchObject({ maxUnavailable: '100%', progressDeadline: '20m' });
+
+    await page.goto(`${dashboard.url}sets/web`);
+    await change();
+    await page.getByLabel(/^A node is silent after/).fill('15m');
+    await page.getByRole('link', { name: 'Start' }).click();
+    await button('Start the rollout').click();
+    await heading('web').waitFor();
+    expect(specOf('web').strategy).toMatchObject({ maxUnavailable: 3, progressDeadline: '15m' });
   });
 
   test('a config that crashes the kubelet: from the edit to the node that rolled back, the reason, and the undo', async () => {

@@ -9,8 +9,8 @@
  *   POST api/nodes/NAME/VERB NodeAction   → ActionResult       VERB: one of nodeVerbs
  *   GET  api/sets/NAME                    → SetDetails
  *   POST api/sets/NAME/VERB SetAction     → ActionResult       VERB: one of setVerbs
- *   POST api/sets {yaml, dryRun?}         → ActionResult       server-side apply of one NodeConfigSet
- *   POST api/sets/plan {yaml}             → PlanAnswer
+ *   POST api/sets {yaml, base?, dryRun?}  → ActionResult       creates a set; with a SetBase, replaces the spec of that one
+ *   POST api/sets/plan {yaml, base?}      → PlanAnswer
  *   POST api/sets/rehearse RehearseRequest → lines of JSON, RehearsalLine
  *   GET  api/configs → ConfigSummary[]    GET api/configs/NAMESPACE/NAME → ConfigDetails    GET api/configs/diff?a=&b=&kubelet= → ConfigDiff
  *   GET  api/select?selector=             → Selection          GET api/labels → LabelKey[]
@@ -169,7 +169,16 @@ export interface SetSummary {
   expectedEndAt: number;
 }
 
+/** What a draft was made from: it is written only while the set is still that one, with the same spec. */
+export interface SetBase {
+  name: string;
+  uid: string;
+  generation: number;
+}
+
 export interface SetDetails extends SetSummary {
+  uid: string;
+  generation: number;
   /** As a manifest, without status and managed fields. */
   yaml: string;
   /** Bounded, as the controller writes it: waves, budgets with their nodes, failed and excluded nodes with reasons. */

@@ -1,10 +1,7 @@
 /** What the page can ask for, one line for each path. A route gets a session, and throws a problem where it cannot answer. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkDnsLabel, checkDnsSubdomain } from '../../api/names.js';
-import { nodeConfigSets } from '../../api/node-config-set.js';
 import type { Clock } from '../../clock.js';
-import { DocumentError } from '../../config/document.js';
-import { readPlain } from '../../config/plain-document.js';
 import { findConfigMap } from '../../fleet/config-maps.js';
 import { isObject } from '../../json.js';
 import type { ActionResult, Me, PlanAnswer, RehearsalLine, UpgradeAnswer } from '../wire.js';
@@ -27,6 +24,7 @@ import { labelsOf, selectionOf } from './selection.js';
 import type { Session } from './sessions.js';
 import { setDetails } from './set-page.js';
 import { timelineOf } from './timeline.js';
+import { baseIn, checkBase, manifestIn, writeSet } from './write-set.js';
 
 export interface RouteContext {
   session: Session;
@@ -67,7 +65,7 @@ export const routes: readonly Route[] = [
   route('POST', 'nodes/*/*', changeNode),
   route('POST', 'sets/plan', planSet),
   route('POST', 'sets/rehearse', rehearseSet),
-  route('POST', 'sets', applySet),
+  route('POST', 'sets', startSet),
   route('GET', 'sets/*', ({ session, names, signal, clock }) =>
     setDetails(session, objectName(names[0]!), { nowMs: clock.now(), signal }),
   ),
@@ -162,46 +160,16 @@ async function steerSet(context: RouteContext): Promise<ActionResult> {
 const runFor = ({ run, session }: RouteContext, args: string[], options: { timeoutMs: number; stdin?: string }) =>
   runCommand(run, session, args, options);
 
-/** Server-side apply, as `kubectl apply --server-side` does it: there is no command of relet's own for it. */
-async function applySet(context: RouteContext): Promise<ActionResult> {
-  if (context.readOnly) notOffered();
-  const body = await readJson(context.request);
-  const yaml = yamlOf(body);
-  const set = readManifest(yaml);
-  if (!isObject(set) || set.kind !== 'NodeConfigSet' || !isObject(set.metadata))
-    throw badRequest('The manifest must be one NodeConfigSet.');
-  const { status: _, ...object } = set;
-  const name = objectName(String(set.metadata.name ?? ''));
-  const dryRun = body.dryRun === true;
-  const options = {
-    as: 'apply',
-    fieldManager: 'relet-dashboard',
-    force: false,
-    fieldValidation: 'Strict',
-    dryRun,
-  } as const;
-  await context.session.client.patch(nodeConfigSets, { name }, object, options);
-  const command = `kubectl apply --server-side -f ${name}.yaml${dryRun ? ' --dry-run=server' : ''}`;
-  return { command, code: 0, output: dryRun ? `${name} is valid` : `${name} applied` };
-}
-
-function readManifest(yaml: string): unknown {
-  try {
-    return readPlain(yaml);
-  } catch (error) {
-    if (error instanceof DocumentError) throw badRequest(`The manifest is not valid YAML: ${error.message}`);
-    throw error;
-  }
-}
-
-function yamlOf({ yaml }: Record<string, unknown>): string {
-  if (typeof yaml !== 'string' || yaml.trim() === '')
-    throw badRequest("'yaml' must be the manifest of a NodeConfigSet.");
-  return yaml;
+async function startSet({ readOnly, request, session, signal }: RouteContext): Promise<ActionResult> {
+  if (readOnly) notOffered();
+  return writeSet({ client: session.client, signal }, await readJson(request));
 }
 
 async function planSet(context: RouteContext): Promise<PlanAnswer> {
-  const stdin = yamlOf(await readJson(context.request));
+  const body = await readJson(context.request);
+  const stdin = manifestIn(body);
+  const base = baseIn(body);
+  if (base !== undefined) await checkBase({ client: context.session.client, signal: context.signal }, base);
   const words = ['rollout', 'plan', '-', '-o', 'json'];
   const { stdout, stderr } = await runFor(context, words, { timeoutMs: planMs, stdin });
   const plan = readJsonText(stdout);
@@ -219,7 +187,7 @@ const problemText = (stderr: string): string =>
 async function rehearseSet(context: RouteContext): Promise<undefined> {
   const { session, run, response, signal, request } = context;
   const body = await readJson(request);
-  const stdin = yamlOf(body);
+  const stdin = manifestIn(body);
   const words = rehearseWords(body);
   const send = (line: RehearsalLine) => {
     // A slow reader goes without progress, never without the result.

@@ -32,6 +32,8 @@ export async function setDetails(
   const { intent: _, ...shown } = status;
   return {
     ...summary,
+    uid: set.metadata.uid ?? '',
+    generation: set.metadata.generation ?? 0,
     yaml: manifestOf(set),
     status: shown,
     waves: (status.waves ?? []).map((wave) => {

@@ -11,6 +11,7 @@ import {
 import { selectorObject } from '../../../api/selector-object.js';
 import { tryParseDuration } from '../../../go/duration.js';
 import { asYaml } from '../../../go/yaml/write.js';
+import type { SetBase } from '../../wire.js';
 
 export interface WaveDraft {
   nodes: string;
@@ -47,6 +48,8 @@ export interface Draft {
   expiresAfter: string;
   /** Of the set that is edited: fields that no step has. */
   others: { spec: Record<string, unknown>; strategy: Record<string, unknown> };
+  /** The set that is edited, as it was when the draft was opened. */
+  base?: SetBase;
 }
 
 export const emptyDraft: Draft = {
@@ -68,6 +71,10 @@ export const emptyDraft: Draft = {
   expiresAfter: '',
   others: { spec: {}, strategy: {} },
 };
+
+/** Undefined for a new set; a draft with another name becomes one. */
+export const baseOf = ({ name, base }: Pick<Draft, 'name' | 'base'>): SetBase | undefined =>
+  base?.name === name ? base : undefined;
 
 export const unsetPaths = ({ unset }: Pick<Draft, 'unset'>): string[] =>
   unset.split(/[\s,]+/).filter((path) => path !== '');

@@ -10,7 +10,7 @@ import { link, navigate, place } from '../router.js';
 import { me } from '../session.js';
 import { ConfigStep } from './config-step.js';
 import { CopyText } from './copy-text.js';
-import { draftYaml, firstBadStep, problemsIn, type Step, steps } from './draft.js';
+import { baseOf, draftYaml, firstBadStep, problemsIn, type Step, steps } from './draft.js';
 import { change, draft, forget, overlayErrors } from './draft-store.js';
 import { NodesStep } from './nodes-step.js';
 import { PreviewStep } from './preview-step.js';
@@ -35,12 +35,13 @@ export function NewSetPage() {
     if (edited === null) return;
     void openSet(edited).finally(() => setOpening(false));
   }, [edited]);
-  if (!me.value!.may.createSets)
+  const { createSets, changeSets } = me.value!.may;
+  if (!createSets && !changeSets)
     return (
       <>
         <PageTitle>New set</PageTitle>
         <EmptyPanel title="You may not write sets.">
-          <p>It takes the permission to create nodeconfigsets, as the role relet:set-author has.</p>
+          <p>It takes the permission to create or patch nodeconfigsets, as the role relet:set-author has.</p>
         </EmptyPanel>
       </>
     );
@@ -56,7 +57,7 @@ export function NewSetPage() {
 /** What is in the cluster replaces the draft. */
 async function openSet(name: string): Promise<void> {
   try {
-    const [{ draftOf }, { yaml }] = await Promise.all([
+    const [{ draftOf }, { yaml, uid, generation }] = await Promise.all([
       import('./read-manifest.js'),
       get<SetDetails>(apiPath('sets', name)),
     ]);
@@ -65,7 +66,7 @@ async function openSet(name: string): Promise<void> {
       notify('failed', `The config of ${name} is not an overlay; edit its manifest with kubectl.`);
       return navigate(link(['sets', name]));
     }
-    change(found);
+    change({ ...found, base: { name, uid, generation } });
     navigate(stepLink('config'), { replace: true });
   } catch (error) {
     notify('failed', asFailure(error).message);
@@ -134,12 +135,12 @@ function StepBody({ step, problems, yaml }: { step: Step; problems: ReturnType<t
     case 'preview':
       return (
         <>
-          <PreviewStep yaml={yaml} />
+          <PreviewStep yaml={yaml} base={baseOf(draft.value)} />
           <Rehearsal yaml={yaml} />
         </>
       );
     case 'start':
-      return <StartStep name={draft.value.name} yaml={yaml} />;
+      return <StartStep name={draft.value.name} yaml={yaml} base={baseOf(draft.value)} />;
   }
 }
 

@@ -5,7 +5,7 @@ import { Button } from '../parts/button.js';
 import { ErrorPanel } from '../parts/panels.js';
 import { useResource } from '../resource.js';
 import { sets } from '../stream.js';
-import type { Problems } from './draft.js';
+import { baseOf, type Problems } from './draft.js';
 import { change, draft } from './draft-store.js';
 import { Check, TextField } from './field.js';
 import { NodeLinks } from './waves.js';
@@ -22,10 +22,16 @@ export function useSelection(hasProblem: boolean) {
   return useResource<Selection>(isAsked ? `select?selector=${encodeURIComponent(asked)}` : undefined);
 }
 
+function nameHint(): string {
+  if (baseOf(draft.value)) return 'Starting changes this set. With another name, a new one is created.';
+  return sets.value?.some(({ name }) => name === draft.value.name)
+    ? 'A set of this name exists: choose another name, or open Edit on its page.'
+    : 'The name of the NodeConfigSet.';
+}
+
 export function NodesStep({ problems }: { problems: Problems }) {
   const { name, selector, allNodes } = draft.value;
   const { data, failure } = useSelection(problems.selector !== undefined);
-  const isTaken = sets.value?.some((one) => one.name === name) ?? false;
   return (
     <>
       <TextField
@@ -33,7 +39,7 @@ export function NodesStep({ problems }: { problems: Problems }) {
         value={name}
         placeholder="gpu"
         problem={name === '' ? undefined : problems.name}
-        hint={isTaken ? 'A set of this name exists: starting this changes it.' : 'The name of the NodeConfigSet.'}
+        hint={nameHint()}
         onChange={(value) => change({ name: value })}
       />
       <TextField

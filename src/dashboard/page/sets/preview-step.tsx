@@ -1,7 +1,7 @@
 /** Step 4: what the set would do, decided by the same code as in the controller: difference, impact, waves. Changes nothing. */
 import { useEffect, useState } from 'preact/hooks';
 import { shortDuration } from '../../../go/short-duration.js';
-import type { PlanAnswer } from '../../wire.js';
+import type { PlanAnswer, SetBase } from '../../wire.js';
 import { type ApiFailure, post } from '../api.js';
 import { ConfigDiffView } from '../parts/config-diff.js';
 import { CopyCommand } from '../parts/copy-command.js';
@@ -14,7 +14,7 @@ import { type ChangeGroup, changeGroups, type PlanWave, podsText, type RolloutPl
 import { inWords } from './set-view.js';
 import { NodeLinks } from './waves.js';
 
-export function PreviewStep({ yaml }: { yaml: string }) {
+export function PreviewStep({ yaml, base }: { yaml: string; base: SetBase | undefined }) {
   const [answer, setAnswer] = useState<PlanAnswer>();
   const [failure, setFailure] = useState<ApiFailure>();
   const [attempt, setAttempt] = useState(0);
@@ -22,11 +22,11 @@ export function PreviewStep({ yaml }: { yaml: string }) {
     const stop = new AbortController();
     setAnswer(undefined);
     setFailure(undefined);
-    post<PlanAnswer>('sets/plan', { yaml }, stop.signal).then(setAnswer, (error: unknown) => {
+    post<PlanAnswer>('sets/plan', { yaml, base }, stop.signal).then(setAnswer, (error: unknown) => {
       if (!stop.signal.aborted) setFailure(asFailure(error));
     });
     return () => stop.abort();
-  }, [yaml, attempt]);
+  }, [yaml, base, attempt]);
   if (failure) return <ErrorPanel failure={failure} retry={() => setAttempt(attempt + 1)} />;
   if (answer === undefined)
     return (

@@ -59,7 +59,7 @@ export function SetPage({ name }: { name: string }) {
             actions={
               <>
                 <CopyText text={set.yaml} label="Copy YAML" />
-                {me.value!.may.createSets && (
+                {me.value!.may.changeSets && (
                   <ButtonLink href={link(['sets', 'new'], { set: set.name })}>Edit</ButtonLink>
                 )}
               </>

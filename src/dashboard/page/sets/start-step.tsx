@@ -1,5 +1,6 @@
 /** Step 5: the whole manifest; start it here, or copy it for Git. */
 import { useState } from 'preact/hooks';
+import type { SetBase } from '../../wire.js';
 import type { ApiFailure } from '../api.js';
 import { Button } from '../parts/button.js';
 import { runAction } from '../parts/confirm.js';
@@ -12,14 +13,15 @@ import { me } from '../session.js';
 import { CopyText } from './copy-text.js';
 import { forget, overlayErrors } from './draft-store.js';
 
-export function StartStep({ name, yaml }: { name: string; yaml: string }) {
+export function StartStep({ name, yaml, base }: { name: string; yaml: string; base: SetBase | undefined }) {
+  const { createSets, changeSets } = me.value!.may;
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<ApiFailure>();
   const start = async () => {
     setBusy(true);
     setFailure(undefined);
     try {
-      const { output } = await runAction('sets', { yaml });
+      const { output } = await runAction('sets', { yaml, base });
       notify('done', output.trim() || `The set ${name} was written; its rollout starts.`);
       forget();
       navigate(link(['sets', name]));
@@ -31,8 +33,9 @@ export function StartStep({ name, yaml }: { name: string; yaml: string }) {
   return (
     <>
       <p>
-        Starting writes this NodeConfigSet; the controller then rolls it out, also while this page is closed. A set in
-        Git is applied from there: copy it instead.
+        {base ? 'Starting replaces the spec of this NodeConfigSet' : 'Starting creates this NodeConfigSet'}; the
+        controller then rolls it out, also while this page is closed. A set in Git is applied from there: copy it
+        instead.
       </p>
       {overlayErrors.value > 0 && (
         <div class="panel error" role="alert">
@@ -46,12 +49,16 @@ export function StartStep({ name, yaml }: { name: string; yaml: string }) {
         </div>
       )}
       <pre class="document">{yaml}</pre>
-      <p class="hint">The same in a terminal, with the manifest in {name}.yaml:</p>
-      <CopyCommand command={`kubectl apply --server-side -f ${name}.yaml`} />
+      <p class="hint">
+        {base
+          ? 'In a terminal, the same set is edited with:'
+          : `The same in a terminal, with the manifest in ${name}.yaml:`}
+      </p>
+      <CopyCommand command={base ? `kubectl edit nodeconfigset ${name}` : `kubectl create -f ${name}.yaml`} />
       {failure && <ErrorPanel failure={failure} />}
       <div class="buttons">
         <CopyText text={yaml} label="Copy YAML for Git" />
-        {me.value!.may.createSets && (
+        {(base ? changeSets : createSets) && (
           <Button kind="primary" isBusy={isBusy} onClick={start}>
             {isBusy ? 'Working…' : 'Start the rollout'}
           </Button>
