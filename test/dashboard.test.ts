@@ -172,6 +172,18 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
       .waitFor();
   });
 
+  test('an event without a time is shown, with its time as unknown', async () => {
+    await page.route('**/api/nodes/node-1', async (route) => {
+      const answer = await route.fetch();
+      const events = [{ at: null, reason: 'KubeletConfigChanged', message: 'nobody knows when' }];
+      await route.fulfill({ response: answer, json: { ...(await answer.json()), events } });
+    });
+    await open('nodes/node-1');
+    const event = page.getByRole('row', { name: /nobody knows when/ });
+    expect(await event.innerText()).toContain('<unknown>');
+    await page.unroute('**/api/nodes/node-1');
+  });
+
   test('configs: who uses which, and the upgrade of the fleet', async () => {
     await open('configs');
     await page.getByRole('link', { name: /^web-/ }).first().click();

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { Change, Timeline } from '../../wire.js';
 import { now } from '../now.js';
-import { Age } from '../parts/age.js';
+import { Ago } from '../parts/age.js';
 import { DataTable } from '../parts/data-table.js';
 import { EmptyPanel, Loaded, Section } from '../parts/panels.js';
 import { useResource } from '../resource.js';
@@ -58,14 +58,7 @@ export function ChangeTable({ changes, differences }: { changes: Change[]; diffe
       rows={changes}
       rowKey={(change) => `${change.at} ${change.by} ${change.to} ${change.names.join()}`}
       columns={[
-        {
-          title: 'When',
-          cell: ({ at }) => (
-            <>
-              <Age ms={at} /> ago
-            </>
-          ),
-        },
+        { title: 'When', cell: ({ at }) => <Ago ms={at} /> },
         { title: 'Nodes', cell: ({ nodes, names }) => <NodesText nodes={nodes} names={names} /> },
         { title: 'Change', cell: (change) => <ChangeText change={change} namespace={differences} /> },
         { title: 'Failed', cell: ({ failed }) => (failed === 0 ? '' : failed.toLocaleString('en')), isNumber: true },

@@ -4,7 +4,7 @@ import type { NodeDetails } from '../../wire.js';
 import { apiPath } from '../api.js';
 import { rowOf, rowsVersion } from '../fleet/fleet-store.js';
 import { flagsOf } from '../fleet/fleet-view.js';
-import { Age, Countdown } from '../parts/age.js';
+import { Ago, Countdown } from '../parts/age.js';
 import { CopyCommand } from '../parts/copy-command.js';
 import { DataTable } from '../parts/data-table.js';
 import { Facts } from '../parts/facts.js';
@@ -67,7 +67,7 @@ function Node({ node, reload }: { node: NodeDetails; reload(): void }) {
             rows={[...events].reverse()}
             rowKey={({ at, reason, message }) => `${at} ${reason} ${message}`}
             columns={[
-              { title: 'When', cell: ({ at }) => <Ago at={at} /> },
+              { title: 'When', cell: ({ at }) => <Ago ms={Date.parse(at)} /> },
               { title: 'Reason', cell: ({ reason }) => reason },
               { title: 'Message', cell: ({ message }) => message, isText: true },
             ]}
@@ -81,12 +81,6 @@ function Node({ node, reload }: { node: NodeDetails; reload(): void }) {
     </>
   );
 }
-
-const Ago = ({ at }: { at: string }) => (
-  <>
-    <Age ms={Date.parse(at)} /> ago
-  </>
-);
 
 function ErrorSection({ node: { error } }: { node: NodeDetails }) {
   if (error === undefined) return null;
@@ -159,7 +153,7 @@ function History({ history }: { history: NodeDetails['history'] }) {
         rowKey={({ revision }) => revision}
         columns={[
           { title: 'Revision', cell: ({ revision }) => revision, isNumber: true },
-          { title: 'When', cell: ({ at }) => <Ago at={at} /> },
+          { title: 'When', cell: ({ at }) => <Ago ms={Date.parse(at)} /> },
           { title: 'Change', cell: ({ from, to }) => `${from} → ${to}` },
           { title: 'By', cell: ({ verb, by }) => `${verb} by ${by}` },
           { title: 'Result', cell: ({ failed }) => failed ?? '', isText: true },

@@ -1,7 +1,7 @@
 /** The revisions of a set, how each ended, and the difference of any two of them. */
 import type { ConfigDiff, SetDetails } from '../../wire.js';
 import { ageText } from '../now.js';
-import { Age } from '../parts/age.js';
+import { Ago } from '../parts/age.js';
 import { ConfigDiffView } from '../parts/config-diff.js';
 import { DataTable } from '../parts/data-table.js';
 import { EmptyPanel, Loaded } from '../parts/panels.js';
@@ -42,14 +42,7 @@ export function Revisions({ set }: { set: SetDetails }) {
             : []),
           { title: 'Revision', cell: ({ revision }) => <code>{revision}</code> },
           { title: 'Change', cell: ({ summary }) => <code>{summary}</code>, isText: true },
-          {
-            title: 'Started',
-            cell: ({ startedAt }) => (
-              <>
-                <Age ms={Date.parse(startedAt)} /> ago
-              </>
-            ),
-          },
+          { title: 'Started', cell: ({ startedAt }) => <Ago ms={Date.parse(startedAt)} /> },
           { title: 'Took', cell: took },
           { title: 'Outcome', cell: (one) => outcome(one, set) },
           ...(revisions.some(({ failedNodes = [] }) => failedNodes.length > 0)

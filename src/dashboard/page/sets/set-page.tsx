@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { NamedNode } from '../../../api/node-config-set.js';
 import type { SetDetails, SetVerb } from '../../wire.js';
 import { apiPath } from '../api.js';
-import { Age } from '../parts/age.js';
+import { Ago } from '../parts/age.js';
 import { Button, ButtonLink } from '../parts/button.js';
 import { type Change, ConfirmChange } from '../parts/confirm.js';
 import { CopyCommand } from '../parts/copy-command.js';
@@ -102,14 +102,7 @@ function Standing({ set }: { set: SetDetails }) {
             set.expectedEndAt > 0 && set.assessment === 'progressing' && <ExpectedEnd key="end" set={set} />,
           ],
           ['Failed on', failedNodes.length > 0 && <NodeLinks names={failedNodes} total={failedNodes.length} />],
-          [
-            'Started',
-            set.startedAt > 0 && (
-              <>
-                <Age ms={set.startedAt} /> ago
-              </>
-            ),
-          ],
+          ['Started', set.startedAt > 0 && <Ago key="started" ms={set.startedAt} />],
           [
             'Revision',
             set.revision && (
