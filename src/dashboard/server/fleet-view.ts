@@ -168,7 +168,7 @@ export class FleetView {
         tell();
       },
       // A cluster before 1.22, or one where only nodes were installed, has no sets.
-      onFailure: (error) => (isNotFound(error) ? undefined : this.#failed('sets', error)),
+      onFailure: (error) => (isNotFound(error) ? this.#works('sets') : this.#failed('sets', error)),
       onWatching: () => this.#works('sets'),
     });
   }
