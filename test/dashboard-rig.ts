@@ -94,7 +94,7 @@ export class DashboardRig {
 
   /** The fleet, as a person who may only look sees it; with cookies of its own. */
   async viewerPage(dashboard: Dashboard, person: string): Promise<Page> {
-    const page = await this.page(dashboard, { expected: /401/ });
+    const page = await this.page(dashboard, { expected: /40[13]/ });
     await page.goto(dashboard.url);
     await page.getByLabel('Bearer token').fill(this.token(person, 'relet:viewer'));
     await page.getByRole('button', { name: 'Log in' }).click();

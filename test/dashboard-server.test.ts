@@ -22,7 +22,7 @@ import { eventually } from './eventually.js';
 import { applyDeploy } from './node-config-cluster.js';
 
 const hostile = '</script><img src=x onerror=alert(1)>\u001b[2J';
-const { tokens } = readTokenFile('ann-token,ann,1\nbob-token,bob,2\neve-token,eve,3', 'tokens.csv');
+const { tokens } = readTokenFile('ann-token,ann,1\nann-renewed,ann,1\nbob-token,bob,2\neve-token,eve,3', 'tokens.csv');
 let api: ApiServer;
 let admin: KubeClient;
 let dir: string;
@@ -175,6 +175,33 @@ describe('login', () => {
     const other = await serve({ proxyHeader: 'X-Token', trustedProxies: ['10.1.2.3'] });
     expect((await call(other, { path: '/api/me', headers })).status).toBe(401);
     expect((await call(await serve(), { path: '/api/me', headers })).status).toBe(401);
+  });
+});
+
+describe('two logins', () => {
+  test('of one browser, which has one cookie: a tab of the first gets nothing of the second', async () => {
+    const dashboard = await serve();
+    const ann = await logIn(dashboard, { token: 'ann-token' });
+    const admin = await logIn(dashboard, { once: dashboard.newCode() });
+    const headers = { cookie: admin.headers.cookie, 'x-relet-csrf': ann.me.csrf };
+    for (const path of ['/api/me', '/api/nodes/node-1', '/api/sets/secret-set']) {
+      const { status, json } = await call(dashboard, { path, headers });
+      expect({ path, status, ...json }).toMatchObject({ path, status: 403, reason: 'CSRFTokenMissing' });
+    }
+    expect((await call(dashboard, { path: '/api/me', headers: admin.headers })).status).toBe(200);
+  });
+
+  test('of a proxy that has renewed the token of a person: an open page works on; that of another person does not', async () => {
+    const dashboard = await serve({ proxyHeader: 'X-Token', trustedProxies: ['127.0.0.1'] });
+    const { csrf } = (await call(dashboard, { path: '/api/me', headers: { 'x-token': 'ann-token' } })).json;
+    const planned = async (token: string) => {
+      const headers = { 'x-token': token, 'x-relet-csrf': csrf };
+      return (await call(dashboard, { method: 'POST', path: '/api/sets/plan', body: { yaml: 'a: 1' }, headers }))
+        .status;
+    };
+    expect([await planned('ann-token'), await planned('ann-renewed'), await planned('bob-token')]).toEqual([
+      200, 200, 403,
+    ]);
   });
 });
 
@@ -394,6 +421,8 @@ test('an API server that goes away makes the page stale, and fresh when it is ba
   const { connection } = own;
   const port = Number(new URL(first.url).port);
   const dashboard = await serve({
+    proxyHeader: 'X-Token',
+    trustedProxies: ['127.0.0.1'],
     connect: (token) =>
       createClient({
         source: () =>
@@ -412,7 +441,9 @@ test('an API server that goes away makes the page stale, and fresh when it is ba
   const asAnn = await logIn(dashboard, { token: 'ann-token' });
   const [sees, annSees] = [openStream(dashboard, asAdmin.headers), openStream(dashboard, asAnn.headers)];
   await eventually('snapshot', () => expect(sees.events('fleet')).not.toEqual([]));
+  const throughProxy = openStream(dashboard, { 'x-token': 'ann-renewed' });
   await eventually('snapshot of ann', () => expect(annSees.events('fleet')).not.toEqual([]));
+  await eventually('snapshot of ann, through the proxy', () => expect(throughProxy.events('fleet')).not.toEqual([]));
   await first.close();
   await eventually('stale', () => expect(sees.events('stale')).not.toEqual([]));
   const again = await startApiServer({ dataDir, port });
@@ -425,5 +456,8 @@ test('an API server that goes away makes the page stale, and fresh when it is ba
   await eventually('her stream ends', () => expect(annSees.seen.ended).toBe(true));
   expect((await call(dashboard, { path: '/api/nodes/none', headers: asAnn.headers })).status).toBe(401);
   expect(sees.events('login')).toEqual([]);
+  // The proxy may have renewed it: the page opens the stream again.
+  await eventually('her stream through the proxy ends', () => expect(throughProxy.seen.ended).toBe(true));
+  expect(throughProxy.events('login')).toEqual([]);
   own.close();
 });

@@ -278,6 +278,12 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await other.context().close();
   });
 
+  const hide = (hidden: boolean) => {
+    const { document } = globalThis as unknown as { document: EventTarget };
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
+    document.dispatchEvent(new Event('visibilitychange'));
+  };
+
   test('a tab in the background gives its connection back, and shows the present when it is visible again', async () => {
     const other = await page.context().newPage();
     await other.clock.install();
@@ -285,11 +291,6 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     other.on('request', (request) => {
       if (request.url().endsWith('/api/stream')) streams++;
     });
-    const hide = (hidden: boolean) => {
-      const { document } = globalThis as unknown as { document: EventTarget };
-      Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
-      document.dispatchEvent(new Event('visibilitychange'));
-    };
     const isPaused = async () => {
       await other.clock.runFor(61_000);
       await other.getByText(/This data is .* old/).waitFor();
@@ -307,6 +308,37 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await other.evaluate(hide, true);
     await isPaused();
     await other.close();
+  });
+
+  test('when somebody else logs in with another tab, the first tab shows nothing of theirs under the first name', async () => {
+    const first = await rig.viewerPage(dashboard, 'tab-one');
+    const second = await first.context().newPage();
+    const logInAs = async (token: string) => {
+      await second.getByRole('button', { name: 'Log out' }).click();
+      await second.getByLabel('Bearer token').fill(token);
+      await second.getByRole('button', { name: 'Log in' }).click();
+      await second.getByRole('grid').waitFor();
+    };
+    const named = (name: string) => first.getByText(`system:serviceaccount:default:${name}`);
+    // In the background for a minute: its stream is closed.
+    await first.clock.install();
+    await first.reload();
+    await first.getByText('live', { exact: true }).waitFor();
+    await first.evaluate(hide, true);
+    await first.clock.runFor(61_000);
+    await second.goto(dashboard.url);
+    await logInAs(rig.token('tab-two', 'relet:viewer'));
+    const streams: string[] = [];
+    first.on('request', (request) => {
+      if (request.url().endsWith('/api/stream')) streams.push(request.url());
+    });
+    const reload = first.waitForEvent('framenavigated');
+    await first.evaluate(hide, false);
+    await reload;
+    expect(streams).toEqual([]);
+    await named('tab-two').waitFor();
+    expect(await named('tab-one').count()).toBe(0);
+    await first.context().close();
   });
 
   test('a tab that is one too many says so, and gets its data once others are closed', async () => {

@@ -16,7 +16,8 @@
  *   GET  api/select?selector=             → Selection          GET api/labels → LabelKey[]
  *   GET  api/timeline?hours=              → Timeline           GET api/upgrade-check?to=1.37 → UpgradeAnswer
  *
- * Every POST has the header `x-relet-csrf` with the value of Me, but for login. An answer of 400 and more is a Problem.
+ * Every POST has the header `x-relet-csrf` with the value of Me, but for login; a GET may have it. Where it is not that of the session,
+ * the answer is CSRFTokenMissing. An answer of 400 and more is a Problem.
  */
 
 import type { NodeConfigSetStatus, SetRevision, WaveStatus } from '../api/node-config-set.js';
@@ -139,7 +140,7 @@ export interface StreamEvents {
   fresh: { at: number };
   /** Permissions changed: the page asks api/me again. A snapshot follows where the fleet may be seen. */
   access: { may: May };
-  /** The credential has expired or was revoked: the stream ends, and the page logs in again. */
+  /** The credential has expired or was revoked: the stream ends, and the page logs in again. Not for a proxy, which has a new one. */
   login: Problem;
   /** There are too many streams already: it ends. As an event, since a page is not shown the status of an answer. */
   rejected: Problem;

@@ -1,5 +1,6 @@
 /** Requests to the dashboard's server. Every failure becomes an ApiFailure, which names what to do. */
 import { signal } from '@preact/signals';
+import { csrfHeader } from '../wire.js';
 
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';
@@ -18,7 +19,10 @@ export class ApiFailure extends Error {
 /** The session is over, or there never was one: the page shows the login. */
 export const loggedOut = signal(false);
 
-/** The server wants it in every request that changes something; a page of another origin cannot know it. */
+/**
+ * The server wants it in every request that changes something; a page of another origin cannot know it. It is in all others too, once it
+ * is known: tabs share their cookie, which may be that of another login by now.
+ */
 let csrf = '';
 export const setCsrf = (value: string): void => {
   csrf = value;
@@ -29,7 +33,8 @@ export const apiUrl = (path: string): URL => new URL(`api/${path}`, document.bas
 /** `sets/a%2Fb` from ['sets', 'a/b']. */
 export const apiPath = (...segments: string[]): string => segments.map(encodeURIComponent).join('/');
 
-export const get = <T>(path: string, signal?: AbortSignal): Promise<T> => request<T>(path, { signal: signal ?? null });
+export const get = <T>(path: string, signal?: AbortSignal): Promise<T> =>
+  request<T>(path, { headers: csrf === '' ? {} : { [csrfHeader]: csrf }, signal: signal ?? null });
 
 export const post = <T>(path: string, body: unknown = {}, signal?: AbortSignal): Promise<T> =>
   postRaw(path, body, signal).then((answer) => answer.json() as Promise<T>);
@@ -38,7 +43,7 @@ export const post = <T>(path: string, body: unknown = {}, signal?: AbortSignal):
 export const postRaw = (path: string, body: unknown, signal?: AbortSignal): Promise<Response> =>
   answered(path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-relet-csrf': csrf },
+    headers: { 'content-type': 'application/json', [csrfHeader]: csrf },
     body: JSON.stringify(body),
     signal: signal ?? null,
   });
@@ -62,7 +67,11 @@ async function answered(path: string, init: RequestInit): Promise<Response> {
   }
   if (answer.ok) return answer;
   if (answer.status === 401) loggedOut.value = true;
-  throw await failureOf(answer);
+  const failure = await failureOf(answer);
+  if (failure.reason !== 'CSRFTokenMissing') throw failure;
+  // Another login in this browser: nothing that it may read is shown under the name on this page.
+  location.reload();
+  return new Promise(() => {});
 }
 
 async function failureOf(answer: Response): Promise<ApiFailure> {

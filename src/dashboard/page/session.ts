@@ -46,6 +46,7 @@ export const retrySession = (): void => void readMe();
 /** Throws an ApiFailure where the token is refused. */
 export async function login(token: string): Promise<void> {
   await post('login', { token });
+  setCsrf('');
   await readMe();
 }
 

@@ -109,7 +109,14 @@ function onVisibility(): void {
   }
   clearTimeout(hiding);
   hiding = undefined;
-  if (isPaused && !loggedOut.value) openStream();
+  if (isPaused && !loggedOut.value) void reopen();
+}
+
+/** An EventSource shows neither why it failed nor whose session it has: this request does, and ends at the login where the session is over. */
+async function reopen(): Promise<void> {
+  isPaused = false;
+  await get('me', AbortSignal.timeout(silentMs)).catch(() => undefined);
+  if (!loggedOut.value && source !== undefined && !isPaused) openStream();
 }
 
 function pause(): void {
@@ -165,10 +172,6 @@ async function broken(): Promise<void> {
   const sinceMs = shownSince();
   const why = 'The dashboard’s server does not answer.';
   if (sinceMs !== undefined && !isRejected) connection.value = { kind: 'stale', sinceMs, why };
-  timer = setTimeout(async () => {
-    // An EventSource does not show why it failed: this request does, and ends at the login where the session is over.
-    await get('me').catch(() => undefined);
-    if (!loggedOut.value && source !== undefined && !isPaused) openStream();
-  }, retryMs);
+  timer = setTimeout(() => void reopen(), retryMs);
   retryMs = Math.min(retryMs * 2, longestRetryMs);
 }

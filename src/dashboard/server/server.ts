@@ -2,7 +2,7 @@
  * The server of the dashboard. It acts as the person who is logged in: every answer is read with their credential, every button runs
  * relet with it. It has no rights of its own and keeps nothing on disk.
  *
- *   request ─► Host ─► file of the page, or api/… ─► session ─► for POST: Origin, CSRF ─► route ─► answer or problem
+ *   request ─► Host ─► file of the page, or api/… ─► for POST: Origin ─► session ─► CSRF ─► route ─► answer or problem
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -173,7 +173,9 @@ async function answerApi(exchange: Exchange, segments: string[], query: URLSearc
   if (path === 'login' && method === 'POST') return logIn(exchange);
   const session = await sessionOf(exchange);
   if (session === undefined) throw new RequestProblem(401, mustLogIn('Nobody is logged in.'));
-  if (method === 'POST' && !isSame(session.csrf, String(request.headers[csrfHeader] ?? '')))
+  // A tab sends it with what it reads, too: its cookie may be that of another login in the same browser.
+  const csrf = request.headers[csrfHeader];
+  if ((method === 'POST' || csrf !== undefined) && !isSame(session.csrf, String(csrf ?? '')))
     throw new RequestProblem(403, {
       reason: 'CSRFTokenMissing',
       message: `The header ${csrfHeader} is missing, or of another session.`,

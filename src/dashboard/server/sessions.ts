@@ -4,7 +4,7 @@
  *
  *   login (token, one-time code, or a proxy's header) ──► session ── idle, logout, or 401 of the API server ──► ended
  */
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { isUnauthorized } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
@@ -70,10 +70,12 @@ export class Sessions {
   /** Of a proxy's header: by the digest of the token. */
   readonly #byToken = new Map<string, Promise<Session>>();
   readonly #codes = new Map<string, number>();
+  readonly #secret: Buffer;
   #logins = 0;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
+    this.#secret = options.random.bytes(32);
     options.signal.addEventListener('abort', () => {
       for (const session of this.#byId.values()) this.end(session);
     });
@@ -157,7 +159,7 @@ export class Sessions {
       );
       const session: Session = {
         id: random.bytes(32).toString('base64url'),
-        csrf: random.bytes(32).toString('base64url'),
+        csrf: this.#csrfFor(login, person),
         login,
         person: { user: shorten(oneLine(person.user), 300), groups: person.groups.map(oneLine) },
         client,
@@ -196,9 +198,18 @@ export class Sessions {
     }
   }
 
+  /** A proxy renews the token of a person, and their open pages stay valid: the value depends on the user whom the API server names. */
+  #csrfFor(login: Me['login'], { user, groups }: Person): string {
+    const isNamed = groups.length > 0;
+    if (login !== 'proxy' || !isNamed) return this.#options.random.bytes(32).toString('base64url');
+    return createHmac('sha256', this.#secret).update(user).digest('base64url');
+  }
+
   #expired(session: Session, error: unknown): void {
     const reason = problemOf(error)?.problem.message ?? '';
-    this.end(session, mustLogIn(`The API server no longer accepts the credential of this session (${reason}).`));
+    const problem = mustLogIn(`The API server no longer accepts the credential of this session (${reason}).`);
+    // A proxy may have renewed the token: the stream only ends, and the page opens another.
+    this.end(session, session.login === 'proxy' ? undefined : problem);
   }
 
   /** A person may lose or get rights while they look; what they may not see any more is taken from the page. */
