@@ -1,5 +1,7 @@
 /** The server of the dashboard over real HTTP, in front of the lab's API server, with people of different rights. */
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { get as httpGet } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -334,6 +336,39 @@ describe('who sees what', () => {
     expect(another.events('rejected')).toMatchObject([{ reason: 'TooManyStreams', remedy: 'Close some of them.' }]);
     expect(another.events('fleet')).toEqual([]);
     expect(tabs.some((tab) => tab.seen.ended)).toBe(false);
+  });
+
+  test('tabs that are closed while their session is opened do not count as open', async () => {
+    let proceed = () => {};
+    const allowed = new Promise<void>((resolve) => {
+      proceed = resolve;
+    });
+    const dashboard = await serve({
+      proxyHeader: 'X-Token',
+      trustedProxies: ['127.0.0.1'],
+      connect: () => {
+        const client = clientFor(api.kubeconfig);
+        const create: KubeClient['create'] = (...args) => allowed.then(() => client.create(...args)) as never;
+        return { ...client, connection: client.connection, create };
+      },
+    });
+    const headers = { 'x-token': 'ann-token' };
+    const closed = Array.from({ length: 10 }, () => {
+      const request = httpGet({ port: dashboard.port, host: '127.0.0.1', path: '/api/stream', headers });
+      request.on('error', () => {});
+      return request;
+    });
+    const isServed = () => call(dashboard, { path: '/healthz' });
+    await Promise.all(closed.map((request) => once(request, 'finish')));
+    await isServed();
+    for (const request of closed) request.destroy();
+    await isServed();
+    proceed();
+    await eventually('a tab gets its data', async () => {
+      const tab = openStream(dashboard, headers);
+      await eventually('an answer', () => tab.seen.text !== '');
+      return tab.events('rejected').length === 0;
+    });
   });
 
   test('changes reach an open page, and a hostile text stays a text', async () => {

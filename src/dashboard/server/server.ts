@@ -171,6 +171,9 @@ async function answerApi(exchange: Exchange, segments: string[], query: URLSearc
   if (method === 'POST' && !isOwnOrigin(request.headers))
     throw new RequestProblem(403, { reason: 'ForeignOrigin', message: 'The request comes from another page.' });
   if (path === 'login' && method === 'POST') return logIn(exchange);
+  // From the beginning: to open a session takes a while, and the browser may go away meanwhile.
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
   const session = await sessionOf(exchange);
   if (session === undefined) throw new RequestProblem(401, mustLogIn('Nobody is logged in.'));
   // A tab sends it with what it reads, too: its cookie may be that of another login in the same browser.
@@ -186,8 +189,6 @@ async function answerApi(exchange: Exchange, segments: string[], query: URLSearc
     response.setHeader('set-cookie', cookieOf(exchange, ''));
     return sendJson(response, 200, {});
   }
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
   if (path === 'stream' && method === 'GET') return openStream(exchange, session, gone.signal);
   const found = findRoute(method, segments);
   if (found === undefined) throw notFound();
@@ -231,6 +232,7 @@ const cookieOf = ({ options, request: { headers } }: Exchange, value: string): s
 const mostStreams = 10;
 
 function openStream({ options, response }: Exchange, session: Session, signal: AbortSignal): void {
+  if (signal.aborted) return;
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     // nginx would collect the events otherwise.
