@@ -115,6 +115,24 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await page.getByText('taken from its set').first().waitFor();
   });
 
+  test('undo names the config that the page showed, also when the node is changed meanwhile', async () => {
+    await open('nodes/node-3');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    const dialog = page.getByRole('dialog');
+    const text = await dialog.innerText();
+    const revision = /relet undo node-3 --to (\d+)/.exec(text)?.[1];
+    expect(text).toMatch(new RegExp(`assigned \\S+/web-\\S+, revision ${revision} of its history`));
+    let sent: unknown;
+    await page.route('**/api/nodes/node-3/undo', async (route) => {
+      sent = route.request().postDataJSON();
+      await route.fulfill({ json: { command: '', code: 0, output: 'done' } });
+    });
+    await dialog.getByRole('button', { name: 'Undo', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(sent).toEqual({ to: Number(revision) });
+    await page.unroute('**/api/nodes/node-3/undo');
+  });
+
   test('a node is held by mouse and released by keyboard; meanwhile nothing else can be done with it', async () => {
     await open('nodes/node-2');
     await page.getByRole('button', { name: 'Hold', exact: true }).click();

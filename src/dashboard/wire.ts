@@ -274,7 +274,8 @@ export interface NodeDetails {
   /** Oldest first. */
   events: { at: string; reason: string; message: string }[];
   commands: Command[];
-  actions: Command<NodeVerb>[];
+  /** `to`, of undo: the revision of the history that it goes to. Absent where the config is older than the history, or local. */
+  actions: (Command<NodeVerb> & { to?: number })[];
 }
 
 /** By meaning, as the kubelet of `minor` reads them. */

@@ -16,7 +16,7 @@ import { documentOf } from '../../fleet/payload.js';
 import { podsText, summarize } from '../../fleet/preview.js';
 import { owedText, stateSentence, troubleOf } from '../../fleet/state-text.js';
 import { oneLine } from '../../visible-text.js';
-import type { Command, ConfigDiff, ConfigDocument, ConfigName, NodeDetails, NodeVerb } from '../wire.js';
+import type { ConfigDiff, ConfigDocument, ConfigName, NodeDetails, NodeVerb } from '../wire.js';
 import { commandText } from './commands.js';
 import { diffOf } from './config-diff.js';
 import { badRequest } from './problem.js';
@@ -64,22 +64,28 @@ export async function nodeDetails(session: Session, name: string, signal: AbortS
 }
 
 /** Those that would do something. */
-export function nodeActions(node: ConfiguredNode): Command<NodeVerb>[] {
+export function nodeActions(node: ConfiguredNode): NodeDetails['actions'] {
   const { name } = node;
   const history = readHistory(node.history);
   const isTaken = membershipOf(node)?.isTaken === true;
   // Commands refuse to change a node that somebody holds.
   const isFree = node.hold === undefined;
+  const target = undoTarget(history, refOf(node.configSource));
+  // By its number: when the node is changed meanwhile, undo alone would go elsewhere.
+  const to = history.find((entry) => entry.to === target?.to)?.revision;
   const offered: [NodeVerb, string[], boolean][] = [
     ['set', ['set', name, 'FIELD=VALUE'], isFree],
-    ['undo', ['undo', name], isFree && undoTarget(history, refOf(node.configSource)) !== undefined],
+    ['undo', ['undo', name, ...(to === undefined ? [] : ['--to', String(to)])], isFree && target !== undefined],
     ['reset', ['reset', name], isFree && node.configSource !== undefined],
     // Without a NodeConfig there is nothing that could be held.
     ['hold', ['hold', name], isFree && node.version !== ''],
     ['release', ['release', name], isTaken || !isFree],
     ['dismiss', ['dismiss', name], node.owed !== undefined],
   ];
-  return offered.flatMap(([verb, words, isOffered]) => (isOffered ? [{ verb, command: commandText(words) }] : []));
+  return offered.flatMap(([verb, words, isOffered]) => {
+    if (!isOffered) return [];
+    return [{ verb, command: commandText(words), ...(verb === 'undo' && to !== undefined && { to }) }];
+  });
 }
 
 type Reader = Parameters<typeof nodeDocument>[0];

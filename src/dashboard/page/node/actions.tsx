@@ -17,7 +17,7 @@ const verbs: Record<NodeVerb, VerbText> = {
   set: { button: 'Set fields', text: () => '' },
   undo: {
     button: 'Undo',
-    text: ({ row }) => `${row.name} is assigned the config before the present one again. Its kubelet restarts.`,
+    text: undoText,
     asksWhy: true,
   },
   reset: {
@@ -38,6 +38,13 @@ const verbs: Record<NodeVerb, VerbText> = {
     text: ({ row }) => `Nothing is left to do on the host of ${row.name} any more.`,
   },
 };
+
+function undoText({ row, actions, history }: NodeDetails): string {
+  const to = actions.find(({ verb }) => verb === 'undo')?.to;
+  const entry = history.find(({ revision }) => revision === to);
+  const what = entry ? `${entry.to}, revision ${to} of its history,` : 'the config before the present one';
+  return `${row.name} is assigned ${what} again. Its kubelet restarts.`;
+}
 
 function releaseText({ row, hold }: NodeDetails): string {
   const ended = hold === undefined ? '' : `The hold of ${row.name} ends. `;
@@ -64,7 +71,7 @@ export function NodeActions({ node, onDone }: { node: NodeDetails; onDone(): voi
   );
 }
 
-function changeOf(node: NodeDetails, { verb, command }: NodeDetails['actions'][number]): Change {
+function changeOf(node: NodeDetails, { verb, command, to }: NodeDetails['actions'][number]): Change {
   const { button, text, ...rest } = verbs[verb];
   const { name } = node.row;
   return {
@@ -72,6 +79,7 @@ function changeOf(node: NodeDetails, { verb, command }: NodeDetails['actions'][n
     text: text(node),
     command,
     path: apiPath('nodes', name, verb),
+    ...(to !== undefined && { body: { to } }),
     button,
     ...rest,
   };
