@@ -13,6 +13,7 @@ import { type Dashboard, type DashboardOptions, startDashboard } from '../src/da
 import { createClient, type KubeClient } from '../src/kube/client.js';
 import { createIdentity } from '../src/kube/identity.js';
 import { systemFileReader } from '../src/kube/kubeconfig.js';
+import { TimeoutError } from '../src/kube/requester.js';
 import { clusterRoleBindings, clusterRoles, nodes } from '../src/kube/resource-type.js';
 import { readTokenFile } from '../src/lab/apiserver/access/token-file.js';
 import { type ApiServer, startApiServer } from '../src/lab/apiserver/apiserver.js';
@@ -168,6 +169,25 @@ describe('login', () => {
     expect((await call(dashboard, { method: 'POST', path: '/api/login', body: { once } })).json.reason).toBe(
       'LinkUsed',
     );
+  });
+
+  test('a link stays valid when the API server was away', async () => {
+    let isAway = true;
+    const dashboard = await serve({
+      connect: () => {
+        const client = clientFor(api.kubeconfig);
+        const away = () => Promise.reject(new TimeoutError('the API server did not answer'));
+        return isAway ? { ...client, connection: client.connection, create: away } : client;
+      },
+    });
+    const once = dashboard.newCode();
+    const answer = await call(dashboard, { method: 'POST', path: '/api/login', body: { once } });
+    expect({ status: answer.status, reason: answer.json.reason }).toEqual({
+      status: 503,
+      reason: 'APIServerUnreachable',
+    });
+    isAway = false;
+    expect((await logIn(dashboard, { once })).me.login).toBe('kubeconfig');
   });
 
   test('the header of a proxy counts only from a trusted address', async () => {

@@ -46,7 +46,31 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     const other = await rig.page(dashboard, { expected: /40[013]/ });
     await other.goto(dashboard.link);
     await other.getByRole('heading', { name: 'Log in to relet' }).waitFor();
+    await other.getByRole('alert').getByText('This link has been used').waitFor();
     expect(other.url()).not.toContain('once');
+    await other.context().close();
+  });
+
+  test('a login by a link, and a logout, that fail show why', async () => {
+    const own = await rig.dashboard();
+    const other = await rig.page(own, { expected: /40[13]|503|ERR_FAILED/ });
+    const json = { reason: 'APIServerUnreachable', message: 'nothing listens there' };
+    await other.route('**/api/login', (route) => route.fulfill({ status: 503, json }));
+    await other.goto(own.link);
+    const alert = other.locator('.login').getByRole('alert');
+    await alert.getByText('nothing listens there').waitFor();
+    await alert.getByText('Open the link again').waitFor();
+    await other.unroute('**/api/login');
+    await other.goto('about:blank');
+    await other.goto(own.link);
+    await other.getByRole('grid').waitFor();
+    await other.route('**/api/logout', (route) => route.abort());
+    await other.getByRole('button', { name: 'Log out' }).click();
+    await other.getByText('You are still logged in: The dashboard’s server does not answer.').first().waitFor();
+    await other.getByRole('grid').waitFor();
+    await other.unroute('**/api/logout');
+    await other.getByRole('button', { name: 'Log out' }).click();
+    await other.getByRole('heading', { name: 'Log in to relet' }).waitFor();
     await other.context().close();
   });
 

@@ -5,17 +5,19 @@ import { Button } from './parts/button.js';
 import { CopyCommand } from './parts/copy-command.js';
 import { ErrorPanel } from './parts/panels.js';
 import { asFailure } from './resource.js';
-import { login } from './session.js';
+import { login, sessionFailure } from './session.js';
 
 export function LoginPage() {
   const [token, setToken] = useState('');
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<ApiFailure>();
+  const shown = failure ?? sessionFailure.value;
 
   const submit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
     setFailure(undefined);
+    sessionFailure.value = undefined;
     try {
       await login(token.trim());
     } catch (error) {
@@ -41,7 +43,7 @@ export function LoginPage() {
             autocapitalize="none"
           />
         </label>
-        {failure && <ErrorPanel failure={failure} />}
+        {shown && <ErrorPanel failure={shown} />}
         <div class="buttons">
           <Button type="submit" kind="primary" isBusy={isBusy}>
             Log in

@@ -1,12 +1,13 @@
 /** Who is logged in, and what they may do: what they may not do is absent from the page. */
 import { effect, signal } from '@preact/signals';
 import type { Me } from '../wire.js';
-import { type ApiFailure, get, loggedOut, post, setCsrf } from './api.js';
+import { ApiFailure, get, loggedOut, post, setCsrf } from './api.js';
+import { notify } from './parts/notices.js';
 import { asFailure } from './resource.js';
 import { accessVersion, closeStream, openStream } from './stream.js';
 
 export const me = signal<Me | undefined>(undefined);
-/** Why the session cannot be read, where it is not a missing login. */
+/** Why there is no session, where it is not only a missing login. */
 export const sessionFailure = signal<ApiFailure | undefined>(undefined);
 
 /** A one-time link ends in `#once=CODE`: the fragment is not sent by the browser, and leaves the address at once. */
@@ -18,10 +19,19 @@ export async function openSession(): Promise<void> {
   const once = /^#once=(.+)$/.exec(location.hash)?.[1];
   if (once !== undefined) {
     history.replaceState(null, '', location.pathname + location.search);
-    // The link may have been used before, in this very browser: then there is a session already.
-    await post('login', { once }).catch(() => undefined);
+    // Not shown where there is a session already: the link may have been used before, in this very browser.
+    await post('login', { once }).catch((error: unknown) => {
+      sessionFailure.value = linkFailure(asFailure(error));
+    });
   }
   await readMe();
+}
+
+/** A link that the API server could not check is not used up. */
+function linkFailure(failure: ApiFailure): ApiFailure {
+  const { status, reason, message } = failure;
+  if (status === 401) return failure;
+  return new ApiFailure(status, reason, message, 'Open the link again; it works once, within ten minutes.');
 }
 
 async function readMe(): Promise<void> {
@@ -37,7 +47,9 @@ async function readMe(): Promise<void> {
     if (isNew) openStream();
   } catch (error) {
     const failure = asFailure(error);
-    if (failure.status !== 401) sessionFailure.value = failure;
+    if (failure.status === 401) return;
+    if (me.value === undefined || loggedOut.value) sessionFailure.value = failure;
+    else notify('failed', `Your permissions could not be read again: ${failure.message}`);
   }
 }
 
@@ -51,8 +63,13 @@ export async function login(token: string): Promise<void> {
 }
 
 export async function logout(): Promise<void> {
+  try {
+    await post('logout');
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.status !== 401) return notify('failed', `You are still logged in: ${failure.message}`);
+  }
   closeStream();
-  await post('logout').catch(() => undefined);
   me.value = undefined;
   loggedOut.value = true;
 }

@@ -122,7 +122,13 @@ export class Sessions {
         message: 'This link has been used, or is older than 10 minutes.',
         remedy: "Start 'relet dashboard' again for a new link, or log in with a bearer token.",
       });
-    return this.#open('kubeconfig');
+    try {
+      return await this.#open('kubeconfig');
+    } catch (error) {
+      // Nobody has logged in with it.
+      this.#codes.set(code, untilMs);
+      throw error;
+    }
   }
 
   end(session: Session, problem?: Problem): void {
