@@ -195,7 +195,9 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
       .getByRole('dialog')
       .getByLabel(/^Reason/)
       .fill("it's bad");
-    expect(await page.getByRole('dialog').innerText()).toContain("relet rollout undo web --why 'it'\\''s bad'");
+    expect(await page.getByRole('dialog').innerText()).toMatch(
+      /Revision (\w+), .*relet rollout undo web --revision \1 --why 'it'\\''s bad'/s,
+    );
     await page.getByRole('dialog').getByRole('button', { name: 'Undo', exact: true }).click();
     await state('undone').waitFor();
     // The node is well again, and the page still names it.

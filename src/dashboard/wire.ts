@@ -206,7 +206,7 @@ export interface Command<V extends string = string> {
 export const setVerbs = ['approve', 'pause', 'resume', 'abort', 'retry', 'undo'] as const;
 export type SetVerb = (typeof setVerbs)[number];
 export interface SetAction {
-  /** approve: only if this revision is being rolled out. */
+  /** approve, abort, retry, undo: only if this is the revision that is rolled out, or was last. */
   revision?: string;
   wave?: number;
   why?: string;

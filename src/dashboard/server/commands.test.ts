@@ -7,6 +7,9 @@ describe('commands of a set', () => {
     ['approve', { revision: 'r1', wave: 2 }, 'relet rollout approve gpu --revision r1 --wave 2'],
     ['pause', {}, 'relet rollout pause gpu'],
     ['abort', { why: "it's wrong" }, "relet rollout abort gpu --why 'it'\\''s wrong'"],
+    ['abort', { revision: 'r1' }, 'relet rollout abort gpu --revision r1'],
+    ['retry', { revision: 'r1' }, 'relet rollout retry gpu --revision r1'],
+    ['undo', { revision: 'r1', why: 'bad' }, 'relet rollout undo gpu --revision r1 --why bad'],
   ])('%s', (verb, body, text) => expect(commandText(setCommand(verb, 'gpu', body).words)).toBe(text));
 
   test.each([

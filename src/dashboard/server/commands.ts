@@ -74,13 +74,10 @@ type Body = Record<string, unknown>;
 export function setCommand(verb: string, name: string, body: Body): Command {
   if (!setVerbs.includes(verb as SetVerb)) throw badRequest(`A set has no verb '${verb}'.`);
   const words = ['rollout', verb, checkedName(name)];
-  if (verb === 'approve') {
-    if (body.revision !== undefined) words.push('--revision', textOf(body, 'revision', 253));
-    if (body.wave !== undefined) words.push('--wave', String(countOf(body, 'wave')));
-  }
-  const mayHaveWhy = verb === 'abort' || verb === 'retry' || verb === 'undo';
-  if (mayHaveWhy && body.why) words.push('--why', textOf(body, 'why', 200));
   const asks = verb !== 'pause' && verb !== 'resume';
+  if (asks && body.revision !== undefined) words.push('--revision', textOf(body, 'revision', 253));
+  if (verb === 'approve' && body.wave !== undefined) words.push('--wave', String(countOf(body, 'wave')));
+  if (asks && verb !== 'approve' && body.why) words.push('--why', textOf(body, 'why', 200));
   return { words, more: [...(asks ? ['--yes'] : []), '-o', 'json'] };
 }
 

@@ -3,6 +3,7 @@ import { parseRef } from '../../api/config-ref.js';
 import {
   type NodeConfigSet,
   nodeConfigSets,
+  type RolloutAction,
   type SetRevision,
   strategyDefaults,
   type Wave,
@@ -84,13 +85,15 @@ export function setActions(set: NodeConfigSet, may: Pick<May, 'steerSets' | 'cha
   const { metadata, spec } = set;
   const { name } = metadata;
   const words = (verb: SetVerb, more: string[] = []) => ['rollout', verb, name, ...more];
+  const request = (verb: SetVerb, action: RolloutAction) =>
+    unlessNothing(() => words(verb, ['--revision', requestedRevision(set, action)]));
   const offered: [SetVerb, string[] | undefined][] = [
     ['approve', may.steerSets ? approveWords(set) : undefined],
     ['pause', may.changeSets && !spec.paused ? words('pause') : undefined],
     ['resume', may.changeSets && spec.paused ? words('resume') : undefined],
-    ['abort', may.steerSets ? unlessNothing(() => requestedRevision(set, 'Abort') && words('abort')) : undefined],
-    ['retry', may.steerSets ? unlessNothing(() => requestedRevision(set, 'Retry') && words('retry')) : undefined],
-    ['undo', may.steerSets ? unlessNothing(() => requestedRevision(set, 'Undo') && words('undo')) : undefined],
+    ['abort', may.steerSets ? request('abort', 'Abort') : undefined],
+    ['retry', may.steerSets ? request('retry', 'Retry') : undefined],
+    ['undo', may.steerSets ? request('undo', 'Undo') : undefined],
   ];
   return offered.flatMap(([verb, found]) => (found === undefined ? [] : [{ verb, command: commandText(found) }]));
 }
@@ -104,9 +107,9 @@ function approveWords(set: NodeConfigSet): string[] | undefined {
   });
 }
 
-function unlessNothing(words: () => string[] | undefined | ''): string[] | undefined {
+function unlessNothing(words: () => string[] | undefined): string[] | undefined {
   try {
-    return words() || undefined;
+    return words();
   } catch (error) {
     if (error instanceof CannotRun) return undefined;
     throw error;

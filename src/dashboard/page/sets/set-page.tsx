@@ -143,13 +143,14 @@ function Actions({ set, onDone }: { set: SetDetails; onDone(): void }) {
 
 function changeFor(set: SetDetails, { verb, command }: SetDetails['actions'][number]): Change {
   const { title, text, button, isDangerous, asksWhy } = verbTexts[verb];
+  // What the person looked at: this click does nothing to another revision.
+  const named = verb === 'pause' || verb === 'resume' ? {} : { revision: set.revision };
   return {
     title: title(set),
     text: text(set),
     command,
     path: apiPath('sets', set.name, verb),
-    // What the person looked at: another revision is not approved by this click.
-    body: verb === 'approve' ? { revision: set.revision, wave: waitingWave(set) } : {},
+    body: verb === 'approve' ? { ...named, wave: waitingWave(set) } : named,
     button,
     ...(isDangerous && { isDangerous }),
     ...(asksWhy && { asksWhy }),
