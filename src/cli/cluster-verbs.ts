@@ -109,7 +109,7 @@ const declarations: Record<string, () => Command> = {
         .addOption(new Option('-o, --output <FORMAT>', 'json: the state of each node').choices(['json']))
         .addHelpText(
           'after',
-          '\nExit codes: 0 all nodes got there, 1 a node cannot get there (rejected, rolled back,\nor named and deleted), 2 could not run, 3 timed out.',
+          '\nExit codes: 0 all nodes got there, 1 a node cannot get there (rejected, rolled\nback, or named and deleted), 2 could not run, 3 timed out.',
         )
         .action(async (names, options) => (await import('./look/wait.js')).wait(names, options)),
       [
