@@ -25,7 +25,8 @@ const leftOut = /^dist\/(?:types|lab\.js|config\.js|hollow\.cjs|apiserver[\w-]*\
 
 function writeTree(dir) {
   const target = join(dir, 'opt/relet');
-  for (const name of ['bin', 'dist', 'package.json', 'LICENSE'])
+  // With the manifests that previews and rehearsals read.
+  for (const name of ['bin', 'dist', 'package.json', 'LICENSE', 'deploy/base', 'deploy/guards', 'deploy/drain'])
     cpSync(join(repository, name), join(target, name), {
       recursive: true,
       filter: (file) => !leftOut.test(relative(repository, file)),

@@ -34,7 +34,7 @@ test('the Deployment names the image of this version, and runs it as nobody', ()
   expect(JSON.parse(command!)).toEqual(spec.containers[0].args);
 });
 
-test('the Dockerfile adds the files of scripts/image.mjs, and they are enough to run controller and agent', () => {
+test('the Dockerfile adds the files of scripts/image.mjs, and they are enough for controller, agent and dashboard', () => {
   expect(dockerfile).toMatch(/node scripts\/image\.mjs --tree \/image$/m);
   expect(instructions('COPY').at(-1)).toBe('--from=build /image /');
   const root = join(dir, 'tree');
@@ -42,6 +42,9 @@ test('the Dockerfile adds the files of scripts/image.mjs, and they are enough to
   const [program, ...args] = JSON.parse(instructions('ENTRYPOINT')[0]!) as string[];
   const inImage = args.map((arg) => (arg.startsWith('/') ? join(root, arg) : arg));
   const run = (...words: string[]) => spawnSync(program!, [...inImage, ...words], { encoding: 'utf8' });
+  const set = join(repository, 'examples/rehearsal/web.yaml');
+  // The dashboard runs it, and a preview reads the same manifests.
+  expect(run('rollout', 'rehearse', set, '--count', '2', '--trial', '10s').stderr).toContain('complete');
   expect(run('controller', '--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--leader-elect') });
   expect(run('kubelet', '--version', '--kubelet-binary=/nowhere').stderr).toContain('/nowhere');
   const files = readdirSync(root, { recursive: true }).map(String);
@@ -58,7 +61,7 @@ test('the build may read what it copies', () => {
     .filter((one) => !one.startsWith('--'))[0]!
     .split(' ')
     .slice(0, -1);
-  for (const name of [...wanted, 'src', 'bin', 'scripts', 'tsconfig.json', 'LICENSE'])
+  for (const name of [...wanted, 'src', 'bin', 'deploy', 'scripts', 'tsconfig.json', 'LICENSE'])
     expect(allowed, name).toContain(name);
 });
 

@@ -1,4 +1,4 @@
-/** What is left when a set goes back, expires or ends: every node with a config that exists, and none that should not have been touched. */
+/** What is left when a set returns to another revision, expires or ends: every node with a config that exists, and none that should not have been touched. */
 import { describe, expect, test } from 'vitest';
 import { owedAnnotation } from '../src/api/node-annotations.js';
 import { nodeConfigs } from '../src/api/node-config.js';
@@ -45,7 +45,7 @@ async function expectExisting(rig: SetRig): Promise<void> {
     if (spec?.configSource?.configMap) expect(made).toContain(spec.configSource.configMap.name);
 }
 
-describe('going back', () => {
+describe('an undo or a rollback', () => {
   test('to a revision that was complete after a retry finds its ConfigMap, although no node needed it before', async () => {
     const rig = await createSetRig();
     await rig.addNodes(names(3));
@@ -82,7 +82,7 @@ describe('going back', () => {
     const { currentRevision, rejectedRevision } = (await rig.set('gpu')).status!;
     expect((await rig.revisions())['node-1']).toBe(rejectedRevision);
     await annotateNode(rig, 'node-1', { [holdAnnotation]: null });
-    await rig.until('it goes back', async () => (await rig.revisions())['node-1'] === currentRevision);
+    await rig.until('it is taken back', async () => (await rig.revisions())['node-1'] === currentRevision);
     await rig.untilReason('gpu', 'Expired', 5000);
   });
 
@@ -118,6 +118,18 @@ test.each(['gpu', 'other'])('nodes of a deleted set that were reset by hand are 
   expect((await rig.set(name)).status).toMatchObject({ updatedNodes: 2, excludedNodes: 0 });
 });
 
+test('a set that was created again gives its nodes back what they had, all of them alike', async () => {
+  const rig = await rigWith(4);
+  await rig.client.delete(nodeConfigSets, { name: 'gpu' });
+  await rig.until('it is gone', () => isGone(rig));
+  await rig.clock.advance(2000);
+  await complete(rig, 'gpu', { ...overlay(100), strategy: { ...strategy, maxUnavailable: 1 } });
+  await request(rig, 'gpu', 'Undo');
+  await rig.untilReason('gpu', 'Undone', 5000);
+  const assigned = await Promise.all(names(4).map((name) => assignedTo(rig, name)));
+  expect(new Set(assigned).size).toBe(1);
+});
+
 describe('what is left to do on a node', () => {
   const owed = async (rig: SetRig, name: string) => (await rig.nodeConfig(name)).metadata.annotations?.[owedAnnotation];
 
@@ -142,12 +154,33 @@ describe('what is left to do on a node', () => {
     expect(await owed(rig, 'node-9')).toBeUndefined();
   });
 
-  test('is shown also where it went back without a drain', async () => {
+  test('stays after a retry', async () => {
+    const rig = await rigWith(2);
+    rig.behaviour = () => 'rolls back';
+    const config = { overlay: { cpuManagerPolicy: 'static', reservedSystemCPUs: '0' } };
+    await rig.apply('gpu', { config, accept: ['StateFile'], strategy: { ...strategy, drain: { policy: 'Never' } } });
+    await rig.untilReason('gpu', 'Halted');
+    rig.behaviour = () => 'works';
+    await request(rig, 'gpu', 'Retry');
+    await rig.untilReason('gpu', 'RolloutComplete', 10_000);
+    expect(await owed(rig, 'node-0')).toContain('state-file');
+  });
+
+  test('is shown also where a revision was taken back without a drain', async () => {
     const rig = await halfway();
     await request(rig, 'gpu', 'Undo');
     await rig.untilReason('gpu', 'Undone');
     expect(await owed(rig, 'node-0')).toContain('state-file');
   });
+});
+
+test('a node that leaves is reset although another one has failed', async () => {
+  const rig = await rigWith(3, { onLeave: 'Reset' });
+  rig.behaviour = (node, text) => (text.includes('maxPods: 120') && node === 'node-0' ? 'silent' : 'works');
+  await rig.apply('gpu', { ...overlay(120), strategy: { ...strategy, maxUnavailable: 1 }, onLeave: 'Reset' });
+  await rig.untilReason('gpu', 'Halted', 10_000);
+  await label(rig, 'node-2', 'cpu');
+  await rig.until('it is reset', async () => (await assignedTo(rig, 'node-2')) === undefined);
 });
 
 describe('a deleted set with onDelete Reset', () => {

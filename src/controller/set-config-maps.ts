@@ -29,7 +29,7 @@ export async function collectConfigMaps(
   const used = new Set<string>();
   for (const object of view.nodeConfigs.values()) {
     for (const key of referencedConfigMaps(object)) used.add(key);
-    // An undo may go back to it.
+    // An undo may return to it.
     const previous = parseRef(claimOf(object)?.previous ?? '');
     if (previous !== undefined) used.add(formatRef(previous, 'configMap'));
   }

@@ -39,7 +39,7 @@ export async function leaving(options: LeavingOptions): Promise<number> {
   const leavers = all.filter(({ object }) => isDeleted || !isSelected(options, object.metadata.name));
   if (leavers.length === 0) return 0;
   const isReset = (isDeleted ? onDelete : onLeave) === 'Reset';
-  const away = new Set(isReset ? all.filter((one) => nodeOf(one, options).state === 'waiting') : []);
+  const away = new Set(isReset ? all.filter((one) => isAwaited(nodeOf(one, options), options)) : []);
   let mayReset = (rules ? shareOf(rules.maxUnavailable, all.length, 'budget') : 1) - away.size;
   let writes = 0;
   for (const leaver of leavers) {
@@ -71,9 +71,12 @@ function stepOf(leaver: Claimed, options: LeavingOptions): Step {
   if (claim.source !== sourceText(object)) return 'forget';
   const node = nodeOf(leaver, options);
   if (claim.revision !== resetting) return isLeftAlone(node) ? 'release' : 'reset';
-  const isOver = node.state !== 'waiting' || hasFailed(node, options.rules ?? defaults, options.client.clock.now());
-  return isOver ? 'forget' : 'wait';
+  return isAwaited(node, options) ? 'wait' : 'forget';
 }
+
+/** It was changed, and is not active yet; not for longer than the deadline. */
+const isAwaited = (node: SetNode, { rules = defaults, client }: LeavingOptions): boolean =>
+  node.state === 'waiting' && !hasFailed(node, rules, client.clock.now());
 
 const isLeftAlone = ({ blocked }: SetNode): boolean =>
   blocked?.reason === exclusionReasons.held.reason || blocked?.reason === exclusionReasons.claimed.reason;

@@ -304,7 +304,7 @@ describe('a node that had settled long ago', () => {
     expect(failed?.failure.message).toBe(`no result since ${rfc3339(nowMs - minute)}`);
   });
 
-  test('and says that it crashed in a year has failed', () => {
+  test('and reports a crash of next year has failed', () => {
     const canary = reported('canary', 'crashed', { revision: 'new', source: 'n/new-1/k' });
     canary.unsettledSinceMs = nowMs + 365 * 24 * 60 * minute;
     expect(planned([canary], {}, { state }).survey.failed).toHaveLength(1);
@@ -319,7 +319,7 @@ describe('a rollback', () => {
     expect(batchOf(planned(nodes, { maxUnavailable: 2 }, { state: back }))).toEqual(names(3));
   });
 
-  test('goes back further than a revision that was to expire', () => {
+  test('returns to the revision before one that was to expire', () => {
     const revision = (name: string, outcome?: 'Complete') => ({
       revision: name,
       source: `n/${name}/k`,

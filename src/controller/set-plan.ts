@@ -184,7 +184,7 @@ function withExpiry(state: SetState, { expiresAfterMs }: SetRules, nowMs: number
 
 /**
  * The rollback is over when no node has the revision, and those that went back run what they went back to. What cannot be drained yet is
- * waited for. A node that was left alone meanwhile, such as a held one, goes back later.
+ * waited for. A node that was left alone meanwhile, such as a held one, returns later.
  */
 function withRollback(state: SetState, { nodes, rules, nowMs }: PlanInput): SetState {
   if (!isRejected(state) || updateOf(state)?.outcome === 'Aborted') return state;

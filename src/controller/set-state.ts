@@ -67,7 +67,7 @@ export function withDesired(state: SetState, desired: DesiredRevision | undefine
     startedAt: rfc3339(nowMs),
     ...(attempt > 1 && { attempt }),
   };
-  // One that was to expire is nothing to go back to, although it was complete.
+  // One that was to expire is nothing to return to, although it was complete.
   const wasTemporary = updateOf(state)?.outcome === 'Complete' && state.updateRevision !== state.currentRevision;
   const others = ended(state, 'Superseded', nowMs, { again: wasTemporary }).filter((one) => one.revision !== revision);
   return { ...kept, updateRevision: revision, revisions: trimmed([started, ...others], state) };

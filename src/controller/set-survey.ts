@@ -53,7 +53,7 @@ export function survey(input: SurveyInput): Survey {
     const phase = phaseOf(node, { rules, revision, startedAtMs, nowMs });
     phases.set(node, phase);
     // A retry is for nodes that have it already, whatever updateNodes says.
-    if (node.claim?.revision === revision || isWanted(node, rules, startedAtMs)) {
+    if ((node.claim && node.claim.revision === revision) || isWanted(node, rules, startedAtMs)) {
       const exclusion = phase === 'todo' ? exclusionOf(node) : isRejected ? node.blocked : undefined;
       if (exclusion === undefined) eligible.push(node);
       else excluded.push({ node, exclusion });

@@ -246,7 +246,7 @@ export class SetReconciler {
     }
   }
 
-  /** Before a batch gets it; and of a complete revision in any case, since a rollback may go back to it. */
+  /** Before a batch gets it; and of a complete revision in any case, since a rollback may return to it. */
   async #ensureConfigMap(set: NodeConfigSet, { state }: Plan, text: string): Promise<void> {
     const { client, view } = this.#options;
     const update = updateOf(state);
@@ -308,10 +308,8 @@ export class SetReconciler {
       ...(isExempt && { exempt: true }),
     };
     const when = { at, isDrained: drained !== undefined };
-    const owed =
-      revision === pass.update?.revision
-        ? this.#cases.owed(set, node.name, when)
-        : await this.#cases.owedFor(member, source, when);
+    const isUpdate = revision === pass.update?.revision && node.claim?.revision !== revision;
+    const owed = isUpdate ? this.#cases.owed(set, node.name, when) : await this.#cases.owedFor(member, source, when);
     const patch = assignPatch(object!, claim, owed);
     try {
       const place = { name: node.name };
@@ -332,14 +330,12 @@ export class SetReconciler {
   }
 }
 
-/**
- * What the node ran before the set had it: an undo of the first revision goes back to it. One that left the set, and comes back with a
- * config of the set, has not lost that.
- */
-function previousOf({ metadata, status }: NodeConfigSet, { node, object }: SetMember): string {
+/** What the node ran before this set had it, which an undo of the first revision returns to. A node that left the set may come back. */
+function previousOf({ metadata: set }: NodeConfigSet, { node, object }: SetMember): string {
   const claim = claimOf(object);
-  const isBack = claim?.released && claim.set === metadata.name && claim.source === sourceText(object);
-  const isOwn = isBack && status?.revisions?.some(({ source }) => source === claim.source);
+  const isBack = claim?.released && claim.set === set.name && claim.source === sourceText(object);
+  // A set of the same name that was there before is another one.
+  const isOwn = isBack && Date.parse(claim.at) >= Date.parse(set.creationTimestamp ?? '');
   return isOwn ? claim.previous : node.previous;
 }
 

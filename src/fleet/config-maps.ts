@@ -238,10 +238,10 @@ export function addUsesOfSet(uses: Uses, { metadata, spec, status }: NodeConfigS
 
 export function addUses(uses: Uses, node: ConfiguredNode): void {
   const { assigned, active, lastKnownGood } = node.status;
-  for (const source of [node.configSource, assigned, active, lastKnownGood].map(refOf)) {
-    if (source === undefined) continue;
-    add(uses.now, source, node.name);
-  }
+  // What its set has replaced is returned to by an undo.
+  const previous = parseRef(node.claim?.previous ?? '');
+  for (const source of [...[node.configSource, assigned, active, lastKnownGood].map(refOf), previous])
+    if (source !== undefined) add(uses.now, source, node.name);
   for (const { from, to } of readHistory(node.history))
     for (const source of [parseRef(from), parseRef(to)]) if (source !== undefined) add(uses.history, source, node.name);
 }

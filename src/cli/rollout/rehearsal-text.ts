@@ -72,8 +72,7 @@ export function becauseText({ outcome, reason, message, failed }: Rehearsal): st
 
 /** What became of the nodes in the end. */
 export function thenText({ outcome, nodes, durationSeconds, quietSeconds, story }: Rehearsal): string | undefined {
-  const { selected, updated, returned, excluded } = nodes;
-  const unsettled = story.filter((one) => one.outcome === 'pending' || one.outcome === 'trial').length;
+  const { selected, updated, unsettled, returned, excluded } = nodes;
   // Those that failed and went back are among the returned.
   const failed = nodes.failed - story.filter((one) => one.outcome === 'returned' && one.reason !== undefined).length;
   const rest = selected - updated - failed - returned - unsettled - excluded;
@@ -81,7 +80,7 @@ export function thenText({ outcome, nodes, durationSeconds, quietSeconds, story 
     [updated, 'updated'],
     [failed, 'failed'],
     [returned, 'given back what they had'],
-    [unsettled, 'in trial'],
+    [unsettled, 'in trial or not yet active'],
     [excluded, 'excluded'],
     [rest, 'not changed'],
   ].flatMap(([count, what]) => (Number(count) > 0 ? [`${count} ${what}`] : []));

@@ -21,7 +21,8 @@ export interface Rehearsal {
   durationSeconds: number;
   /** Until no node had anything left to do. */
   quietSeconds: number;
-  nodes: { selected: number; updated: number; failed: number; returned: number; excluded: number };
+  /** `unsettled`: in trial or not yet active. */
+  nodes: Record<'selected' | 'updated' | 'unsettled' | 'failed' | 'returned' | 'excluded', number>;
   kubelets: Record<string, number>;
   /** The most at once beside what the strategy allows. */
   budgets: Record<'unavailable' | 'inTrial' | 'failed', { most: number; allowed: number }>;
@@ -90,6 +91,7 @@ export function reportOf({ run, fleet, seed, rejections, assumptions }: ReportIn
       selected: fleet.nodes.length,
       // Of a rollout under way, some were updated before.
       updated: status.updatedNodes ?? of('updated'),
+      unsettled: (status.inTrialNodes ?? 0) + (status.pendingNodes ?? 0),
       failed: status.failedNodes ?? of('failed'),
       returned: of('returned'),
       excluded: status.excludedNodes ?? 0,
