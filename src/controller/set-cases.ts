@@ -96,7 +96,10 @@ export class SetCases {
     return withAdded(present, added, { at, isDrained });
   }
 
-  /** The same for another config than the one of the spec. What was left to do before is settled on a node that was drained. */
+  /**
+   * The same for a node that has the revision of the spec already, or gets another one. What was left to do before is settled on a node
+   * that was drained.
+   */
   async owedFor(
     member: SetMember,
     source: string,

@@ -26,11 +26,10 @@ export async function findRejections(
   for (const node of nodes) {
     const { name, kubeletVersion, local, host } = node;
     const key = JSON.stringify([kubeletVersion, local, host]);
-    const asked = answers.get(key) ?? ask(node, payload);
+    const asked = answers.get(key) ?? ask(node, payload, isWritten);
     answers.set(key, asked);
     const answer = await asked;
     if (answer === undefined) continue;
-    if (!isWritten) answer.message = withoutPlace(answer.message);
     const id = JSON.stringify([kubeletVersion, answer]);
     const known = found.get(id);
     if (known === undefined) found.set(id, { nodes: [name], kubeletVersion, ...answer });
@@ -42,7 +41,8 @@ export async function findRejections(
 /** Nobody has seen the lines of a payload that is made from the set. */
 const withoutPlace = (message: string): string => message.replace(/\/payload:\d+:\d+: |, line \d+/g, '');
 
-async function ask({ kubeletVersion, local, host }: Fleet['nodes'][number], payload: string) {
+async function ask({ kubeletVersion, local, host }: Fleet['nodes'][number], payload: string, isWritten: boolean) {
+  const textOf = ({ message }: Error) => (isWritten ? message : withoutPlace(message));
   const file = '/payload';
   const ingredients = {
     text: payload,
@@ -64,9 +64,9 @@ async function ask({ kubeletVersion, local, host }: Fleet['nodes'][number], payl
     const checkpoint = { config: Buffer.from(payload), configFile: file, digest, annotations: {} } as Checkpoint;
     const { signal } = new AbortController();
     const result = await validator.validate({ checkpoint, document, kubeletVersion }, { steps: 'all', signal });
-    return result.kind === 'rejected' ? { reason: result.reason, message: result.cause.message } : undefined;
+    return result.kind === 'rejected' ? { reason: result.reason, message: textOf(result.cause) } : undefined;
   } catch (error) {
     // An overlay that cannot be merged.
-    return { reason: 'ParseFailed', message: (error as Error).message };
+    return { reason: 'ParseFailed', message: textOf(error as Error) };
   }
 }
